@@ -1,0 +1,14 @@
+package world
+
+import "time"
+
+// Clock tells the time; tests put in their own.
+type Clock interface {
+	Now() time.Time
+}
+
+// SystemClock is the machine's clock.
+type SystemClock struct{}
+
+// Now implements Clock.
+func (SystemClock) Now() time.Time { return time.Now() }

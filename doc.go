@@ -1,0 +1,17 @@
+// Package world holds what every part of world-redis agrees on: the entities of
+// the Workflow SDK's World contract (run, step, event, hook, wait, chunk,
+// message), the errors a World answers with, and the interfaces through which the
+// parts meet.
+//
+// It imports only the standard library and is imported by all:
+//
+//	storage    runs, steps, events, hooks on Redis, one Lua script an event type
+//	queue      messages on asynq, and the registry of apps to deliver to
+//	streaming  chunk streams on Redis Streams and PUBLISH
+//	embedded   the forwarder that POSTs a message to the app
+//	httpapi    the /v1 API on echo; sees the interfaces here and nothing else
+//	cmd        wires the parts
+//
+// Payloads are opaque everywhere: a [Raw] is one CBOR item exactly as a client
+// sent it, and nothing between the HTTP request and Redis looks inside.
+package world

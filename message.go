@@ -1,0 +1,130 @@
+package world
+
+import (
+	"context"
+	"strings"
+	"time"
+)
+
+// Kind is which of the app's two routes a message goes to.
+type Kind string
+
+// The kinds, by the prefix of the queue name (contract §5.1).
+const (
+	KindFlow Kind = "flow"
+	KindStep Kind = "step"
+)
+
+// QueueKind reads the kind off a queue name: `__[ns_]wkf_workflow_<name>` or
+// `__[ns_]wkf_step_<name>`. The rest of the name is opaque.
+func QueueKind(queueName string) (Kind, bool) {
+	rest, ok := strings.CutPrefix(queueName, "__")
+	if !ok {
+		return "", false
+	}
+	if !strings.HasPrefix(rest, "wkf_") {
+		ns, after, found := strings.Cut(rest, "_")
+		if !found || !validNamespace(ns) {
+			return "", false
+		}
+		rest = after
+	}
+	switch {
+	case strings.HasPrefix(rest, "wkf_workflow_"):
+		return KindFlow, true
+	case strings.HasPrefix(rest, "wkf_step_"):
+		return KindStep, true
+	default:
+		return "", false
+	}
+}
+
+func validNamespace(ns string) bool {
+	for i, c := range ns {
+		if (c < 'a' || c > 'z') && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return ns != ""
+}
+
+// Message is one queue() call (contract §5). Body is delivered byte for byte.
+type Message struct {
+	QueueName      string
+	Body           []byte
+	ContentType    string            // of Body: application/cbor or application/json
+	Headers        map[string]string // forwarded on the delivery request
+	IdempotencyKey string
+	Delay          time.Duration
+	DeploymentID   string // the deployment to deliver to; empty: the sender's
+	RequestID      string // of the queue() call; the same id again enqueues nothing
+
+	// Read from the body by the API, so that the queue need not look inside.
+	RunID  string // empty for health checks
+	StepID string
+	Plain  bool // a bare wake-up of a run: carries nothing that another wake-up of it would not bring
+}
+
+// Queue accepts messages.
+type Queue interface {
+	// Enqueue returns when the message is durable. With an idempotency key that is held
+	// by a message still queued, delayed or in flight for the same run, it returns that
+	// message's id and adds nothing.
+	Enqueue(ctx context.Context, m Message) (messageID string, err error)
+}
+
+// Delivery is one attempt to hand a message to an app.
+type Delivery struct {
+	MessageID string // the same at every redelivery
+	Attempt   int    // 1-based: 1 + failed deliveries + 1 if ever rescheduled
+	BaseURL   string // of the app, without a trailing slash
+	Kind      Kind
+	Message
+}
+
+// Verdict says what becomes of a message after a delivery.
+type Verdict int
+
+// The verdicts, from contract §5.4.
+const (
+	// Done: the app acknowledged; the message is finished.
+	Done Verdict = iota
+	// Reschedule: the app asked for the same message again after Delay (0 is now).
+	Reschedule
+	// Failed: the app answered, but not with an acknowledgement; counts as an attempt.
+	Failed
+	// Unreachable: the app could not be reached or the connection broke; not charged.
+	Unreachable
+)
+
+// Outcome is a verdict with its reason.
+type Outcome struct {
+	Verdict Verdict
+	Delay   time.Duration // with Reschedule; with Failed what Retry-After asked for, else 0
+	Status  int           // HTTP status, 0 when there was no answer
+	Reason  string        // one sentence for a person, with a hint; empty with Done
+	// Sent is false when it is certain that no byte of the request reached the app.
+	Sent bool
+}
+
+// Deliverer hands one message to an app and waits for its answer, hours if need be.
+type Deliverer interface {
+	Deliver(ctx context.Context, d Delivery) Outcome
+}
+
+// App is a process that receives deliveries.
+type App struct {
+	BaseURL      string // http(s)://host[:port][/base], without a trailing slash
+	DeploymentID string
+	SDK          string // "v4" or "v5"; empty: unknown
+	SeenAt       Millis // set by the registry
+}
+
+// AppRegistry knows where to deliver.
+type AppRegistry interface {
+	// RegisterApp records or refreshes an app; the newest registration of a deployment
+	// receives its deliveries, including those already waiting.
+	RegisterApp(ctx context.Context, a App) error
+	// ListApps returns what is registered, newest first.
+	ListApps(ctx context.Context) ([]App, error)
+}
