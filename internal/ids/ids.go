@@ -1,0 +1,70 @@
+// Package ids mints and reads ULIDs with a prefix: wrun_, msg_, wevt_ and so on.
+package ids
+
+import (
+	"crypto/rand"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"github.com/world-redis/world-redis"
+)
+
+// Minter mints ULIDs that increase within the process, also within a millisecond and
+// when the clock steps back.
+type Minter struct {
+	clock   world.Clock
+	mu      sync.Mutex
+	entropy *ulid.MonotonicEntropy
+	last    uint64
+}
+
+// NewMinter returns a minter on the given clock.
+func NewMinter(clock world.Clock) *Minter {
+	return &Minter{clock: clock, entropy: ulid.Monotonic(rand.Reader, 0)}
+}
+
+// New returns a bare ULID.
+func (m *Minter) New() ulid.ULID { return m.At(m.clock.Now()) }
+
+// At returns a bare ULID for a moment, or for the last one minted when that is later.
+func (m *Minter) At(t time.Time) ulid.ULID {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	ms := max(ulid.Timestamp(t), m.last)
+	id, err := ulid.New(ms, m.entropy)
+	if err != nil {
+		// The random part of this millisecond is used up (or the system has no randomness,
+		// which Go treats as fatal itself): move on to the next millisecond.
+		ms++
+		id = ulid.MustNew(ms, m.entropy)
+	}
+	m.last = ms
+	return id
+}
+
+// Prefixed returns prefix and a new ULID, such as "msg_01J…".
+func (m *Minter) Prefixed(prefix string) string { return prefix + m.New().String() }
+
+// Time reads the milliseconds of an id of the form <prefix><ULID>; ok is false for any
+// other text.
+func Time(prefix, id string) (world.Millis, bool) {
+	rest, found := strings.CutPrefix(id, prefix)
+	if !found {
+		return 0, false
+	}
+	u, err := ulid.ParseStrict(rest)
+	if err != nil {
+		return 0, false
+	}
+	return world.Millis(u.Time()), true //nolint:gosec // a ULID's time has 48 bits
+}
+
+var valid = regexp.MustCompile(`^[A-Za-z0-9_.:\-]{1,256}$`)
+
+// Valid reports whether id may be used in a key and in a path: letters, digits, "_", ".",
+// ":" and "-", at most 256 of them, and not one of the path segments "." and "..".
+func Valid(id string) bool { return valid.MatchString(id) && id != "." && id != ".." }

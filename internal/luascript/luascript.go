@@ -1,0 +1,92 @@
+// Package luascript loads the .lua files of a package and runs them on Redis.
+//
+// A file may pull in shared functions with a line `-- $include lib/<name>.lua`, which is
+// replaced by that file's text. Redis has no modules, so the text is joined here.
+package luascript
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Script is one assembled script.
+type Script struct {
+	Name   string // the file's name without .lua
+	Source string // with includes resolved
+	redis  *redis.Script
+}
+
+// Load assembles dir/<name>.lua of fsys.
+func Load(fsys fs.FS, dir, name string) (*Script, error) {
+	source, err := assemble(fsys, dir, name+".lua", map[string]bool{})
+	if err != nil {
+		return nil, err
+	}
+	return &Script{Name: name, Source: source, redis: redis.NewScript(source)}, nil
+}
+
+func assemble(fsys fs.FS, dir, file string, seen map[string]bool) (string, error) {
+	if seen[file] {
+		return "", nil // included already; functions need defining once
+	}
+	seen[file] = true
+	text, err := fs.ReadFile(fsys, path.Join(dir, file))
+	if err != nil {
+		return "", fmt.Errorf("read script %s: %w", file, err)
+	}
+	var out strings.Builder
+	for line := range strings.Lines(string(text)) {
+		included, ok := strings.CutPrefix(strings.TrimSpace(line), "-- $include ")
+		if !ok {
+			out.WriteString(line)
+			continue
+		}
+		body, err := assemble(fsys, dir, strings.TrimSpace(included), seen)
+		if err != nil {
+			return "", err
+		}
+		out.WriteString(body)
+	}
+	return out.String(), nil
+}
+
+// Run runs the script by its hash, sending the text only to a server that lacks it.
+//
+// A script must be safe to run twice with the same arguments: go-redis sends it again
+// when the connection breaks before the answer came.
+func (s *Script) Run(ctx context.Context, c redis.Scripter, keys []string, args ...any) ([]any, error) {
+	reply, err := s.redis.Run(ctx, c, keys, args...).Slice()
+	if err != nil {
+		return nil, fmt.Errorf("script %s: %w", s.Name, err)
+	}
+	return reply, nil
+}
+
+// Register loads scripts into the server, so that a syntax error stops the start and
+// not the first call.
+func Register(ctx context.Context, c redis.UniversalClient, scripts ...*Script) error {
+	for _, s := range scripts {
+		if err := s.redis.Load(ctx, c).Err(); err != nil {
+			return fmt.Errorf("load script %s: %w", s.Name, err)
+		}
+	}
+	return nil
+}
+
+// Int reads an integer element of a reply.
+func Int(v any) (int64, error) {
+	n, ok := v.(int64)
+	if !ok {
+		return 0, fmt.Errorf("script reply: %T where an integer belongs", v)
+	}
+	return n, nil
+}
+
+// ErrShortReply is returned by callers for a reply with too few elements.
+var ErrShortReply = errors.New("script reply is too short")

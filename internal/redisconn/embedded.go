@@ -1,0 +1,50 @@
+package redisconn
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+)
+
+// embedded is a miniredis in this process. Its time-to-live clock stands still unless it
+// is pushed, so a ticker pushes it by the time that really passed.
+type embedded struct {
+	server *miniredis.Miniredis
+	done   chan struct{}
+	ended  sync.WaitGroup
+	once   sync.Once
+}
+
+func startEmbedded() (*embedded, error) {
+	e := &embedded{server: miniredis.NewMiniRedis(), done: make(chan struct{})}
+	if err := e.server.StartAddr("127.0.0.1:0"); err != nil {
+		return nil, fmt.Errorf("start the embedded Redis: %w", err)
+	}
+	e.ended.Go(e.pushClock)
+	return e, nil
+}
+
+func (e *embedded) pushClock() {
+	ticker := time.NewTicker(250 * time.Millisecond)
+	defer ticker.Stop()
+	last := time.Now()
+	for {
+		select {
+		case <-e.done:
+			return
+		case now := <-ticker.C:
+			e.server.FastForward(now.Sub(last))
+			last = now
+		}
+	}
+}
+
+func (e *embedded) stop() {
+	e.once.Do(func() {
+		close(e.done)
+		e.ended.Wait()
+		e.server.Close()
+	})
+}

@@ -1,0 +1,55 @@
+package redisconn_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/world-redis/world-redis/internal/redisconn"
+	"github.com/world-redis/world-redis/internal/redistest"
+)
+
+func TestMain(m *testing.M) { redistest.Main(m, goleak.Find) }
+
+func TestOpenWithoutAddressIsEmbeddedAndKeepsTime(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	c, err := redisconn.Open(ctx, "")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, c.Close()) }()
+	require.Equal(t, redisconn.Embedded, c.Mode)
+	require.NoError(t, c.Client.Set(ctx, "k", "v", 300*time.Millisecond).Err())
+	require.Eventually(t, func() bool { return c.Client.Exists(ctx, "k").Val() == 0 }, 10*time.Second, 20*time.Millisecond,
+		"a time to live must end by itself, as on a real Redis")
+}
+
+func TestOpenReachesAStandaloneServer(t *testing.T) {
+	t.Parallel()
+	r := redistest.New(t)
+	c, err := redisconn.Open(t.Context(), "redis://"+r.Addr+"/3")
+	require.NoError(t, err)
+	require.Equal(t, redisconn.Standalone, c.Mode)
+	require.NoError(t, c.Close())
+}
+
+func TestOpenFailsWithASentenceThatHidesThePassword(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	_, err := redisconn.Open(ctx, "redis://user:secret@127.0.0.1:1/0")
+	require.ErrorContains(t, err, "no Redis answers at redis://user:xxxxx@127.0.0.1:1/0")
+	require.NotContains(t, err.Error(), "secret")
+	for address, want := range map[string]string{
+		"http://127.0.0.1":                     "not usable",
+		"redis+sentinel://:secret@127.0.0.1:1": "names no master",
+		"redis+ring://127.0.0.1:1":             "unknown scheme",
+		"redis://:p#w@x%zz":                    "no valid URL",
+	} {
+		_, err := redisconn.Open(ctx, address)
+		require.ErrorContains(t, err, want, address)
+		require.NotContains(t, err.Error(), "secret")
+	}
+}

@@ -1,0 +1,201 @@
+// Package redistest gives tests a real redis-server.
+//
+// One server a test binary, started on a free port when a test first asks and ended by
+// [Main]; each test has a key prefix of its own, so tests run in parallel without
+// flushing anything. A test that must stop or restart Redis takes its own with [Start].
+package redistest
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
+
+	"github.com/world-redis/world-redis/internal/redisconn"
+)
+
+// Redis is what a test works with.
+type Redis struct {
+	Client redis.UniversalClient
+	Addr   string // host:port
+	Prefix string // of this test's keys; ends in ":"
+	Mode   redisconn.Mode
+}
+
+// URL returns the address in the form that the service takes.
+func (r *Redis) URL() string { return "redis://" + r.Addr + "/0" }
+
+type shared struct {
+	once   sync.Once
+	server *Server
+	err    error
+	count  atomic.Int64
+}
+
+var binary shared
+
+// Main runs a package's tests, ends the shared server and then looks for leaked
+// goroutines; pass goleak.Find.
+func Main(m *testing.M, find func(...goleak.Option) error) {
+	code := m.Run()
+	if binary.server != nil {
+		binary.server.end()
+	}
+	if err := find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, "leaked goroutines:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// New returns the shared server under a fresh prefix. The client closes with the test.
+func New(tb testing.TB) *Redis {
+	tb.Helper()
+	binary.once.Do(func() { binary.server, binary.err = launch() })
+	if binary.err != nil {
+		tb.Fatalf("redis-server: %v", binary.err)
+	}
+	r := &Redis{Addr: binary.server.Addr, Prefix: prefix(tb), Mode: redisconn.Standalone}
+	r.Client = Client(tb, r.Addr)
+	return r
+}
+
+// Embedded returns an embedded Redis of its own for the test.
+func Embedded(tb testing.TB) *Redis {
+	tb.Helper()
+	c, err := redisconn.Open(context.Background(), "")
+	if err != nil {
+		tb.Fatalf("embedded Redis: %v", err)
+	}
+	tb.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			tb.Errorf("close the embedded Redis: %v", err)
+		}
+	})
+	return &Redis{Client: c.Client, Prefix: prefix(tb), Mode: redisconn.Embedded}
+}
+
+// Each runs a test on the real server and on the embedded one.
+func Each(t *testing.T, test func(t *testing.T, r *Redis)) {
+	t.Helper()
+	t.Run("redis", func(t *testing.T) { t.Parallel(); test(t, New(t)) })
+	t.Run("embedded", func(t *testing.T) { t.Parallel(); test(t, Embedded(t)) })
+}
+
+// Client returns a client for an address, set up like the service's own.
+func Client(tb testing.TB, addr string) *redis.Client {
+	tb.Helper()
+	c := redis.NewClient(&redis.Options{Addr: addr, ContextTimeoutEnabled: true})
+	tb.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			tb.Errorf("close the Redis client: %v", err)
+		}
+	})
+	return c
+}
+
+func prefix(tb testing.TB) string {
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, tb.Name())
+	return fmt.Sprintf("t%d-%s:", binary.count.Add(1), name)
+}
+
+// Server is a redis-server process that a test owns.
+type Server struct {
+	Addr string
+	dir  string
+	args []string
+	cmd  *exec.Cmd
+}
+
+// Start starts a server of the test's own, without persistence unless args say so.
+func Start(tb testing.TB, args ...string) *Server {
+	tb.Helper()
+	s, err := launch(args...)
+	if err != nil {
+		tb.Fatalf("redis-server: %v", err)
+	}
+	tb.Cleanup(s.end)
+	return s
+}
+
+func launch(args ...string) (*Server, error) {
+	dir, err := os.MkdirTemp("", "redistest")
+	if err != nil {
+		return nil, err
+	}
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{
+		Addr: fmt.Sprintf("127.0.0.1:%d", port), dir: dir,
+		args: append([]string{"--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--dir", dir, "--save", "", "--appendonly", "no"}, args...),
+	}
+	return s, s.Restart()
+}
+
+// Restart starts the process again on the same port, after [Server.Stop].
+func (s *Server) Restart() error {
+	s.cmd = exec.Command("redis-server", s.args...) //nolint:gosec // arguments of the test itself
+	if err := s.cmd.Start(); err != nil {
+		return fmt.Errorf("start redis-server (is it installed?): %w", err)
+	}
+	c := redis.NewClient(&redis.Options{Addr: s.Addr, MaxRetries: -1})
+	defer c.Close() //nolint:errcheck // nothing to lose
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		err := c.Ping(context.Background()).Err()
+		if err == nil {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("redis-server did not answer: %w", err)
+		}
+	}
+}
+
+// Stop ends the process as an operator would (SIGTERM) and waits for it.
+func (s *Server) Stop() error {
+	if err := s.cmd.Process.Signal(os.Interrupt); err != nil {
+		return err
+	}
+	return s.cmd.Wait()
+}
+
+// Kill ends the process at once and waits for it.
+func (s *Server) Kill() error {
+	if err := s.cmd.Process.Kill(); err != nil {
+		return err
+	}
+	_ = s.cmd.Wait() // "signal: killed" is what was asked for
+	return nil
+}
+
+func (s *Server) end() {
+	if s.cmd.ProcessState == nil {
+		_ = s.Kill()
+	}
+	_ = os.RemoveAll(s.dir)
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	return port, l.Close()
+}
