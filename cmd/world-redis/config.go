@@ -1,0 +1,128 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/caarlos0/env/v11"
+)
+
+// config is every setting of the service. The help text is what `world-redis env` prints
+// and the only list there is: a setting that is not here does not exist.
+type config struct {
+	RedisURL          string        `env:"WORKFLOW_REDIS_URL" help:"Redis to use: redis://, rediss://, unix://, redis+sentinel://…?master=NAME, redis+cluster://…; without it REDIS_URL, and without that an embedded one that loses its data at exit"`
+	RedisURLFallback  string        `env:"REDIS_URL" help:"used when WORKFLOW_REDIS_URL is not set"`
+	KeyPrefix         string        `env:"WORKFLOW_REDIS_KEY_PREFIX" envDefault:"workflow:" help:"begins every key of this service"`
+	JobPrefix         string        `env:"WORKFLOW_REDIS_JOB_PREFIX" envDefault:"workflow_" help:"begins the names of the two queues, flows and steps"`
+	WorkerConcurrency int           `env:"WORKFLOW_REDIS_WORKER_CONCURRENCY" envDefault:"100" help:"deliveries in flight, for each queue"`
+	FlowConcurrency   int           `env:"WORKFLOW_REDIS_FLOW_CONCURRENCY" envDefault:"0" help:"the same for flows alone; 0: as WORKFLOW_REDIS_WORKER_CONCURRENCY"`
+	StepConcurrency   int           `env:"WORKFLOW_REDIS_STEP_CONCURRENCY" envDefault:"0" help:"the same for steps alone; 0: as WORKFLOW_REDIS_WORKER_CONCURRENCY"`
+	Listen            string        `env:"WORKFLOW_WORLD_LISTEN" envDefault:"127.0.0.1:8787" help:"address of the HTTP API; anything but loopback needs WORKFLOW_WORLD_TOKEN"`
+	Token             string        `env:"WORKFLOW_WORLD_TOKEN" help:"bearer token that callers must send; several, for rotation, with commas"`
+	BaseURL           string        `env:"WORKFLOW_BASE_URL" help:"app to deliver to while none has registered"`
+	Environment       string        `env:"WORKFLOW_WORLD_ENV" help:"production: refuse to run on embedded Redis"`
+	MaxBody           int64         `env:"WORKFLOW_WORLD_MAX_BODY" envDefault:"67108864" help:"largest request body, bytes"`
+	ShutdownGrace     time.Duration `env:"WORKFLOW_WORLD_SHUTDOWN_GRACE" envDefault:"30s" help:"how long running deliveries may go on after SIGTERM"`
+	LogLevel          slog.Level    `env:"WORKFLOW_WORLD_LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error"`
+	LogFormat         string        `env:"WORKFLOW_WORLD_LOG_FORMAT" envDefault:"text" help:"text or json"`
+}
+
+// clientVariables belong to the client. They share the service's prefix, so the service
+// must know them in order not to report them as mistakes.
+var clientVariables = []setting{
+	{Name: "WORKFLOW_WORLD_URL", Default: "http://127.0.0.1:8787", Help: "client: where the service is"},
+}
+
+// loadConfig reads and checks the settings. Unknown WORKFLOW_WORLD_* and WORKFLOW_REDIS_*
+// variables come back as well: a misspelt setting must not be ignored in silence.
+func loadConfig(environ []string) (config, []string, error) {
+	vars := env.ToMap(environ)
+	var c config
+	if err := env.ParseWithOptions(&c, env.Options{Environment: vars}); err != nil {
+		var all env.AggregateError
+		if errors.As(err, &all) && len(all.Errors) > 0 {
+			err = all.Errors[0]
+		}
+		return c, nil, fmt.Errorf("a setting cannot be read: %w (see `world-redis env`)", err)
+	}
+	if c.RedisURL == "" {
+		c.RedisURL = c.RedisURLFallback
+	}
+	if c.FlowConcurrency == 0 {
+		c.FlowConcurrency = c.WorkerConcurrency
+	}
+	if c.StepConcurrency == 0 {
+		c.StepConcurrency = c.WorkerConcurrency
+	}
+	return c, unknownVariables(vars), c.validate()
+}
+
+func (c config) validate() error {
+	switch {
+	case c.KeyPrefix == "" || strings.ContainsAny(c.KeyPrefix, "{}"):
+		return errors.New("WORKFLOW_REDIS_KEY_PREFIX must not be empty or hold braces, which mark hash tags")
+	case c.JobPrefix == "" || strings.ContainsAny(c.JobPrefix, "{}:"):
+		return errors.New("WORKFLOW_REDIS_JOB_PREFIX must not be empty or hold braces or colons")
+	case c.FlowConcurrency < 1 || c.StepConcurrency < 1:
+		return errors.New("WORKFLOW_REDIS_WORKER_CONCURRENCY and its FLOW and STEP forms must be at least 1")
+	case c.MaxBody < 1024:
+		return errors.New("WORKFLOW_WORLD_MAX_BODY must be at least 1024 bytes")
+	case c.ShutdownGrace < 0:
+		return errors.New("WORKFLOW_WORLD_SHUTDOWN_GRACE must not be negative")
+	case c.LogFormat != "text" && c.LogFormat != "json":
+		return fmt.Errorf("WORKFLOW_WORLD_LOG_FORMAT is %q: use text or json", c.LogFormat)
+	case c.RedisURL == "" && c.Environment == "production":
+		return errors.New("WORKFLOW_WORLD_ENV is production but no Redis is configured: set WORKFLOW_REDIS_URL")
+	}
+	if c.BaseURL != "" {
+		u, err := url.Parse(c.BaseURL)
+		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+			return fmt.Errorf("WORKFLOW_BASE_URL is %q: use http(s)://host[:port][/base]", c.BaseURL)
+		}
+	}
+	return nil
+}
+
+// tokens splits WORKFLOW_WORLD_TOKEN.
+func (c config) tokens() []string {
+	var out []string
+	for t := range strings.SplitSeq(c.Token, ",") {
+		if t = strings.TrimSpace(t); t != "" {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// setting is one line of `world-redis env`.
+type setting struct{ Name, Default, Help string }
+
+func settings() []setting {
+	t := reflect.TypeFor[config]()
+	out := make([]setting, 0, t.NumField()+len(clientVariables))
+	for i := range t.NumField() {
+		tag := t.Field(i).Tag
+		out = append(out, setting{Name: tag.Get("env"), Default: tag.Get("envDefault"), Help: tag.Get("help")})
+	}
+	return append(out, clientVariables...)
+}
+
+func unknownVariables(vars map[string]string) []string {
+	known := map[string]bool{}
+	for _, s := range settings() {
+		known[s.Name] = true
+	}
+	var unknown []string
+	for name := range vars {
+		ours := strings.HasPrefix(name, "WORKFLOW_WORLD_") || strings.HasPrefix(name, "WORKFLOW_REDIS_")
+		if ours && !known[name] {
+			unknown = append(unknown, name)
+		}
+	}
+	return unknown
+}

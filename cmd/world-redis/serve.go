@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/embedded"
+	"github.com/world-redis/world-redis/httpapi"
+	"github.com/world-redis/world-redis/internal/ids"
+	"github.com/world-redis/world-redis/internal/redisconn"
+	"github.com/world-redis/world-redis/queue"
+	"github.com/world-redis/world-redis/storage"
+	"github.com/world-redis/world-redis/streaming"
+)
+
+func serveCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "serve",
+		Short: "Run the service",
+		Long: "Runs the service until SIGTERM or Ctrl-C. With nothing configured it keeps its data in an embedded\n" +
+			"Redis that is lost at exit; set WORKFLOW_REDIS_URL to keep it. `world-redis env` lists the settings.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, unknown, err := loadConfig(os.Environ())
+			if err != nil {
+				return err
+			}
+			logger := newLogger(cmd.ErrOrStderr(), c)
+			slices.Sort(unknown)
+			for _, name := range unknown {
+				logger.Warn("unknown setting, ignored: misspelt? see `world-redis env`", slog.String("variable", name))
+			}
+			return serve(cmd.Context(), c, logger, cmd.OutOrStdout())
+		},
+	}
+}
+
+func newLogger(w io.Writer, c config) *slog.Logger {
+	opts := &slog.HandlerOptions{Level: c.LogLevel}
+	if c.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(w, opts))
+	}
+	return slog.New(slog.NewTextHandler(w, opts))
+}
+
+// serve builds the parts, runs them until ctx ends, and stops them in order: first the
+// queue takes no more work and running deliveries end (they need the API to report
+// their results), then the API drains, then what the API reads from.
+func serve(ctx context.Context, c config, logger *slog.Logger, out io.Writer) (err error) {
+	conn, err := redisconn.Open(ctx, c.RedisURL)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+
+	clock := world.SystemClock{}
+	store, err := storage.New(ctx, conn.Client, storage.Config{Prefix: c.KeyPrefix, Clock: clock, Logger: logger})
+	if err != nil {
+		return err
+	}
+	streams, err := streaming.New(ctx, conn.Client, streaming.Config{Prefix: c.KeyPrefix, Clock: clock, Logger: logger})
+	if err != nil {
+		return err
+	}
+	q, err := queue.New(ctx, conn.Client, queue.Config{
+		KeyPrefix: c.KeyPrefix, JobPrefix: c.JobPrefix, FlowConcurrency: c.FlowConcurrency, StepConcurrency: c.StepConcurrency,
+		ShutdownGrace: c.ShutdownGrace, BaseURL: c.BaseURL, Clock: clock, Logger: logger,
+		Deliverer: embedded.New(embedded.Config{Logger: logger}),
+	})
+	if err != nil {
+		return err
+	}
+	minter := ids.NewMinter(clock)
+	api, err := httpapi.New(httpapi.Config{Listen: c.Listen, Tokens: c.tokens(), MaxBody: c.MaxBody, Logger: logger}, httpapi.Deps{
+		Store: store, Queue: q, Apps: q, Streams: streams,
+		Ready:        func(ctx context.Context) error { return ready(ctx, conn) },
+		Metrics:      metricsHandler(q, logger),
+		NewRequestID: func() string { return minter.New().String() },
+	})
+	if err != nil {
+		return err
+	}
+	return runParts(ctx, parts{api: api.Run, queue: q.Run, streams: streams.Run, sweep: store.Run}, func() {
+		announce(out, api.Addr(), conn, c)
+	}, api.Started())
+}
+
+type parts struct{ api, queue, streams, sweep func(context.Context) error }
+
+// runParts runs until ctx ends or a part fails. Each layer has a context of its own that
+// ends when the layer above it has stopped.
+func runParts(ctx context.Context, p parts, started func(), listening <-chan struct{}) error {
+	apiCtx, stopAPI := context.WithCancel(context.WithoutCancel(ctx))
+	baseCtx, stopBase := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopAPI()
+	defer stopBase()
+	g, groupCtx := errgroup.WithContext(ctx)
+
+	g.Go(func() error { return p.sweep(groupCtx) })
+	g.Go(func() error {
+		defer stopAPI()
+		return p.queue(groupCtx)
+	})
+	g.Go(func() error {
+		defer stopBase()
+		return p.api(apiCtx)
+	})
+	g.Go(func() error { return p.streams(baseCtx) })
+	g.Go(func() error {
+		select {
+		case <-listening:
+			started()
+		case <-groupCtx.Done():
+		}
+		return nil
+	})
+	// A part that fails must end the others too, even those that wait for a layer above.
+	g.Go(func() error {
+		<-groupCtx.Done()
+		if ctx.Err() == nil {
+			stopAPI()
+			stopBase()
+		}
+		return nil
+	})
+	if err := g.Wait(); err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+func ready(ctx context.Context, conn *redisconn.Conn) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	if err := conn.Client.Ping(ctx).Err(); err != nil {
+		return fmt.Errorf("the Redis at %s does not answer", conn.Address)
+	}
+	return nil
+}
+
+// announce prints what a person needs to point an app here.
+func announce(out io.Writer, addr string, conn *redisconn.Conn, c config) {
+	text := fmt.Sprintf("world-redis listens on http://%s, Redis: %s\n", addr, conn.Address)
+	if conn.Mode == redisconn.Embedded {
+		text += "NOTE: embedded Redis, in memory: ALL DATA IS LOST AT EXIT. Set WORKFLOW_REDIS_URL to keep it.\n"
+	}
+	text += fmt.Sprintf("\nPut these lines into the environment of your app:\n\n  WORKFLOW_TARGET_WORLD=@world-redis/client\n  WORKFLOW_WORLD_URL=http://%s\n", addr)
+	if len(c.tokens()) > 0 {
+		text += "  WORKFLOW_WORLD_TOKEN=<the token>\n"
+	}
+	text += "\n"
+	_, _ = io.WriteString(out, text) // a closed stdout must not stop the service
+}
