@@ -1,0 +1,131 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Config } from './config.js';
+import { connectionTo } from './connection.js';
+import { CBOR, decode, decodeJson } from './encoding.js';
+import { WorkflowWorldError } from './errors.js';
+import { transportError } from './transportError.js';
+import { errorFromWire, type WireError } from './wireError.js';
+
+/** One call of the service. */
+export interface Call {
+  method: 'GET' | 'POST';
+  /** Path and query, already percent-encoded. */
+  path: string;
+  body?: Uint8Array;
+  contentType?: string;
+}
+
+/** Pauses between tries grow from the first to the second of these. */
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 1_000;
+/** Answers after which the same call may succeed: the service or something in front of it is not ready. */
+const TRY_AGAIN = new Set([502, 503, 504]);
+
+/**
+ * Makes a call and returns the decoded answer. A call that did not get through is tried again for
+ * `config.retryForMs`: GETs change nothing, and every POST carries an `Idempotency-Key` of its own under which the
+ * service answers a repeat without doing it again. A refusal (4xx, 500) is never repeated.
+ */
+export async function call(config: Config, request: Call): Promise<unknown> {
+  const deadline = Date.now() + config.retryForMs;
+  const headers = requestHeaders(config, request);
+  const { signal } = connectionTo(config.url).closing;
+  for (let attempt = 0; ; attempt++) {
+    const result = await tryOnce(config, request, headers);
+    if ('value' in result) return result.value;
+    const pause = Math.max(pauseBefore(attempt), result.waitMs);
+    if (!result.again || signal.aborted || Date.now() + pause > deadline) throw result.error;
+    await pauseFor(pause, signal);
+    // close() was called meanwhile: a try now would open the connection again behind the caller's back.
+    if (signal.aborted) throw result.error;
+  }
+}
+
+/** The same without a second try. */
+export async function callOnce(config: Config, request: Call): Promise<unknown> {
+  const result = await tryOnce(config, request, requestHeaders(config, request));
+  if ('value' in result) return result.value;
+  throw result.error;
+}
+
+/** The pause before try number `attempt + 2`: doubling, with a quarter of jitter so that processes spread out. */
+export function pauseBefore(attempt: number): number {
+  const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** attempt);
+  return pause * (0.75 + Math.random() * 0.5);
+}
+
+/** Waits, but not longer than until the signal fires. */
+export async function pauseFor(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal }).catch(() => undefined);
+}
+
+type Result = { value: unknown } | { error: Error; again: boolean; waitMs: number };
+
+async function tryOnce(config: Config, request: Call, headers: Record<string, string>): Promise<Result> {
+  const { calls, basePath } = connectionTo(config.url);
+  const path = basePath + request.path;
+  const url = serviceUrl(config, request.path);
+  let answer;
+  let bytes: Uint8Array;
+  try {
+    answer = await calls.request({
+      method: request.method,
+      path,
+      headers,
+      body: request.body ?? null,
+      headersTimeout: config.timeoutMs,
+      bodyTimeout: config.timeoutMs,
+    });
+    bytes = new Uint8Array(await answer.body.arrayBuffer());
+  } catch (cause) {
+    return { error: transportError(cause, url), again: true, waitMs: 0 };
+  }
+  const contentType = String(answer.headers['content-type'] ?? '');
+  const status = answer.statusCode;
+  if (status >= 200 && status < 300) {
+    const value = decodeBody(bytes, contentType);
+    if (value !== undefined) return { value };
+    const message = `${url} answered ${status} with something that is not an answer of world-redis (${contentType || 'no content type'})`;
+    return { error: new WorkflowWorldError(message, { status: 502, url }), again: false, waitMs: 0 };
+  }
+  const retryAfter = retryAfterSeconds(answer.headers['retry-after']);
+  const wire = decodeBody(bytes, contentType) as { error?: WireError } | undefined | null;
+  const error = errorFromWire(wire?.error, { status, url, retryAfter });
+  return { error, again: TRY_AGAIN.has(status), waitMs: (retryAfter ?? 0) * 1000 };
+}
+
+/** The headers every request to the service has. */
+export function commonHeaders(config: Config): Record<string, string> {
+  return config.token === undefined ? {} : { authorization: `Bearer ${config.token}` };
+}
+
+/** The URL of a path of the service, for messages. */
+export function serviceUrl(config: Config, path: string): string {
+  return config.url.replace(/\/+$/, '') + path;
+}
+
+function requestHeaders(config: Config, request: Call): Record<string, string> {
+  const headers = { ...commonHeaders(config), accept: CBOR } as Record<string, string>;
+  if (request.method === 'POST') headers['idempotency-key'] = randomUUID();
+  if (request.body !== undefined) headers['content-type'] = request.contentType ?? CBOR;
+  return headers;
+}
+
+/** The decoded body; undefined when it is not one of the two encodings or is broken. */
+export function decodeBody(bytes: Uint8Array, contentType: string): unknown {
+  try {
+    if (contentType.startsWith(CBOR)) return decode(bytes);
+    if (contentType.startsWith('application/json')) return decodeJson(Buffer.from(bytes).toString('utf8'));
+  } catch {
+    // A broken body is told to the caller as such, not as a parser's complaint.
+  }
+  return undefined;
+}
+
+/** `Retry-After` in seconds, from its numeric form. */
+export function retryAfterSeconds(header: string | string[] | undefined): number | undefined {
+  if (header === undefined) return undefined;
+  const seconds = Number(header);
+  return Number.isFinite(seconds) && seconds >= 0 ? seconds : undefined;
+}

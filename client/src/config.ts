@@ -1,0 +1,57 @@
+/** Settings of a World. What is left out comes from the environment. */
+export interface WorldOptions {
+  /** Address of the service. `WORKFLOW_WORLD_URL`, else `http://127.0.0.1:8787`. */
+  url?: string;
+  /** Bearer token of the service. `WORKFLOW_WORLD_TOKEN`, else none. */
+  token?: string;
+  /** Address at which the service reaches this app. `WORKFLOW_BASE_URL`, else `http://localhost:$PORT`. */
+  baseUrl?: string;
+  /** Name of this deployment. `WORKFLOW_DEPLOYMENT_ID`, else `dpl_world-redis`. */
+  deploymentId?: string;
+  /** How long a call is tried again while the service cannot be reached, in milliseconds; 10,000. */
+  retryForMs?: number;
+  /** How long one try waits for an answer, in milliseconds; 60,000. Live stream reads wait for ever. */
+  timeoutMs?: number;
+}
+
+/** The settings in force for one call. */
+export interface Config {
+  url: string;
+  token: string | undefined;
+  /** The app's address if somebody named it; undefined means that only `start()` may guess it. */
+  baseUrl: string | undefined;
+  deploymentId: string;
+  /** Whether somebody named the deployment, as opposed to the default. */
+  deploymentNamed: boolean;
+  retryForMs: number;
+  timeoutMs: number;
+}
+
+export const DEFAULT_URL = 'http://127.0.0.1:8787';
+export const DEFAULT_DEPLOYMENT_ID = 'dpl_world-redis';
+/** Long enough to ride out a restart of the service or of Redis behind it (5 s is usual). */
+export const DEFAULT_RETRY_FOR_MS = 10_000;
+export const DEFAULT_TIMEOUT_MS = 60_000;
+
+/**
+ * Reads the settings. Called at every use and never at import or in `createWorld`, because the SDK creates
+ * Worlds while an app is being built, when the environment of the running app is not there yet.
+ */
+export function readConfig(options: WorldOptions): Config {
+  const env = process.env;
+  const deploymentId = options.deploymentId || env['WORKFLOW_DEPLOYMENT_ID'];
+  return {
+    url: options.url || env['WORKFLOW_WORLD_URL'] || DEFAULT_URL,
+    token: options.token || env['WORKFLOW_WORLD_TOKEN'] || undefined,
+    baseUrl: options.baseUrl || env['WORKFLOW_BASE_URL'] || undefined,
+    deploymentId: deploymentId || DEFAULT_DEPLOYMENT_ID,
+    deploymentNamed: Boolean(deploymentId),
+    retryForMs: options.retryForMs ?? DEFAULT_RETRY_FOR_MS,
+    timeoutMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+  };
+}
+
+/** The app's address as `start()` registers it: the one named, else this machine at `PORT` (3000 if unset). */
+export function appBaseUrl(config: Config): string {
+  return config.baseUrl ?? `http://localhost:${process.env['PORT'] || 3000}`;
+}

@@ -1,0 +1,81 @@
+import { setMaxListeners } from 'node:events';
+import type { Pool } from 'undici';
+import { WorkflowWorldError } from './errors.js';
+
+/**
+ * Sockets for short calls. Enough to keep the service busy from one process; above that, calls wait their turn
+ * instead of opening a thousand sockets at once.
+ */
+const CALL_CONNECTIONS = 64;
+/** Below the service's own limit for idle connections, so that it is rarely the service that hangs up first. */
+const IDLE_MS = 30_000;
+const CONNECT_TIMEOUT_MS = 5_000;
+/** How long `close()` lets calls under way finish. */
+const CLOSE_GRACE_MS = 2_000;
+
+/** Everything this process holds open towards one service. */
+export interface Connection {
+  /** The path of the service's URL, without a trailing slash; usually empty. */
+  basePath: string;
+  /** For calls. */
+  calls: Pool;
+  /** For live reads, which keep a socket for as long as they last and must not starve the calls. */
+  reads: Pool;
+  /** Fires when the connection is closed: nothing that began on it may open it again. */
+  closing: AbortController;
+}
+
+// One per service and process, not per World: the SDK creates two Worlds in every process.
+const connections = new Map<string, Connection>();
+
+/**
+ * The connection to a service, made when it is first asked for and again after {@link closeConnection}. Idle sockets
+ * do not keep the process alive (undici unrefs them).
+ */
+export function connectionTo(url: string): Connection {
+  const existing = connections.get(url);
+  if (existing) return existing;
+  const { origin, basePath } = parseServiceUrl(url);
+  // Loaded here and not at import, so that an app that is only being built does not pay for it.
+  // eslint-disable-next-line @typescript-eslint/no-require-imports
+  const undici = require('undici') as typeof import('undici');
+  const options = { keepAliveTimeout: IDLE_MS, connect: { timeout: CONNECT_TIMEOUT_MS } };
+  const closing = new AbortController();
+  setMaxListeners(0, closing.signal); // every waiting call listens, and Node would warn at eleven
+  const connection: Connection = {
+    basePath,
+    calls: new undici.Pool(origin, { ...options, connections: CALL_CONNECTIONS }),
+    reads: new undici.Pool(origin, options),
+    closing,
+  };
+  connections.set(url, connection);
+  return connection;
+}
+
+/** Ends the connection to a service: live reads at once, calls under way when they are done or after two seconds. */
+export async function closeConnection(url: string): Promise<void> {
+  const connection = connections.get(url);
+  if (!connection) return;
+  connections.delete(url);
+  connection.closing.abort();
+  const { calls, reads } = connection;
+  let timer: NodeJS.Timeout | undefined;
+  const grace = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, CLOSE_GRACE_MS);
+  });
+  await reads.destroy();
+  await Promise.race([calls.close(), grace]);
+  clearTimeout(timer);
+  await calls.destroy();
+}
+
+function parseServiceUrl(url: string): { origin: string; basePath: string } {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  if (!parsed || (parsed.protocol !== 'http:' && parsed.protocol !== 'https:')) {
+    throw new WorkflowWorldError(
+      `WORKFLOW_WORLD_URL is "${url}", which is not an http or https URL such as http://127.0.0.1:8787`,
+      { code: 'INVALID_CONFIG' },
+    );
+  }
+  return { origin: parsed.origin, basePath: parsed.pathname.replace(/\/+$/, '') };
+}

@@ -1,0 +1,73 @@
+import { types } from 'node:util';
+import type * as CborX from 'cbor-x' with { 'resolution-mode': 'import' };
+
+// The pure JavaScript build: the same on every machine, with neither the optional native addon nor generated code.
+// Required by hand because its typings claim that it is an ES module only.
+// eslint-disable-next-line @typescript-eslint/no-require-imports
+const { Encoder } = require('cbor-x/index-no-eval') as typeof CborX;
+
+/** The content type of calls, answers and queue messages. */
+export const CBOR = 'application/cbor';
+
+// Each option closes a gap between cbor-x and a plain CBOR peer: records are a private extension, tagged bytes
+// would come back in two forms, large integers would come back as BigInt, and bytes as views of a shared buffer.
+const coder = new Encoder({
+  useRecords: false,
+  tagUint8Array: false,
+  mapsAsObjects: true,
+  copyBuffers: true,
+  ...({ int64AsNumber: true } as object), // not in cbor-x's own typings
+});
+
+/** Encodes a value; keys whose value is undefined are left out at every depth. */
+export function encode(value: unknown): Uint8Array {
+  return coder.encode(withoutUndefined(value));
+}
+
+/**
+ * Decodes one data item. Byte strings become plain `Uint8Array`s that own their memory, because the SDK transfers
+ * them and reads `.buffer`.
+ */
+export function decode(bytes: Uint8Array): unknown {
+  // cbor-x copies into the class it reads from, so a Buffer would give Buffers.
+  return coder.decode(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+}
+
+/** Parses JSON, turning tagged bytes back into `Uint8Array`s. */
+export function decodeJson(text: string): unknown {
+  return JSON.parse(text, (_key, value: unknown) => {
+    if (isTaggedBytes(value)) return new Uint8Array(Buffer.from(value.data, 'base64'));
+    return value;
+  });
+}
+
+function isTaggedBytes(value: unknown): value is { data: string } {
+  const tagged = value as { __type?: unknown; data?: unknown } | null;
+  return typeof tagged === 'object' && tagged?.__type === 'Uint8Array' && typeof tagged.data === 'string';
+}
+
+/**
+ * A copy without undefined keys. CBOR would carry them as "undefined", which other decoders turn into null, and the
+ * SDK tells null and absent apart. Values made in another realm (the SDK runs workflows in `node:vm`) are recognised
+ * by what they are, not by `instanceof`, and brought into this one where the encoder would mistake them.
+ */
+export function withoutUndefined(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (types.isUint8Array(value)) return value instanceof Uint8Array ? value : new Uint8Array(value);
+  if (types.isDate(value)) return value instanceof Date ? value : new Date(Number(value));
+  if (Array.isArray(value)) return value.map(withoutUndefined);
+  if (types.isNativeError(value)) {
+    return withoutUndefined({ name: value.name, message: value.message, stack: value.stack });
+  }
+  if (!isPlainObject(value)) return value;
+  const copy: Record<string, unknown> = {};
+  for (const key of Object.keys(value)) {
+    if (value[key] !== undefined) copy[key] = withoutUndefined(value[key]);
+  }
+  return copy;
+}
+
+function isPlainObject(value: object): value is Record<string, unknown> {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}

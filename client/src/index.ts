@@ -1,0 +1,10 @@
+/**
+ * The client of world-redis: a World of the Vercel Workflow SDK that keeps nothing itself and asks the service for
+ * everything. Set `WORKFLOW_TARGET_WORLD=@world-redis/client`.
+ */
+import { createWorld } from './world.js';
+
+export { createWorld };
+export default createWorld;
+export type { WorldOptions } from './config.js';
+export type * from './types.js';

@@ -1,0 +1,25 @@
+import { WorkflowWorldError } from './errors.js';
+
+/** Percent-encodes one path segment. */
+export function pathSegment(text: string): string {
+  if (typeof text !== 'string' || text === '') {
+    throw new WorkflowWorldError('an id or a name is missing', { status: 400, code: 'invalid' });
+  }
+  return escape(text);
+}
+
+/** Appends the parameters that are defined; a list is repeated, an empty one becomes an empty parameter. */
+export function withQuery(path: string, query: Record<string, string | number | string[] | undefined>): string {
+  const pairs: string[] = [];
+  for (const [key, value] of Object.entries(query)) {
+    if (value === undefined) continue;
+    const values = Array.isArray(value) ? value : [value];
+    for (const one of values.length > 0 ? values : ['']) pairs.push(`${key}=${escape(String(one))}`);
+  }
+  return pairs.length > 0 ? `${path}?${pairs.join('&')}` : path;
+}
+
+/** Half of a surrogate pair has no UTF-8 form, and `encodeURIComponent` would throw on it. */
+function escape(text: string): string {
+  return encodeURIComponent(Buffer.from(text, 'utf8').toString('utf8'));
+}

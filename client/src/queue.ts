@@ -1,0 +1,27 @@
+import { call } from './call.js';
+import type { Config } from './config.js';
+import { encode } from './encoding.js';
+import { appForQueue } from './registration.js';
+import type { QueueOptions, RedisWorld } from './types.js';
+
+/** Builds queue(); nothing happens until it is called. */
+export function createQueue(config: () => Config): RedisWorld['queue'] {
+  return async (queueName, message, options: QueueOptions = {}) => {
+    const settings = config();
+    const app = appForQueue(settings);
+    // A process that serves no app and names no deployment (a script, the SDK's command line) has nothing to say
+    // about where a message belongs; the service then goes by the run and by who is registered.
+    const own = app || settings.deploymentNamed ? settings.deploymentId : undefined;
+    const body = encode({
+      queueName,
+      message,
+      idempotencyKey: options.idempotencyKey,
+      delaySeconds: options.delaySeconds,
+      headers: options.headers,
+      deploymentId: options.deploymentId ?? own,
+      app,
+    });
+    const answer = await call(settings, { method: 'POST', path: '/v1/queue', body });
+    return { messageId: (answer as { messageId?: string }).messageId ?? null };
+  };
+}

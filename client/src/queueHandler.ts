@@ -1,0 +1,74 @@
+import { CBOR, decode, decodeJson } from './encoding.js';
+import { nameForHandler } from './queueName.js';
+import type { MessageHandler } from './types.js';
+
+/**
+ * Makes the app's route for messages of one kind (contract §5.4). It answers 200 with `{ok: true}`, or with
+ * `{timeoutSeconds}` when the message is to come again; 400 to what is not a message for this handler; 500 when the
+ * handler threw, which makes the service deliver again. It needs neither the service nor any setting.
+ */
+export function createQueueHandler(prefix: string, handler: MessageHandler): (request: Request) => Promise<Response> {
+  return async (request) => {
+    const queueName = headerText(request.headers.get('x-vqs-queue-name'));
+    const messageId = request.headers.get('x-vqs-message-id');
+    const attempt = Number(request.headers.get('x-vqs-message-attempt') ?? Number.NaN);
+    if (!queueName || !messageId || !Number.isInteger(attempt) || attempt < 1) {
+      return refuse(400, 'Missing required headers');
+    }
+    const name = nameForHandler(queueName, prefix);
+    if (name === undefined) return refuse(400, 'Unhandled queue');
+
+    let body: Uint8Array;
+    try {
+      body = new Uint8Array(await request.arrayBuffer());
+    } catch (error) {
+      return refuse(
+        500,
+        `The request body was gone before the handler could read it (${messageOf(error)}). ` +
+          'Keep middleware and proxies away from /.well-known/workflow/.',
+      );
+    }
+    if (body.byteLength === 0) return refuse(400, 'Missing request body');
+
+    let message: unknown;
+    try {
+      message = decodeMessage(body, request.headers.get('content-type') ?? '');
+    } catch (error) {
+      return refuse(400, `The message cannot be read: ${messageOf(error)}`);
+    }
+
+    try {
+      const result = (await handler(message, { attempt, queueName: name, messageId })) as unknown;
+      const timeoutSeconds = (result as { timeoutSeconds?: unknown } | null | undefined)?.timeoutSeconds;
+      if (typeof timeoutSeconds === 'number' && Number.isFinite(timeoutSeconds)) {
+        return Response.json({ timeoutSeconds: Math.max(0, timeoutSeconds) });
+      }
+      return Response.json({ ok: true });
+    } catch (error) {
+      // Not logged here: the SDK has done so, and the service records the answer.
+      return refuse(500, messageOf(error));
+    }
+  };
+}
+
+function decodeMessage(body: Uint8Array, contentType: string): unknown {
+  return contentType.startsWith(CBOR) ? decode(body) : decodeJson(Buffer.from(body).toString('utf8'));
+}
+
+function refuse(status: number, error: string): Response {
+  return Response.json({ error }, { status });
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+}
+
+/** Header values arrive byte by byte; a queue name holds a file's path and so perhaps UTF-8. */
+function headerText(value: string | null): string | null {
+  if (value === null || /^[\x20-\x7e]*$/.test(value)) return value;
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(value, 'latin1'));
+  } catch {
+    return value;
+  }
+}

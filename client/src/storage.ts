@@ -1,0 +1,111 @@
+import { call } from './call.js';
+import type { Config } from './config.js';
+import { encode } from './encoding.js';
+import { eventDataToWire, type Fields, isFields, reviveEntity, reviveEvent, toMillis } from './moments.js';
+import { pathSegment, withQuery } from './path.js';
+import type { Page, Pagination, RedisWorld, ResolveData } from './types.js';
+
+/** The parts of a World that store and list entities. */
+export type Storage = Pick<RedisWorld, 'runs' | 'steps' | 'events' | 'hooks'>;
+
+/**
+ * The parameters of events.create that the service knows. The SDK passes others too, among them functions and trace
+ * ids, so they are picked by name.
+ */
+const CREATE_PARAMS = [
+  'resolveData',
+  'v1Compat',
+  'eventCount',
+  'sinceCursor',
+  'skipPreload',
+  'preloadEvents',
+  'resumePayloadDigest',
+];
+
+/** Builds the storage operations; nothing happens until one is called. */
+export function createStorage(config: () => Config): Storage {
+  const get = (path: string) => call(config(), { method: 'GET', path });
+
+  const getOne = async (path: string, params: { resolveData?: ResolveData } | undefined, revive: Revive) =>
+    revive(await get(withQuery(path, { resolveData: params?.resolveData })));
+
+  const getPage = async (path: string, query: Query, revive: Revive): Promise<Page> => {
+    const { pagination, ...filters } = query;
+    const { limit, cursor, sortOrder } = pagination ?? {};
+    const page = (await get(withQuery(path, { ...filters, limit, cursor, sortOrder }))) as Page;
+    return { data: page.data.map(revive), cursor: page.cursor ?? null, hasMore: page.hasMore };
+  };
+
+  return {
+    runs: {
+      get: async (id, params) => getOne(`/v1/runs/${pathSegment(id)}`, params, reviveEntity),
+      list: async (params = {}) => {
+        const { workflowName, status, pagination, resolveData } = params;
+        return getPage('/v1/runs', { workflowName, status, pagination, resolveData }, reviveEntity);
+      },
+    },
+    steps: {
+      get: async (runId, stepId, params) => {
+        const parent = runId === undefined ? '/v1' : `/v1/runs/${pathSegment(runId)}`;
+        return getOne(`${parent}/steps/${pathSegment(stepId)}`, params, reviveEntity);
+      },
+      list: async ({ runId, pagination, resolveData }) =>
+        getPage(`/v1/runs/${pathSegment(runId)}/steps`, { pagination, resolveData }, reviveEntity),
+    },
+    events: {
+      create: async (runId, event, params) => {
+        const path = runId ? `/v1/runs/${pathSegment(runId)}/events` : '/v1/events';
+        const body = encode(createRequest(event as Fields, params as Fields | undefined));
+        return reviveResult(await call(config(), { method: 'POST', path, body }));
+      },
+      get: async (runId, eventId, params) =>
+        getOne(`/v1/runs/${pathSegment(runId)}/events/${pathSegment(eventId)}`, params, reviveEvent),
+      list: async ({ runId, pagination, resolveData }) =>
+        getPage(`/v1/runs/${pathSegment(runId)}/events`, { pagination, resolveData }, reviveEvent),
+      listByCorrelationId: async ({ correlationId, runId, pagination, resolveData }) =>
+        getPage('/v1/events', { correlationId, runId, pagination, resolveData }, reviveEvent),
+    },
+    hooks: {
+      get: async (hookId, params) => getOne(`/v1/hooks/${pathSegment(hookId)}`, params, reviveEntity),
+      getByToken: async (token, params) =>
+        getOne(withQuery('/v1/hooks/by-token', { token, resolveData: params?.resolveData }), undefined, reviveEntity),
+      list: async ({ runId, pagination, resolveData }) => getPage('/v1/hooks', { runId, pagination, resolveData }, reviveEntity),
+    },
+  };
+}
+
+type Revive = (value: unknown) => unknown;
+
+interface Query {
+  pagination: Pagination | undefined;
+  resolveData: ResolveData | undefined;
+  workflowName?: string | undefined;
+  status?: string | string[] | undefined;
+  correlationId?: string;
+  runId?: string | undefined;
+}
+
+/** The body of events.create. A resume id is a parameter to the SDK and part of the event to the service. */
+function createRequest(event: Fields, params: Fields | undefined): Fields {
+  const { eventType, correlationId, specVersion, eventData } = event;
+  const wireParams: Fields = {};
+  for (const key of CREATE_PARAMS) wireParams[key] = params?.[key];
+  wireParams['occurredAt'] = toMillis(params?.['occurredAt']);
+  const resumeId = params?.['resumeId'];
+  return {
+    event: { eventType, correlationId, specVersion, eventData: eventDataToWire(eventData), resumeId },
+    params: wireParams,
+  };
+}
+
+/** The answer of events.create as the SDK expects it. */
+function reviveResult(result: unknown): unknown {
+  if (!isFields(result)) return result;
+  for (const key of ['run', 'step', 'hook', 'wait']) reviveEntity(result[key]);
+  reviveEvent(result['event']);
+  if (Array.isArray(result['events'])) result['events'].forEach(reviveEvent);
+  for (const key of Object.keys(result)) {
+    if (result[key] === null && key !== 'cursor') delete result[key];
+  }
+  return result;
+}

@@ -1,0 +1,162 @@
+import type { Dispatcher } from 'undici';
+import { commonHeaders, decodeBody, pauseBefore, pauseFor, retryAfterSeconds, serviceUrl } from './call.js';
+import type { Config } from './config.js';
+import { type Connection, connectionTo } from './connection.js';
+import { WorkflowWorldError } from './errors.js';
+import { CHUNKS, FrameDecoder } from './frames.js';
+import { transportError } from './transportError.js';
+import { errorFromWire, type WireError } from './wireError.js';
+
+/** How long a read keeps trying to get back to a service that does not answer, before the stream errors. */
+const GIVE_UP_AFTER_MS = 30_000;
+/** A connection that lasted this long was a good one, even if nothing came through it. */
+const GOOD_CONNECTION_MS = 5_000;
+
+/**
+ * Opens a live read of a stream. It begins at once (a negative start index counts from the end as of now), reads on
+ * only as its reader does, survives lost connections by going on at the next index, and ends when the stream's end is
+ * recorded. Cancelling it ends the request.
+ */
+export function openStream(config: Config, name: string, startIndex: number): ReadableStream<Uint8Array> {
+  const live = new LiveRead(config, name, startIndex);
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const chunk = await live.next();
+      if (chunk !== undefined) controller.enqueue(chunk);
+      else if (!live.cancelled) controller.close();
+    },
+    cancel: () => live.cancel(),
+  });
+}
+
+/** One live read across however many connections it takes. */
+class LiveRead {
+  cancelled = false;
+  readonly #config: Config;
+  readonly #name: string;
+  /** Index to ask for next; negative until the service has said what that means. */
+  #nextIndex: number;
+  #body: AsyncIterator<Uint8Array> | undefined;
+  #decoder = new FrameDecoder();
+  #ready: Uint8Array[] = [];
+  readonly #abort = new AbortController();
+  #connection: Connection | undefined;
+  #connectedAt = Number.POSITIVE_INFINITY;
+  #failures = 0;
+  #failingSince = 0;
+
+  constructor(config: Config, name: string, startIndex: number) {
+    this.#config = config;
+    this.#name = name;
+    this.#nextIndex = startIndex;
+  }
+
+  /** The next chunk that is not empty; undefined at the end of the stream or when cancelled. */
+  async next(): Promise<Uint8Array | undefined> {
+    while (!this.cancelled) {
+      const chunk = this.#ready.shift();
+      if (chunk !== undefined) {
+        this.#nextIndex++;
+        // An empty chunk has an index but no bytes, and a byte stream refuses to be given none.
+        if (chunk.byteLength > 0) return chunk;
+      } else if (this.#decoder.ended) {
+        return undefined;
+      } else {
+        await this.#readOn();
+      }
+    }
+    return undefined;
+  }
+
+  cancel(): void {
+    this.cancelled = true;
+    this.#ready = [];
+    this.#abort.abort();
+  }
+
+  /** Whether `close()` was called since this read began; it then ends instead of opening a connection again. */
+  get #closed(): boolean {
+    return this.#connection?.closing.signal.aborted ?? false;
+  }
+
+  /** Takes one piece of the body, connecting first if need be. */
+  async #readOn(): Promise<void> {
+    try {
+      this.#body ??= await this.#connect();
+      const piece = await this.#body.next();
+      if (piece.done) throw new Error('the connection was cut before the end of the stream');
+      this.#failures = 0;
+      this.#ready = this.#decoder.push(piece.value);
+    } catch (error) {
+      this.#body = undefined;
+      // What the cut connection had begun to send will be sent again, whole.
+      this.#decoder = new FrameDecoder();
+      if (!this.cancelled) await this.#afterFailure(error);
+    }
+  }
+
+  async #connect(): Promise<AsyncIterator<Uint8Array>> {
+    this.#connectedAt = Number.POSITIVE_INFINITY;
+    const connection = (this.#connection ??= connectionTo(this.#config.url));
+    const path = `/v1/streams/${encodeURIComponent(this.#name)}?startIndex=${this.#nextIndex}`;
+    const answer = await connection.reads.request({
+      method: 'GET',
+      path: connection.basePath + path,
+      headers: { ...commonHeaders(this.#config), accept: CHUNKS },
+      // A stream may be silent for hours; that is not a fault.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      signal: this.#abort.signal,
+    });
+    // A failure is seen by whoever reads next; without a listener one that comes in between would end the process.
+    answer.body.on('error', () => undefined);
+    const contentType = String(answer.headers['content-type'] ?? '');
+    if (answer.statusCode !== 200 || !contentType.startsWith(CHUNKS)) {
+      throw await this.#refusal(answer, contentType, serviceUrl(this.#config, path));
+    }
+    const start = Number(answer.headers['x-stream-start'] ?? Number.NaN);
+    if (Number.isSafeInteger(start) && start >= 0) this.#nextIndex = start;
+    this.#connectedAt = Date.now();
+    return (answer.body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
+  }
+
+  async #refusal(answer: Dispatcher.ResponseData, contentType: string, url: string): Promise<Error> {
+    const status = answer.statusCode;
+    const wire = decodeBody(new Uint8Array(await answer.body.arrayBuffer()), contentType);
+    if (status >= 200 && status < 300) {
+      return new WorkflowWorldError(`${url} answered with something that is not a stream of world-redis`, {
+        status: 502,
+        url,
+      });
+    }
+    const retryAfter = retryAfterSeconds(answer.headers['retry-after']);
+    const error = errorFromWire((wire as { error?: WireError } | undefined)?.error, { status, url, retryAfter });
+    return new Refused(error, status >= 500 || status === 429, (retryAfter ?? 0) * 1000);
+  }
+
+  /** Waits before the next connection, or throws when there is no point in one. */
+  async #afterFailure(failure: unknown): Promise<void> {
+    const now = Date.now();
+    if (now - this.#connectedAt > GOOD_CONNECTION_MS) this.#failures = 0;
+    if (this.#failures === 0) this.#failingSince = now;
+    const url = serviceUrl(this.#config, `/v1/streams/${encodeURIComponent(this.#name)}`);
+    const error = failure instanceof Refused ? failure.error : transportError(failure, url);
+    const passing = failure instanceof Refused ? failure.passing : !(failure instanceof WorkflowWorldError);
+    if (!passing || this.#closed || now - this.#failingSince > GIVE_UP_AFTER_MS) throw error;
+    const pause = Math.max(pauseBefore(this.#failures++), failure instanceof Refused ? failure.waitMs : 0);
+    await pauseFor(pause, this.#abort.signal);
+    if (this.#closed) throw error;
+  }
+}
+
+/** An error answer, with what it means for the read. */
+class Refused extends Error {
+  constructor(
+    readonly error: Error,
+    /** Whether the same request may succeed later. */
+    readonly passing: boolean,
+    readonly waitMs: number,
+  ) {
+    super(error.message);
+  }
+}

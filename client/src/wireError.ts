@@ -1,0 +1,99 @@
+import {
+  AttributeValidationError,
+  EntityConflictError,
+  HookNotFoundError,
+  PreconditionFailedError,
+  RunExpiredError,
+  RunNotSupportedError,
+  ThrottleError,
+  TooEarlyError,
+  WorkflowRunNotFoundError,
+  WorkflowWorldError,
+} from './errors.js';
+
+/** The `error` object of a refusal, as the service writes it. Nothing in it is taken for granted. */
+export interface WireError {
+  name?: unknown;
+  message?: unknown;
+  status?: unknown;
+  code?: unknown;
+  retryAfter?: unknown;
+  runId?: unknown;
+  token?: unknown;
+  runSpecVersion?: unknown;
+  worldSpecVersion?: unknown;
+}
+
+/** Where a refusal came from. */
+export interface Refusal {
+  status: number;
+  url: string;
+  /** The `Retry-After` header in seconds, if there was a usable one. */
+  retryAfter: number | undefined;
+}
+
+/**
+ * Rebuilds the SDK's error from a refusal. Without a name (a proxy answered, not the service) the statuses that
+ * only ever mean one thing are mapped; a bare 404 is not, since it usually means a wrong address.
+ */
+export function errorFromWire(wire: WireError | undefined, refusal: Refusal): Error {
+  const message = text(wire?.message) ?? unnamedMessage(refusal);
+  const retryAfter = number(wire?.retryAfter) ?? refusal.retryAfter;
+  switch (text(wire?.name) ?? nameByStatus(refusal.status)) {
+    case 'EntityConflictError':
+      return new EntityConflictError(message);
+    case 'RunExpiredError':
+      return new RunExpiredError(message);
+    case 'TooEarlyError':
+      return new TooEarlyError(message, { retryAfter });
+    case 'ThrottleError':
+      return new ThrottleError(message, { retryAfter });
+    case 'PreconditionFailedError':
+      return new PreconditionFailedError(message, { retryAfter });
+    case 'WorkflowRunNotFoundError':
+      return new WorkflowRunNotFoundError(text(wire?.runId) ?? '');
+    case 'HookNotFoundError':
+      return new HookNotFoundError(text(wire?.token) ?? '');
+    case 'RunNotSupportedError':
+      return new RunNotSupportedError(number(wire?.runSpecVersion) ?? 0, number(wire?.worldSpecVersion) ?? 0);
+    case 'AttributeValidationError':
+      return new AttributeValidationError(message);
+    default:
+      return new WorkflowWorldError(message, {
+        status: number(wire?.status) ?? refusal.status,
+        code: text(wire?.code),
+        url: refusal.url,
+        retryAfter,
+      });
+  }
+}
+
+function nameByStatus(status: number): string | undefined {
+  switch (status) {
+    case 409:
+      return 'EntityConflictError';
+    case 410:
+      return 'RunExpiredError';
+    case 412:
+      return 'PreconditionFailedError';
+    case 425:
+      return 'TooEarlyError';
+    case 429:
+      return 'ThrottleError';
+    default:
+      return undefined;
+  }
+}
+
+function unnamedMessage({ status, url }: Refusal): string {
+  const hint = status === 404 ? ' Is WORKFLOW_WORLD_URL the address of world-redis?' : '';
+  return `${url} answered ${status} without a reason.${hint}`;
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+function number(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
+}

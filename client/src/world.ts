@@ -1,0 +1,57 @@
+import type { World } from '@workflow/world' with { 'resolution-mode': 'import' };
+import { readConfig, type WorldOptions } from './config.js';
+import { closeConnection } from './connection.js';
+import { createQueue } from './queue.js';
+import { createQueueHandler } from './queueHandler.js';
+import { startRegistering, stopRegistering } from './registration.js';
+import { detectSdk, specVersionFor } from './sdk.js';
+import { createStorage } from './storage.js';
+import { createStreams } from './streams.js';
+import type { RedisWorld } from './types.js';
+
+/**
+ * Creates a World backed by a world-redis service. Does no work, opens no socket, sets no timer and never throws:
+ * settings are read, and the connection is made, when a member is first called.
+ */
+export function createWorld(options: WorldOptions = {}): RedisWorld {
+  const config = () => readConfig(options);
+  const streams = createStreams(config);
+
+  return {
+    specVersion: specVersionFor(detectSdk()),
+    // The SDK lets a writer wait for its flush before it takes the next chunk, so an interval never gathers
+    // anything: it only delays every single chunk. One append costs a fraction of a millisecond.
+    streamFlushIntervalMs: 0,
+
+    start: () => startRegistering(config),
+    close: async () => {
+      const { url } = config();
+      stopRegistering(url);
+      await closeConnection(url);
+    },
+
+    getDeploymentId: async () => config().deploymentId,
+    queue: createQueue(config),
+    createQueueHandler,
+
+    ...createStorage(config),
+
+    writeToStream: (name, runId, chunk) => streams.write(runId, name, chunk),
+    writeToStreamMulti: (name, runId, chunks) => streams.writeMulti(runId, name, chunks),
+    closeStream: (name, runId) => streams.close(runId, name),
+    readFromStream: (name, startIndex) => streams.read(name, startIndex),
+    listStreamsByRunId: (runId) => streams.list(runId),
+    getStreamChunks: (name, _runId, chunkOptions) => streams.getChunks(name, chunkOptions),
+    getStreamInfo: (name) => streams.getInfo(name),
+
+    streams: {
+      write: (runId, name, chunk) => streams.write(runId, name, chunk),
+      writeMulti: (runId, name, chunks) => streams.writeMulti(runId, name, chunks),
+      close: (runId, name) => streams.close(runId, name),
+      get: (_runId, name, startIndex) => streams.read(name, startIndex),
+      list: (runId) => streams.list(runId),
+      getChunks: (_runId, name, chunkOptions) => streams.getChunks(name, chunkOptions),
+      getInfo: (_runId, name) => streams.getInfo(name),
+    },
+  } satisfies RedisWorld & World;
+}
