@@ -1,0 +1,176 @@
+package streaming
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/luascript"
+)
+
+// One script call stores at most this much, so that no call holds Redis for long.
+const (
+	batchChunks = 1000
+	batchBytes  = 8 << 20
+)
+
+// AppendChunks implements [world.StreamStore]. Up to 1,000 chunks and 8 MiB go in as one
+// unit; more are stored in order in several units, between which other writers' chunks or
+// a close may come.
+//
+// The same RequestID within ten minutes, or the same WriterID and Sequence at any time,
+// adds nothing. A writer's repeat is told the index -1 when other writers' chunks came in
+// since and its place is no longer known. A Sequence beyond the writer's next one is
+// refused with CodeConflict, because what is missing could not be stored later.
+func (s *Service) AppendChunks(ctx context.Context, a world.Append) (int64, error) {
+	if err := s.checkAppend(a); err != nil {
+		return 0, err
+	}
+	if len(a.Chunks) == 0 {
+		return s.appendNothing(ctx, a.Name)
+	}
+	if err := s.list(ctx, a.RunID, a.Name); err != nil {
+		return 0, err
+	}
+	if a.RequestID == "" {
+		a.RequestID = s.minter.New().String()
+	}
+	first := int64(0)
+	for part := 0; len(a.Chunks) > 0; part++ {
+		n := batchLength(a.Chunks)
+		index, err := s.appendBatch(ctx, a, a.Chunks[:n], part)
+		if err != nil {
+			return 0, err
+		}
+		if part == 0 {
+			first = index
+		}
+		a.Chunks, a.Sequence = a.Chunks[n:], a.Sequence+int64(n)
+	}
+	return first, nil
+}
+
+func (s *Service) checkAppend(a world.Append) error {
+	if err := checkName(a.Name); err != nil {
+		return err
+	}
+	if a.WriterID != "" && a.Sequence < 0 {
+		return world.Errorf(world.CodeInvalid, "a writer's sequence is not negative, as %d is", a.Sequence)
+	}
+	for _, chunk := range a.Chunks {
+		if len(chunk) > s.config.MaxChunk {
+			return world.Errorf(world.CodeTooLarge, "a chunk has at most %d bytes, not %d", s.config.MaxChunk, len(chunk))
+		}
+	}
+	return nil
+}
+
+// appendNothing answers an append without chunks as one that added them all.
+func (s *Service) appendNothing(ctx context.Context, name string) (int64, error) {
+	info, err := s.StreamInfo(ctx, name)
+	if err != nil {
+		return 0, err
+	}
+	if info.Done {
+		return 0, closed(name)
+	}
+	return info.TailIndex + 1, nil
+}
+
+// batchLength returns how many leading chunks make one script call; at least one.
+func batchLength(chunks [][]byte) int {
+	size := 0
+	for i, chunk := range chunks {
+		size += len(chunk)
+		if i == batchChunks || i > 0 && size > batchBytes {
+			return i
+		}
+	}
+	return len(chunks)
+}
+
+func (s *Service) appendBatch(ctx context.Context, a world.Append, chunks [][]byte, part int) (int64, error) {
+	keys, buckets := s.keys(a.Name), s.requestKeys(a.Name, s.clock.Now())
+	args := make([]any, 0, 5+2*len(chunks))
+	// A writer's own numbering outlives the request records and makes them needless.
+	request := []byte{}
+	if a.WriterID == "" {
+		request = requestDigest(a.RequestID, part)
+	}
+	largest := 0
+	for _, chunk := range chunks {
+		largest = max(largest, len(chunk))
+	}
+	args = append(args, request, int(requestTTL.Seconds()), a.WriterID, a.Sequence, largest)
+	for _, chunk := range chunks {
+		id := s.minter.New()
+		args = append(args, chunk, id[:])
+	}
+	reply, err := s.scripts.append.Run(ctx, s.client,
+		[]string{keys.stream, keys.meta, keys.channel, buckets[0], buckets[1], buckets[2]}, args...)
+	if err != nil {
+		return 0, redisError(ctx, err)
+	}
+	return readAppendReply(a, reply)
+}
+
+func readAppendReply(a world.Append, reply []any) (int64, error) {
+	numbers, err := integers(reply)
+	if err != nil {
+		return 0, err
+	}
+	switch {
+	case len(numbers) == 2 && (numbers[0] == 0 || numbers[0] == 1):
+		return numbers[1], nil
+	case len(numbers) == 1 && numbers[0] == -1:
+		return 0, closed(a.Name)
+	case len(numbers) == 2 && numbers[0] == -2:
+		return 0, world.Errorf(world.CodeConflict, "writer %q continues with sequence %d, not %d", a.WriterID, numbers[1], a.Sequence)
+	}
+	return 0, badReply(fmt.Errorf("chunk_append replied %v", numbers))
+}
+
+// requestDigest makes a request id, of any length, the 16 bytes that Redis remembers.
+func requestDigest(requestID string, part int) []byte {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", part, requestID))
+	return sum[:16]
+}
+
+// list puts a stream into its run's list, before it gets its first record: a crash in
+// between leaves a name too many, never a stream that nobody finds.
+func (s *Service) list(ctx context.Context, runID, name string) error {
+	now := s.clock.Now()
+	pair := runID + "\x00" + name
+	if s.listed.has(pair, now) {
+		return nil
+	}
+	member := redis.Z{Score: float64(now.UnixMilli()), Member: name}
+	if err := s.client.ZAddNX(ctx, s.runKey(runID), member).Err(); err != nil {
+		return redisError(ctx, err)
+	}
+	s.listed.add(pair, now)
+	return nil
+}
+
+func closed(name string) error {
+	return world.Errorf(world.CodeStreamClosed, "the stream %q is closed", name)
+}
+
+func integers(reply []any) ([]int64, error) {
+	numbers := make([]int64, len(reply))
+	for i, v := range reply {
+		n, err := luascript.Int(v)
+		if err != nil {
+			return nil, badReply(err)
+		}
+		numbers[i] = n
+	}
+	return numbers, nil
+}
+
+func badReply(err error) error {
+	return world.Wrap(world.CodeInternal, err, "Redis gave an answer that makes no sense")
+}

@@ -1,0 +1,19 @@
+// Package streaming keeps chunk streams on Redis.
+//
+// History is the only source of data. A writer's script stores its chunks and rings a
+// doorbell (PUBLISH); a reader pages through the history and, at its end, waits for the
+// doorbell. So history and live cannot overlap or leave a gap: a lost doorbell delays a
+// reader until the next audit (at most two seconds), never more.
+//
+// Keys, all with the hash tag of the stream's name except the last:
+//
+//	stream:{<name>}                 stream  one entry a chunk: id <index+1>-0, d = bytes,
+//	                                        u = 16 bytes of the chunk's ULID (chnk_…);
+//	                                        the end is an entry like any other: e = 1
+//	stream_meta:{<name>}            hash    n = count of chunks, eof = 1 when closed,
+//	                                        mx = bytes of the largest chunk,
+//	                                        w:<writer> = next sequence and where it went
+//	stream_req:{<name>}:<bucket>    hash    request → first index, of ten minutes' appends
+//	stream_notify:{<name>}          channel the doorbell; says the count of chunks, or "end"
+//	streams:by_run:{<runId>}        zset    names by the time they were first written
+package streaming

@@ -1,0 +1,77 @@
+package streaming
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/world-redis/world-redis"
+)
+
+const (
+	listDefault   = 100
+	listMost      = 1000
+	listPageBytes = 8 << 20
+)
+
+// ListChunks implements [world.StreamStore]. A page ends early after 8 MiB, with HasMore.
+// Unlike other lists, the cursor is empty unless HasMore, and one that cannot be read
+// means the beginning: the SDK's contract has it so for streams.
+func (s *Service) ListChunks(ctx context.Context, name string, request world.PageRequest) (world.ChunkPage, error) {
+	if err := checkName(name); err != nil {
+		return world.ChunkPage{}, err
+	}
+	limit := request.Limit
+	if limit <= 0 {
+		limit = listDefault
+	}
+	from, err := strconv.ParseInt(request.Cursor, 10, 64)
+	if err != nil || from < 0 || from >= maxIndex {
+		from = 0
+	}
+	p, err := s.readPage(ctx, name, from, min(limit, listMost), listPageBytes)
+	if err != nil {
+		return world.ChunkPage{}, err
+	}
+	result := world.ChunkPage{Done: p.done}
+	result.Data = p.chunks
+	if next := from + int64(len(p.chunks)); next < p.count {
+		result.HasMore = true
+		result.Cursor = strconv.FormatInt(next, 10)
+	}
+	return result, nil
+}
+
+// StreamInfo implements [world.StreamStore].
+func (s *Service) StreamInfo(ctx context.Context, name string) (world.StreamInfo, error) {
+	if err := checkName(name); err != nil {
+		return world.StreamInfo{}, err
+	}
+	fields, err := s.client.HMGet(ctx, s.keys(name).meta, "n", "eof").Result()
+	if err != nil {
+		return world.StreamInfo{}, redisError(ctx, err)
+	}
+	count, done, err := readState(fields)
+	if err != nil {
+		return world.StreamInfo{}, err
+	}
+	return world.StreamInfo{TailIndex: count - 1, Done: done}, nil
+}
+
+// readState reads the fields n and eof of a stream's meta.
+func readState(fields []any) (count int64, done bool, err error) {
+	if text, ok := fields[0].(string); ok {
+		if count, err = strconv.ParseInt(text, 10, 64); err != nil {
+			return 0, false, badReply(err)
+		}
+	}
+	return count, fields[1] != nil, nil
+}
+
+// ListStreams implements [world.StreamStore]; the oldest stream comes first.
+func (s *Service) ListStreams(ctx context.Context, runID string) ([]string, error) {
+	names, err := s.client.ZRange(ctx, s.runKey(runID), 0, -1).Result()
+	if err != nil {
+		return nil, redisError(ctx, err)
+	}
+	return names, nil
+}

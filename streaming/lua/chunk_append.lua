@@ -1,0 +1,73 @@
+-- chunk_append: store chunks at the end of a stream, once, and ring its doorbell.
+--
+-- KEYS  1 stream   2 meta   3 channel   4 5 6 request buckets: of now, before, after
+-- ARGV  1 request, 16 bytes; empty: do not remember the request
+--       2 seconds that a request bucket lives
+--       3 writer; empty: none    4 sequence of the first chunk, per writer
+--       5 bytes of the largest chunk of this call
+--       6… pairs: bytes of the chunk, bytes of its ULID
+-- Reply {0, first index}   stored
+--       {1, first index}   stored before; -1 when the index is no longer known
+--       {-1}               refused: the stream is closed
+--       {-2, expected}     refused: the writer left a gap in its numbering
+local stream, meta, channel = KEYS[1], KEYS[2], KEYS[3]
+local request, ttl = ARGV[1], tonumber(ARGV[2])
+local writer, sequence, largest = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
+local FIRST_PAIR = 6
+local count = (#ARGV - FIRST_PAIR + 1) / 2
+
+local function integer(n) return string.format('%.0f', n) end
+
+if request ~= '' then
+  -- Three buckets: replicas whose clocks disagree still find each other's records.
+  for bucket = 4, 6 do
+    local first = redis.call('HGET', KEYS[bucket], request)
+    if first then return {1, tonumber(first)} end
+  end
+end
+
+local state = redis.call('HMGET', meta, 'n', 'eof', 'mx')
+local n, closed, known_largest = tonumber(state[1] or '0'), state[2], tonumber(state[3] or '0')
+
+-- A writer's record is "<next sequence> <sequence> <index>": the last two are where its
+-- latest run of neighbouring chunks began, so that a repeat can be told its index.
+local writer_field = 'w:' .. writer
+local skip, run_sequence, run_first, answer = 0, sequence, n, n
+if writer ~= '' then
+  local record = redis.call('HGET', meta, writer_field)
+  if record then
+    local next_s, run_s, first_s = string.match(record, '^(%d+) (%d+) (%d+)$')
+    local expected = tonumber(next_s)
+    if sequence > expected then return {-2, expected} end
+    run_sequence, run_first = tonumber(run_s), tonumber(first_s)
+    skip = math.min(expected - sequence, count)
+    if skip > 0 then
+      answer = -1
+      if sequence >= run_sequence then answer = run_first + sequence - run_sequence end
+      if skip == count then return {1, answer} end
+      if answer < 0 then answer = n end
+    end
+    if run_first + expected - run_sequence ~= n then
+      run_sequence, run_first = expected, n
+    end
+  end
+end
+
+if closed then return {-1} end
+
+for i = skip, count - 1 do
+  local at = FIRST_PAIR + 2 * i
+  redis.call('XADD', stream, integer(n + 1) .. '-0', 'd', ARGV[at], 'u', ARGV[at + 1])
+  n = n + 1
+end
+redis.call('HSET', meta, 'n', integer(n), 'mx', integer(math.max(known_largest, largest)))
+if writer ~= '' then
+  redis.call('HSET', meta, writer_field,
+    integer(sequence + count) .. ' ' .. integer(run_sequence) .. ' ' .. integer(run_first))
+end
+if request ~= '' then
+  redis.call('HSET', KEYS[4], request, integer(answer))
+  if redis.call('HLEN', KEYS[4]) == 1 then redis.call('EXPIRE', KEYS[4], ttl) end
+end
+redis.call('PUBLISH', channel, integer(n))
+return {0, answer}

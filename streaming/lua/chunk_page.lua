@@ -1,0 +1,32 @@
+-- chunk_page: read a page of chunks and the stream's state at the same moment.
+--
+-- KEYS  1 stream   2 meta
+-- ARGV  1 index of the first chunk   2 most chunks (at least 1)
+--       3 bytes after which the page is full; one chunk more may come
+-- Reply {0, count of chunks, 1 when closed else 0, bytes of a chunk…}
+--       {-1}   records that the state counts are not there
+local stream, meta = KEYS[1], KEYS[2]
+local from, most, budget = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+
+local function integer(n) return string.format('%.0f', n) end
+
+local state = redis.call('HMGET', meta, 'n', 'eof', 'mx')
+local n, closed, largest = tonumber(state[1] or '0'), state[2], tonumber(state[3] or '0')
+local reply = {0, n, closed and 1 or 0}
+local last = math.min(n, from + most)
+local at = from
+
+-- Ask for no more than fits if all were as large as the largest, then for what is left:
+-- one XRANGE for a usual stream, and never a flood of large chunks.
+while at < last and budget > 0 do
+  local ask = math.min(last - at, math.max(1, math.floor(budget / math.max(1, largest))))
+  local rows = redis.call('XRANGE', stream, integer(at + 1) .. '-0', integer(at + ask) .. '-0')
+  if #rows ~= ask then return {-1} end
+  for _, row in ipairs(rows) do
+    local bytes = row[2][2]
+    reply[#reply + 1] = bytes
+    budget = budget - #bytes
+  end
+  at = at + ask
+end
+return reply

@@ -1,0 +1,48 @@
+package streaming
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/luascript"
+)
+
+// page is a snapshot: some chunks, and the state of the stream at that very moment.
+type page struct {
+	chunks []world.Chunk
+	count  int64 // of all chunks
+	done   bool
+}
+
+// ended reports whether a reader that has everything before next has the whole stream.
+func (p page) ended(next int64) bool { return p.done && next >= p.count }
+
+// readPage reads at most most chunks from index from on, and stops early after budget
+// bytes, though never before the first chunk.
+func (s *Service) readPage(ctx context.Context, name string, from int64, most, budget int) (page, error) {
+	keys := s.keys(name)
+	reply, err := s.scripts.page.Run(ctx, s.client, []string{keys.stream, keys.meta}, from, most, budget)
+	if err != nil {
+		return page{}, redisError(ctx, err)
+	}
+	if len(reply) == 1 {
+		return page{}, world.Errorf(world.CodeInternal, "chunks of the stream %q are missing in Redis", name)
+	}
+	if len(reply) < 3 {
+		return page{}, badReply(luascript.ErrShortReply)
+	}
+	state, err := integers(reply[:3])
+	if err != nil {
+		return page{}, err
+	}
+	p := page{count: state[1], done: state[2] == 1}
+	for i, v := range reply[3:] {
+		data, ok := v.(string)
+		if !ok {
+			return page{}, badReply(fmt.Errorf("chunk_page replied %T for a chunk", v))
+		}
+		p.chunks = append(p.chunks, world.Chunk{Index: from + int64(i), Data: []byte(data)})
+	}
+	return p, nil
+}

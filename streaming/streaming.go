@@ -1,0 +1,118 @@
+package streaming
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/singleflight"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/ids"
+	"github.com/world-redis/world-redis/internal/luascript"
+)
+
+// Config sets up a [Service]. The zero value is usable.
+type Config struct {
+	Prefix string       // of every key; default "workflow:"
+	Clock  world.Clock  // default: the machine's
+	Logger *slog.Logger // default: nothing is logged
+
+	MaxChunk      int           // most bytes of one chunk; default 64 MiB
+	PageBytes     int           // bytes after which a reader's page is full; default 256 KiB
+	AuditInterval time.Duration // how long a lost doorbell may delay a reader; default 1.5 s
+}
+
+const (
+	defaultPrefix        = "workflow:"
+	defaultMaxChunk      = 64 << 20
+	defaultPageBytes     = 256 << 10
+	defaultAuditInterval = 1500 * time.Millisecond
+	maxNameBytes         = 1024
+)
+
+func (c Config) withDefaults() Config {
+	if c.Prefix == "" {
+		c.Prefix = defaultPrefix
+	}
+	if c.Clock == nil {
+		c.Clock = world.SystemClock{}
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.MaxChunk <= 0 {
+		c.MaxChunk = defaultMaxChunk
+	}
+	if c.PageBytes <= 0 {
+		c.PageBytes = defaultPageBytes
+	}
+	if c.AuditInterval <= 0 {
+		c.AuditInterval = defaultAuditInterval
+	}
+	return c
+}
+
+// Service implements [world.StreamStore].
+type Service struct {
+	client  redis.UniversalClient
+	prefix  string
+	config  Config
+	clock   world.Clock
+	log     *slog.Logger
+	minter  *ids.Minter
+	scripts scripts
+
+	listed  *recentSet // (run, stream) pairs that this process listed lately
+	bell    *doorbell
+	flights singleflight.Group // page reads that several readers share
+	started atomic.Bool
+	stopped chan struct{} // closed when Run ends
+}
+
+var _ world.StreamStore = (*Service)(nil)
+
+// New loads the scripts into Redis. Writes and snapshots work at once; live reads need
+// [Service.Run].
+func New(ctx context.Context, client redis.UniversalClient, config Config) (*Service, error) {
+	config = config.withDefaults()
+	loaded, err := loadScripts()
+	if err != nil {
+		return nil, err
+	}
+	if err := luascript.Register(ctx, client, loaded.append, loaded.close, loaded.page); err != nil {
+		return nil, err
+	}
+	return &Service{
+		client: client, prefix: config.Prefix, config: config, clock: config.Clock,
+		log: config.Logger.With(slog.String("part", "streaming")), minter: ids.NewMinter(config.Clock), scripts: loaded,
+		listed: newRecentSet(), bell: newDoorbell(client, config.Logger), stopped: make(chan struct{}),
+	}, nil
+}
+
+// Run holds the one subscription connection until ctx ends; it may be called once. When
+// it ends, every live read returns CodeUnavailable, so that its caller cuts the answer
+// without an end mark and the reader comes back elsewhere.
+func (s *Service) Run(ctx context.Context) error {
+	if s.started.Swap(true) {
+		return errors.New("streaming: Run was called twice")
+	}
+	defer close(s.stopped)
+	parts, ctx := errgroup.WithContext(ctx)
+	parts.Go(func() error { return s.bell.run(ctx) })
+	parts.Go(func() error { return s.audit(ctx) })
+	return parts.Wait()
+}
+
+// Stats is what the service holds at the moment.
+type Stats struct {
+	Readers       int // live reads
+	Subscriptions int // streams that have a live read
+}
+
+// Stats counts the live reads of this process.
+func (s *Service) Stats() Stats { return s.bell.stats() }
