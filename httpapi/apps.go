@@ -1,0 +1,90 @@
+package httpapi
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/world-redis/world-redis"
+)
+
+const maxBaseURL = 2048 // bytes
+
+func (s *Server) registerApp(c echo.Context) error {
+	body, err := s.readObject(c, "body")
+	if err != nil {
+		return err
+	}
+	app, err := readApp(body)
+	if err != nil {
+		return err
+	}
+	if err := s.deps.Apps.RegisterApp(c.Request().Context(), app); err != nil {
+		return err
+	}
+	return s.emptyAnswer(c)
+}
+
+func (s *Server) listApps(c echo.Context) error {
+	apps, err := s.deps.Apps.ListApps(c.Request().Context())
+	if err != nil {
+		return err
+	}
+	e := newEncoder(64 + 256*len(apps))
+	o := e.object()
+	o.key("data")
+	e.array(len(apps))
+	for i := range apps {
+		writeApp(e, &apps[i])
+	}
+	o.end()
+	return s.answer(c, http.StatusOK, e.bytes)
+}
+
+func writeApp(e *encoder, a *world.App) {
+	o := e.object()
+	o.text("baseUrl", a.BaseURL)
+	o.text("deploymentId", a.DeploymentID)
+	o.optionalText("sdk", a.SDK)
+	o.optionalMillis("seenAt", a.SeenAt)
+	o.end()
+}
+
+// readApp reads and checks an App; seenAt is the registry's to set.
+func readApp(o *object) (world.App, error) {
+	app := world.App{
+		DeploymentID: o.text("deploymentId", maxName),
+		SDK:          o.text("sdk", maxResolve),
+	}
+	base := o.text("baseUrl", maxBaseURL)
+	if o.err != nil {
+		return app, o.err
+	}
+	var err error
+	if app.BaseURL, err = checkBaseURL(o.path, base); err != nil {
+		return app, err
+	}
+	if app.DeploymentID == "" {
+		return app, invalid("%s.deploymentId is missing", o.path)
+	}
+	if app.SDK != "" && app.SDK != "v4" && app.SDK != "v5" {
+		return app, invalid("%s.sdk must be v4 or v5", o.path)
+	}
+	return app, nil
+}
+
+// checkBaseURL takes http(s)://host[:port][/base] and takes the trailing slash off.
+func checkBaseURL(path, base string) (string, error) {
+	u, err := url.Parse(base)
+	switch {
+	case base == "":
+		return "", invalid("%s.baseUrl is missing", path)
+	case err != nil, u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "":
+		return "", invalid("%s.baseUrl must be an http:// or https:// address of the app", path)
+	case u.User != nil, u.RawQuery != "", u.ForceQuery, u.Fragment != "":
+		return "", invalid("%s.baseUrl must have no user name, query or fragment", path)
+	}
+	return strings.TrimRight(base, "/"), nil
+}

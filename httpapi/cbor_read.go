@@ -1,0 +1,185 @@
+package httpapi
+
+import (
+	"errors"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"github.com/world-redis/world-redis"
+)
+
+var errMalformed = errors.New("malformed CBOR")
+
+// cborHead is the head of an item: its major type, the five bits after it, and the
+// number that follows (a length, a value, or a float's bits).
+type cborHead struct {
+	major, info byte
+	n           uint64
+}
+
+func (h cborHead) indefinite() bool { return h.info == 31 }
+
+// readHead reads the head at the start of b and returns what comes after it.
+func readHead(b []byte) (h cborHead, rest []byte, err error) {
+	if len(b) == 0 {
+		return h, nil, errMalformed
+	}
+	h.major, h.info = b[0]>>5, b[0]&31
+	b = b[1:]
+	switch {
+	case h.info < 24:
+		h.n = uint64(h.info)
+		return h, b, nil
+	case h.info == 31:
+		return h, b, nil
+	case h.info > 27:
+		return h, nil, errMalformed
+	}
+	size := 1 << (h.info - 24)
+	if len(b) < size {
+		return h, nil, errMalformed
+	}
+	for _, x := range b[:size] {
+		h.n = h.n<<8 | uint64(x)
+	}
+	return h, b[size:], nil
+}
+
+// majorOf returns the major type of an item that is not empty.
+func majorOf(item world.Raw) byte { return item[0] >> 5 }
+
+// absent reports what callers mean by leaving a field out: JavaScript's undefined is
+// written as a value of its own, and null where a field is optional means the same.
+func absent(item world.Raw) bool {
+	return len(item) == 0 || item[0] == cborUndefined || item[0] == cborNull
+}
+
+// skipped is a decoding target that keeps nothing: it makes the library find an item's end.
+type skipped struct{}
+
+// UnmarshalCBOR implements cbor.Unmarshaler.
+func (*skipped) UnmarshalCBOR([]byte) error { return nil }
+
+// splitItem cuts the first item off b.
+func (d codec) splitItem(b []byte) (item world.Raw, rest []byte, err error) {
+	rest, err = d.cbor.UnmarshalFirst(b, new(skipped))
+	if err != nil {
+		return nil, nil, errMalformed
+	}
+	n := len(b) - len(rest)
+	return world.Raw(b[:n:n]), rest, nil
+}
+
+// entriesOf returns the entries of a map in their order, leaving out absent ones; values
+// are slices of item. A key that is not text or stands twice is refused.
+func (d codec) entriesOf(path string, item world.Raw) (world.Fields, error) {
+	if len(item) == 0 || majorOf(item) != majorMap {
+		return nil, invalid("%s must be an object", path)
+	}
+	h, b, err := readHead(item)
+	if err != nil {
+		return nil, invalid("%s is not well-formed CBOR", path)
+	}
+	fields := make(world.Fields, 0, min(h.n, 32))
+	seen := make(map[string]struct{}, min(h.n, 32))
+	for i := uint64(0); h.indefinite() || i < h.n; i++ {
+		if h.indefinite() && len(b) > 0 && b[0] == cborBreak {
+			break
+		}
+		var key, value world.Raw
+		if key, b, err = d.splitItem(b); err == nil {
+			value, b, err = d.splitItem(b)
+		}
+		if err != nil {
+			return nil, invalid("%s is not well-formed CBOR", path)
+		}
+		name, ok := d.textOf(key)
+		if !ok {
+			return nil, invalid("%s has a key that is not text", path)
+		}
+		if _, twice := seen[name]; twice {
+			return nil, invalid("%s has the key %q twice", path, name)
+		}
+		seen[name] = struct{}{}
+		if !absent(value) {
+			fields = append(fields, world.Field{Key: name, Value: value})
+		}
+	}
+	return fields, nil
+}
+
+// textOf reads a text string; bytes that are not UTF-8 stay as they are, because
+// JavaScript strings with lone surrogates are encoded that way.
+func (d codec) textOf(item world.Raw) (string, bool) {
+	if len(item) == 0 || majorOf(item) != majorText {
+		return "", false
+	}
+	var s string
+	if err := d.cbor.Unmarshal(item, &s); err != nil {
+		return "", false
+	}
+	return s, true
+}
+
+// numberOf reads an integer or a float of any width.
+func (d codec) numberOf(item world.Raw) (float64, bool) {
+	if len(item) == 0 {
+		return 0, false
+	}
+	isFloat := majorOf(item) == majorSimple && item[0] >= 0xf9 && item[0] <= cborFloat64
+	if m := majorOf(item); m != majorUint && m != majorNegint && !isFloat {
+		return 0, false
+	}
+	var f float64
+	if err := d.cbor.Unmarshal(item, &f); err != nil {
+		return 0, false
+	}
+	return f, true
+}
+
+// wholeOf reads a whole number. JavaScript encoders write whole numbers from 2^32 on as
+// floats, so those are taken as well, up to where floats are exact.
+func (d codec) wholeOf(item world.Raw) (int64, bool) {
+	if len(item) == 0 {
+		return 0, false
+	}
+	if m := majorOf(item); m == majorUint || m == majorNegint {
+		var n int64
+		err := d.cbor.Unmarshal(item, &n)
+		return n, err == nil
+	}
+	f, ok := d.numberOf(item)
+	const exact = 1 << 53
+	if !ok || f != float64(int64(f)) || f > exact || f < -exact {
+		return 0, false
+	}
+	return int64(f), true
+}
+
+// flagOf reads a boolean.
+func flagOf(item world.Raw) (value, ok bool) {
+	if len(item) != 1 || (item[0] != cborTrue && item[0] != cborFalse) {
+		return false, false
+	}
+	return item[0] == cborTrue, true
+}
+
+// untagged takes the tag off a tagged item.
+func untagged(item world.Raw) (tag uint64, content world.Raw, ok bool) {
+	h, rest, err := readHead(item)
+	if err != nil || h.major != majorTag || len(rest) == 0 {
+		return 0, nil, false
+	}
+	return h.n, rest, true
+}
+
+// newCBORMode sets the limits of what is decoded. Sizes are bounded by the body limit;
+// nesting is bounded because walking it takes stack.
+func newCBORMode() (cbor.DecMode, error) {
+	return cbor.DecOptions{
+		MaxNestedLevels:  maxNesting,
+		MaxArrayElements: 1 << 26,
+		MaxMapPairs:      1 << 26,
+		UTF8:             cbor.UTF8DecodeInvalid,
+	}.DecMode()
+}

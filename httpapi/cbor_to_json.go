@@ -1,0 +1,246 @@
+package httpapi
+
+import (
+	"encoding/base64"
+	"math"
+	"math/big"
+	"strconv"
+	"time"
+)
+
+// The CBOR tags that JSON has a form for.
+const (
+	tagEpoch     = 1 // seconds
+	tagBignum    = 2
+	tagNegBignum = 3
+)
+
+// cborToJSON converts one item, keeping the order of keys. Byte strings become
+// {"__type":"Uint8Array","data":"<base64>"}, dates become ISO text as in JavaScript;
+// undefined members are left out; what JSON cannot say (NaN, undefined elsewhere) is null.
+func cborToJSON(item []byte) ([]byte, error) {
+	w := jsonWriter{in: item, out: make([]byte, 0, len(item)+len(item)/2)}
+	if err := w.value(0); err != nil {
+		return nil, err
+	}
+	if len(w.in) != 0 {
+		return nil, errMalformed
+	}
+	return w.out, nil
+}
+
+type jsonWriter struct{ in, out []byte }
+
+func (w *jsonWriter) head() (h cborHead, err error) {
+	h, w.in, err = readHead(w.in)
+	return h, err
+}
+
+// atBreak consumes the end of an indefinite item.
+func (w *jsonWriter) atBreak() bool {
+	if len(w.in) > 0 && w.in[0] == cborBreak {
+		w.in = w.in[1:]
+		return true
+	}
+	return false
+}
+
+func (w *jsonWriter) value(depth int) error {
+	if depth > 2*maxNesting {
+		return errMalformed
+	}
+	h, err := w.head()
+	if err != nil {
+		return err
+	}
+	switch h.major {
+	case majorUint:
+		w.out = strconv.AppendUint(w.out, h.n, 10)
+	case majorNegint:
+		n := new(big.Int).SetUint64(h.n)
+		w.out = n.Not(n).Append(w.out, 10) // -1 - n
+	case majorBytes:
+		return w.bytes(h)
+	case majorText:
+		text, err := w.content(h)
+		if err != nil {
+			return err
+		}
+		w.out = appendJSONText(w.out, text)
+	case majorArray:
+		return w.array(h, depth)
+	case majorMap:
+		return w.object(h, depth)
+	case majorTag:
+		return w.tagged(h.n, depth)
+	default:
+		return w.simple(h)
+	}
+	return nil
+}
+
+// content reads the bytes of a byte or text string, in one piece or in chunks.
+func (w *jsonWriter) content(h cborHead) ([]byte, error) {
+	if !h.indefinite() {
+		if h.n > uint64(len(w.in)) {
+			return nil, errMalformed
+		}
+		piece := w.in[:h.n]
+		w.in = w.in[h.n:]
+		return piece, nil
+	}
+	var all []byte
+	for !w.atBreak() {
+		chunk, err := w.head()
+		if err != nil || chunk.major != h.major || chunk.indefinite() {
+			return nil, errMalformed
+		}
+		piece, err := w.content(chunk)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, piece...)
+	}
+	return all, nil
+}
+
+func (w *jsonWriter) bytes(h cborHead) error {
+	content, err := w.content(h)
+	if err != nil {
+		return err
+	}
+	w.out = append(w.out, `{"__type":"`+bytesTag+`","data":"`...)
+	w.out = base64.StdEncoding.AppendEncode(w.out, content)
+	w.out = append(w.out, `"}`...)
+	return nil
+}
+
+func (w *jsonWriter) array(h cborHead, depth int) error {
+	w.out = append(w.out, '[')
+	for i := uint64(0); h.indefinite() || i < h.n; i++ {
+		if h.indefinite() && w.atBreak() {
+			break
+		}
+		if i > 0 {
+			w.out = append(w.out, ',')
+		}
+		if err := w.value(depth + 1); err != nil {
+			return err
+		}
+	}
+	w.out = append(w.out, ']')
+	return nil
+}
+
+func (w *jsonWriter) object(h cborHead, depth int) error {
+	w.out = append(w.out, '{')
+	empty := true
+	for i := uint64(0); h.indefinite() || i < h.n; i++ {
+		if h.indefinite() && w.atBreak() {
+			break
+		}
+		start := len(w.out)
+		if !empty {
+			w.out = append(w.out, ',')
+		}
+		if err := w.key(depth + 1); err != nil {
+			return err
+		}
+		w.out = append(w.out, ':')
+		if len(w.in) > 0 && w.in[0] == cborUndefined {
+			w.in, w.out = w.in[1:], w.out[:start]
+			continue
+		}
+		if err := w.value(depth + 1); err != nil {
+			return err
+		}
+		empty = false
+	}
+	w.out = append(w.out, '}')
+	return nil
+}
+
+// key writes a map key; one that is not text becomes the text of its JSON.
+func (w *jsonWriter) key(depth int) error {
+	start := len(w.out)
+	isText := len(w.in) > 0 && w.in[0]>>5 == majorText
+	if err := w.value(depth); err != nil {
+		return err
+	}
+	if !isText {
+		text := string(w.out[start:])
+		w.out = appendJSONText(w.out[:start], []byte(text))
+	}
+	return nil
+}
+
+func (w *jsonWriter) tagged(tag uint64, depth int) error {
+	switch tag {
+	case tagEpoch:
+		return w.epoch()
+	case tagBignum, tagNegBignum:
+		h, err := w.head()
+		if err != nil || h.major != majorBytes {
+			return errMalformed
+		}
+		content, err := w.content(h)
+		if err != nil {
+			return err
+		}
+		n := new(big.Int).SetBytes(content)
+		if tag == tagNegBignum {
+			n.Not(n)
+		}
+		w.out = n.Append(w.out, 10)
+		return nil
+	default: // date text, typed arrays and all others: what is inside says it
+		return w.value(depth + 1)
+	}
+}
+
+// epoch writes a tag 1 date as ISO text with milliseconds.
+func (w *jsonWriter) epoch() error {
+	h, err := w.head()
+	if err != nil {
+		return err
+	}
+	var seconds float64
+	switch {
+	case h.major == majorUint:
+		seconds = float64(h.n)
+	case h.major == majorNegint:
+		seconds = -1 - float64(h.n)
+	default:
+		var ok bool
+		if seconds, ok = floatOf(h); !ok {
+			return errMalformed
+		}
+	}
+	ms, ok := millisOf(math.Round(seconds*1000), true)
+	if !ok {
+		w.out = append(w.out, "null"...)
+		return nil
+	}
+	w.out = append(w.out, '"')
+	w.out = time.UnixMilli(int64(ms)).UTC().AppendFormat(w.out, "2006-01-02T15:04:05.000Z")
+	w.out = append(w.out, '"')
+	return nil
+}
+
+func (w *jsonWriter) simple(h cborHead) error {
+	if f, ok := floatOf(h); ok {
+		w.out = appendJSONFloat(w.out, f)
+		return nil
+	}
+	switch {
+	case h.indefinite():
+		return errMalformed // a break with nothing to end
+	case h.n == 20:
+		w.out = append(w.out, "false"...)
+	case h.n == 21:
+		w.out = append(w.out, "true"...)
+	default:
+		w.out = append(w.out, "null"...)
+	}
+	return nil
+}

@@ -1,0 +1,154 @@
+package httpapi
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/world-redis/world-redis"
+)
+
+// The CBOR major types, in the upper three bits of an item's first byte.
+const (
+	majorUint   = 0
+	majorNegint = 1
+	majorBytes  = 2
+	majorText   = 3
+	majorArray  = 4
+	majorMap    = 5
+	majorTag    = 6
+	majorSimple = 7
+)
+
+const (
+	cborFalse     = 0xf4
+	cborTrue      = 0xf5
+	cborNull      = 0xf6
+	cborUndefined = 0xf7
+	cborFloat64   = 0xfb
+	cborBreak     = 0xff
+)
+
+// appendHead appends an item's head in its shortest form.
+func appendHead(b []byte, major byte, n uint64) []byte {
+	m := major << 5
+	switch {
+	case n < 24:
+		return append(b, m|byte(n))
+	case n <= 0xff:
+		return append(b, m|24, byte(n))
+	case n <= 0xffff:
+		return binary.BigEndian.AppendUint16(append(b, m|25), uint16(n))
+	case n <= 0xffffffff:
+		return binary.BigEndian.AppendUint32(append(b, m|26), uint32(n))
+	default:
+		return binary.BigEndian.AppendUint64(append(b, m|27), n)
+	}
+}
+
+func appendWhole(b []byte, n int64) []byte {
+	if n < 0 {
+		return appendHead(b, majorNegint, uint64(-(n + 1)))
+	}
+	return appendHead(b, majorUint, uint64(n))
+}
+
+func appendText(b []byte, s string) []byte {
+	return append(appendHead(b, majorText, uint64(len(s))), s...)
+}
+
+// encoder writes answers as CBOR. The shapes are few and payloads are spliced in as they
+// are, which is why this is not left to reflection.
+type encoder struct{ bytes []byte }
+
+func newEncoder(capacity int) *encoder { return &encoder{bytes: make([]byte, 0, capacity)} }
+
+func (e *encoder) array(n int)        { e.bytes = appendHead(e.bytes, majorArray, uint64(n)) }
+func (e *encoder) text(s string)      { e.bytes = appendText(e.bytes, s) }
+func (e *encoder) null()              { e.bytes = append(e.bytes, cborNull) }
+func (e *encoder) raw(item world.Raw) { e.bytes = append(e.bytes, item...) }
+
+func (e *encoder) byteString(p []byte) {
+	e.bytes = append(appendHead(e.bytes, majorBytes, uint64(len(p))), p...)
+}
+
+// object begins a map whose number of entries is counted as they are written.
+func (e *encoder) object() objectWriter {
+	e.bytes = append(e.bytes, 0)
+	return objectWriter{e: e, at: len(e.bytes) - 1}
+}
+
+// objectWriter writes one map. Between object and end other items may be written too,
+// each after its key.
+type objectWriter struct {
+	e  *encoder
+	at int // of the head
+	n  int
+}
+
+func (o *objectWriter) key(k string) {
+	o.n++
+	o.e.text(k)
+}
+
+func (o *objectWriter) text(k, v string) {
+	o.key(k)
+	o.e.text(v)
+}
+
+func (o *objectWriter) optionalText(k, v string) {
+	if v != "" {
+		o.text(k, v)
+	}
+}
+
+func (o *objectWriter) whole(k string, n int64) {
+	o.key(k)
+	o.e.bytes = appendWhole(o.e.bytes, n)
+}
+
+func (o *objectWriter) optionalWhole(k string, n int) {
+	if n != 0 {
+		o.whole(k, int64(n))
+	}
+}
+
+func (o *objectWriter) optionalMillis(k string, m world.Millis) {
+	if m != 0 {
+		o.whole(k, int64(m))
+	}
+}
+
+func (o *objectWriter) flag(k string, v bool) {
+	o.key(k)
+	if v {
+		o.e.bytes = append(o.e.bytes, cborTrue)
+	} else {
+		o.e.bytes = append(o.e.bytes, cborFalse)
+	}
+}
+
+func (o *objectWriter) optionalRaw(k string, item world.Raw) {
+	if len(item) > 0 {
+		o.key(k)
+		o.e.raw(item)
+	}
+}
+
+// cursor is the one field that says null for "none".
+func (o *objectWriter) cursor(c string) {
+	o.key("cursor")
+	if c == "" {
+		o.e.null()
+	} else {
+		o.e.text(c)
+	}
+}
+
+func (o *objectWriter) end() {
+	var room [9]byte
+	head := appendHead(room[:0], majorMap, uint64(o.n))
+	o.e.bytes[o.at] = head[0]
+	if len(head) > 1 {
+		o.e.bytes = slices.Insert(o.e.bytes, o.at+1, head[1:]...)
+	}
+}

@@ -1,0 +1,183 @@
+package httpapi
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/fxamacker/cbor/v2"
+	"github.com/labstack/echo/v4"
+
+	"github.com/world-redis/world-redis"
+)
+
+const (
+	typeCBOR = "application/cbor"
+	typeJSON = "application/json"
+
+	// maxNesting bounds arrays and maps within each other; cbor.DecOptions counts the same way.
+	maxNesting = 512
+	// bodyPatience is how long a body may stand still before the call is given up.
+	bodyPatience = time.Minute
+)
+
+// codec reads requests and writes answers. Inside, everything is CBOR: JSON is converted
+// on the way in and on the way out.
+type codec struct{ cbor cbor.DecMode }
+
+func newCodec() (codec, error) {
+	mode, err := newCBORMode()
+	if err != nil {
+		return codec{}, fmt.Errorf("cbor limits: %w", err)
+	}
+	return codec{cbor: mode}, nil
+}
+
+// mediaType returns a header's media type without parameters, in lower case.
+func mediaType(header string) string {
+	t, _, err := mime.ParseMediaType(header)
+	if err != nil {
+		t, _, _ = strings.Cut(header, ";")
+		return strings.ToLower(strings.TrimSpace(t))
+	}
+	return t
+}
+
+// accepts reports whether the Accept header names the media type itself.
+func accepts(r *http.Request, mediaTypeWanted string) bool {
+	for _, header := range r.Header.Values("Accept") {
+		for part := range strings.SplitSeq(header, ",") {
+			if mediaType(part) == mediaTypeWanted {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// answersCBOR chooses the encoding of the answer: what Accept names, else what the
+// request came in, else JSON. Of both named, CBOR.
+func answersCBOR(r *http.Request) bool {
+	switch {
+	case accepts(r, typeCBOR):
+		return true
+	case accepts(r, typeJSON):
+		return false
+	default:
+		return mediaType(r.Header.Get("Content-Type")) == typeCBOR
+	}
+}
+
+// answer sends a CBOR item in the encoding the client wants.
+func (s *Server) answer(c echo.Context, status int, item []byte) error {
+	if answersCBOR(c.Request()) {
+		return c.Blob(status, typeCBOR, item)
+	}
+	asJSON, err := cborToJSON(item)
+	if err != nil {
+		return world.Wrap(world.CodeInternal, err, "the answer could not be written as JSON")
+	}
+	return c.Blob(status, typeJSON, asJSON)
+}
+
+// readItem reads the body as one data item, in CBOR whatever it came as.
+func (s *Server) readItem(c echo.Context) (world.Raw, error) {
+	contentType := mediaType(c.Request().Header.Get("Content-Type"))
+	if contentType != typeCBOR && contentType != typeJSON {
+		return nil, unsupportedMedia(contentType, typeCBOR, typeJSON)
+	}
+	body, err := s.readBody(c)
+	if err != nil {
+		return nil, err
+	}
+	if len(body) == 0 {
+		return nil, invalid("the body is empty")
+	}
+	if contentType == typeJSON {
+		return jsonToCBOR(body)
+	}
+	if err := s.codec.cbor.Wellformed(body); err != nil {
+		return nil, invalid("the body is not one well-formed CBOR item: %v", err)
+	}
+	return body, nil
+}
+
+func (s *Server) readObject(c echo.Context, path string) (*object, error) {
+	item, err := s.readItem(c)
+	if err != nil {
+		return nil, err
+	}
+	o := s.codec.objectOf(path, item)
+	return o, o.err
+}
+
+func unsupportedMedia(got string, want ...string) error {
+	if got == "" {
+		got = "(none)"
+	}
+	return world.Errorf(codeUnsupportedMedia, "Content-Type is %s, it must be %s", got, strings.Join(want, " or "))
+}
+
+// readBody reads the whole body, up to the limit.
+func (s *Server) readBody(c echo.Context) ([]byte, error) {
+	r := c.Request()
+	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return nil, world.Errorf(codeUnsupportedMedia, "Content-Encoding is %s, bodies must be sent as they are", encoding)
+	}
+	body := steadyReader{source: r.Body, control: http.NewResponseController(c.Response())}
+	defer body.done()
+	limit := s.cfg.MaxBody
+	if r.ContentLength > limit {
+		s.discard(r, body)
+		return nil, tooLarge(limit)
+	}
+	var buf bytes.Buffer
+	// A claimed length is not yet a sent one: room is made for small bodies only.
+	buf.Grow(int(min(max(r.ContentLength, 0)+bytes.MinRead, 1<<20)))
+	n, err := buf.ReadFrom(io.LimitReader(body, limit+1))
+	switch {
+	case n > limit:
+		s.discard(r, body)
+		return nil, tooLarge(limit)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, invalid("the body stopped arriving after %d bytes", n)
+	case err != nil:
+		return nil, invalid("the body ended early, after %d bytes", n)
+	}
+	return buf.Bytes(), nil
+}
+
+func tooLarge(limit int64) *world.Error {
+	return world.Errorf(world.CodeTooLarge, "the body is larger than the limit of %d bytes (WORKFLOW_WORLD_MAX_BODY)", limit)
+}
+
+// discard reads on for a while after a body was refused: a client that is still sending
+// reads the answer only when it is done, and would see a broken connection instead. One
+// that waits for "100 Continue" gets its answer before sending.
+func (s *Server) discard(r *http.Request, body io.Reader) {
+	if r.Header.Get("Expect") != "" {
+		return
+	}
+	_, _ = io.CopyN(io.Discard, body, 4*s.cfg.MaxBody)
+}
+
+// steadyReader gives up on a body that stands still. Its deadline must be taken off at the
+// end, or it would later cancel a request that takes its time.
+type steadyReader struct {
+	source  io.Reader
+	control *http.ResponseController
+}
+
+func (b steadyReader) Read(p []byte) (int, error) {
+	// Not every ResponseWriter has deadlines; those of tests do not.
+	_ = b.control.SetReadDeadline(time.Now().Add(bodyPatience))
+	return b.source.Read(p)
+}
+
+func (b steadyReader) done() { _ = b.control.SetReadDeadline(time.Time{}) }

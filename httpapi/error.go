@@ -1,0 +1,165 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/world-redis/world-redis"
+)
+
+// codeUnsupportedMedia refuses a body in an encoding we do not read; only HTTP has it.
+const codeUnsupportedMedia world.Code = "unsupported_media_type"
+
+// wireForm is the one table from codes to HTTP statuses and the SDK's error classes.
+func wireForm(code world.Code) (status int, name string) {
+	const general = "WorkflowWorldError"
+	switch code {
+	case world.CodeRunNotFound:
+		return http.StatusNotFound, "WorkflowRunNotFoundError"
+	case world.CodeHookNotFound:
+		return http.StatusNotFound, "HookNotFoundError"
+	case world.CodeStepNotFound, world.CodeWaitNotFound, world.CodeEventNotFound, world.CodeNotFound:
+		return http.StatusNotFound, general
+	case world.CodeConflict:
+		return http.StatusConflict, "EntityConflictError"
+	case world.CodeStreamClosed:
+		return http.StatusConflict, general
+	case world.CodeRunExpired:
+		return http.StatusGone, "RunExpiredError"
+	case world.CodePrecondition:
+		return http.StatusPreconditionFailed, "PreconditionFailedError"
+	case world.CodeTooLarge:
+		return http.StatusRequestEntityTooLarge, general
+	case codeUnsupportedMedia:
+		return http.StatusUnsupportedMediaType, general
+	case world.CodeRunNotSupported:
+		return http.StatusUnprocessableEntity, "RunNotSupportedError"
+	case world.CodeTooEarly:
+		return http.StatusTooEarly, "TooEarlyError"
+	case world.CodeThrottled:
+		return http.StatusTooManyRequests, "ThrottleError"
+	case world.CodeInvalid:
+		return http.StatusBadRequest, general
+	case world.CodeUnauthorized:
+		return http.StatusUnauthorized, general
+	case world.CodeUnavailable:
+		return http.StatusServiceUnavailable, general
+	case world.CodeInternal:
+		return http.StatusInternalServerError, general
+	default:
+		return http.StatusInternalServerError, general
+	}
+}
+
+// handleError is the only place that answers with an error.
+func (s *Server) handleError(err error, c echo.Context) {
+	if c.Response().Committed {
+		s.log.Error("an error after the answer began", slog.String("route", c.Path()), slog.String("error", err.Error()))
+		return
+	}
+	refusal := s.refusalOf(err, c)
+	status, name := wireForm(refusal.Code)
+	if isMethodError(err) {
+		status = http.StatusMethodNotAllowed
+	}
+	if refusal.RetryAfter > 0 {
+		c.Response().Header().Set(echo.HeaderRetryAfter, strconv.Itoa(refusal.RetryAfter))
+	}
+	if c.Request().Method == http.MethodHead {
+		err = c.NoContent(status)
+	} else {
+		err = s.answer(c, status, encodeError(refusal, status, name))
+	}
+	if err != nil {
+		s.log.Debug("an error could not be sent", slog.String("error", err.Error()))
+	}
+}
+
+// refusalOf finds what to tell the caller. What is not a refusal of ours goes to the log,
+// and the caller learns under which id.
+func (s *Server) refusalOf(err error, c echo.Context) world.Error {
+	var refusal *world.Error
+	var routing *echo.HTTPError
+	switch {
+	case errors.As(err, &refusal) && refusal.Code != world.CodeInternal:
+	case errors.As(err, &routing):
+		refusal = s.routingRefusal(routing, c)
+	case c.Request().Context().Err() != nil:
+		// The caller is gone or the service stops: nobody's fault, nothing to log.
+		refusal = world.Errorf(world.CodeUnavailable, "the request was cancelled")
+	case errors.Is(err, context.DeadlineExceeded):
+		refusal = world.Errorf(world.CodeUnavailable, "the service could not finish in time; try again")
+		s.logFailure(c, "a request ran out of time", slog.LevelWarn, err)
+	default:
+		refusal = world.Errorf(world.CodeInternal, "internal error, see the service's log, request %s", requestID(c))
+		s.logFailure(c, "internal error", slog.LevelError, err)
+	}
+	out := *refusal
+	switch out.Code {
+	case world.CodeUnavailable, world.CodeTooEarly, world.CodeThrottled:
+		out.RetryAfter = max(1, out.RetryAfter)
+	default:
+		out.RetryAfter = 0
+	}
+	return out
+}
+
+func (s *Server) routingRefusal(routing *echo.HTTPError, c echo.Context) *world.Error {
+	r := c.Request()
+	switch routing.Code {
+	case http.StatusNotFound:
+		return world.Errorf(world.CodeNotFound, "there is no route %s %s", r.Method, r.URL.EscapedPath())
+	case http.StatusMethodNotAllowed:
+		return world.Errorf(world.CodeNotFound, "%s has no method %s", r.URL.EscapedPath(), r.Method)
+	default:
+		return world.Errorf(world.CodeInvalid, "%v", routing.Message)
+	}
+}
+
+func isMethodError(err error) bool {
+	var routing *echo.HTTPError
+	return errors.As(err, &routing) && routing.Code == http.StatusMethodNotAllowed
+}
+
+func (s *Server) logFailure(c echo.Context, what string, level slog.Level, err error) {
+	s.log.LogAttrs(c.Request().Context(), level, what,
+		slog.String("request", requestID(c)),
+		slog.String("method", c.Request().Method),
+		slog.String("route", c.Path()),
+		slog.String("error", err.Error()),
+	)
+}
+
+func encodeError(e world.Error, status int, name string) []byte {
+	enc := newEncoder(256)
+	body := enc.object()
+	body.key("error")
+	o := enc.object()
+	o.text("name", name)
+	o.text("message", e.Message)
+	o.whole("status", int64(status))
+	o.text("code", string(e.Code))
+	if e.RetryAfter > 0 {
+		o.whole("retryAfter", int64(e.RetryAfter))
+	}
+	o.optionalText("runId", e.RunID)
+	o.optionalText("token", e.Token)
+	if e.Code == world.CodeRunNotSupported {
+		o.whole("runSpecVersion", int64(e.RunSpec))
+		o.whole("worldSpecVersion", int64(e.WorldSpec))
+	}
+	o.end()
+	body.end()
+	return enc.bytes
+}
+
+// invalid is the refusal of bad input.
+func invalid(format string, args ...any) error {
+	return world.Errorf(world.CodeInvalid, "%s", fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,101 @@
+package httpapi
+
+import (
+	"slices"
+
+	"github.com/world-redis/world-redis"
+)
+
+// requiredData are the eventData keys a type cannot do without (contract §2.5).
+func requiredData(t world.EventType) []string {
+	switch t {
+	case world.EventRunCreated:
+		return []string{"deploymentId", "workflowName", "input"}
+	case world.EventRunFailed, world.EventStepFailed, world.EventStepRetrying:
+		return []string{"error"}
+	case world.EventAttrSet:
+		return []string{"changes", "writer"}
+	case world.EventStepCreated:
+		return []string{"stepName", "input"}
+	case world.EventStepCompleted:
+		return []string{"result"}
+	case world.EventHookCreated:
+		return []string{"token"}
+	case world.EventHookReceived:
+		return []string{"payload"}
+	case world.EventWaitCreated:
+		return []string{"resumeAt"}
+	default:
+		return nil
+	}
+}
+
+// checkEvent refuses what cannot be an event, so that storage only ever sees sound ones,
+// and turns the moments in eventData into whole epoch milliseconds.
+func checkEvent(d codec, req *world.CreateEvent) error {
+	switch {
+	case req.Type == "":
+		return invalid("event.eventType is missing")
+	case !req.Type.Known():
+		return invalid("event.eventType %q is not one that a client may send", req.Type)
+	case isEntityEvent(req.Type) && req.CorrelationID == "":
+		return invalid("event.correlationId is missing, %s events need it", req.Type)
+	}
+	for i := range req.Data {
+		if err := checkDatum(d, &req.Data[i]); err != nil {
+			return err
+		}
+	}
+	// Runs from before event sourcing wrote events as a mere log, payloads optional.
+	if req.V1Compat || req.SpecVersion == 1 {
+		return nil
+	}
+	for _, key := range requiredData(req.Type) {
+		if !req.Data.Has(key) {
+			return invalid("event.eventData.%s is missing, %s events need it", key, req.Type)
+		}
+	}
+	return nil
+}
+
+// checkDatum checks the form of one eventData entry; keys it does not know pass as they are.
+func checkDatum(d codec, f *world.Field) error {
+	switch f.Key {
+	case "resumeAt", "retryAfter", "tokenRetentionUntil":
+		ms, ok := d.momentOf(f.Value)
+		if !ok {
+			return invalid("event.eventData.%s %s", f.Key, momentRule)
+		}
+		f.Value = appendWhole(nil, int64(ms))
+	case "token":
+		return checkDatumText(d, f, maxToken)
+	case "deploymentId", "workflowName", "stepName", "errorCode", "cancelReason", "encryptionPublicKey", "ownerMessageId":
+		return checkDatumText(d, f, maxName)
+	case "isWebhook", "isSystem", "allowReservedAttributes":
+		if _, ok := flagOf(f.Value); !ok {
+			return invalid("event.eventData.%s must be true or false", f.Key)
+		}
+	case "executionContext", "attributes", "writer":
+		if majorOf(f.Value) != majorMap {
+			return invalid("event.eventData.%s must be an object", f.Key)
+		}
+	case "changes":
+		if majorOf(f.Value) != majorArray {
+			return invalid("event.eventData.%s must be a list", f.Key)
+		}
+	}
+	return nil
+}
+
+func checkDatumText(d codec, f *world.Field, limit int) error {
+	s, ok := d.textOf(f.Value)
+	switch {
+	case !ok:
+		return invalid("event.eventData.%s must be text", f.Key)
+	case s == "" && slices.Contains([]string{"workflowName", "stepName"}, f.Key):
+		return invalid("event.eventData.%s is empty", f.Key)
+	case len(s) > limit:
+		return invalid("event.eventData.%s has %d bytes, the limit is %d", f.Key, len(s), limit)
+	}
+	return nil
+}

@@ -1,0 +1,47 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/world-redis/world-redis"
+)
+
+// healthz says that the process answers, whatever Redis does.
+func (s *Server) healthz(c echo.Context) error { return s.answerStatus(c, "ok") }
+
+// readyz says whether to send work here.
+func (s *Server) readyz(c echo.Context) error {
+	if s.isDraining() {
+		return world.Errorf(world.CodeUnavailable, "the service is shutting down")
+	}
+	ctx, cancel := context.WithTimeout(c.Request().Context(), readyTimeout)
+	defer cancel()
+	if err := s.deps.Ready(ctx); err != nil {
+		var refusal *world.Error
+		if errors.As(err, &refusal) {
+			return world.Wrap(world.CodeUnavailable, err, refusal.Message)
+		}
+		return world.Wrap(world.CodeUnavailable, err, err.Error())
+	}
+	return s.answerStatus(c, "ready")
+}
+
+func (s *Server) metrics(c echo.Context) error {
+	if s.deps.Metrics == nil {
+		return world.Errorf(world.CodeNotFound, "this service keeps no metrics")
+	}
+	s.deps.Metrics.ServeHTTP(c.Response(), c.Request())
+	return nil
+}
+
+func (s *Server) answerStatus(c echo.Context, status string) error {
+	e := newEncoder(32)
+	o := e.object()
+	o.text("status", status)
+	o.end()
+	return s.answer(c, http.StatusOK, e.bytes)
+}

@@ -1,0 +1,84 @@
+package httpapi
+
+import (
+	"math"
+	"strconv"
+	"unicode/utf8"
+)
+
+// appendJSONText appends a JSON string; bytes that are not UTF-8 become U+FFFD.
+func appendJSONText(out, text []byte) []byte {
+	const hex = "0123456789abcdef"
+	out = append(out, '"')
+	for len(text) > 0 {
+		b := text[0]
+		if b >= utf8.RuneSelf {
+			r, size := utf8.DecodeRune(text)
+			out = utf8.AppendRune(out, r)
+			text = text[size:]
+			continue
+		}
+		switch {
+		case b == '"' || b == '\\':
+			out = append(out, '\\', b)
+		case b == '\n':
+			out = append(out, '\\', 'n')
+		case b < 0x20:
+			out = append(out, '\\', 'u', '0', '0', hex[b>>4], hex[b&15])
+		default:
+			out = append(out, b)
+		}
+		text = text[1:]
+	}
+	return append(out, '"')
+}
+
+// appendJSONFloat appends a number the way JavaScript prints it, as near as matters; NaN
+// and the infinities become null.
+func appendJSONFloat(out []byte, f float64) []byte {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return append(out, "null"...)
+	}
+	format := byte('f')
+	if a := math.Abs(f); a != 0 && (a < 1e-6 || a >= 1e21) {
+		format = 'e'
+	}
+	return strconv.AppendFloat(out, f, format, -1, 64)
+}
+
+// floatOf reads the float of a head, of any of the three widths.
+func floatOf(h cborHead) (float64, bool) {
+	if h.major != majorSimple {
+		return 0, false
+	}
+	switch h.info {
+	case 25:
+		return halfFloat(uint16(h.n)), true
+	case 26:
+		return float64(math.Float32frombits(uint32(h.n))), true
+	case 27:
+		return math.Float64frombits(h.n), true
+	default:
+		return 0, false
+	}
+}
+
+// halfFloat widens an IEEE 754 half: 1 sign bit, 5 of exponent, 10 of fraction.
+func halfFloat(h uint16) float64 {
+	exponent, fraction := int(h>>10&31), float64(h&0x3ff)
+	var f float64
+	switch exponent {
+	case 0:
+		f = math.Ldexp(fraction, -24)
+	case 31:
+		if f = math.Inf(1); fraction != 0 {
+			f = math.NaN()
+		}
+	default:
+		f = math.Ldexp(fraction+1024, exponent-25)
+	}
+	if h>>15 == 1 {
+		return -f
+	}
+	return f
+}

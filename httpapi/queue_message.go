@@ -1,0 +1,103 @@
+package httpapi
+
+import (
+	"math"
+	"strings"
+	"time"
+
+	"github.com/world-redis/world-redis"
+)
+
+// describe sets the body of a message and what the queue needs to know of it, so that
+// the queue need not look inside.
+func (d codec) describe(m *world.Message, kind world.Kind, message world.Raw) error {
+	m.Body, m.ContentType = message, typeCBOR
+	if majorOf(message) != majorMap {
+		return nil
+	}
+	o := d.objectOf("message", message)
+	if o.err != nil {
+		return o.err
+	}
+	m.StepID = o.id("stepId")
+	m.RunID = o.id("runId")
+	if m.RunID == "" {
+		m.RunID = o.id("workflowRunId")
+	}
+	m.Plain = kind == world.KindFlow && isBareWakeUp(o.fields)
+	return o.err
+}
+
+// isBareWakeUp reports whether a message says nothing but which run to look at.
+func isBareWakeUp(fields world.Fields) bool {
+	for _, f := range fields {
+		switch f.Key {
+		case "runId", "traceCarrier", "requestedAt":
+		default:
+			return false
+		}
+	}
+	return fields.Has("runId")
+}
+
+// delay reads a number of seconds, which may have a fraction.
+func (o *object) delay(key string) time.Duration {
+	item := o.get(key)
+	if item == nil {
+		return 0
+	}
+	seconds, ok := o.codec.numberOf(item)
+	delay, fits := delayOf(seconds)
+	if !ok || !fits {
+		o.fail(key, delayRule)
+	}
+	return delay
+}
+
+const delayRule = "must be a number of seconds from 0 to ten years"
+
+func delayOf(seconds float64) (time.Duration, bool) {
+	if math.IsNaN(seconds) || seconds < 0 || seconds > maxDelay.Seconds() {
+		return 0, false
+	}
+	return time.Duration(math.Round(seconds*1e6)) * time.Microsecond, true
+}
+
+// headers reads a map of texts that may stand in an HTTP request.
+func (o *object) headers(key string) map[string]string {
+	inner := o.object(key)
+	if inner == nil || len(inner.fields) == 0 {
+		return nil
+	}
+	if len(inner.fields) > maxHeaders {
+		o.fail(key, "has more than 64 entries")
+		return nil
+	}
+	out, size := make(map[string]string, len(inner.fields)), 0
+	for _, f := range inner.fields {
+		value, ok := o.codec.textOf(f.Value)
+		if !ok || !isHeaderName(f.Key) || strings.ContainsAny(value, "\r\n\x00") {
+			o.fail(key, "must hold HTTP headers: names to texts of one line")
+			return nil
+		}
+		size += len(f.Key) + len(value)
+		out[f.Key] = value
+	}
+	if size > maxHeaderSize {
+		o.fail(key, "has more than 16 KiB")
+		return nil
+	}
+	return out
+}
+
+// isHeaderName checks against the token rule of RFC 9110.
+func isHeaderName(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		isAlnum := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if !isAlnum && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {
+			return false
+		}
+	}
+	return s != ""
+}

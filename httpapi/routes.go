@@ -1,0 +1,88 @@
+package httpapi
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+)
+
+// route is one line of the API. Paths are written as in the OpenAPI document.
+type route struct {
+	method, path string
+	open         bool // needs no token
+	handle       echo.HandlerFunc
+}
+
+// webhookMethods are passed on to the app; a webhook may be called with any of them.
+var webhookMethods = []string{
+	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut,
+	http.MethodPatch, http.MethodDelete, http.MethodOptions,
+}
+
+// routes is every route there is; a test compares it with the OpenAPI document.
+func (s *Server) routes() []route {
+	const (
+		get  = http.MethodGet
+		post = http.MethodPost
+		wk   = "/.well-known/workflow/v1"
+	)
+	table := []route{
+		{method: post, path: "/v1/events", handle: s.createRunEvent},
+		{method: get, path: "/v1/events", handle: s.listEntityEvents},
+		{method: post, path: "/v1/runs/{runId}/events", handle: s.createEvent},
+		{method: get, path: "/v1/runs/{runId}/events", handle: s.listEvents},
+		{method: get, path: "/v1/runs/{runId}/events/{eventId}", handle: s.getEvent},
+
+		{method: get, path: "/v1/runs", handle: s.listRuns},
+		{method: get, path: "/v1/runs/{runId}", handle: s.getRun},
+		{method: get, path: "/v1/runs/{runId}/steps", handle: s.listSteps},
+		{method: get, path: "/v1/runs/{runId}/steps/{stepId}", handle: s.getStep},
+		{method: get, path: "/v1/steps/{stepId}", handle: s.getStep},
+
+		{method: get, path: "/v1/hooks", handle: s.listHooks},
+		{method: get, path: "/v1/hooks/by-token", handle: s.getHookByToken},
+		{method: get, path: "/v1/hooks/{hookId}", handle: s.getHook},
+
+		{method: post, path: "/v1/queue", handle: s.enqueue},
+		{method: post, path: "/v1/apps", handle: s.registerApp},
+		{method: get, path: "/v1/apps", handle: s.listApps},
+
+		{method: get, path: "/v1/runs/{runId}/streams", handle: s.listStreams},
+		{method: post, path: "/v1/runs/{runId}/streams/{name}", handle: s.appendChunks},
+		{method: get, path: "/v1/runs/{runId}/streams/{name}", handle: s.readStream},
+		{method: post, path: "/v1/runs/{runId}/streams/{name}/close", handle: s.closeStream},
+		{method: get, path: "/v1/streams/{name}", handle: s.readStream},
+		{method: get, path: "/v1/streams/{name}/chunks", handle: s.listChunks},
+		{method: get, path: "/v1/streams/{name}/info", handle: s.streamInfo},
+
+		{method: post, path: wk + "/flow", handle: s.enqueueFlow},
+		{method: post, path: wk + "/step", handle: s.enqueueStep},
+
+		{method: get, path: "/healthz", open: true, handle: s.healthz},
+		{method: get, path: "/readyz", open: true, handle: s.readyz},
+		{method: get, path: "/metrics", open: true, handle: s.metrics},
+		{method: get, path: "/openapi.json", open: true, handle: s.serveOpenAPI},
+	}
+	for _, method := range webhookMethods {
+		table = append(table, route{method: method, path: wk + "/webhook/{token}", open: true, handle: s.webhook})
+	}
+	return table
+}
+
+// newEcho builds the router from the table.
+func (s *Server) newEcho() *echo.Echo {
+	e := echo.New()
+	e.HTTPErrorHandler = s.handleError
+	e.Pre(routeByEscapedPath)
+	e.Use(s.observe, s.identify)
+	asColons := strings.NewReplacer("{", ":", "}", "")
+	for _, r := range s.routes() {
+		handle := r.handle
+		if !r.open {
+			handle = s.requireToken(handle)
+		}
+		e.Add(r.method, asColons.Replace(r.path), handle)
+	}
+	return e
+}

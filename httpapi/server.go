@@ -1,0 +1,200 @@
+// Package httpapi is the HTTP side of the service: the /v1 API in CBOR and JSON, the
+// /.well-known/workflow/v1 routes, health, and the OpenAPI document (docs/protocol.md).
+//
+// It knows the interfaces of package world and nothing behind them. A handler reads the
+// request, calls one method and encodes the answer; payloads pass through as the bytes
+// they came as. The way of a request: routes.go (the one table) → middleware.go, auth.go
+// → the resource's file → codec.go; every refusal ends in error.go.
+package httpapi
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/world-redis/world-redis"
+)
+
+// Defaults of a [Config] and limits that have no setting.
+const (
+	DefaultMaxBody    = 64 << 20         // bytes
+	DefaultDrainGrace = 10 * time.Second // for requests in flight at shutdown
+
+	readHeaderTimeout = 10 * time.Second
+	idleTimeout       = 2 * time.Minute
+	keepAliveInterval = 15 * time.Second // of silence in a framed stream
+	readyTimeout      = 2 * time.Second
+)
+
+// Config says where and how to serve.
+type Config struct {
+	Listen     string        // host:port; port 0 picks a free one
+	Tokens     []string      // bearer tokens, any of which is good; none: no check, loopback only
+	MaxBody    int64         // bytes a request body may have; 0: DefaultMaxBody
+	Logger     *slog.Logger  // nil: discard
+	DrainGrace time.Duration // how long requests in flight get at shutdown; 0: DefaultDrainGrace
+}
+
+// Deps are the parts the API stands on.
+type Deps struct {
+	Store   world.Store
+	Queue   world.Queue
+	Apps    world.AppRegistry
+	Streams world.StreamStore
+	// Ready reports why the service cannot work now, in words for people; nil: it can.
+	Ready func(ctx context.Context) error
+	// Webhook carries webhook requests to apps; nil: a transport of our own.
+	Webhook http.RoundTripper
+	// Metrics serves /metrics; nil: that route answers 404.
+	Metrics http.Handler
+	// NewRequestID names calls that came without an Idempotency-Key; nil: random text.
+	NewRequestID func() string
+}
+
+// Server serves the API. Make one with [New].
+type Server struct {
+	cfg       Config
+	deps      Deps
+	log       *slog.Logger
+	codec     codec
+	auth      authenticator
+	proxy     *webhookProxy
+	openapi   []byte
+	echo      *echo.Echo
+	keepAlive time.Duration
+
+	draining  chan struct{}
+	drainOnce sync.Once
+	listening chan struct{}
+	addr      string // written before listening is closed
+}
+
+// New checks the configuration and builds the routes. A listen address that others can
+// reach is refused when there is no token.
+func New(cfg Config, deps Deps) (*Server, error) {
+	if err := checkListen(cfg.Listen, cfg.Tokens); err != nil {
+		return nil, err
+	}
+	if cfg.MaxBody < 0 {
+		return nil, fmt.Errorf("the body limit must not be negative, it is %d", cfg.MaxBody)
+	}
+	if deps.Store == nil || deps.Queue == nil || deps.Apps == nil || deps.Streams == nil {
+		return nil, errors.New("httpapi needs a Store, a Queue, an AppRegistry and a StreamStore")
+	}
+	s := &Server{
+		cfg: cfg, deps: deps, log: cfg.Logger, keepAlive: keepAliveInterval,
+		draining: make(chan struct{}), listening: make(chan struct{}),
+	}
+	s.setDefaults()
+	var err error
+	if s.codec, err = newCodec(); err != nil {
+		return nil, err
+	}
+	if s.openapi, err = openAPIJSON(); err != nil {
+		return nil, err
+	}
+	s.auth = newAuthenticator(cfg.Tokens)
+	s.proxy = newWebhookProxy(s)
+	s.echo = s.newEcho()
+	return s, nil
+}
+
+func (s *Server) setDefaults() {
+	if s.cfg.MaxBody == 0 {
+		s.cfg.MaxBody = DefaultMaxBody
+	}
+	if s.cfg.DrainGrace <= 0 {
+		s.cfg.DrainGrace = DefaultDrainGrace
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.deps.Ready == nil {
+		s.deps.Ready = func(context.Context) error { return nil }
+	}
+	if s.deps.NewRequestID == nil {
+		s.deps.NewRequestID = rand.Text
+	}
+}
+
+// Handler returns the routes without a listener, for tests and for mounting elsewhere.
+func (s *Server) Handler() http.Handler { return s.echo }
+
+// Listening is closed once the address is bound.
+func (s *Server) Listening() <-chan struct{} { return s.listening }
+
+// Addr returns the bound address, "" before [Server.Listening] is closed.
+func (s *Server) Addr() string {
+	select {
+	case <-s.listening:
+		return s.addr
+	default:
+		return ""
+	}
+}
+
+// Drain makes /readyz fail and cuts live stream reads, so that their readers go on
+// elsewhere. Run calls it when its context ends; calling it again does nothing.
+func (s *Server) Drain() { s.drainOnce.Do(func() { close(s.draining) }) }
+
+func (s *Server) isDraining() bool {
+	select {
+	case <-s.draining:
+		return true
+	default:
+		return false
+	}
+}
+
+// Run listens and serves until ctx is done, then drains: live stream reads are cut
+// without their end frame, other requests get DrainGrace, and what is left after that is
+// cut too. It returns nil after a stop that was asked for. A Server runs once.
+func (s *Server) Run(ctx context.Context) error {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.cfg.Listen)
+	if err != nil {
+		return fmt.Errorf("cannot listen on %s: %w", s.cfg.Listen, err)
+	}
+	s.addr = listener.Addr().String()
+	close(s.listening)
+
+	// Requests in flight must outlive ctx by the grace, so theirs is a context of its own.
+	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopWork()
+	server := &http.Server{
+		Handler:           s.echo,
+		ReadHeaderTimeout: readHeaderTimeout,
+		IdleTimeout:       idleTimeout,
+		BaseContext:       func(net.Listener) context.Context { return work },
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+
+	select {
+	case err := <-served:
+		s.Drain()
+		return fmt.Errorf("serving on %s: %w", s.addr, err)
+	case <-ctx.Done():
+	}
+	s.Drain()
+	grace, cancel := context.WithTimeout(work, s.cfg.DrainGrace)
+	defer cancel()
+	if err := server.Shutdown(grace); err != nil {
+		s.log.Warn("requests were cut at shutdown", slog.Duration("grace", s.cfg.DrainGrace))
+		stopWork()
+		if err := server.Close(); err != nil {
+			s.log.Warn("closing the listener", slog.String("error", err.Error()))
+		}
+	}
+	<-served
+	s.proxy.close()
+	return nil
+}

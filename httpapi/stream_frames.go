@@ -1,0 +1,34 @@
+package httpapi
+
+import "encoding/binary"
+
+// Frames carry chunks over HTTP without losing where one ends: [u32 big-endian length]
+// [bytes]. Two lengths that no chunk can have are signals of a live read.
+const (
+	frameHead      = 4
+	frameEnd       = 0xFFFFFFFF // the recorded end of the stream; the only clean end
+	frameKeepAlive = 0xFFFFFFFE // nothing happened; proxies cut silent connections
+)
+
+// splitFrames cuts a body into chunks, which are slices of it.
+func splitFrames(body []byte) ([][]byte, error) {
+	var chunks [][]byte
+	for rest := body; len(rest) > 0; {
+		if len(rest) < frameHead {
+			return nil, invalid("frame %d is cut within its length", len(chunks))
+		}
+		n := uint64(binary.BigEndian.Uint32(rest))
+		rest = rest[frameHead:]
+		if n > uint64(len(rest)) {
+			return nil, invalid("frame %d says %d bytes, %d follow", len(chunks), n, len(rest))
+		}
+		chunks = append(chunks, rest[:n:n])
+		rest = rest[n:]
+	}
+	if len(chunks) == 0 {
+		return nil, invalid("the body has no frames")
+	}
+	return chunks, nil
+}
+
+func frameLength(n uint32) []byte { return binary.BigEndian.AppendUint32(nil, n) }

@@ -1,0 +1,165 @@
+package httpapi
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/world-redis/world-redis"
+)
+
+const (
+	typeChunk  = "application/octet-stream"
+	typeFrames = "application/vnd.world-redis.chunks"
+
+	headerWriter   = "X-Stream-Writer"
+	headerSequence = "X-Stream-Sequence"
+	headerStart    = "X-Stream-Start"
+)
+
+func (s *Server) appendChunks(c echo.Context) error {
+	a, err := readAppend(c)
+	if err != nil {
+		return err
+	}
+	contentType := mediaType(c.Request().Header.Get("Content-Type"))
+	if contentType != typeChunk && contentType != typeFrames {
+		return unsupportedMedia(contentType, typeChunk, typeFrames)
+	}
+	body, err := s.readBody(c)
+	if err != nil {
+		return err
+	}
+	if contentType == typeChunk {
+		a.Chunks = [][]byte{body}
+	} else if a.Chunks, err = splitFrames(body); err != nil {
+		return err
+	}
+	first, err := s.deps.Streams.AppendChunks(c.Request().Context(), a)
+	if err != nil {
+		return err
+	}
+	e := newEncoder(32)
+	o := e.object()
+	o.whole("index", first)
+	o.end()
+	return s.answer(c, http.StatusOK, e.bytes)
+}
+
+// readAppend reads everything of a write but its chunks.
+func readAppend(c echo.Context) (world.Append, error) {
+	a := world.Append{RequestID: requestID(c)}
+	var err error
+	if a.RunID, err = pathID(c, "runId"); err != nil {
+		return a, err
+	}
+	if a.Name, err = pathText(c, "name", maxStreamName); err != nil {
+		return a, err
+	}
+	h := c.Request().Header
+	a.WriterID = h.Get(headerWriter)
+	sequence := h.Get(headerSequence)
+	if (a.WriterID == "") != (sequence == "") {
+		return a, invalid("%s and %s go together", headerWriter, headerSequence)
+	}
+	if a.WriterID == "" {
+		return a, nil
+	}
+	if !validID(a.WriterID) {
+		return a, invalid("%s %s", headerWriter, idRule)
+	}
+	n, err := strconv.ParseUint(sequence, 10, 53)
+	if err != nil {
+		return a, invalid("%s must be a whole number that is not negative", headerSequence)
+	}
+	a.Sequence = int64(n)
+	return a, nil
+}
+
+func (s *Server) closeStream(c echo.Context) error {
+	runID, err := pathID(c, "runId")
+	if err != nil {
+		return err
+	}
+	name, err := pathText(c, "name", maxStreamName)
+	if err != nil {
+		return err
+	}
+	if err := s.deps.Streams.CloseStream(c.Request().Context(), name, runID); err != nil {
+		return err
+	}
+	return s.emptyAnswer(c)
+}
+
+func (s *Server) listStreams(c echo.Context) error {
+	runID, err := pathID(c, "runId")
+	if err != nil {
+		return err
+	}
+	names, err := s.deps.Streams.ListStreams(c.Request().Context(), runID)
+	if err != nil {
+		return err
+	}
+	e := newEncoder(64 + 64*len(names))
+	o := e.object()
+	o.key("data")
+	e.array(len(names))
+	for _, name := range names {
+		e.text(name)
+	}
+	o.end()
+	return s.answer(c, http.StatusOK, e.bytes)
+}
+
+func (s *Server) streamInfo(c echo.Context) error {
+	name, err := pathText(c, "name", maxStreamName)
+	if err != nil {
+		return err
+	}
+	info, err := s.deps.Streams.StreamInfo(c.Request().Context(), name)
+	if err != nil {
+		return err
+	}
+	e := newEncoder(32)
+	o := e.object()
+	o.whole("tailIndex", info.TailIndex)
+	o.flag("done", info.Done)
+	o.end()
+	return s.answer(c, http.StatusOK, e.bytes)
+}
+
+func (s *Server) listChunks(c echo.Context) error {
+	name, err := pathText(c, "name", maxStreamName)
+	if err != nil {
+		return err
+	}
+	q, err := queryOf(c)
+	if err != nil {
+		return err
+	}
+	want, err := q.page()
+	if err != nil {
+		return err
+	}
+	page, err := s.deps.Streams.ListChunks(c.Request().Context(), name, want)
+	if err != nil {
+		return err
+	}
+	e := newEncoder(64 + sizes(page.Data, func(k *world.Chunk) int { return len(k.Data) + 32 }))
+	o := e.object()
+	o.key("data")
+	e.array(len(page.Data))
+	for _, chunk := range page.Data {
+		k := e.object()
+		k.whole("index", chunk.Index)
+		k.key("data")
+		e.byteString(chunk.Data)
+		k.end()
+	}
+	o.cursor(page.Cursor)
+	o.flag("hasMore", page.HasMore)
+	o.flag("done", page.Done)
+	o.end()
+	return s.answer(c, http.StatusOK, e.bytes)
+}

@@ -1,0 +1,144 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/world-redis/world-redis"
+)
+
+// webhookTarget is where one request goes; it travels in the request's context.
+type webhookTarget struct {
+	base  *url.URL
+	token string
+	c     echo.Context
+}
+
+type webhookTargetKey struct{}
+
+// webhookProxy passes webhook requests on to apps. Knowing the hook's token is what lets
+// a caller in, so the route asks for no other.
+type webhookProxy struct {
+	server *Server
+	proxy  *httputil.ReverseProxy
+	own    *http.Transport // nil when the transport was given
+}
+
+func newWebhookProxy(s *Server) *webhookProxy {
+	p := &webhookProxy{server: s}
+	transport := s.deps.Webhook
+	if transport == nil {
+		p.own = &http.Transport{MaxIdleConnsPerHost: 32, IdleConnTimeout: time.Minute, DisableCompression: true}
+		transport = p.own
+	}
+	p.proxy = &httputil.ReverseProxy{
+		Rewrite:       p.rewrite,
+		Transport:     transport, // a RoundTripper follows no redirects
+		FlushInterval: -1,        // an app may stream its answer
+		ErrorLog:      slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		ErrorHandler:  p.failed,
+	}
+	return p
+}
+
+func (p *webhookProxy) close() {
+	if p.own != nil {
+		p.own.CloseIdleConnections()
+	}
+}
+
+func (s *Server) webhook(c echo.Context) error {
+	token, err := pathText(c, "token", maxToken)
+	if err != nil {
+		return err
+	}
+	base, err := s.appOfHook(c.Request().Context(), token)
+	if err != nil {
+		return err
+	}
+	r := c.Request()
+	r.Body = http.MaxBytesReader(c.Response(), r.Body, s.cfg.MaxBody)
+	target := &webhookTarget{base: base, token: token, c: c}
+	s.proxy.proxy.ServeHTTP(c.Response(), r.WithContext(context.WithValue(r.Context(), webhookTargetKey{}, target)))
+	return nil
+}
+
+// appOfHook finds the app to call: the newest of the run's deployment, or else the newest
+// there is, which may have taken over.
+func (s *Server) appOfHook(ctx context.Context, token string) (*url.URL, error) {
+	hook, err := s.deps.Store.GetHookByToken(ctx, token, true)
+	if err != nil {
+		return nil, err
+	}
+	run, err := s.deps.Store.GetRun(ctx, hook.RunID, true)
+	if err != nil {
+		return nil, err
+	}
+	apps, err := s.deps.Apps.ListApps(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(apps) == 0 {
+		return nil, world.Errorf(world.CodeUnavailable, "no app is registered to take this webhook; start the app, or set WORKFLOW_BASE_URL")
+	}
+	chosen := apps[0]
+	for _, app := range apps {
+		if app.DeploymentID == run.DeploymentID {
+			chosen = app
+			break
+		}
+	}
+	base, err := url.Parse(chosen.BaseURL)
+	if err != nil {
+		return nil, world.Wrap(world.CodeInternal, err, "the base URL of an app")
+	}
+	return base, nil
+}
+
+func (p *webhookProxy) rewrite(r *httputil.ProxyRequest) {
+	target, ok := r.In.Context().Value(webhookTargetKey{}).(*webhookTarget)
+	if !ok {
+		return // unreachable: webhook sets it
+	}
+	u := target.base.JoinPath("/.well-known/workflow/v1/webhook")
+	u.RawPath = u.EscapedPath() + "/" + url.PathEscape(target.token)
+	u.Path += "/" + target.token
+	u.RawQuery = r.In.URL.RawQuery
+	r.Out.URL = u
+	r.Out.Host = u.Host
+	// What a proxy before us said of the client stays; we add ourselves.
+	r.Out.Header["X-Forwarded-For"] = r.In.Header["X-Forwarded-For"]
+	r.SetXForwarded()
+	if p.server.auth.holds(r.In.Header.Get(echo.HeaderAuthorization)) {
+		r.Out.Header.Del(echo.HeaderAuthorization) // our secret, not the app's
+	}
+}
+
+// failed answers when the app could not be asked.
+func (p *webhookProxy) failed(_ http.ResponseWriter, r *http.Request, cause error) {
+	target, ok := r.Context().Value(webhookTargetKey{}).(*webhookTarget)
+	if !ok {
+		return // unreachable: webhook sets it
+	}
+	var overLimit *http.MaxBytesError
+	var refusal *world.Error
+	switch {
+	case errors.As(cause, &overLimit):
+		refusal = tooLarge(overLimit.Limit)
+	default:
+		refusal = world.Wrap(world.CodeUnavailable, cause, "the app that owns this hook could not be reached; try again")
+		if r.Context().Err() == nil {
+			p.server.log.Warn("a webhook could not be passed on",
+				slog.String("app", target.base.Redacted()), slog.String("error", fmt.Sprint(cause)))
+		}
+	}
+	p.server.handleError(refusal, target.c)
+}
