@@ -78,7 +78,8 @@ function keepRegistered(readConfig: () => Config, registration: Registration, on
       if (failures === 0 && !registration.ended) {
         process.stderr.write(`[world-redis] ${registration.app.baseUrl} could not be registered: ${messageOf(error)}\n`);
       }
-      wait = pauseBefore(failures++);
+      if (!isRefusal(error)) wait = pauseBefore(failures);
+      failures++;
     }
     if (registration.ended) return;
     registration.timer = setTimeout(() => void attempt(), wait);
@@ -96,6 +97,12 @@ function appOf(config: Config, baseUrl: string): App {
     );
   }
   return { baseUrl: baseUrl.replace(/\/+$/, ''), deploymentId: config.deploymentId, sdk: detectSdk() };
+}
+
+/** Whether the service answered and said no: asking again soon would change nothing. */
+function isRefusal(error: unknown): boolean {
+  const status = (error as { status?: unknown } | null)?.status;
+  return typeof status === 'number' && status >= 400 && status < 500;
 }
 
 function messageOf(error: unknown): string {

@@ -1,0 +1,14 @@
+/** The built client, loaded as the SDK loads it, and the parts that some tests look at one by one. */
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+
+const clientFolder = join(__dirname, '..', '..');
+const load = createRequire(join(clientFolder, 'package.json'));
+
+export const clientEntry = join(clientFolder, 'dist', 'index.js');
+
+export function part<T>(name: string): T {
+  return load(`./dist/${name}.js`) as T;
+}
+
+export const { createWorld } = load(clientFolder) as typeof import('../../dist/index.js');

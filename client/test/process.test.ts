@@ -1,0 +1,139 @@
+/** How the client behaves as part of a process: loading, ending, and what it writes. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { after, test } from 'node:test';
+import { runChild } from './helpers/child.js';
+import { clientEntry, createWorld, part } from './helpers/client.js';
+import { Fake, json, streamBody } from './helpers/fake.js';
+
+const { specVersionFor } = part<typeof import('../dist/sdk.js')>('sdk');
+
+const fakes: Fake[] = [];
+after(() => Promise.all(fakes.map((fake) => fake.stop())));
+
+async function fakeService(): Promise<Fake> {
+  const fake = await Fake.start(json(200, { runId: 'r', messageId: 'm' }));
+  fakes.push(fake);
+  return fake;
+}
+
+const exits = { code: 0, stdout: '', stderr: '' };
+const shown = ({ code, stdout, stderr }: { code: number | null; stdout: string; stderr: string }) => ({
+  code,
+  stdout,
+  stderr,
+});
+
+test('loading the client and creating Worlds opens nothing, whatever the environment holds', async () => {
+  const fake = await fakeService();
+  const script = `
+    const before = process.getActiveResourcesInfo().length;
+    const world = createWorld(); createWorld();
+    world.createQueueHandler('__wkf_workflow_', async () => {});
+    if (process.getActiveResourcesInfo().length !== before) throw new Error('something was opened');
+    for (const name of Object.keys(require.cache)) if (/node_modules.undici/.test(name)) throw new Error(name);`;
+  assert.deepEqual(shown(await runChild(script, { WORKFLOW_WORLD_URL: fake.url })), exits);
+  assert.deepEqual(shown(await runChild(script, { WORKFLOW_WORLD_URL: 'not a url', WORKFLOW_BASE_URL: '::' })), exits);
+  assert.equal(fake.opened, 0);
+});
+
+test('a script that makes a call and forgets close() ends by itself, long before idle connections time out', async () => {
+  const fake = await fakeService();
+  const outcome = await runChild(`createWorld().runs.get('r').then((r) => { if (r.runId !== 'r') throw r; });`, {
+    WORKFLOW_WORLD_URL: fake.url,
+  });
+  assert.deepEqual(shown(outcome), exits);
+  assert.ok(outcome.ms < 10_000, `${outcome.ms} ms`);
+});
+
+test('a started app is kept alive by its own server alone, not by the client', async () => {
+  const fake = await fakeService();
+  const outcome = await runChild(`createWorld().start();`, { WORKFLOW_WORLD_URL: fake.url });
+  assert.deepEqual(shown(outcome), exits);
+  assert.ok(outcome.ms < 10_000, `${outcome.ms} ms`);
+  assert.equal(fake.seen[0]?.url, '/v1/apps');
+});
+
+test('after close() a process ends, also with a live read that nobody cancelled', async () => {
+  const fake = await fakeService();
+  fake.next(streamBody(Buffer.alloc(0)));
+  const outcome = await runChild(
+    `const world = createWorld();
+     (async () => {
+       const reader = (await world.readFromStream('s')).getReader();
+       reader.read().catch(() => undefined);
+       await world.start();
+       await world.queue('__wkf_workflow_w', { runId: 'r' });
+       await world.close();
+     })();`,
+    { WORKFLOW_WORLD_URL: fake.url },
+  );
+  assert.deepEqual(shown(outcome), exits);
+  assert.ok(outcome.ms < 10_000, `${outcome.ms} ms`);
+});
+
+test('when the service is away, complaints go to stderr and the process still ends', async () => {
+  const outcome = await runChild(`createWorld().start();`, { WORKFLOW_WORLD_URL: 'http://127.0.0.1:1' });
+  assert.equal(outcome.code, 0);
+  assert.equal(outcome.stdout, '');
+  assert.match(outcome.stderr, /^\[world-redis\] [^\n]+\n$/);
+});
+
+test('the package offers createWorld by name and as default, to require and to import', () => {
+  const module = JSON.stringify(clientEntry);
+  const script = `
+    import byDefault, { createWorld } from ${module};
+    import { createRequire } from 'node:module';
+    const required = createRequire(import.meta.url)(${JSON.stringify(join(clientEntry, '..', '..'))});
+    const all = [createWorld, byDefault.default, byDefault.createWorld, required.default, required.createWorld];
+    if (new Set(all).size !== 1 || typeof createWorld !== 'function') throw new Error('they differ');`;
+  const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });
+  assert.equal(stderr, '');
+  assert.equal(status, 0);
+});
+
+test('members are own properties that work taken apart and spread', async () => {
+  const fake = await fakeService();
+  const { runs, queue, getDeploymentId, close } = { ...createWorld({ url: fake.url }) };
+  const { get } = { ...runs };
+  assert.deepEqual(await get('r'), { runId: 'r', messageId: 'm' });
+  assert.deepEqual(await queue('__wkf_workflow_w', {}), { messageId: 'm' });
+  assert.equal(await getDeploymentId(), 'dpl_world-redis');
+  await close();
+});
+
+test('each SDK generation is shown the spec version that it speaks', () => {
+  const mark = Symbol.for('@workflow/world//getWorldFn');
+  const globals = globalThis as Record<symbol, unknown>;
+  assert.equal(createWorld().specVersion, 3);
+  globals[mark] = () => undefined;
+  try {
+    assert.equal(createWorld().specVersion, 7);
+    process.env['WORKFLOW_SEALED_LOG'] = '0';
+    assert.equal(createWorld().specVersion, 6);
+    process.env['WORKFLOW_SEALED_LOG'] = 'false';
+    assert.equal(specVersionFor('v5'), 6);
+  } finally {
+    delete globals[mark];
+    delete process.env['WORKFLOW_SEALED_LOG'];
+  }
+});
+
+test('the build holds neither directive: bundlers would take the package for workflow code', () => {
+  const dist = dirname(clientEntry);
+  const files = readdirSync(dist);
+  assert.ok(files.includes('index.js') && files.includes('index.d.ts'));
+  for (const file of files) {
+    const text = readFileSync(join(dist, file), 'utf8');
+    for (const directive of ['workflow', 'step']) assert.ok(!text.includes(`use ${directive}`), file);
+  }
+});
+
+test('the client never touches stdout', () => {
+  const dist = dirname(clientEntry);
+  for (const file of readdirSync(dist)) {
+    assert.doesNotMatch(readFileSync(join(dist, file), 'utf8'), /console\.|process\.stdout/, file);
+  }
+});

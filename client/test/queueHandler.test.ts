@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createWorld, part } from './helpers/client.js';
+
+const { encode } = part<typeof import('../dist/encoding.js')>('encoding');
+
+const FLOW = '__wkf_workflow_';
+const STEP = '__wkf_step_';
+
+interface Told {
+  message: unknown;
+  attempt: number;
+  queueName: string;
+  messageId: string;
+}
+
+function handlerFor(prefix: string, result?: unknown): { told: Told[]; handle: (r: Request) => Promise<Response> } {
+  const told: Told[] = [];
+  const { createQueueHandler } = createWorld();
+  const handle = createQueueHandler(prefix, async (message, meta) => {
+    told.push({ message, ...meta });
+    if (result instanceof Error) throw result;
+    return result;
+  });
+  return { told, handle };
+}
+
+function delivery(queueName: string, body: Uint8Array | string, headers: Record<string, string> = {}): Request {
+  const named = {
+    'content-type': 'application/cbor',
+    'x-vqs-queue-name': queueName,
+    'x-vqs-message-id': 'msg_1',
+    'x-vqs-message-attempt': '2',
+    ...headers,
+  };
+  return new Request('http://app/.well-known/workflow/v1/flow', { method: 'POST', headers: named, body });
+}
+
+async function replyOf(response: Response): Promise<[number, unknown]> {
+  return [response.status, await response.json()];
+}
+
+test('a CBOR message reaches the handler with its bytes, dates and delivery facts', async () => {
+  const { told, handle } = handlerFor(FLOW);
+  const message = { runId: 'r', requestedAt: new Date(1700000000123), runInput: { input: new Uint8Array([1]) } };
+  assert.deepEqual(await replyOf(await handle(delivery(`${FLOW}a//b`, encode(message)))), [200, { ok: true }]);
+  assert.deepEqual(told, [{ message, attempt: 2, queueName: `${FLOW}a//b`, messageId: 'msg_1' }]);
+});
+
+test('a JSON message reaches the handler with its bytes', async () => {
+  const { told, handle } = handlerFor(FLOW);
+  const body = '{"runId":"r","input":{"__type":"Uint8Array","data":"AQID"}}';
+  const response = await handle(delivery(`${FLOW}w`, body, { 'content-type': 'application/json' }));
+  assert.equal(response.status, 200);
+  assert.deepEqual(told[0]?.message, { runId: 'r', input: new Uint8Array([1, 2, 3]) });
+});
+
+test('a handler that wants the message again says when, and zero is a time like any other', async () => {
+  for (const timeoutSeconds of [0, 2592000, 0.5]) {
+    const { handle } = handlerFor(FLOW, { timeoutSeconds });
+    assert.deepEqual(await replyOf(await handle(delivery(`${FLOW}w`, encode({})))), [200, { timeoutSeconds }]);
+  }
+});
+
+test('a handler that throws answers 500 with the reason, so that the message comes again', async () => {
+  const { handle } = handlerFor(FLOW, new RangeError('boom'));
+  assert.deepEqual(await replyOf(await handle(delivery(`${FLOW}w`, encode({})))), [
+    500,
+    { error: 'RangeError: boom' },
+  ]);
+});
+
+test('what is not a message for this handler is refused without calling it', async () => {
+  const { told, handle } = handlerFor(FLOW);
+  const cases: [Request, string][] = [
+    [delivery('', encode({})), 'Missing required headers'],
+    [delivery(`${FLOW}w`, encode({}), { 'x-vqs-message-id': '' }), 'Missing required headers'],
+    [delivery(`${FLOW}w`, encode({}), { 'x-vqs-message-attempt': '0' }), 'Missing required headers'],
+    [delivery(`${FLOW}w`, encode({}), { 'x-vqs-message-attempt': 'x' }), 'Missing required headers'],
+    [delivery(`${STEP}w`, encode({})), 'Unhandled queue'],
+    [delivery('__other_wkf_workflow_w', encode({})), 'Unhandled queue'],
+    [delivery(FLOW, encode({})), 'Unhandled queue'],
+    [delivery(`${FLOW}w`, new Uint8Array(0)), 'Missing request body'],
+  ];
+  for (const [request, error] of cases) assert.deepEqual(await replyOf(await handle(request)), [400, { error }]);
+  const broken = await handle(delivery(`${FLOW}w`, '{', { 'content-type': 'application/json' }));
+  assert.equal(broken.status, 400);
+  assert.deepEqual(told, []);
+});
+
+test('a body that middleware has already read is explained', async () => {
+  const { handle } = handlerFor(FLOW);
+  const request = delivery(`${FLOW}w`, encode({}));
+  await request.arrayBuffer();
+  const [status, body] = await replyOf(await handle(request));
+  assert.equal(status, 500);
+  assert.match((body as { error: string }).error, /Keep middleware and proxies away/);
+});
+
+test('with a namespace, v4 still sends steps without it: the handler finds the step name behind its own prefix', async () => {
+  const prefix = '__shop_wkf_step_';
+  const { told, handle } = handlerFor(prefix);
+  await handle(delivery('__wkf_step_step//./a.ts//add', encode({})));
+  await handle(delivery('__shop_wkf_step_health_check', encode({})));
+  assert.deepEqual(
+    told.map(({ queueName }) => queueName.slice(prefix.length)),
+    ['step//./a.ts//add', 'health_check'],
+  );
+  assert.equal((await handle(delivery('__wkf_workflow_w', encode({})))).status, 400);
+  assert.equal((await handle(delivery('__toys_wkf_step_x', encode({})))).status, 400);
+});
+
+test('a workflow name in UTF-8 survives the header', async () => {
+  const { told, handle } = handlerFor(FLOW);
+  const onTheWire = Buffer.from(`${FLOW}workflow//./größe.ts//æøå`, 'utf8').toString('latin1');
+  await handle(delivery(onTheWire, encode({})));
+  assert.equal(told[0]?.queueName, `${FLOW}workflow//./größe.ts//æøå`);
+});

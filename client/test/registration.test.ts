@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, test } from 'node:test';
+import { createWorld, part } from './helpers/client.js';
+import { Fake, json } from './helpers/fake.js';
+
+const { decode } = part<typeof import('../dist/encoding.js')>('encoding');
+
+const VARIABLES = ['WORKFLOW_WORLD_URL', 'WORKFLOW_WORLD_TOKEN', 'WORKFLOW_BASE_URL', 'WORKFLOW_DEPLOYMENT_ID', 'PORT'];
+const before = Object.fromEntries(VARIABLES.map((name) => [name, process.env[name]]));
+for (const name of VARIABLES) delete process.env[name];
+
+const fakes: Fake[] = [];
+afterEach(async () => {
+  for (const fake of fakes.splice(0)) {
+    await createWorld({ url: fake.url }).close();
+    await fake.stop();
+  }
+  for (const name of VARIABLES) delete process.env[name];
+});
+after(() => {
+  for (const name of VARIABLES) if (before[name] !== undefined) process.env[name] = before[name];
+});
+
+/** A World that takes everything from the environment, as under the SDK. */
+async function fakeWorld() {
+  const fake = await Fake.start(json(200, { messageId: 'msg_1' }));
+  fakes.push(fake);
+  process.env['WORKFLOW_WORLD_URL'] = fake.url;
+  const bodies = () => fake.seen.map(({ url, body }) => [url, decode(body)] as [string, Record<string, unknown>]);
+  return { fake, world: createWorld(), bodies };
+}
+
+const FLOW = '__wkf_workflow_w';
+
+test('start() registers the base URL, this deployment and the SDK generation', async () => {
+  const { world, bodies } = await fakeWorld();
+  process.env['WORKFLOW_BASE_URL'] = 'http://app.example:3000/base/';
+  process.env['WORKFLOW_DEPLOYMENT_ID'] = 'dpl_7';
+  await world.start();
+  assert.deepEqual(bodies(), [
+    ['/v1/apps', { baseUrl: 'http://app.example:3000/base', deploymentId: 'dpl_7', sdk: 'v4' }],
+  ]);
+  assert.equal(await world.getDeploymentId(), 'dpl_7');
+});
+
+test('without a base URL start() registers this machine at PORT', async () => {
+  const { world, bodies } = await fakeWorld();
+  process.env['PORT'] = '4111';
+  await world.start();
+  assert.deepEqual(bodies()[0]?.[1], {
+    baseUrl: 'http://localhost:4111',
+    deploymentId: 'dpl_world-redis',
+    sdk: 'v4',
+  });
+});
+
+test('a process that only enqueues never becomes a target, even where PORT is set', async () => {
+  const { world, bodies } = await fakeWorld();
+  process.env['PORT'] = '4111';
+  assert.deepEqual(await world.queue(FLOW, { runId: 'r' }), { messageId: 'msg_1' });
+  assert.deepEqual(bodies(), [['/v1/queue', { queueName: FLOW, message: { runId: 'r' } }]]);
+});
+
+test('an app that never calls start() is reachable through its queue() calls when its base URL is set', async () => {
+  const { world, bodies } = await fakeWorld();
+  process.env['WORKFLOW_BASE_URL'] = 'http://app.example';
+  await world.queue(FLOW, { runId: 'r' }, { deploymentId: 'dpl_other' });
+  assert.deepEqual(bodies()[0]?.[1], {
+    queueName: FLOW,
+    message: { runId: 'r' },
+    deploymentId: 'dpl_other',
+    app: { baseUrl: 'http://app.example', deploymentId: 'dpl_world-redis', sdk: 'v4' },
+  });
+});
+
+test('after start() every World of the process names the app in queue(), after close() none does', async () => {
+  const { world, bodies } = await fakeWorld();
+  process.env['PORT'] = '4111';
+  await world.start();
+  await createWorld().queue(FLOW, { runId: 'r' });
+  await world.close();
+  await createWorld().queue(FLOW, { runId: 'r' });
+  const [, started, closed] = bodies();
+  assert.deepEqual(started?.[1]['app'], {
+    baseUrl: 'http://localhost:4111',
+    deploymentId: 'dpl_world-redis',
+    sdk: 'v4',
+  });
+  assert.equal(started?.[1]['deploymentId'], 'dpl_world-redis');
+  assert.deepEqual(closed?.[1], { queueName: FLOW, message: { runId: 'r' } });
+});
+
+test('queue() passes on key, delay and headers, and the message as it is', async () => {
+  const { world, bodies } = await fakeWorld();
+  const message = { workflowRunId: 'r', stepId: 's', requestedAt: new Date(1700000000123), in: new Uint8Array([1]) };
+  await world.queue('__wkf_step_x', message, {
+    idempotencyKey: 'step_1',
+    delaySeconds: 1.5,
+    headers: { traceparent: 't' },
+    specVersion: 3,
+  });
+  assert.deepEqual(bodies()[0]?.[1], {
+    queueName: '__wkf_step_x',
+    message,
+    idempotencyKey: 'step_1',
+    delaySeconds: 1.5,
+    headers: { traceparent: 't' },
+  });
+});
+
+test('start() does not wait for a service that is away; it registers when the service comes', async () => {
+  const { fake, world } = await fakeWorld();
+  const port = Number(new URL(fake.url).port);
+  await fake.stop();
+  const written: string[] = [];
+  const write = process.stderr.write.bind(process.stderr);
+  process.stderr.write = ((text: string) => written.push(text) > 0) as typeof process.stderr.write;
+  try {
+    await world.start();
+  } finally {
+    process.stderr.write = write;
+  }
+  assert.equal(written.length, 1);
+  assert.match(String(written[0]), /^\[world-redis\] http:\/\/localhost:3000 could not be registered: .*world-redis running/);
+  await fake.listen(port);
+  while (fake.seen.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+  assert.equal(fake.seen[0]?.url, '/v1/apps');
+});
+
+test('a malformed base URL is said by the call that uses it', async () => {
+  const { world } = await fakeWorld();
+  process.env['WORKFLOW_BASE_URL'] = 'app.example';
+  await assert.rejects(world.start(), /WORKFLOW_BASE_URL is "app.example"/);
+  await assert.rejects(world.queue(FLOW, {}), /WORKFLOW_BASE_URL is "app.example"/);
+});
