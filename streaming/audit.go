@@ -8,7 +8,12 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-const auditBatch = 500
+const (
+	auditBatch = 500
+	// silentAudits in a row must find news that no doorbell told before the connection
+	// counts as dead. After a failover it can stay up with a node that nobody writes to.
+	silentAudits = 3
+)
 
 // audit looks at every stream that has live readers, again and again, and wakes readers
 // that lack something: doorbells get lost when a connection breaks or Redis fails over.
@@ -16,26 +21,45 @@ const auditBatch = 500
 func (s *Service) audit(ctx context.Context) error {
 	ticker := time.NewTicker(s.config.AuditInterval)
 	defer ticker.Stop()
+	silent, heard := 0, int64(0)
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
 		}
-		topics := s.bell.all()
-		for len(topics) > 0 && ctx.Err() == nil {
-			n := min(auditBatch, len(topics))
-			if err := s.auditTopics(ctx, topics[:n]); err != nil && ctx.Err() == nil {
-				s.log.Warn("look for missed doorbells", slog.Any("error", err))
-			}
-			topics = topics[n:]
+		news := s.auditAll(ctx)
+		if now := s.bell.heard.Load(); now != heard {
+			silent, heard = 0, now
+		} else if news {
+			silent++
+		}
+		if silent == silentAudits {
+			s.log.Warn("doorbells do not arrive; the subscription connection is made anew")
+			s.bell.renew()
+			silent = 0
 		}
 	}
 }
 
-func (s *Service) auditTopics(ctx context.Context, topics []*topic) error {
+// auditAll reports whether it found news for any reader.
+func (s *Service) auditAll(ctx context.Context) (news bool) {
+	topics := s.bell.all()
+	for len(topics) > 0 && ctx.Err() == nil {
+		n := min(auditBatch, len(topics))
+		found, err := s.auditTopics(ctx, topics[:n])
+		if err != nil && ctx.Err() == nil {
+			s.log.Warn("look for missed doorbells", slog.Any("error", err))
+		}
+		news = news || found
+		topics = topics[n:]
+	}
+	return news
+}
+
+func (s *Service) auditTopics(ctx context.Context, topics []*topic) (news bool, err error) {
 	states := make([]*redis.SliceCmd, len(topics))
-	_, err := s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+	_, err = s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for i, t := range topics {
 			states[i] = pipe.HMGet(ctx, t.keys.meta, "n", "eof")
 		}
@@ -44,16 +68,18 @@ func (s *Service) auditTopics(ctx context.Context, topics []*topic) error {
 	for i, t := range topics {
 		fields, stateErr := states[i].Result()
 		if stateErr != nil {
-			continue // err has the first of these
+			continue // err is the first of these
 		}
 		count, done, stateErr := readState(fields)
 		if stateErr != nil {
 			err = stateErr
 			continue
 		}
-		s.bell.wakeBehind(t, count, done)
+		if s.bell.wakeBehind(t, count, done) {
+			news = true
+		}
 	}
-	return err
+	return news, err
 }
 
 func (d *doorbell) all() []*topic {
@@ -66,8 +92,9 @@ func (d *doorbell) all() []*topic {
 	return topics
 }
 
-// wakeBehind wakes the readers of a stream that lack some of its chunks or its end.
-func (d *doorbell) wakeBehind(t *topic, count int64, done bool) {
+// wakeBehind wakes the readers of a stream that lack some of its chunks or its end, and
+// reports whether nothing told them before.
+func (d *doorbell) wakeBehind(t *topic, count int64, done bool) (news bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for l := range t.listeners {
@@ -76,4 +103,11 @@ func (d *doorbell) wakeBehind(t *topic, count int64, done bool) {
 			l.wake()
 		}
 	}
+	records := count
+	if done {
+		records++
+	}
+	news = t.audited && records > t.told
+	t.audited, t.told = true, records
+	return news
 }

@@ -17,11 +17,13 @@ type doorbell struct {
 	client redis.UniversalClient
 	log    *slog.Logger
 
-	mu     sync.Mutex
-	topics map[string]*topic // by channel
-	serial int64             // of the newest topic
-	dirty  map[string]struct{}
-	work   chan struct{} // capacity 1: dirty has something
+	mu         sync.Mutex
+	topics     map[string]*topic // by channel
+	serial     int64             // of the newest topic
+	dirty      map[string]struct{}
+	work       chan struct{} // capacity 1: dirty has something
+	endSession func()        // of the present session
+	heard      atomic.Int64  // doorbells since the start
 }
 
 // topic is a stream that has live readers.
@@ -32,6 +34,8 @@ type topic struct {
 	rings     atomic.Int64
 	ready     chan struct{} // closed when Redis has confirmed the subscription
 	confirmed bool
+	audited   bool
+	told      int64 // records (chunks, and the end) that doorbells and audits have told of
 }
 
 // listener is one live reader.
@@ -93,9 +97,41 @@ func (d *doorbell) stats() Stats {
 	return s
 }
 
-// run holds the connection until ctx ends. go-redis makes the connection anew when it
-// breaks, subscribes again, and tells so; messages of the meantime are lost.
+// run holds the connection until ctx ends.
 func (d *doorbell) run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		sessionCtx, end := context.WithCancel(ctx)
+		d.setRenew(end)
+		err := d.session(sessionCtx)
+		end()
+		if err != nil {
+			d.log.Warn("close the doorbell connection", slog.Any("error", err))
+		}
+	}
+	return nil
+}
+
+// renew gives up the connection for a new one, see [Service.audit].
+func (d *doorbell) renew() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.endSession != nil {
+		d.endSession()
+	}
+}
+
+func (d *doorbell) setRenew(end func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.endSession = end
+	for channel := range d.topics {
+		d.mark(channel)
+	}
+}
+
+// session is one PubSub of go-redis, which makes its connection anew when it breaks,
+// subscribes again, and tells so; messages of the meantime are lost.
+func (d *doorbell) session(ctx context.Context) error {
 	subscription := d.client.Subscribe(ctx)
 	messages := subscription.ChannelWithSubscriptions(redis.WithChannelSize(1000))
 	parts, ctx := errgroup.WithContext(ctx)
@@ -191,15 +227,17 @@ func (d *doorbell) handle(message any) {
 			t.wakeAll()
 		}
 	case *redis.Message:
+		d.heard.Add(1)
 		t := d.topics[m.Channel]
 		if t == nil {
 			return
 		}
 		if count, err := strconv.ParseInt(m.Payload, 10, 64); err == nil {
 			t.wake(count)
-		} else {
-			t.wakeAll() // the end: also for readers that start beyond it
+			return
 		}
+		t.told++
+		t.wakeAll() // the end: also for readers that start beyond it
 	}
 }
 
@@ -213,6 +251,7 @@ func (d *doorbell) confirm(t *topic) {
 // wake wakes the readers that lack some of the first count chunks; call it with mu held.
 func (t *topic) wake(count int64) {
 	t.rings.Add(1)
+	t.told = max(t.told, count)
 	for l := range t.listeners {
 		if l.next.Load() < count {
 			l.wake()

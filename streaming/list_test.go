@@ -1,0 +1,133 @@
+package streaming_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/streaming"
+)
+
+func TestListChunksPages(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		s := start(t, r.Client, r.Prefix)
+		ctx := t.Context()
+		empty, err := s.ListChunks(ctx, "never", world.PageRequest{})
+		require.NoError(t, err)
+		require.Equal(t, world.ChunkPage{}, empty)
+
+		write(t, s, "st", numbered(0, 250)...)
+		p, err := s.ListChunks(ctx, "st", world.PageRequest{})
+		require.NoError(t, err)
+		require.Equal(t, chunks(0, numbered(0, 100)...), p.Data)
+		require.True(t, p.HasMore)
+		require.False(t, p.Done)
+		p, err = s.ListChunks(ctx, "st", world.PageRequest{Cursor: p.Cursor, Limit: 149})
+		require.NoError(t, err)
+		require.Equal(t, chunks(100, numbered(100, 249)...), p.Data)
+		require.True(t, p.HasMore)
+
+		// Done says that the end is recorded, on whatever page.
+		require.NoError(t, s.CloseStream(ctx, "st", "wrun_1"))
+		last, err := s.ListChunks(ctx, "st", world.PageRequest{Cursor: p.Cursor})
+		require.NoError(t, err)
+		require.Equal(t, world.ChunkPage{Page: world.Page[world.Chunk]{Data: chunks(249, "chunk 249")}, Done: true}, last)
+		p, err = s.ListChunks(ctx, "st", world.PageRequest{Limit: 1})
+		require.NoError(t, err)
+		require.Equal(t, chunks(0, "chunk 0"), p.Data)
+		require.True(t, p.HasMore)
+		require.True(t, p.Done)
+
+		for _, bad := range []string{"x", "-1", "1.5", "99999999999999999999", "9007199254740993"} {
+			p, err = s.ListChunks(ctx, "st", world.PageRequest{Cursor: bad, Limit: 1})
+			require.NoError(t, err)
+			require.Equal(t, chunks(0, "chunk 0"), p.Data, bad)
+		}
+	})
+}
+
+func TestAPageHasAtMostAThousandChunks(t *testing.T) {
+	t.Parallel()
+	r := redistest.New(t)
+	s := start(t, r.Client, r.Prefix)
+	write(t, s, "st", numbered(0, 1100)...)
+	p, err := s.ListChunks(t.Context(), "st", world.PageRequest{Limit: 5000})
+	require.NoError(t, err)
+	require.Len(t, p.Data, 1000)
+	require.True(t, p.HasMore)
+}
+
+func TestInfoAndListOfStreams(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		s := start(t, r.Client, r.Prefix)
+		ctx := t.Context()
+		info := func(name string) world.StreamInfo {
+			i, err := s.StreamInfo(ctx, name)
+			require.NoError(t, err)
+			return i
+		}
+		require.Equal(t, world.StreamInfo{TailIndex: -1}, info("never"))
+		// Names are free text, run ids need not be ids: none may reach another's keys.
+		odd := []string{"strm_1_user", "a{b}:c", "*", "__health_check__wrun_x", strings.Repeat("é", 512), " ", "../x"}
+		for i, name := range odd {
+			_, err := s.AppendChunks(ctx, world.Append{Name: name, RunID: "no {id}", Chunks: raw(name)})
+			require.NoError(t, err)
+			require.Equal(t, world.StreamInfo{TailIndex: 0}, info(name))
+			require.Equal(t, chunks(0, name), all(t, s, name), "stream %d", i)
+		}
+		require.NoError(t, s.CloseStream(ctx, "closed only", "no {id}"))
+		require.NoError(t, s.CloseStream(ctx, "closed only", "no {id}"), "closing again is harmless")
+		require.Equal(t, world.StreamInfo{TailIndex: -1, Done: true}, info("closed only"))
+		require.NoError(t, read(t, s, "closed only", 0).end(t))
+
+		names, err := s.ListStreams(ctx, "no {id}")
+		require.NoError(t, err)
+		require.ElementsMatch(t, append(odd, "closed only"), names)
+		names, err = s.ListStreams(ctx, "wrun_hc_none")
+		require.NoError(t, err)
+		require.Empty(t, names)
+	})
+}
+
+// A stream of mixed sizes is read in bounded pages, without losing anything.
+func TestPagesAreBoundedInBytes(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		s := start(t, r.Client, r.Prefix, func(c *streaming.Config) { c.PageBytes = 1000 })
+		data := numbered(0, 300)
+		data[10], data[11], data[200] = strings.Repeat("x", 5000), strings.Repeat("y", 5000), strings.Repeat("z", 900)
+		write(t, s, "st", data...)
+		require.NoError(t, s.CloseStream(t.Context(), "st", "wrun_1"))
+		var got []world.Chunk
+		err := s.ReadStream(t.Context(), "st", 0, func(page []world.Chunk) error {
+			size := 0
+			for _, c := range page[:len(page)-1] {
+				size += len(c.Data)
+			}
+			require.Less(t, size, 1000, "only the last chunk of a page may pass the bound")
+			require.LessOrEqual(t, len(page), 256)
+			got = append(got, page...)
+			return nil
+		})
+		require.NoError(t, err)
+		require.Equal(t, chunks(0, data...), got)
+	})
+}
+
+// Somebody trimmed the stream in Redis by hand: an error, never other indexes.
+func TestMissingRecordsAreAnErrorAndNotAShift(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		s := start(t, r.Client, r.Prefix)
+		write(t, s, "st", "a", "b", "c")
+		require.NoError(t, r.Client.XDel(t.Context(), r.Prefix+"stream:{st}", "2-0").Err())
+		require.Equal(t, world.CodeInternal, world.ErrorCode(s.ReadStream(t.Context(), "st", 0, nil)))
+		_, err := s.ListChunks(t.Context(), "st", world.PageRequest{})
+		require.ErrorContains(t, err, `chunks of the stream "st" are missing`)
+	})
+}
