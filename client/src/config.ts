@@ -42,7 +42,7 @@ export function readConfig(options: WorldOptions): Config {
   const deploymentId = options.deploymentId || env['WORKFLOW_DEPLOYMENT_ID'];
   return {
     url: options.url || env['WORKFLOW_WORLD_URL'] || DEFAULT_URL,
-    token: options.token || env['WORKFLOW_WORLD_TOKEN'] || undefined,
+    token: firstToken(options.token || env['WORKFLOW_WORLD_TOKEN']),
     baseUrl: options.baseUrl || env['WORKFLOW_BASE_URL'] || undefined,
     deploymentId: deploymentId || DEFAULT_DEPLOYMENT_ID,
     deploymentNamed: Boolean(deploymentId),
@@ -54,4 +54,9 @@ export function readConfig(options: WorldOptions): Config {
 /** The app's address as `start()` registers it: the one named, else this machine at `PORT` (3000 if unset). */
 export function appBaseUrl(config: Config): string {
   return config.baseUrl ?? `http://localhost:${process.env['PORT'] || 3000}`;
+}
+
+/** The service takes a list, for rotation; an app that shares its environment sends the first of it. */
+function firstToken(tokens: string | undefined): string | undefined {
+  return tokens?.split(',')[0]?.trim() || undefined;
 }
