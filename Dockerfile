@@ -1,0 +1,28 @@
+# The service alone: one static binary, no shell, not root. It needs a Redis of its own (WORKFLOW_REDIS_URL)
+# and, as it listens on every interface here, a token (WORKFLOW_WORLD_TOKEN); without one it refuses to start.
+#
+#   docker build -t world-redis .
+#   docker run -p 127.0.0.1:8787:8787 -e WORKFLOW_REDIS_URL=redis://… -e WORKFLOW_WORLD_TOKEN=… world-redis
+
+FROM golang:1.26-bookworm AS build
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN go mod download
+COPY . .
+ARG VERSION=dev
+RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=${VERSION}" -o /out/ ./cmd/...
+
+# Nothing in it but the binaries and the CA certificates that rediss:// and apps behind https need.
+FROM scratch
+COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
+COPY --from=build /out/ /usr/local/bin/
+USER 65532:65532
+ENV WORKFLOW_WORLD_LISTEN=0.0.0.0:8787 \
+    WORKFLOW_WORLD_ENV=production \
+    WORKFLOW_WORLD_LOG_FORMAT=json
+EXPOSE 8787
+# Probes: GET /healthz (alive) and /readyz (Redis answers, not draining); neither wants the token.
+# serve drains on SIGTERM for up to WORKFLOW_WORLD_SHUTDOWN_GRACE (30 s): give `docker stop` at least as long.
+STOPSIGNAL SIGTERM
+ENTRYPOINT ["/usr/local/bin/world-redis"]
+CMD ["serve"]

@@ -1,0 +1,104 @@
+# `make help` says what there is. Everything sets itself up: nothing needs to be installed first but Go, Node and make.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.SECONDEXPANSION:
+MAKEFLAGS += --no-builtin-rules
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+E2E_APP := e2e/apps/v4
+DEMO_APP := examples/hono-v4
+APPS := $(E2E_APP) $(DEMO_APP)
+BUNDLE := .well-known/workflow/v1/manifest.json
+PACKAGES := node_modules/.package-lock.json
+NPM_CI := npm ci --no-audit --no-fund --loglevel=error >/dev/null
+SAY = @printf '\n\033[1m── %s\033[0m\n'
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+## Building
+
+.PHONY: build
+build: ## build bin/world-redis and bin/workflow-redis-setup
+	@mkdir -p bin
+	CGO_ENABLED=0 go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/ ./cmd/...
+
+.PHONY: client
+client: client/dist/index.js ## build the TypeScript client into client/dist
+
+client/$(PACKAGES): client/package.json client/package-lock.json
+	cd client && $(NPM_CI)
+	@touch $@
+
+client/dist/index.js: client/$(PACKAGES) client/tsconfig.json $(wildcard client/src/*.ts)
+	cd client && npm run --silent build
+	@touch $@
+
+# Each app has its own package.json, its own Node 22 and its own copy of the SDK.
+$(APPS:%=%/$(PACKAGES)): %/$(PACKAGES): %/package.json %/package-lock.json scripts/node22.sh
+	cd $* && $(NPM_CI)
+	@scripts/node22.sh $* >/dev/null
+	@touch $@
+
+$(APPS:%=%/$(BUNDLE)): %/$(BUNDLE): %/$(PACKAGES) $$(wildcard $$*/workflows/*.ts)
+	cd $* && PATH="$$PWD/node_modules/node/bin:$$PATH" node_modules/.bin/workflow build >/dev/null
+	@touch $@
+
+## Trying
+
+.PHONY: demo
+demo: build client $(DEMO_APP)/$(BUNDLE) ## run one order workflow on embedded Redis and print its timeline
+	@"$$(scripts/node22.sh $(DEMO_APP))" $(DEMO_APP)/demo.mjs bin/world-redis
+
+## Testing
+
+# One after the other even with -j: two cores are not enough for two of them. The cheap ones come first.
+.PHONY: test
+test: ## lint, vet, race tests, client tests, end-to-end tests
+	@for part in vet lint test-go test-client e2e; do $(MAKE) --no-print-directory "$$part"; done
+
+.PHONY: vet
+vet: ## go vet
+	$(SAY) 'go vet'
+	@go vet ./...
+
+.PHONY: lint
+lint: ## golangci-lint, with the rules of who may import whom
+	$(SAY) 'golangci-lint'
+	@lint="$$(scripts/golangci-lint.sh)" && "$$lint" run ./...
+
+.PHONY: fmt
+fmt: ## format the Go files
+	@lint="$$(scripts/golangci-lint.sh)" && "$$lint" fmt ./...
+
+.PHONY: test-go
+test-go: need-redis ## Go tests with the race detector
+	$(SAY) 'go test -race'
+	@scripts/need.sh gcc 'gcc libc6-dev' 'for the race detector'
+	@go test -race ./...
+
+.PHONY: test-client
+test-client: build client need-redis ## tests of the TypeScript client
+	$(SAY) 'client tests'
+	@cd client && npm test --silent
+
+.PHONY: e2e
+e2e: build client $(E2E_APP)/$(BUNDLE) need-redis ## the SDK's workflows on the real service and a real Redis
+	$(SAY) 'end-to-end tests'
+	@"$$(scripts/node22.sh $(E2E_APP))" --test --test-reporter=spec --test-concurrency=2 --test-timeout=180000 e2e/*.test.mjs
+
+.PHONY: bench
+bench: need-redis ## Go benchmarks of storage, queue and streams on a real Redis
+	@go test -run '^$$' -bench . -benchmem ./storage/... ./queue/... ./streaming/...
+
+.PHONY: need-redis
+need-redis:
+	@scripts/need.sh redis-server redis-server 'for tests on a real Redis'
+
+.PHONY: clean
+clean: ## remove everything that was built or installed here
+	rm -rf bin .tools client/dist client/build-test client/node_modules
+	rm -rf $(APPS:%=%/node_modules) $(APPS:%=%/.well-known) $(APPS:%=%/.swc)

@@ -1,0 +1,129 @@
+// The end-to-end app of any SDK version: a Hono server around the bundles that `workflow build` left in the
+// working directory, with a small API through which the tests drive it.
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+const require = createRequire(join(process.cwd(), 'index.js'));
+const load = (name) => import(pathToFileURL(require.resolve(name)).href);
+const modules = join(process.cwd(), 'node_modules');
+const { serve } = await load('@hono/node-server');
+const { Hono } = await load('hono');
+// The SDK's export map has no require condition for these two.
+const { getRun, resumeHook, resumeWebhook, start } = await import(join(modules, 'workflow/dist/api.js'));
+const { getWorld } = await import(join(modules, 'workflow/dist/runtime.js'));
+
+const bundles = join(process.cwd(), '.well-known/workflow/v1');
+const port = Number(process.env.PORT);
+const world = await getWorld();
+const workflows = Object.assign(
+  {},
+  ...Object.values(JSON.parse(readFileSync(join(bundles, 'manifest.json'), 'utf8')).workflows),
+);
+const deliveries = { flow: 0, step: 0 };
+const app = new Hono();
+
+for (const kind of ['flow', 'step']) {
+  const handler = await loadBundle(kind);
+  if (!handler) continue; // SDK v5 has no step route
+  app.all(`/.well-known/workflow/v1/${kind}`, (c) => {
+    if (c.req.method === 'POST') deliveries[kind]++;
+    return handler.POST(c.req.raw);
+  });
+}
+
+app.all('/.well-known/workflow/v1/webhook/:token', async (c) => {
+  try {
+    return await resumeWebhook(c.req.param('token'), c.req.raw);
+  } catch (error) {
+    console.error('webhook:', error.message);
+    return c.body(null, 404);
+  }
+});
+
+// Starts a run; the body is the list of arguments.
+app.post('/start/:workflow', async (c) => {
+  const run = await start(workflowOf(c), await c.req.json());
+  return c.json({ runId: run.runId });
+});
+
+// Starts `count` runs, `atOnce` of them outstanding at a time, and answers with the ids and outcomes.
+app.post('/flood/:workflow', async (c) => {
+  const { args, count, atOnce } = await c.req.json();
+  const workflow = workflowOf(c);
+  const outcomes = [];
+  let left = count;
+  const worker = async () => {
+    while (left-- > 0) {
+      const run = await start(workflow, args);
+      outcomes.push({ runId: run.runId, ...(await outcomeOf(run.runId, AbortSignal.timeout(60_000))) });
+    }
+  };
+  const began = performance.now();
+  await Promise.all(Array.from({ length: atOnce }, worker));
+  return c.json({ outcomes, milliseconds: performance.now() - began });
+});
+
+app.post('/resume', async (c) => {
+  const { token, payload } = await c.req.json();
+  const { runId } = await resumeHook(token, payload);
+  return c.json({ runId });
+});
+
+app.post('/cancel/:runId', async (c) => {
+  await getRun(c.req.param('runId')).cancel();
+  return c.json({});
+});
+
+// Waits for the end of a run, as long as the caller does.
+app.get('/outcome/:runId', async (c) => c.json(await outcomeOf(c.req.param('runId'), c.req.raw.signal)));
+
+app.get('/stream/:runId', (c) => {
+  const startIndex = Number(c.req.query('startIndex') ?? 0);
+  return new Response(getRun(c.req.param('runId')).getReadable({ startIndex }));
+});
+
+app.get('/deliveries', (c) => c.json(deliveries));
+app.get('/ready', (c) => c.json({ pid: process.pid, node: process.version }));
+app.onError((error, c) => c.json({ error: { name: error.name, message: error.message } }, 500));
+
+const server = serve({ fetch: app.fetch, port, hostname: '127.0.0.1' }, async () => {
+  await world.start?.();
+});
+
+process.once('SIGTERM', () => {
+  server.close(async () => {
+    await world.close?.();
+    process.exit(0);
+  });
+  server.closeIdleConnections();
+});
+
+async function loadBundle(name) {
+  const file = ['mjs', 'js'].map((extension) => join(bundles, `${name}.${extension}`)).find(existsSync);
+  if (!file) return undefined;
+  const module = await import(pathToFileURL(file).href);
+  return module.POST ? module : module.default;
+}
+
+function workflowOf(c) {
+  const name = c.req.param('workflow');
+  const workflow = workflows[name];
+  if (!workflow) throw new Error(`this app has no workflow ${name}`);
+  return workflow;
+}
+
+// Looks every 20 ms: the SDK's own returnValue looks once a second.
+async function outcomeOf(runId, signal) {
+  for (;;) {
+    signal.throwIfAborted();
+    const { status } = await world.runs.get(runId, { resolveData: 'none' });
+    if (status === 'completed') return { status, value: await getRun(runId).returnValue };
+    if (status === 'failed' || status === 'cancelled') {
+      const error = await getRun(runId).returnValue.catch((e) => e);
+      return { status, error: { name: error.name, message: error.message, code: error.errorCode ?? error.cause?.code } };
+    }
+    await new Promise((done) => setTimeout(done, 20));
+  }
+}

@@ -1,0 +1,72 @@
+// Steps that fail, steps that take their time, and runs that are cut off in the middle.
+import { appendFile } from 'node:fs/promises';
+import { createHook, FatalError, getStepMetadata, RetryableError, sleep } from 'workflow';
+
+async function failUntil(attempt: number) {
+  'use step';
+  const now = getStepMetadata().attempt;
+  if (now < attempt) throw new RetryableError(`attempt ${now}`, { retryAfter: 10 });
+  return now;
+}
+
+/** Fails until the given attempt; returns the attempt that went well. */
+export async function flaky(attempt: number) {
+  'use workflow';
+  return await failUntil(attempt);
+}
+
+async function failForGood(message: string) {
+  'use step';
+  throw new FatalError(message);
+}
+
+/** Fails for good, without a second attempt. */
+export async function fatal(message: string) {
+  'use workflow';
+  await failForGood(message);
+}
+
+async function slowStep(milliseconds: number, journal: string) {
+  'use step';
+  await appendFile(journal, 'begin\n');
+  await new Promise((done) => setTimeout(done, milliseconds));
+  await appendFile(journal, 'end\n');
+  return getStepMetadata().attempt;
+}
+
+async function finish(text: string) {
+  'use step';
+  return `${text}!`;
+}
+
+/** Spends its time in a step that writes its begin and end to a file, so that a test can cut it off between the two. */
+export async function slow(milliseconds: number, journal: string) {
+  'use workflow';
+  const attempt = await slowStep(milliseconds, journal);
+  return { attempt, text: await finish('done') };
+}
+
+async function pause(milliseconds: number) {
+  'use step';
+  await new Promise((done) => setTimeout(done, milliseconds));
+  return milliseconds;
+}
+
+/** Something of everything, over and over, so that whatever happens to the service hits it somewhere. */
+export async function busy(rounds: number) {
+  'use workflow';
+  let total = 0;
+  for (let i = 0; i < rounds; i++) {
+    const parts = await Promise.all([pause(20), pause(40), pause(60)]);
+    await sleep(100);
+    total += parts.reduce((a, b) => a + b, 0);
+  }
+  return total;
+}
+
+/** Holds a hook for as long as it lives. */
+export async function parked(token: string) {
+  'use workflow';
+  await createHook({ token });
+  return 'resumed';
+}

@@ -1,0 +1,76 @@
+// The service's own HTTP API in JSON, as any program in any language sees it (docs/protocol.md).
+
+export class Api {
+  constructor(url, token) {
+    this.url = url;
+    this.token = token;
+  }
+
+  /** One request; returns status, headers and the decoded body, whatever the status. */
+  async request(path, { method = 'GET', body, headers, token = this.token } = {}) {
+    const response = await fetch(this.url + path, {
+      method,
+      body,
+      headers: {
+        accept: 'application/json',
+        ...(token && { authorization: `Bearer ${token}` }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      redirect: 'manual',
+      signal: AbortSignal.timeout(20_000),
+    });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, body: parse(text), text };
+  }
+
+  async get(path) {
+    const answer = await this.request(path);
+    if (answer.status !== 200) throw new Error(`GET ${path} answered ${answer.status}: ${answer.text}`);
+    return answer.body;
+  }
+
+  /** Follows a list to its end. */
+  async all(path, limit = 100) {
+    const items = [];
+    let cursor;
+    do {
+      const url = new URL(path, this.url);
+      url.searchParams.set('limit', limit);
+      if (cursor) url.searchParams.set('cursor', cursor);
+      const page = await this.get(url.pathname + url.search);
+      items.push(...page.data);
+      cursor = page.hasMore ? page.cursor : undefined;
+    } while (cursor);
+    return items;
+  }
+
+  run(runId) {
+    return this.get(`/v1/runs/${runId}`);
+  }
+
+  events(runId) {
+    return this.all(`/v1/runs/${runId}/events?sortOrder=asc`);
+  }
+
+  steps(runId) {
+    return this.all(`/v1/runs/${runId}/steps`);
+  }
+
+  hooks(runId) {
+    return this.all(`/v1/hooks?runId=${runId}`);
+  }
+
+  /** Of all runs, or of those with a status. */
+  runs(status) {
+    return this.all(`/v1/runs${status ? `?status=${status}` : ''}`, 1000);
+  }
+}
+
+function parse(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,85 @@
+// The app under test: e2e/apps/server.mjs in the folder of one SDK version, driven over its small HTTP API.
+import { appFolder, appServer, client, nodeOf } from './paths.mjs';
+import { Child } from './process.mjs';
+import { until } from './wait.mjs';
+
+export class App {
+  #child;
+
+  constructor({ sdk, service, port }) {
+    this.sdk = sdk;
+    this.service = service;
+    this.url = `http://127.0.0.1:${port}`;
+  }
+
+  get tail() {
+    return this.#child?.tail;
+  }
+
+  async start() {
+    this.#child = new Child('app', nodeOf(this.sdk), [appServer], {
+      cwd: appFolder(this.sdk),
+      env: {
+        ...this.service.clientEnv,
+        PORT: new URL(this.url).port,
+        WORKFLOW_TARGET_WORLD: client,
+        WORKFLOW_BASE_URL: this.url,
+      },
+    });
+    await until('the app to be ready', async () => (await fetch(`${this.url}/ready`)).ok, { child: this.#child });
+  }
+
+  stop() {
+    return this.#child?.end('SIGTERM') ?? 0;
+  }
+
+  /** Ends the app without a chance to say good-bye, like a power cut. */
+  async kill() {
+    await this.#child.end('SIGKILL');
+  }
+
+  /** Starts a run and returns its id. */
+  async begin(workflow, ...args) {
+    return (await this.#json(`/start/${workflow}`, args)).runId;
+  }
+
+  /** Waits for the end of a run: `{status, value}` or `{status, error: {name, message, code}}`. */
+  outcome(runId, timeout = 30_000) {
+    return this.#json(`/outcome/${runId}`, undefined, timeout);
+  }
+
+  /** Starts `count` runs, at most `atOnce` of them open at a time. */
+  flood(workflow, args, count, atOnce, timeout = 120_000) {
+    return this.#json(`/flood/${workflow}`, { args, count, atOnce }, timeout);
+  }
+
+  resume(token, payload) {
+    return this.#json('/resume', { token, payload });
+  }
+
+  cancel(runId) {
+    return this.#json(`/cancel/${runId}`, {});
+  }
+
+  deliveries() {
+    return this.#json('/deliveries');
+  }
+
+  /** The bytes of a run's default stream, as the SDK hands them out; ends when the stream does. */
+  async stream(runId, startIndex = 0) {
+    const response = await fetch(`${this.url}/stream/${runId}?startIndex=${startIndex}`, { signal: AbortSignal.timeout(20_000) });
+    return new Uint8Array(await response.arrayBuffer());
+  }
+
+  async #json(path, body, timeout = 30_000) {
+    const response = await fetch(this.url + path, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: body === undefined ? undefined : JSON.stringify(body),
+      signal: AbortSignal.timeout(timeout),
+    });
+    const answer = await response.json();
+    if (!response.ok) throw Object.assign(new Error(`${path}: ${answer.error?.message}`), answer.error && { name: answer.error.name });
+    return answer;
+  }
+}

@@ -1,0 +1,77 @@
+// What must hold of every run once it has ended, whatever happened to it on the way.
+import assert from 'node:assert/strict';
+import { until } from './wait.mjs';
+
+const terminalEvents = new Set(['run_completed', 'run_failed', 'run_cancelled']);
+const terminalStatus = { run_completed: 'completed', run_failed: 'failed', run_cancelled: 'cancelled' };
+
+/** Reads the run from the service and checks it; returns its events. */
+export async function checkEndedRun(api, runId) {
+  const [run, events, steps, hooks] = await Promise.all([api.run(runId), api.events(runId), api.steps(runId), api.hooks(runId)]);
+  const story = events.map((e) => e.eventType).join(' ');
+  const count = (type) => events.filter((e) => e.eventType === type).length;
+
+  // The log is in order and without duplicates.
+  assert.equal(new Set(events.map((e) => e.eventId)).size, events.length, `${runId}: an event twice: ${story}`);
+  for (const [i, event] of events.entries()) {
+    if (i === 0) continue;
+    assert.ok(events[i - 1].eventId < event.eventId, `${runId}: event ids out of order at ${i}: ${story}`);
+    assert.ok(events[i - 1].createdAt <= event.createdAt, `${runId}: time goes back at ${i}: ${story}`);
+  }
+
+  // One beginning, one end.
+  assert.equal(events[0]?.eventType, 'run_created', `${runId}: ${story}`);
+  assert.equal(count('run_created'), 1, `${runId}: ${story}`);
+  assert.ok(count('run_started') <= 1, `${runId}: ${story}`);
+  assert.equal(events.filter((e) => terminalEvents.has(e.eventType)).length, 1, `${runId}: ${story}`);
+  assert.equal(terminalStatus[events.at(-1).eventType], run.status, `${runId}: ${story}`);
+  assert.equal(typeof run.completedAt, 'number', `${runId} has an end`);
+
+  // Nothing is left open.
+  assert.deepEqual(hooks, [], `${runId} still holds hooks`);
+  checkSteps(runId, events, steps, run.status);
+  checkPairs(runId, events, 'wait_created', 'wait_completed');
+  return events;
+}
+
+function checkSteps(runId, events, steps, runStatus) {
+  const created = events.filter((e) => e.eventType === 'step_created').map((e) => e.correlationId);
+  assert.equal(new Set(created).size, created.length, `${runId}: a step created twice`);
+  assert.deepEqual(steps.map((s) => s.stepId).sort(), [...created].sort(), `${runId}: the steps are those of the log`);
+  for (const step of steps) {
+    const of = events.filter((e) => e.correlationId === step.stepId).map((e) => e.eventType);
+    const story = `${runId} ${step.stepId}: ${of.join(' ')}`;
+    assert.equal(of[0], 'step_created', story);
+    assert.equal(of.filter((type) => type === 'step_started').length, step.attempt, `attempts of ${story}`);
+    const ends = of.filter((type) => type === 'step_completed' || type === 'step_failed');
+    assert.ok(ends.length <= 1, story);
+    if (runStatus === 'completed' && ends.length === 1) {
+      assert.equal(ends[0], step.status === 'completed' ? 'step_completed' : 'step_failed', story);
+    }
+  }
+}
+
+function checkPairs(runId, events, opening, closing) {
+  const opened = events.filter((e) => e.eventType === opening).map((e) => e.correlationId);
+  const closed = events.filter((e) => e.eventType === closing).map((e) => e.correlationId);
+  assert.equal(new Set(opened).size, opened.length, `${runId}: ${opening} twice`);
+  assert.equal(new Set(closed).size, closed.length, `${runId}: ${closing} twice`);
+  for (const id of closed) assert.ok(opened.includes(id), `${runId}: ${closing} of ${id} without ${opening}`);
+}
+
+/** Waits until no message is queued, in flight, delayed or given up; only Redis itself can tell. */
+export async function checkQueueEmpty(redis) {
+  const state = await until('the queue to be empty', async () => {
+    const left = {};
+    for (const queue of ['workflow_flows', 'workflow_steps']) {
+      for (const list of ['pending', 'active']) left[`${queue} ${list}`] = await redis.command('LLEN', `asynq:{${queue}}:${list}`);
+      for (const set of ['scheduled', 'retry', 'archived', 'lease']) {
+        left[`${queue} ${set}`] = await redis.command('ZCARD', `asynq:{${queue}}:${set}`);
+      }
+    }
+    const rest = Object.entries(left).filter(([, n]) => n !== 0);
+    if (rest.length > 0) throw new Error(JSON.stringify(Object.fromEntries(rest)));
+    return left;
+  }, { timeout: 10_000 });
+  assert.equal(Object.keys(state).length, 12);
+}

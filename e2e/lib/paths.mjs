@@ -1,0 +1,11 @@
+// Where things are in this repository.
+import { fileURLToPath } from 'node:url';
+
+const at = (path) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
+
+export const serviceBinary = process.env.E2E_BINARY || at('bin/world-redis');
+export const client = at('client/dist/index.js');
+export const appServer = at('e2e/apps/server.mjs');
+export const appFolder = (sdk) => at(`e2e/apps/${sdk}`);
+export const nodeOf = (sdk) => at(`e2e/apps/${sdk}/node_modules/node/bin/node`);
+export const workflowCLI = (sdk) => at(`e2e/apps/${sdk}/node_modules/workflow/bin/run.js`);

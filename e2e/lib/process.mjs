@@ -1,0 +1,85 @@
+// Child processes of a test: started with a clean environment, ended by their own id, and never left behind.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+
+const running = new Set();
+
+process.on('exit', () => running.forEach((child) => child.kill('SIGKILL')));
+
+/** The caller's environment without anything that would point a child at another World or another Redis. */
+function cleanEnvironment(extra) {
+  const inherited = Object.entries(process.env).filter(
+    ([name]) => !/^(WORKFLOW_|REDIS_|VERCEL|NODE_|PORT$|HOST$|DEBUG$)/.test(name),
+  );
+  return { ...Object.fromEntries(inherited), NO_COLOR: '1', ...extra };
+}
+
+export class Child {
+  #process;
+  #output = '';
+
+  constructor(name, command, args, { cwd, env } = {}) {
+    this.name = name;
+    this.#process = spawn(command, args, { cwd, env: cleanEnvironment(env), stdio: ['ignore', 'pipe', 'pipe'] });
+    running.add(this.#process);
+    this.stdout = '';
+    this.#process.stdout.setEncoding('utf8').on('data', (text) => (this.stdout += text) && this.#keep(text));
+    this.#process.stderr.setEncoding('utf8').on('data', (text) => this.#keep(text));
+    this.exited = once(this.#process, 'close').then(([code, signal]) => code ?? signal);
+    this.exited.catch((error) => this.#keep(error.message)).finally(() => running.delete(this.#process));
+  }
+
+  get pid() {
+    return this.#process.pid;
+  }
+
+  get alive() {
+    return running.has(this.#process);
+  }
+
+  /** The last lines of what the child printed on either stream. */
+  get tail() {
+    return this.#output.split('\n').slice(-40).join('\n');
+  }
+
+  #keep(text) {
+    this.#output = (this.#output + text).slice(-200_000);
+  }
+
+  /** Sends the signal, waits for the end, and returns the exit code or the signal's name. */
+  async end(signal = 'SIGTERM', patience = 20_000) {
+    if (!this.alive) return this.exited;
+    this.#process.kill(signal);
+    const insist = setTimeout(() => this.#process.kill('SIGKILL'), patience);
+    try {
+      return await this.exited;
+    } finally {
+      clearTimeout(insist);
+    }
+  }
+
+  /** Pauses the child where it is (SIGSTOP), or lets it go on (SIGCONT). */
+  signal(name) {
+    this.#process.kill(name);
+  }
+}
+
+/** Runs a command to its end and returns how it went. */
+export async function run(command, args, options) {
+  const child = new Child(command, command, args, options);
+  const limit = setTimeout(() => child.signal('SIGKILL'), options?.timeout ?? 30_000);
+  const code = await child.exited;
+  clearTimeout(limit);
+  return { code, stdout: child.stdout, tail: child.tail };
+}
+
+/** A port of this machine that nobody listens on. */
+export async function freePort() {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address();
+  server.close();
+  await once(server, 'close');
+  return port;
+}

@@ -1,0 +1,98 @@
+// A redis-server of the test's own: append-only file on, nothing evicted, in a folder that goes away with it.
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Child, freePort } from './process.mjs';
+import { until } from './wait.mjs';
+
+export class RedisServer {
+  #folder;
+  #child;
+
+  static async start() {
+    const redis = new RedisServer();
+    redis.port = await freePort();
+    redis.#folder = await mkdtemp(join(tmpdir(), 'world-redis-e2e-'));
+    await redis.resume();
+    return redis;
+  }
+
+  get url() {
+    return `redis://127.0.0.1:${this.port}/0`;
+  }
+
+  /** Starts the server, with what its append-only file holds. */
+  async resume() {
+    this.#child = new Child('redis-server', 'redis-server', [
+      ...['--port', String(this.port), '--bind', '127.0.0.1', '--dir', this.#folder],
+      ...['--appendonly', 'yes', '--appendfsync', 'everysec', '--save', '', '--maxmemory-policy', 'noeviction'],
+    ]);
+    await until('redis-server to answer', async () => (await this.command('PING')) === 'PONG', { child: this.#child });
+  }
+
+  /** Stops the server in good order, so that its append-only file is whole. */
+  async pause() {
+    await this.#child.end('SIGTERM');
+  }
+
+  async stop() {
+    await this.#child.end('SIGTERM');
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  /** Sends one command on a connection of its own; integers, strings and flat arrays come back as such. */
+  async command(...words) {
+    const socket = connect(this.port, '127.0.0.1');
+    try {
+      await once(socket, 'connect');
+      const request = words.map((word) => `$${Buffer.byteLength(String(word))}\r\n${word}\r\n`).join('');
+      socket.write(`*${words.length}\r\n${request}`);
+      let received = '';
+      for await (const data of socket.setEncoding('latin1')) {
+        received += data;
+        const reply = parse(received, 0);
+        if (reply) return reply.value;
+      }
+      throw new Error('redis-server closed the connection');
+    } finally {
+      socket.destroy();
+    }
+  }
+}
+
+/** Reads one RESP2 reply at `from`; undefined when it is not all there yet. */
+function parse(text, from) {
+  const lineEnd = text.indexOf('\r\n', from);
+  if (lineEnd < 0) return undefined;
+  const line = text.slice(from + 1, lineEnd);
+  const next = lineEnd + 2;
+  switch (text[from]) {
+    case '+':
+      return { value: line, next };
+    case '-':
+      throw new Error(line);
+    case ':':
+      return { value: Number(line), next };
+    case '$': {
+      const length = Number(line);
+      if (length < 0) return { value: null, next };
+      if (text.length < next + length + 2) return undefined;
+      return { value: text.slice(next, next + length), next: next + length + 2 };
+    }
+    case '*': {
+      const value = [];
+      let at = next;
+      for (let i = 0; i < Number(line); i++) {
+        const item = parse(text, at);
+        if (!item) return undefined;
+        value.push(item.value);
+        at = item.next;
+      }
+      return { value, next: at };
+    }
+    default:
+      throw new Error(`not a RESP2 reply: ${line}`);
+  }
+}

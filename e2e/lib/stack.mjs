@@ -1,0 +1,41 @@
+// What a test runs against: Redis (embedded or a server), the service, and an app of one SDK version.
+import { Api } from './api.mjs';
+import { App } from './app.mjs';
+import { freePort } from './process.mjs';
+import { RedisServer } from './redis.mjs';
+import { Service } from './service.mjs';
+
+/**
+ * Starts all three and has them stopped when the test `t` is over; a service or app that then does not
+ * stop with exit code 0 fails the test. When the test failed, the logs' last lines are printed.
+ *
+ * @param t      the node:test context that owns the stack
+ * @param redis  'embedded' or 'server'
+ * @param token  of the service, if it is to want one
+ */
+export async function startStack(t, { redis = 'server', sdk = 'v4', token, serviceEnv } = {}) {
+  const stack = new Stack();
+  t.after(() => stack.stop(t));
+  if (redis === 'server') stack.redis = await RedisServer.start();
+  stack.service = new Service({ redis: stack.redis, token, port: await freePort(), env: serviceEnv });
+  await stack.service.start();
+  stack.app = new App({ sdk, service: stack.service, port: await freePort() });
+  await stack.app.start();
+  stack.api = new Api(stack.service.url, token);
+  return stack;
+}
+
+class Stack {
+  async stop(t) {
+    const codes = {};
+    for (const part of ['app', 'service']) {
+      if (this[part]) codes[part] = await this[part].stop();
+    }
+    await this.redis?.stop();
+    const unclean = Object.entries(codes).filter(([, code]) => code !== 0);
+    if (t.passed === false || unclean.length > 0) {
+      for (const part of ['service', 'app']) console.error(`--- ${part} of "${t.name}" ---\n${this[part]?.tail}`);
+    }
+    if (unclean.length > 0) throw new Error(`did not stop with 0: ${JSON.stringify(codes)}`);
+  }
+}
