@@ -1,0 +1,45 @@
+package embedded
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"syscall"
+)
+
+// explain says in words what is wrong when an app gave no answer.
+func explain(target string, err error, connected bool) string {
+	var inner *url.Error
+	if errors.As(err, &inner) {
+		err = inner.Err
+	}
+	return fmt.Sprintf("POST %s: %v: %s", target, err, cause(err, connected))
+}
+
+func cause(err error, connected bool) string {
+	var dns *net.DNSError
+	var cert *tls.CertificateVerificationError
+	var authority x509.UnknownAuthorityError
+	var timeout net.Error
+	switch {
+	case errors.Is(err, context.Canceled):
+		return "the delivery was ended from this side"
+	case errors.As(err, &dns):
+		return "the name of the app's host is not known here; correct WORKFLOW_BASE_URL"
+	case errors.As(err, &cert), errors.As(err, &authority):
+		return "the app's certificate is not trusted here; add its authority (SSL_CERT_FILE)"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "nothing listens there; has the app started, and is WORKFLOW_BASE_URL its address?"
+	case connected && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET)):
+		return "the app closed the connection without an answer; has it ended or crashed?"
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return "the app does not accept connections; is a firewall between, or is the host down?"
+	default:
+		return "the app could not be reached"
+	}
+}

@@ -1,0 +1,75 @@
+package embedded
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptrace"
+	"sync/atomic"
+
+	"github.com/world-redis/world-redis"
+)
+
+// maxBody is how much of an answer is read: an acknowledgement has a few bytes.
+const maxBody = 1 << 20
+
+// Config says how a Forwarder works. The zero value of a field means its default.
+type Config struct {
+	Logger          *slog.Logger
+	MaxConnsPerHost int // open connections to one app; 0: no limit
+}
+
+// Forwarder delivers messages by HTTP. It is safe for concurrent use.
+type Forwarder struct {
+	client *http.Client
+	log    *slog.Logger
+}
+
+// New returns a Forwarder.
+func New(cfg Config) *Forwarder {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Forwarder{
+		log: cfg.Logger,
+		client: &http.Client{
+			Transport: newTransport(cfg.MaxConnsPerHost),
+			// A redirect leads to a login page or to another method, never to the handler.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}
+}
+
+// Close closes idle connections.
+func (f *Forwarder) Close() { f.client.CloseIdleConnections() }
+
+// Deliver implements world.Deliverer.
+func (f *Forwarder) Deliver(ctx context.Context, d world.Delivery) world.Outcome {
+	target, err := endpoint(d.BaseURL, d.Kind)
+	if err != nil {
+		return world.Outcome{Verdict: world.Failed, Reason: err.Error()}
+	}
+	// Only a request that got no connection has certainly not reached the app.
+	var connected atomic.Bool
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
+	})
+	req, err := newRequest(ctx, target, d)
+	if err != nil {
+		return world.Outcome{Verdict: world.Failed, Reason: err.Error()}
+	}
+	resp, err := f.client.Do(req)
+	if err != nil {
+		return world.Outcome{Verdict: world.Unreachable, Reason: explain(target, err, connected.Load()), Sent: connected.Load()}
+	}
+	defer func() { _ = resp.Body.Close() }() // all that matters has been read
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
+	if err != nil {
+		return world.Outcome{Verdict: world.Unreachable, Status: resp.StatusCode, Reason: explain(target, err, true), Sent: true}
+	}
+	out := judge(answer{url: target, status: resp.StatusCode, header: resp.Header, body: body})
+	f.log.Debug("delivered", slog.String("url", target), slog.String("message", d.MessageID), slog.Int("attempt", d.Attempt),
+		slog.Int("status", resp.StatusCode), slog.Int("bytes", len(body)))
+	return out
+}

@@ -1,0 +1,97 @@
+package embedded
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/world-redis/world-redis"
+)
+
+// The headers that tell the app's handler what it gets.
+const (
+	headerQueue   = "X-Vqs-Queue-Name"
+	headerMessage = "X-Vqs-Message-Id"
+	headerAttempt = "X-Vqs-Message-Attempt"
+)
+
+const routePrefix = "/.well-known/workflow/v1/"
+
+// endpoint returns the address of the app's route for a kind of message. A path in the
+// base address is kept: apps can be mounted below one.
+func endpoint(baseURL string, kind world.Kind) (string, error) {
+	u, err := url.Parse(strings.TrimRight(baseURL, "/"))
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return "", fmt.Errorf("the app's address %.200q is not an http or https address; set its WORKFLOW_BASE_URL", baseURL)
+	}
+	switch kind {
+	case world.KindFlow, world.KindStep:
+		return u.Scheme + "://" + u.Host + u.EscapedPath() + routePrefix + string(kind), nil
+	default:
+		return "", fmt.Errorf("there is no route for messages of kind %.40q", kind)
+	}
+}
+
+func newRequest(ctx context.Context, target string, d world.Delivery) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(d.Body))
+	if err != nil {
+		return nil, fmt.Errorf("the app's address %.200q is not usable: %w", target, err)
+	}
+	for name, value := range d.Headers {
+		if mayForward(name) {
+			req.Header.Set(name, headerValue(value))
+		}
+	}
+	contentType := d.ContentType
+	if contentType == "" {
+		contentType = "application/cbor"
+	}
+	req.Header.Set("Content-Type", headerValue(contentType))
+	req.Header.Set("Accept", "application/json, application/cbor")
+	req.Header.Set("User-Agent", "world-redis")
+	req.Header.Set(headerQueue, headerValue(d.QueueName))
+	req.Header.Set(headerMessage, headerValue(d.MessageID))
+	req.Header.Set(headerAttempt, strconv.Itoa(d.Attempt))
+	return req, nil
+}
+
+// mayForward reports whether a header of the queue() call may stand on the request. Those
+// that steer the connection, say who is asking, or are ours, may not.
+func mayForward(name string) bool {
+	if name == "" || strings.ContainsFunc(name, func(c rune) bool { return !isTokenChar(c) }) {
+		return false
+	}
+	name = textproto.CanonicalMIMEHeaderKey(name)
+	switch name {
+	case "Host", "Connection", "Keep-Alive", "Proxy-Connection", "Proxy-Authorization", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
+		"Content-Length", "Content-Type", "Content-Encoding", "Accept", "Accept-Encoding", "Expect", "User-Agent",
+		"Cookie", "Authorization":
+		return false
+	default:
+		return !strings.HasPrefix(name, "X-Vqs-")
+	}
+}
+
+// isTokenChar is the token rule of RFC 9110.
+func isTokenChar(c rune) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("!#$%&'*+-.^_`|~", c)
+}
+
+// headerValue makes text safe in a header: bytes outside printable ASCII are
+// percent-encoded, which also keeps line breaks out.
+func headerValue(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		if c := s[i]; c >= ' ' && c < 0x7f {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}

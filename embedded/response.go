@@ -1,0 +1,150 @@
+package embedded
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"github.com/world-redis/world-redis"
+)
+
+// answer is what an app said to a delivery.
+type answer struct {
+	url    string
+	status int
+	header http.Header
+	body   []byte
+}
+
+// acknowledgement is the only answer that counts: {"ok":true}, or {"timeoutSeconds":n}
+// to have the message again in n seconds. An app that holds more than these is not refused.
+type acknowledgement struct {
+	OK             any `json:"ok" cbor:"ok"`
+	TimeoutSeconds any `json:"timeoutSeconds" cbor:"timeoutSeconds"`
+}
+
+// maxReschedule bounds timeoutSeconds; a hundred years are within a time.Duration.
+const maxReschedule = 100 * 366 * 24 * time.Hour
+
+// judge tells from an answer what becomes of the message (contract §5.4).
+func judge(a answer) world.Outcome {
+	out := world.Outcome{Verdict: world.Failed, Status: a.status, Sent: true}
+	if a.status < 200 || a.status > 299 {
+		if a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable {
+			out.Delay = retryAfter(a.header.Get("Retry-After"), time.Now())
+		}
+		out.Reason = complaint(a)
+		return out
+	}
+	ack, ok := readAcknowledgement(a)
+	if !ok {
+		out.Reason = complaint(a)
+		return out
+	}
+	if seconds, ok := number(ack.TimeoutSeconds); ok && seconds >= 0 {
+		out.Verdict, out.Delay = world.Reschedule, maxReschedule
+		if seconds < maxReschedule.Seconds() {
+			out.Delay = time.Duration(math.Ceil(seconds*1000)) * time.Millisecond
+		}
+		return out
+	}
+	if ack.OK == true {
+		out.Verdict = world.Done
+		return out
+	}
+	out.Reason = complaint(a)
+	return out
+}
+
+func readAcknowledgement(a answer) (ack acknowledgement, ok bool) {
+	mediaType, _, err := mime.ParseMediaType(a.header.Get("Content-Type"))
+	if err != nil || len(a.body) > maxBody {
+		return ack, false
+	}
+	switch {
+	case mediaType == "application/json" || strings.HasSuffix(mediaType, "+json"):
+		return ack, json.Unmarshal(a.body, &ack) == nil
+	case mediaType == "application/cbor" || strings.HasSuffix(mediaType, "+cbor"):
+		return ack, cbor.Unmarshal(a.body, &ack) == nil
+	default:
+		return ack, false
+	}
+}
+
+// number reads a number of either encoding.
+func number(v any) (float64, bool) {
+	switch n := v.(type) {
+	case float64:
+		return n, !math.IsNaN(n)
+	case uint64:
+		return float64(n), true
+	case int64:
+		return float64(n), true
+	default:
+		return 0, false
+	}
+}
+
+// retryAfter reads both forms of the header: seconds, or a date.
+func retryAfter(value string, now time.Time) time.Duration {
+	value = strings.TrimSpace(value)
+	if seconds, err := strconv.ParseFloat(value, 64); err == nil {
+		if seconds > 0 && seconds < maxReschedule.Seconds() {
+			return time.Duration(seconds * float64(time.Second))
+		}
+		return 0
+	}
+	if date, err := http.ParseTime(value); err == nil {
+		return max(0, date.Sub(now))
+	}
+	return 0
+}
+
+// shownBody is how much of an answer a complaint quotes.
+const shownBody = 200
+
+// complaint says in one line what came instead of an acknowledgement, and what to look at.
+func complaint(a answer) string {
+	body := a.body[:min(len(a.body), shownBody)]
+	quoted := "an empty body"
+	if len(body) > 0 {
+		quoted = "the body " + strconv.Quote(strings.ToValidUTF8(string(body), "?"))
+	}
+	contentType := a.header.Get("Content-Type")
+	if contentType == "" {
+		contentType = "no content type"
+	}
+	return fmt.Sprintf("POST %s answered %d (%s) with %s: %s", a.url, a.status, contentType, quoted, hint(a))
+}
+
+// hint guesses what is wrong.
+func hint(a answer) string {
+	switch {
+	case a.status >= 300 && a.status <= 399:
+		return fmt.Sprintf("redirects are not followed (to %q); exclude /.well-known/workflow/ from the middleware that redirects, or correct WORKFLOW_BASE_URL",
+			a.header.Get("Location"))
+	case a.status == http.StatusUnauthorized, a.status == http.StatusForbidden:
+		return "something in front of the handler wants to know who is asking; exclude /.well-known/workflow/ from authentication"
+	case a.status == http.StatusNotFound, a.status == http.StatusMethodNotAllowed:
+		return "the workflow routes are not there; is WORKFLOW_BASE_URL the right address and path, and was the app built with the workflow plugin?"
+	case a.status == http.StatusBadRequest:
+		return "the handler does not take this message; does another app or another SDK version listen there?"
+	case a.status == http.StatusRequestEntityTooLarge:
+		return "something in front of the handler limits the size of a request"
+	case a.status == http.StatusTooManyRequests:
+		return "the app is limiting requests"
+	case a.status >= 500:
+		return "the handler or a proxy before it failed; see the app's log"
+	case strings.HasPrefix(a.header.Get("Content-Type"), "text/html"):
+		return "a web page is not an acknowledgement; a login page or a catch-all route answers for the handler"
+	default:
+		return `an acknowledgement is {"ok":true} or {"timeoutSeconds":n}; is this the address of the workflow handler?`
+	}
+}

@@ -1,0 +1,42 @@
+package embedded
+
+import (
+	"net"
+	"net/http"
+	"time"
+)
+
+const (
+	dialTimeout = 5 * time.Second
+	// idleTimeout is shorter than the 5 s after which a Node server closes an idle
+	// connection, so that a request does not meet a connection that is being closed.
+	idleTimeout = 4 * time.Second
+	// idlePerHost is what a burst of deliveries may leave open for the next one.
+	idlePerHost = 256
+	// A peer that is gone without a word is noticed within about a minute; a healthy one
+	// that computes for hours answers the probes.
+	keepAliveIdle     = 15 * time.Second
+	keepAliveInterval = 15 * time.Second
+	keepAliveCount    = 3
+)
+
+// newTransport returns a transport without any limit on how long an answer takes.
+func newTransport(maxConnsPerHost int) *http.Transport {
+	dialer := &net.Dialer{
+		Timeout: dialTimeout,
+		KeepAliveConfig: net.KeepAliveConfig{
+			Enable: true, Idle: keepAliveIdle, Interval: keepAliveInterval, Count: keepAliveCount,
+		},
+	}
+	return &http.Transport{
+		Proxy: http.ProxyFromEnvironment,
+		// For "localhost" the dialer tries IPv6 and IPv4.
+		DialContext:         dialer.DialContext,
+		TLSHandshakeTimeout: dialTimeout,
+		MaxIdleConns:        0,
+		MaxIdleConnsPerHost: idlePerHost,
+		MaxConnsPerHost:     maxConnsPerHost,
+		IdleConnTimeout:     idleTimeout,
+		DisableCompression:  true,
+	}
+}

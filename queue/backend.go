@@ -1,0 +1,130 @@
+package queue
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// backend is the Redis client that asynq gets. It knows asynq's scripts by the keys they
+// are called with, and answers those that touch a message itself:
+//
+//	enqueue          our script, which adds idempotency and the doorbell
+//	dequeue          our script, and waits for a message instead of saying "none"
+//	done and so on   nothing: the handler has written the outcome before it returned
+//	forward, recover nothing: the upkeep moves due and lapsed messages, to the millisecond
+//
+// All else, such as asynq's list of servers, passes.
+type backend struct {
+	redis.UniversalClient
+	queue *Queue
+}
+
+// asynqTimeout bounds what asynq does besides, which would else wait long for a Redis
+// that hangs and hold up the renewal of asynq's own leases.
+const asynqTimeout = time.Second
+
+// EvalSha implements redis.Scripter.
+func (b *backend) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
+	l, operation := b.recognise(keys)
+	switch operation {
+	case opEnqueue:
+		value, err := l.q.add(ctx, l, keys[0], args)
+		return result(ctx, value, err)
+	case opDequeue:
+		message, ok := l.next()
+		if !ok {
+			return result(ctx, nil, redis.Nil)
+		}
+		return result(ctx, message, nil)
+	case opFinish:
+		return result(ctx, "OK", nil)
+	case opForward:
+		return result(ctx, int64(0), nil)
+	case opListLapsed:
+		return result(ctx, []any{}, nil)
+	default:
+		ctx, cancel := context.WithTimeout(ctx, asynqTimeout)
+		defer cancel()
+		return b.UniversalClient.EvalSha(ctx, sha, keys, args...)
+	}
+}
+
+// ZAdd serves asynq's list of servers.
+func (b *backend) ZAdd(ctx context.Context, key string, members ...redis.Z) *redis.IntCmd {
+	ctx, cancel := context.WithTimeout(ctx, asynqTimeout)
+	defer cancel()
+	return b.UniversalClient.ZAdd(ctx, key, members...)
+}
+
+// ZAddXX is how asynq renews leases; the upkeep has done so.
+func (b *backend) ZAddXX(ctx context.Context, _ string, members ...redis.Z) *redis.IntCmd {
+	cmd := redis.NewIntCmd(ctx)
+	cmd.SetVal(int64(len(members)))
+	return cmd
+}
+
+func result(ctx context.Context, value any, err error) *redis.Cmd {
+	cmd := redis.NewCmd(ctx)
+	if err != nil {
+		cmd.SetErr(err)
+		return cmd
+	}
+	cmd.SetVal(value)
+	return cmd
+}
+
+type operation int
+
+const (
+	opOther operation = iota
+	opEnqueue
+	opDequeue
+	opFinish
+	opForward
+	opListLapsed
+)
+
+// recognise tells an asynq script by its keys. A key it does not expect makes it
+// opOther, so that asynq's own script runs; the tests see to it that this never happens.
+func (b *backend) recognise(keys []string) (*lane, operation) {
+	if len(keys) == 0 {
+		return nil, opOther
+	}
+	l := b.queue.laneOf(keys[0])
+	if l == nil {
+		return nil, opOther
+	}
+	k, isTask := &l.keys, func(key string) bool { return strings.HasPrefix(key, l.keys.task) }
+	switch len(keys) {
+	case 1:
+		if keys[0] == k.lease {
+			return l, opListLapsed
+		}
+	case 2:
+		switch {
+		case isTask(keys[0]) && keys[1] == k.pending:
+			return l, opEnqueue
+		case keys[1] == k.pending && (keys[0] == k.scheduled || keys[0] == k.retry):
+			return l, opForward
+		}
+	case 4:
+		switch {
+		case keys[0] == k.pending && keys[1] == k.paused:
+			return l, opDequeue
+		case keys[0] == k.active && keys[2] == k.pending: // requeue
+			return l, opFinish
+		}
+	case 5: // done
+		if keys[0] == k.active && isTask(keys[2]) {
+			return l, opFinish
+		}
+	case 8, 9: // retry, archive
+		if isTask(keys[0]) && keys[1] == k.active {
+			return l, opFinish
+		}
+	}
+	return l, opOther
+}

@@ -1,0 +1,124 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"github.com/hibiken/asynq"
+
+	"github.com/world-redis/world-redis"
+)
+
+// redisHiccup is the wait after the list of apps could not be read.
+const redisHiccup = 200 * time.Millisecond
+
+// handle is asynq's handler: it makes one delivery and writes what becomes of the
+// message before it returns, so asynq has nothing left to write.
+//
+// It does not heed asynq's context: asynq would end it after a lease of its own, which
+// counts for nothing here.
+func (l *lane) handle(ctx context.Context, t *asynq.Task) error {
+	l.work.Add(1)
+	defer l.work.Done()
+	id, _ := asynq.GetTaskID(ctx)
+	c := l.received(id)
+	if c == nil {
+		return nil // not a message that we took
+	}
+	o, reached := l.deliver(c, t.Payload())
+	l.finish(c, o)
+	if reached != "" && l.q.targets.reached(reached) {
+		if err := l.q.wake(l.q.delivering); err != nil {
+			l.log.Debug("waiting messages come back in their own time", slog.Any("error", err))
+		}
+	}
+	return nil
+}
+
+// deliver makes one delivery. reached is the address of the app when it answered.
+func (l *lane) deliver(c *claim, payload []byte) (o outcome, reached string) {
+	defer func() {
+		if p := recover(); p != nil {
+			l.log.Error("a delivery panicked", slog.String("message", c.id), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+			o = l.failed(c, world.Message{}, world.Outcome{Reason: fmt.Sprintf("the delivery panicked: %v", p)})
+		}
+	}()
+	m, err := decodeEnvelope(payload)
+	if err != nil {
+		return l.dead(c, m, err.Error()), ""
+	}
+	app, found, err := l.q.resolve(c.ctx, m.DeploymentID)
+	switch {
+	case err != nil:
+		return outcome{step: stepReturned, due: l.q.dueIn(redisHiccup), reason: err.Error()}, ""
+	case !found:
+		reason := l.q.targets.missing(l.kind, m.DeploymentID)
+		return outcome{step: stepStalled, due: l.q.dueIn(l.q.cfg.Backoff.NoTarget), reason: reason}, ""
+	}
+	if wait := l.q.targets.wait(app.BaseURL); wait > 0 {
+		return outcome{step: stepStalled, due: l.q.dueIn(wait)}, ""
+	}
+	out := l.send(c, app.BaseURL, m)
+	return l.judge(c, app.BaseURL, m, out)
+}
+
+// send tries a few times when not a byte of the request has reached the app.
+func (l *lane) send(c *claim, baseURL string, m world.Message) world.Outcome {
+	d := world.Delivery{MessageID: c.id, Attempt: c.attempt(), BaseURL: baseURL, Kind: l.kind, Message: m}
+	for try := 0; ; try++ {
+		out := l.q.cfg.Deliverer.Deliver(c.ctx, d)
+		quick := l.q.cfg.Backoff.Quick
+		if out.Verdict != world.Unreachable || out.Sent || try >= len(quick) || !sleep(c.ctx, quick[try]) {
+			return out
+		}
+	}
+}
+
+func (l *lane) judge(c *claim, baseURL string, m world.Message, out world.Outcome) (o outcome, reached string) {
+	l.log.Debug("delivered", slog.String("message", c.id), slog.String("run", m.RunID), slog.Int("attempt", c.attempt()),
+		slog.Int("verdict", int(out.Verdict)), slog.Int("status", out.Status), slog.Duration("delay", out.Delay))
+	switch {
+	case out.Verdict == world.Done:
+		l.q.targets.accepted(l.kind, baseURL)
+		return outcome{step: stepDone}, baseURL
+	case out.Verdict == world.Reschedule:
+		l.q.targets.accepted(l.kind, baseURL)
+		return outcome{step: stepMoved, due: l.q.dueIn(out.Delay)}, baseURL
+	case c.ctx.Err() != nil: // cut by ourselves
+		if errors.Is(context.Cause(c.ctx), errShutdown) {
+			l.log.Warn("a delivery was cut at shutdown; another one will be made",
+				slog.String("message", c.id), slog.String("run", m.RunID), slog.String("step", m.StepID))
+		}
+		return outcome{step: stepReturned, reason: context.Cause(c.ctx).Error()}, ""
+	case out.Verdict == world.Failed:
+		l.q.targets.refused(l.kind, baseURL, out.Reason)
+		return l.failed(c, m, out), baseURL
+	case out.Sent:
+		// The app is there but broke off: this message waits, the others need not.
+		l.log.Warn("the connection to the app broke during a delivery; it is made again",
+			slog.String("message", c.id), slog.String("run", m.RunID), slog.String("step", m.StepID), slog.String("reason", out.Reason))
+		return outcome{step: stepStalled, due: l.q.dueIn(l.q.cfg.Backoff.unreachable(2)), reason: out.Reason}, ""
+	default:
+		wait := l.q.targets.unreachable(baseURL, out.Reason)
+		return outcome{step: stepStalled, due: l.q.dueIn(wait), reason: out.Reason}, ""
+	}
+}
+
+// failed charges a delivery, and sets the message aside when it was one too many.
+func (l *lane) failed(c *claim, m world.Message, out world.Outcome) outcome {
+	n := c.failed + 1
+	if n >= l.q.cfg.Backoff.DeadAfter {
+		return l.dead(c, m, out.Reason)
+	}
+	return outcome{step: stepFailed, due: l.q.dueIn(l.q.cfg.Backoff.failed(n, out.Delay)), reason: out.Reason}
+}
+
+func (l *lane) dead(c *claim, m world.Message, reason string) outcome {
+	l.log.Error("a message is set aside as undeliverable", slog.String("message", c.id), slog.String("run", m.RunID),
+		slog.String("step", m.StepID), slog.Int("failed", c.failed+1), slog.String("reason", reason))
+	return outcome{step: stepDead, reason: reason}
+}

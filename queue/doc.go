@@ -1,0 +1,17 @@
+// Package queue carries messages to the apps: it implements world.Queue and
+// world.AppRegistry on asynq. No asynq type leaves it.
+//
+// asynq brings the slots, the life cycle of a worker and the shape of the data in Redis,
+// so its tools read our queues. What it does by polling, in whole seconds, or in two
+// steps is replaced where asynq meets Redis: [backend] answers asynq's scripts with the
+// ones in lua/. Each changes a message in one step, together with its idempotency key and
+// the doorbell, and so no crash can leave half of a change behind.
+//
+//	Enqueue   enqueue.lua                      a message is pending or scheduled
+//	take      take.lua, held until the bell    … active, leased to this process
+//	deliver   world.Deliverer                  … an app answers
+//	finish    done.lua, again.lua, dead.lua    … gone, put back, or set aside
+//	upkeep    sweep.lua                        leases renewed, lapsed ones returned, due ones moved
+//
+// docs/queue.md tells the whole life of a message.
+package queue

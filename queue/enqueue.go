@@ -1,0 +1,115 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/hibiken/asynq"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/luascript"
+	"github.com/world-redis/world-redis/internal/rediskey"
+)
+
+const (
+	// requestMemory is how long a repeated queue() call is recognised; protocol.md
+	// promises ten minutes.
+	requestMemory = 11 * time.Minute
+	// maxDelay keeps moments far from the end of every number they travel in.
+	maxDelay = 100 * 366 * 24 * time.Hour
+	// forever is a time limit of asynq that no delivery meets: a step may take days.
+	forever = 100 * 366 * 24 * time.Hour
+)
+
+// addition is what asynq's enqueue call does not carry; it travels in the context.
+type addition struct {
+	id      string // in: of the new message; out: of the one that stands for it
+	due     world.Millis
+	key     string // of the idempotency hash
+	request string
+}
+
+type additionKey struct{}
+
+// Enqueue implements world.Queue.
+func (q *Queue) Enqueue(ctx context.Context, m world.Message) (string, error) {
+	kind, ok := world.QueueKind(m.QueueName)
+	if !ok {
+		return "", world.Errorf(world.CodeInvalid, "queue name %.100q is neither a workflow's nor a step's", m.QueueName)
+	}
+	if m.Delay < 0 || m.Delay > maxDelay {
+		return "", world.Errorf(world.CodeInvalid, "a delay of %s is not between 0 and 100 years", m.Delay)
+	}
+	payload, err := encodeEnvelope(m)
+	if err != nil {
+		return "", world.Wrap(world.CodeInternal, err, "the message cannot be stored")
+	}
+	a := &addition{id: q.minter.Prefixed("msg_"), request: m.RequestID}
+	if m.Delay > 0 {
+		// Rounded up: a message must not be early.
+		a.due = world.MillisOf(q.cfg.Clock.Now().Add(m.Delay + time.Millisecond - 1))
+	}
+	if m.IdempotencyKey != "" {
+		a.key = rediskey.Part(m.RunID) + ":" + rediskey.Part(m.IdempotencyKey)
+	}
+	l := q.lane(kind)
+	_, err = q.client.EnqueueContext(context.WithValue(ctx, additionKey{}, a), asynq.NewTask(string(kind), payload),
+		asynq.TaskID(a.id), asynq.Queue(l.name), asynq.MaxRetry(math.MaxInt32), asynq.Timeout(forever))
+	if err != nil {
+		if ctx.Err() != nil {
+			return "", fmt.Errorf("enqueue: %w", context.Cause(ctx))
+		}
+		return "", world.Wrap(world.CodeUnavailable, err, "the message could not be stored: Redis does not take it")
+	}
+	return a.id, nil
+}
+
+// add runs in place of asynq's enqueue script: task is the key of the new message,
+// args[0] the message as asynq encodes it.
+func (q *Queue) add(ctx context.Context, l *lane, task string, args []any) (any, error) {
+	a, ok := ctx.Value(additionKey{}).(*addition)
+	if !ok || len(args) == 0 {
+		return nil, fmt.Errorf("asynq enqueues in an unknown way")
+	}
+	k := &l.keys
+	request, remember := k.request+"-", "0"
+	if a.request != "" {
+		request, remember = k.request+rediskey.Part(a.request), strconv.FormatInt(requestMemory.Milliseconds(), 10)
+	}
+	reply, err := q.scripts.enqueue.Run(ctx, q.redis,
+		[]string{task, k.pending, k.scheduled, k.idempotency, request, k.bell},
+		a.id, args[0], q.cfg.Clock.Now().UnixNano(), dueScore(a.due), a.key, remember, k.task, q.ringing(a.due))
+	if err != nil {
+		return nil, err
+	}
+	if len(reply) < 2 {
+		return nil, luascript.ErrShortReply
+	}
+	if a.id, err = replyText(reply[1]); err != nil {
+		return nil, err
+	}
+	if reply[0] == int64(0) {
+		l.heard(a.due)
+	}
+	return int64(1), nil
+}
+
+// dueScore is the score of a moment, or empty for now.
+func dueScore(due world.Millis) string {
+	if due == 0 {
+		return ""
+	}
+	return score(due)
+}
+
+// heard acts on a message that is there now, or will be due at a moment.
+func (l *lane) heard(due world.Millis) {
+	if due == 0 {
+		l.bell.ring()
+		return
+	}
+	l.due.note(due)
+}

@@ -1,0 +1,105 @@
+package queue
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/luascript"
+)
+
+// deadKept is how many dead messages a queue keeps.
+const deadKept = 1000
+
+// step is what becomes of a message; the texts are those of again.lua.
+type step string
+
+const (
+	stepDone     step = "done"
+	stepDead     step = "dead"
+	stepFailed   step = "failed"
+	stepMoved    step = "moved"
+	stepStalled  step = "stalled"
+	stepReturned step = "returned"
+)
+
+// outcome is a step with its details.
+type outcome struct {
+	step   step
+	due    world.Millis // 0: now
+	reason string
+}
+
+// finish writes an outcome to Redis and then lets go of the message. While Redis is away
+// it tries again, so that a delivery that was made is not made once more; past the grace
+// period it gives up, and the lease lapses.
+func (l *lane) finish(c *claim, o outcome) {
+	defer l.release(c)
+	for {
+		ctx, cancel := context.WithTimeout(l.q.lasting, redisTimeout)
+		ours, err := l.write(ctx, c, o)
+		cancel()
+		if err == nil {
+			l.q.outage.ended()
+			if !ours {
+				l.log.Warn("the answer of a delivery came when its lease had lapsed, and changes nothing",
+					slog.String("message", c.id), slog.String("outcome", string(o.step)))
+			}
+			return
+		}
+		l.q.outage.failed(err)
+		if !sleep(l.q.lasting, l.q.outage.pause()) {
+			l.log.Error("the outcome of a delivery could not be stored; it will be made again",
+				slog.String("message", c.id), slog.String("outcome", string(o.step)), slog.Any("error", err))
+			return
+		}
+	}
+}
+
+func (l *lane) write(ctx context.Context, c *claim, o outcome) (ours bool, err error) {
+	k, q := &l.keys, l.q
+	task := k.task + c.id
+	processed, expireAt := l.day(k.processed)
+	var script *luascript.Script
+	var keys []string
+	var args []any
+	switch o.step {
+	case stepDone:
+		script = q.scripts.done
+		keys = []string{task, k.active, k.lease, k.idempotency, processed, k.processed}
+		args = []any{c.id, c.owner, expireAt}
+	case stepDead:
+		failed, _ := l.day(k.failed)
+		script = q.scripts.dead
+		keys = []string{task, k.active, k.lease, k.archived, k.idempotency, processed, k.processed, failed, k.failed}
+		args = []any{c.id, c.owner, q.cfg.Clock.Now().Unix(), o.reason, deadKept, k.task, expireAt}
+	default:
+		script = q.scripts.again
+		keys = []string{task, k.active, k.lease, k.pending, k.retry, k.stalled, k.wakes, k.bell}
+		args = []any{c.id, c.owner, dueScore(o.due), string(o.step), o.reason, c.wakes, q.cfg.Clock.Now().UnixNano(), q.ringing(o.due)}
+	}
+	reply, err := script.Run(ctx, q.redis, keys, args...)
+	if err != nil {
+		return false, err
+	}
+	code, err := replyCode(reply)
+	if err != nil {
+		return false, err
+	}
+	if code == 1 && script == q.scripts.again {
+		l.heard(o.due)
+		if o.step == stepStalled {
+			l.heard(0) // it is due now if an app registered meanwhile
+		}
+	}
+	return code == 1, nil
+}
+
+// dueIn returns the moment after a delay, rounded up to a millisecond; 0 is now.
+func (q *Queue) dueIn(d time.Duration) world.Millis {
+	if d <= 0 {
+		return 0
+	}
+	return world.MillisOf(q.cfg.Clock.Now().Add(min(d, maxDelay) + time.Millisecond - 1))
+}

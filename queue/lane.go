@@ -1,0 +1,124 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/world-redis/world-redis"
+)
+
+// lane is one of the two asynq queues with what this process does about it.
+type lane struct {
+	q           *Queue
+	kind        world.Kind
+	name        string
+	concurrency int
+	keys        laneKeys
+	log         *slog.Logger
+	bell        *bell
+	due         *dueTimer
+
+	mu     sync.Mutex
+	buffer []*claim            // taken, not yet given to asynq
+	given  map[string]*claim   // given to asynq, not yet to the handler; by message id
+	claims map[*claim]struct{} // all that this process holds a lease of
+	wakes  string              // registrations seen, see wake.lua
+	quiet  <-chan struct{}     // the bell as of when the list was last seen empty
+	work   sync.WaitGroup      // deliveries
+}
+
+// claim is a message in this process's hands.
+type claim struct {
+	id, owner string
+	message   string // as asynq encodes it
+	failed    int    // failed deliveries so far
+	moved     bool   // the app has rescheduled it before
+	wakes     string
+
+	ctx    context.Context // of the delivery
+	cancel context.CancelCauseFunc
+}
+
+// attempt is the number of the delivery, from 1 on.
+func (c *claim) attempt() int {
+	n := 1 + c.failed
+	if c.moved {
+		n++
+	}
+	return n
+}
+
+func newLane(q *Queue, kind world.Kind, name string, concurrency int) *lane {
+	return &lane{
+		q: q, kind: kind, name: name, concurrency: concurrency,
+		keys: keysOf(q.cfg.KeyPrefix, name),
+		log:  q.cfg.Logger.With(slog.String("queue", name)),
+		bell: newBell(), due: newDueTimer(q.cfg.Clock),
+		given: map[string]*claim{}, claims: map[*claim]struct{}{},
+	}
+}
+
+// laneKeys are the keys of one queue. All have the queue's hash tag, so that a script may
+// use any of them.
+type laneKeys struct {
+	asynqPrefix, task                                          string
+	pending, paused, active, lease, scheduled, retry, archived string
+	processed, failed                                          string
+	idempotency, request, stalled, wakes, bell                 string
+}
+
+func keysOf(prefix, name string) laneKeys {
+	// asynq's own names; backend_test.go proves that they are still these.
+	a := "asynq:{" + name + "}:"
+	own := prefix + "queue:{" + name + "}:"
+	return laneKeys{
+		asynqPrefix: a, task: a + "t:",
+		pending: a + "pending", paused: a + "paused", active: a + "active", lease: a + "lease",
+		scheduled: a + "scheduled", retry: a + "retry", archived: a + "archived",
+		processed: a + "processed", failed: a + "failed",
+		idempotency: own + "idempotency", request: own + "request:", stalled: own + "stalled",
+		wakes: own + "wakes", bell: own + "bell",
+	}
+}
+
+// statsTTL is how long asynq keeps the counters of a day.
+const statsTTL = 90 * 24 * time.Hour
+
+// day returns the counter of a day that belongs to a counter, and when it ends.
+func (l *lane) day(counter string) (key string, expireAt int64) {
+	now := l.q.cfg.Clock.Now().UTC()
+	return counter + ":" + now.Format(time.DateOnly), now.Add(statsTTL).Unix()
+}
+
+// score turns a moment into a zset score: asynq's seconds, with milliseconds as decimals.
+func score(m world.Millis) string {
+	return fmt.Sprintf("%d.%03d", m/1000, m%1000)
+}
+
+func parseScore(s string) (world.Millis, error) {
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return 0, fmt.Errorf("score %q: %w", s, err)
+	}
+	return world.Millis(f*1000 + 0.5), nil
+}
+
+// nextOwner returns a token that no other lease has.
+func (q *Queue) nextOwner() string {
+	return q.instance + "." + strconv.FormatUint(q.owners.Add(1), 36)
+}
+
+// laneOf finds the lane whose asynq keys these are.
+func (q *Queue) laneOf(key string) *lane {
+	for _, l := range q.lanes() {
+		if strings.HasPrefix(key, l.keys.asynqPrefix) {
+			return l
+		}
+	}
+	return nil
+}

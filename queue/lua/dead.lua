@@ -1,0 +1,38 @@
+-- Sets a message aside that cannot be delivered; its idempotency key is free again.
+--
+-- KEYS[1] task hash
+-- KEYS[2] active list
+-- KEYS[3] lease zset
+-- KEYS[4] archived zset
+-- KEYS[5] hash: idempotency key -> message id
+-- KEYS[6] asynq's counter of processed messages of the day
+-- KEYS[7] asynq's counter of processed messages
+-- KEYS[8] asynq's counter of failed messages of the day
+-- KEYS[9] asynq's counter of failed messages
+-- ARGV[1] message id
+-- ARGV[2] owner token
+-- ARGV[3] now, in seconds
+-- ARGV[4] reason in words
+-- ARGV[5] how many dead messages are kept
+-- ARGV[6] task key prefix
+-- ARGV[7] when the counters of the day end, in seconds
+-- Reply: {1} set aside; {0} no longer the caller's
+-- $include lib/leave.lua
+-- $include lib/count.lua
+-- $include lib/free_key.lua
+
+if not leave(KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2]) then
+  return {0}
+end
+free_key(KEYS[1], KEYS[5], ARGV[1])
+redis.call('HSET', KEYS[1], 'state', 'archived', 'reason', ARGV[4])
+redis.call('HINCRBY', KEYS[1], 'failed', 1)
+redis.call('ZADD', KEYS[4], ARGV[3], ARGV[1])
+local oldest = redis.call('ZRANGE', KEYS[4], 0, -tonumber(ARGV[5]) - 1)
+for _, id in ipairs(oldest) do
+  redis.call('DEL', ARGV[6] .. id)
+  redis.call('ZREM', KEYS[4], id)
+end
+count(KEYS[6], KEYS[7], ARGV[7])
+count(KEYS[8], KEYS[9], ARGV[7])
+return {1}

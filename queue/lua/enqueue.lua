@@ -1,0 +1,63 @@
+-- Adds a message, unless it is here already. All or nothing.
+--
+-- KEYS[1] task hash of the new message
+-- KEYS[2] pending list
+-- KEYS[3] scheduled zset
+-- KEYS[4] hash: idempotency key -> message id
+-- KEYS[5] string: message id that this request id got before
+-- KEYS[6] doorbell channel
+-- ARGV[1] message id
+-- ARGV[2] message, as asynq encodes it
+-- ARGV[3] now, in ns
+-- ARGV[4] due, in seconds with three decimals; empty: now
+-- ARGV[5] field of the idempotency key; empty: none
+-- ARGV[6] how long to remember the request id, in ms; 0: there is none
+-- ARGV[7] task key prefix
+-- ARGV[8] what to say on the doorbell
+-- Reply: {0, id} added; {1, id} that message is here already
+local function remember(id)
+  if ARGV[6] ~= '0' then
+    redis.call('SET', KEYS[5], id, 'PX', ARGV[6])
+  end
+end
+
+if ARGV[6] ~= '0' then
+  local earlier = redis.call('GET', KEYS[5])
+  if earlier then
+    return {1, earlier}
+  end
+end
+if redis.call('EXISTS', KEYS[1]) == 1 then
+  return {0, ARGV[1]}
+end
+if ARGV[5] ~= '' then
+  local holder = redis.call('HGET', KEYS[4], ARGV[5])
+  -- A key is freed in the same script that ends its message. That the holder lives is
+  -- looked up all the same, for messages that somebody deletes by hand.
+  if holder then
+    local state = redis.call('HGET', ARGV[7] .. holder, 'state')
+    if state and state ~= 'archived' and state ~= 'completed' then
+      remember(holder)
+      return {1, holder}
+    end
+  end
+end
+
+redis.call('HSET', KEYS[1], 'msg', ARGV[2])
+if ARGV[5] ~= '' then
+  redis.call('HSET', KEYS[1], 'key', ARGV[5])
+  redis.call('HSET', KEYS[4], ARGV[5], ARGV[1])
+end
+remember(ARGV[1])
+if ARGV[4] ~= '' then
+  redis.call('HSET', KEYS[1], 'state', 'scheduled')
+  redis.call('ZADD', KEYS[3], ARGV[4], ARGV[1])
+  redis.call('PUBLISH', KEYS[6], ARGV[8])
+else
+  redis.call('HSET', KEYS[1], 'state', 'pending', 'pending_since', ARGV[3])
+  -- Who found the list empty listens to the bell; who did not looks again by itself.
+  if redis.call('LPUSH', KEYS[2], ARGV[1]) == 1 then
+    redis.call('PUBLISH', KEYS[6], ARGV[8])
+  end
+end
+return {0, ARGV[1]}

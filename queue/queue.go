@@ -1,0 +1,117 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/hibiken/asynq"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/ids"
+)
+
+// Config says how a Queue works. The zero value of a field means its default.
+type Config struct {
+	KeyPrefix       string        // of all keys but asynq's own; "workflow:"
+	JobPrefix       string        // of the two asynq queues, <prefix>flows and <prefix>steps; "workflow_"
+	FlowConcurrency int           // flow deliveries at a time in this process; 100
+	StepConcurrency int           // step deliveries at a time in this process; 100
+	ShutdownGrace   time.Duration // how long Run lets running deliveries go on when it must end; 30 s
+	BaseURL         string        // of the app to deliver to when none has registered
+	Backoff         Backoff
+	Clock           world.Clock
+	Logger          *slog.Logger
+	Deliverer       world.Deliverer
+}
+
+// Queue holds messages in Redis and delivers them.
+type Queue struct {
+	cfg      Config
+	redis    redis.UniversalClient
+	scripts  *scripts
+	minter   *ids.Minter
+	instance string // of this process, so that it does not answer its own bell
+	owners   atomic.Uint64
+
+	flows, steps *lane
+	client       *asynq.Client
+	registry     *registry
+	targets      *targets
+	outage       *outage
+
+	taking   context.Context // ends when no more messages are to be taken
+	stopTake context.CancelFunc
+	// delivering ends when the grace period of running deliveries is over; giveUp some
+	// seconds later, when not even Redis needs to hear of them any more.
+	delivering  context.Context
+	stopDeliver context.CancelCauseFunc
+	lasting     context.Context
+	giveUp      context.CancelFunc
+	started     atomic.Bool
+}
+
+// New loads the scripts into Redis and returns a Queue that accepts messages. It
+// delivers none until [Queue.Run].
+func New(ctx context.Context, client redis.UniversalClient, cfg Config) (*Queue, error) {
+	if cfg.Deliverer == nil {
+		return nil, errors.New("queue: Config.Deliverer is missing")
+	}
+	cfg = cfg.withDefaults()
+	s, err := loadScripts(ctx, client)
+	if err != nil {
+		return nil, fmt.Errorf("queue: %w", err)
+	}
+	minter := ids.NewMinter(cfg.Clock)
+	q := &Queue{cfg: cfg, redis: client, scripts: s, minter: minter, instance: minter.New().String()}
+	q.flows = newLane(q, world.KindFlow, cfg.JobPrefix+"flows", cfg.FlowConcurrency)
+	q.steps = newLane(q, world.KindStep, cfg.JobPrefix+"steps", cfg.StepConcurrency)
+	q.client = asynq.NewClientFromRedisClient(&backend{UniversalClient: client, queue: q})
+	q.registry = newRegistry(q)
+	q.targets = newTargets(cfg.Backoff, cfg.Clock, cfg.Logger)
+	q.outage = &outage{clock: cfg.Clock, logger: cfg.Logger}
+	q.taking, q.stopTake = context.WithCancel(context.Background())
+	q.delivering, q.stopDeliver = context.WithCancelCause(context.Background())
+	q.lasting, q.giveUp = context.WithCancel(context.Background())
+	return q, nil
+}
+
+func (c Config) withDefaults() Config {
+	setDefault(&c.KeyPrefix, "workflow:")
+	setDefault(&c.JobPrefix, "workflow_")
+	setDefault(&c.FlowConcurrency, 100)
+	setDefault(&c.StepConcurrency, 100)
+	setDefault(&c.ShutdownGrace, 30*time.Second)
+	if c.Clock == nil {
+		c.Clock = world.SystemClock{}
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
+	c.Backoff = c.Backoff.withDefaults()
+	return c
+}
+
+func setDefault[T comparable](v *T, to T) {
+	var zero T
+	if *v == zero {
+		*v = to
+	}
+}
+
+func (q *Queue) lanes() []*lane { return []*lane{q.flows, q.steps} }
+
+func (q *Queue) lane(kind world.Kind) *lane {
+	if kind == world.KindStep {
+		return q.steps
+	}
+	return q.flows
+}
+
+func (q *Queue) nowMillis() world.Millis { return world.MillisOf(q.cfg.Clock.Now()) }

@@ -1,0 +1,54 @@
+package queue
+
+import (
+	"context"
+	"embed"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/world-redis/world-redis/internal/luascript"
+)
+
+//go:embed lua
+var luaFiles embed.FS
+
+type scripts struct {
+	enqueue, take, done, again, dead, sweep, wake *luascript.Script
+}
+
+func loadScripts(ctx context.Context, client redis.UniversalClient) (*scripts, error) {
+	s := &scripts{}
+	all := []*luascript.Script{}
+	for name, into := range map[string]**luascript.Script{
+		"enqueue": &s.enqueue, "take": &s.take, "done": &s.done, "again": &s.again,
+		"dead": &s.dead, "sweep": &s.sweep, "wake": &s.wake,
+	} {
+		script, err := luascript.Load(luaFiles, "lua", name)
+		if err != nil {
+			return nil, err
+		}
+		*into = script
+		all = append(all, script)
+	}
+	if err := luascript.Register(ctx, client, all...); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// replyCode reads the number that every reply begins with.
+func replyCode(reply []any) (int64, error) {
+	if len(reply) == 0 {
+		return 0, luascript.ErrShortReply
+	}
+	return luascript.Int(reply[0])
+}
+
+func replyText(v any) (string, error) {
+	s, ok := v.(string)
+	if !ok {
+		return "", fmt.Errorf("script reply: %T where a text belongs", v)
+	}
+	return s, nil
+}

@@ -1,0 +1,177 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/luascript"
+)
+
+const (
+	// leaseTime is how long a message stays with a process that is not heard of. The
+	// upkeep renews it every upkeepInterval.
+	leaseTime = 12 * time.Second
+	// takeAtOnce bounds the messages of one script call: enough to make the round trip
+	// cheap, few enough to leave work to other replicas.
+	takeAtOnce   = 8
+	redisTimeout = 3 * time.Second
+)
+
+// next returns the next message, as asynq encodes it, and waits for one as long as the
+// queue takes messages.
+func (l *lane) next() (message string, ok bool) {
+	for {
+		if l.q.taking.Err() != nil {
+			return "", false
+		}
+		if c := l.fromBuffer(); c != nil {
+			return c.message, true
+		}
+		rung := l.bell.listen()
+		if l.quiet != rung {
+			left, err := l.take()
+			if err != nil {
+				l.q.outage.failed(err)
+				if !sleep(l.q.taking, l.q.outage.pause()) {
+					return "", false
+				}
+				continue
+			}
+			l.q.outage.ended()
+			if left > 0 || l.hasBuffer() {
+				continue
+			}
+			l.quiet = rung
+		}
+		select {
+		case <-rung:
+		case <-l.q.taking.Done():
+		}
+	}
+}
+
+// take fills the buffer and returns how many messages are left in Redis.
+func (l *lane) take() (left int64, err error) {
+	ctx, cancel := context.WithTimeout(l.q.lasting, redisTimeout)
+	defer cancel()
+	k := &l.keys
+	owner := l.q.nextOwner()
+	lease := score(l.q.nowMillis() + world.Millis(leaseTime.Milliseconds()))
+	reply, err := l.q.scripts.take.Run(ctx, l.q.redis,
+		[]string{k.pending, k.paused, k.active, k.lease, k.stalled, k.wakes},
+		k.task, owner, l.room(), lease)
+	if err != nil {
+		return 0, err
+	}
+	return l.accept(reply, owner)
+}
+
+// room is how many messages to take: no more than there are free slots for.
+func (l *lane) room() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return max(1, min(takeAtOnce, l.concurrency-len(l.claims)))
+}
+
+// accept turns the reply of take.lua into claims.
+func (l *lane) accept(reply []any, owner string) (left int64, err error) {
+	const fixed, each = 2, 4
+	if len(reply) < fixed || (len(reply)-fixed)%each != 0 {
+		return 0, luascript.ErrShortReply
+	}
+	if left, err = luascript.Int(reply[0]); err != nil {
+		return 0, err
+	}
+	wakes, err := replyText(reply[1])
+	if err != nil {
+		return 0, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if wakes != l.wakes {
+		l.wakes = wakes
+		l.q.appsChanged()
+	}
+	for i := fixed; i < len(reply); i += each {
+		var texts [each]string
+		for j := range texts {
+			if texts[j], err = replyText(reply[i+j]); err != nil {
+				return 0, err
+			}
+		}
+		failed, err := strconv.Atoi(texts[2])
+		if err != nil {
+			return 0, fmt.Errorf("failed deliveries of %s: %w", texts[0], err)
+		}
+		c := &claim{id: texts[0], owner: owner, message: texts[1], failed: failed, moved: texts[3] == "1", wakes: wakes}
+		c.ctx, c.cancel = context.WithCancelCause(l.q.delivering)
+		l.buffer = append(l.buffer, c)
+		l.claims[c] = struct{}{}
+	}
+	return left, nil
+}
+
+func (l *lane) hasBuffer() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.buffer) > 0
+}
+
+func (l *lane) fromBuffer() *claim {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.buffer) == 0 {
+		return nil
+	}
+	c := l.buffer[0]
+	l.buffer = l.buffer[1:]
+	l.given[c.id] = c
+	return c
+}
+
+// received hands the claim of a message to the handler that asynq started for it.
+func (l *lane) received(id string) *claim {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := l.given[id]
+	delete(l.given, id)
+	return c
+}
+
+// release forgets a claim when its outcome is written.
+func (l *lane) release(c *claim) {
+	c.cancel(nil)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.claims, c)
+}
+
+// returnBuffer puts back what was taken and will not be delivered.
+func (l *lane) returnBuffer() {
+	l.mu.Lock()
+	buffer := l.buffer
+	l.buffer = nil
+	l.mu.Unlock()
+	for i := len(buffer) - 1; i >= 0; i-- { // each goes to the front
+		l.finish(buffer[i], outcome{step: stepReturned})
+	}
+	if len(buffer) > 0 {
+		l.log.Debug("returned messages that were not delivered yet", slog.Int("messages", len(buffer)))
+	}
+}
+
+// sleep waits and reports whether ctx still stands.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
