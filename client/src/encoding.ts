@@ -1,4 +1,5 @@
 import { types } from 'node:util';
+import { wellFormed } from './text.js';
 import type * as CborX from 'cbor-x' with { 'resolution-mode': 'import' };
 
 // The pure JavaScript build: the same on every machine, with neither the optional native addon nor generated code.
@@ -19,9 +20,9 @@ const coder = new Encoder({
   ...({ int64AsNumber: true } as object), // not in cbor-x's own typings
 });
 
-/** Encodes a value; keys whose value is undefined are left out at every depth. */
+/** Encodes a value, after {@link toWire}. */
 export function encode(value: unknown): Uint8Array {
-  return coder.encode(withoutUndefined(value));
+  return coder.encode(toWire(value));
 }
 
 /**
@@ -47,22 +48,23 @@ function isTaggedBytes(value: unknown): value is { data: string } {
 }
 
 /**
- * A copy without undefined keys. CBOR would carry them as "undefined", which other decoders turn into null, and the
- * SDK tells null and absent apart. Values made in another realm (the SDK runs workflows in `node:vm`) are recognised
+ * A copy that every CBOR decoder reads alike. Keys whose value is undefined are left out: CBOR would carry them as
+ * "undefined", which others turn into null, and the SDK tells null and absent apart. Values made in another realm (the SDK runs workflows in `node:vm`) are recognised
  * by what they are, not by `instanceof`, and brought into this one where the encoder would mistake them.
  */
-export function withoutUndefined(value: unknown): unknown {
+export function toWire(value: unknown): unknown {
+  if (typeof value === 'string') return wellFormed(value);
   if (typeof value !== 'object' || value === null) return value;
   if (types.isUint8Array(value)) return value instanceof Uint8Array ? value : new Uint8Array(value);
   if (types.isDate(value)) return value instanceof Date ? value : new Date(Number(value));
-  if (Array.isArray(value)) return value.map(withoutUndefined);
+  if (Array.isArray(value)) return value.map(toWire);
   if (types.isNativeError(value)) {
-    return withoutUndefined({ name: value.name, message: value.message, stack: value.stack });
+    return toWire({ name: value.name, message: value.message, stack: value.stack });
   }
   if (!isPlainObject(value)) return value;
   const copy: Record<string, unknown> = {};
   for (const key of Object.keys(value)) {
-    if (value[key] !== undefined) copy[key] = withoutUndefined(value[key]);
+    if (value[key] !== undefined) copy[key] = toWire(value[key]);
   }
   return copy;
 }

@@ -1,4 +1,5 @@
 import { WorkflowWorldError } from './errors.js';
+import { wellFormed } from './text.js';
 
 /** Percent-encodes one path segment. */
 export function pathSegment(text: string): string {
@@ -19,7 +20,6 @@ export function withQuery(path: string, query: Record<string, string | number | 
   return pairs.length > 0 ? `${path}?${pairs.join('&')}` : path;
 }
 
-/** Half of a surrogate pair has no UTF-8 form, and `encodeURIComponent` would throw on it. */
 function escape(text: string): string {
-  return encodeURIComponent(Buffer.from(text, 'utf8').toString('utf8'));
+  return encodeURIComponent(wellFormed(text));
 }

@@ -69,7 +69,8 @@ export function createStorage(config: () => Config): Storage {
       get: async (hookId, params) => getOne(`/v1/hooks/${pathSegment(hookId)}`, params, reviveEntity),
       getByToken: async (token, params) =>
         getOne(withQuery('/v1/hooks/by-token', { token, resolveData: params?.resolveData }), undefined, reviveEntity),
-      list: async ({ runId, pagination, resolveData }) => getPage('/v1/hooks', { runId, pagination, resolveData }, reviveEntity),
+      list: async ({ runId, pagination, resolveData } = {}) =>
+        getPage('/v1/hooks', { runId, pagination, resolveData }, reviveEntity),
     },
   };
 }

@@ -4,6 +4,7 @@ import type { Config } from './config.js';
 import { type Connection, connectionTo } from './connection.js';
 import { WorkflowWorldError } from './errors.js';
 import { CHUNKS, FrameDecoder } from './frames.js';
+import { pathSegment } from './path.js';
 import { transportError } from './transportError.js';
 import { errorFromWire, type WireError } from './wireError.js';
 
@@ -33,7 +34,7 @@ export function openStream(config: Config, name: string, startIndex: number): Re
 class LiveRead {
   cancelled = false;
   readonly #config: Config;
-  readonly #name: string;
+  readonly #path: string;
   /** Index to ask for next; negative until the service has said what that means. */
   #nextIndex: number;
   #body: AsyncIterator<Uint8Array> | undefined;
@@ -47,7 +48,7 @@ class LiveRead {
 
   constructor(config: Config, name: string, startIndex: number) {
     this.#config = config;
-    this.#name = name;
+    this.#path = `/v1/streams/${pathSegment(name)}`;
     this.#nextIndex = startIndex;
   }
 
@@ -98,7 +99,7 @@ class LiveRead {
   async #connect(): Promise<AsyncIterator<Uint8Array>> {
     this.#connectedAt = Number.POSITIVE_INFINITY;
     const connection = (this.#connection ??= connectionTo(this.#config.url));
-    const path = `/v1/streams/${encodeURIComponent(this.#name)}?startIndex=${this.#nextIndex}`;
+    const path = `${this.#path}?startIndex=${this.#nextIndex}`;
     const answer = await connection.reads.request({
       method: 'GET',
       path: connection.basePath + path,
@@ -139,7 +140,7 @@ class LiveRead {
     const now = Date.now();
     if (now - this.#connectedAt > GOOD_CONNECTION_MS) this.#failures = 0;
     if (this.#failures === 0) this.#failingSince = now;
-    const url = serviceUrl(this.#config, `/v1/streams/${encodeURIComponent(this.#name)}`);
+    const url = serviceUrl(this.#config, this.#path);
     const error = failure instanceof Refused ? failure.error : transportError(failure, url);
     const passing = failure instanceof Refused ? failure.passing : !(failure instanceof WorkflowWorldError);
     if (!passing || this.#closed || now - this.#failingSince > GIVE_UP_AFTER_MS) throw error;

@@ -98,7 +98,7 @@ export interface RedisWorld {
   hooks: {
     get(hookId: string, params?: { resolveData?: ResolveData }): Promise<any>;
     getByToken(token: string, params?: { resolveData?: ResolveData }): Promise<any>;
-    list(params: { runId?: string; pagination?: Pagination; resolveData?: ResolveData }): Promise<Page>;
+    list(params?: { runId?: string; pagination?: Pagination; resolveData?: ResolveData }): Promise<Page>;
   };
   writeToStream(name: string, runId: string | Promise<string>, chunk: string | Uint8Array): Promise<void>;
   writeToStreamMulti(name: string, runId: string | Promise<string>, chunks: (string | Uint8Array)[]): Promise<void>;

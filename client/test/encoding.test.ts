@@ -68,3 +68,11 @@ test('tagged bytes in JSON become bytes, other objects stay', () => {
   const value = decodeJson('{"p":{"__type":"Uint8Array","data":"AQID"},"q":{"__type":"Other","data":"AQID"}}');
   assert.deepEqual(value, { p: new Uint8Array([1, 2, 3]), q: { __type: 'Other', data: 'AQID' } });
 });
+
+test('half a surrogate pair is replaced, short text or long, so that the message stays readable', () => {
+  for (const filler of ['', 'x'.repeat(500)]) {
+    assert.equal(decode(encode(`${filler}cut \ud83d`)), `${filler}cut \ufffd`);
+    assert.equal(decode(encode(`${filler}whole 🎉`)), `${filler}whole 🎉`);
+  }
+  assert.equal(hex(encode('\ud83d')), '63efbfbd');
+});
