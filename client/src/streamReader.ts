@@ -12,6 +12,8 @@ import { errorFromWire, type WireError } from './wireError.js';
 const GIVE_UP_AFTER_MS = 30_000;
 /** A connection that lasted this long was a good one, even if nothing came through it. */
 const GOOD_CONNECTION_MS = 5_000;
+/** How long a body may take to end after its end frame, before its connection is given up. */
+const LINGER_MS = 1_000;
 
 /**
  * Opens a live read of a stream. It begins at once (a negative start index counts from the end as of now), reads on
@@ -88,6 +90,7 @@ class LiveRead {
       if (piece.done) throw new Error('the connection was cut before the end of the stream');
       this.#failures = 0;
       this.#ready = this.#decoder.push(piece.value);
+      if (this.#decoder.ended) this.#release(this.#body);
     } catch (error) {
       this.#body = undefined;
       // What the cut connection had begun to send will be sent again, whole.
@@ -119,6 +122,13 @@ class LiveRead {
     if (Number.isSafeInteger(start) && start >= 0) this.#nextIndex = start;
     this.#connectedAt = Date.now();
     return (answer.body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
+  }
+
+  /** Reads a body past the end frame to its own end, so that its connection can be used again and holds up nobody. */
+  #release(body: AsyncIterator<Uint8Array>): void {
+    const timer = setTimeout(() => this.#abort.abort(), LINGER_MS);
+    const done = () => clearTimeout(timer);
+    body.next().then(done, done);
   }
 
   async #refusal(answer: Dispatcher.ResponseData, contentType: string, url: string): Promise<Error> {

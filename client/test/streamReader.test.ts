@@ -174,3 +174,30 @@ test('many idle live reads do not hold up calls', async () => {
   assert.deepEqual(await world.runs.get('r'), { runId: 'r' });
   await Promise.all(streams.map((stream) => stream.cancel()));
 });
+
+test('a stream read to its end gives its connection back for the next one', async () => {
+  const { fake, world } = await fakeWorld();
+  const whole = (response: import('node:http').ServerResponse) => {
+    response.writeHead(200, { 'content-type': 'application/vnd.world-redis.chunks', 'x-stream-start': '0' });
+    response.write(frames('a'));
+    response.end(END);
+  };
+  fake.next(whole, whole, whole);
+  for (let i = 0; i < 3; i++) {
+    assert.deepEqual(await readAll(await world.readFromStream('s')), ['a']);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  assert.ok(fake.opened <= 2, `${fake.opened} connections`);
+});
+
+test('a connection that something keeps open after the end frame is given up', async () => {
+  const { fake, world } = await fakeWorld();
+  const closed = new Promise<void>((resolve) => {
+    fake.next((response) => {
+      response.on('close', resolve);
+      streamBody(Buffer.concat([frames('a'), END]))(response, {} as never);
+    });
+  });
+  assert.deepEqual(await readAll(await world.readFromStream('s')), ['a']);
+  await closed;
+});
