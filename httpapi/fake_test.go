@@ -1,0 +1,205 @@
+package httpapi
+
+import (
+	"context"
+	"testing"
+
+	"github.com/world-redis/world-redis"
+)
+
+// The fakes answer with the function a test put in. A method without one fails the test:
+// that is how "nothing reached the store" is asserted everywhere.
+
+type fakes struct {
+	t       *testing.T
+	store   fakeStore
+	queue   fakeQueue
+	apps    fakeApps
+	streams fakeStreams
+}
+
+func newFakes(t *testing.T) *fakes {
+	f := &fakes{t: t}
+	f.store.t, f.queue.t, f.apps.t, f.streams.t = t, t, t, t
+	return f
+}
+
+func (f *fakes) deps() Deps {
+	return Deps{
+		Store: &f.store, Queue: &f.queue, Apps: &f.apps, Streams: &f.streams,
+		NewRequestID: func() string { return "req_made_up" },
+	}
+}
+
+func unexpected(t *testing.T, method string) error {
+	t.Errorf("%s was called", method)
+	return world.Errorf(world.CodeInternal, "unexpected call of %s", method)
+}
+
+type fakeStore struct {
+	t              *testing.T
+	getRun         func(ctx context.Context, runID string, none bool) (world.Run, error)
+	listRuns       func(world.RunQuery) (world.Page[world.Run], error)
+	getStep        func(runID, stepID string, none bool) (world.Step, error)
+	listSteps      func(world.StepQuery) (world.Page[world.Step], error)
+	getHook        func(hookID string, none bool) (world.Hook, error)
+	getHookByToken func(token string, none bool) (world.Hook, error)
+	listHooks      func(world.HookQuery) (world.Page[world.Hook], error)
+	createEvent    func(world.CreateEvent) (world.EventResult, error)
+	getEvent       func(runID, eventID string, none bool) (world.Event, error)
+	listEvents     func(world.EventQuery) (world.Page[world.Event], error)
+}
+
+func (f *fakeStore) GetRun(ctx context.Context, runID string, none bool) (world.Run, error) {
+	if f.getRun == nil {
+		return world.Run{}, unexpected(f.t, "GetRun")
+	}
+	return f.getRun(ctx, runID, none)
+}
+
+func (f *fakeStore) ListRuns(_ context.Context, q world.RunQuery) (world.Page[world.Run], error) {
+	if f.listRuns == nil {
+		return world.Page[world.Run]{}, unexpected(f.t, "ListRuns")
+	}
+	return f.listRuns(q)
+}
+
+func (f *fakeStore) GetStep(_ context.Context, runID, stepID string, none bool) (world.Step, error) {
+	if f.getStep == nil {
+		return world.Step{}, unexpected(f.t, "GetStep")
+	}
+	return f.getStep(runID, stepID, none)
+}
+
+func (f *fakeStore) ListSteps(_ context.Context, q world.StepQuery) (world.Page[world.Step], error) {
+	if f.listSteps == nil {
+		return world.Page[world.Step]{}, unexpected(f.t, "ListSteps")
+	}
+	return f.listSteps(q)
+}
+
+func (f *fakeStore) GetHook(_ context.Context, hookID string, none bool) (world.Hook, error) {
+	if f.getHook == nil {
+		return world.Hook{}, unexpected(f.t, "GetHook")
+	}
+	return f.getHook(hookID, none)
+}
+
+func (f *fakeStore) GetHookByToken(_ context.Context, token string, none bool) (world.Hook, error) {
+	if f.getHookByToken == nil {
+		return world.Hook{}, unexpected(f.t, "GetHookByToken")
+	}
+	return f.getHookByToken(token, none)
+}
+
+func (f *fakeStore) ListHooks(_ context.Context, q world.HookQuery) (world.Page[world.Hook], error) {
+	if f.listHooks == nil {
+		return world.Page[world.Hook]{}, unexpected(f.t, "ListHooks")
+	}
+	return f.listHooks(q)
+}
+
+func (f *fakeStore) CreateEvent(_ context.Context, req world.CreateEvent) (world.EventResult, error) {
+	if f.createEvent == nil {
+		return world.EventResult{}, unexpected(f.t, "CreateEvent")
+	}
+	return f.createEvent(req)
+}
+
+func (f *fakeStore) GetEvent(_ context.Context, runID, eventID string, none bool) (world.Event, error) {
+	if f.getEvent == nil {
+		return world.Event{}, unexpected(f.t, "GetEvent")
+	}
+	return f.getEvent(runID, eventID, none)
+}
+
+func (f *fakeStore) ListEvents(_ context.Context, q world.EventQuery) (world.Page[world.Event], error) {
+	if f.listEvents == nil {
+		return world.Page[world.Event]{}, unexpected(f.t, "ListEvents")
+	}
+	return f.listEvents(q)
+}
+
+type fakeQueue struct {
+	t       *testing.T
+	enqueue func(world.Message) (string, error)
+}
+
+func (f *fakeQueue) Enqueue(_ context.Context, m world.Message) (string, error) {
+	if f.enqueue == nil {
+		return "", unexpected(f.t, "Enqueue")
+	}
+	return f.enqueue(m)
+}
+
+type fakeApps struct {
+	t        *testing.T
+	register func(world.App) error
+	list     func() ([]world.App, error)
+}
+
+func (f *fakeApps) RegisterApp(_ context.Context, a world.App) error {
+	if f.register == nil {
+		return unexpected(f.t, "RegisterApp")
+	}
+	return f.register(a)
+}
+
+func (f *fakeApps) ListApps(context.Context) ([]world.App, error) {
+	if f.list == nil {
+		return nil, unexpected(f.t, "ListApps")
+	}
+	return f.list()
+}
+
+type fakeStreams struct {
+	t          *testing.T
+	append     func(world.Append) (int64, error)
+	close      func(name, runID string) error
+	read       func(ctx context.Context, name string, start int64, sink world.ChunkSink) error
+	listChunks func(name string, p world.PageRequest) (world.ChunkPage, error)
+	info       func(name string) (world.StreamInfo, error)
+	list       func(runID string) ([]string, error)
+}
+
+func (f *fakeStreams) AppendChunks(_ context.Context, a world.Append) (int64, error) {
+	if f.append == nil {
+		return 0, unexpected(f.t, "AppendChunks")
+	}
+	return f.append(a)
+}
+
+func (f *fakeStreams) CloseStream(_ context.Context, name, runID string) error {
+	if f.close == nil {
+		return unexpected(f.t, "CloseStream")
+	}
+	return f.close(name, runID)
+}
+
+func (f *fakeStreams) ReadStream(ctx context.Context, name string, start int64, sink world.ChunkSink) error {
+	if f.read == nil {
+		return unexpected(f.t, "ReadStream")
+	}
+	return f.read(ctx, name, start, sink)
+}
+
+func (f *fakeStreams) ListChunks(_ context.Context, name string, p world.PageRequest) (world.ChunkPage, error) {
+	if f.listChunks == nil {
+		return world.ChunkPage{}, unexpected(f.t, "ListChunks")
+	}
+	return f.listChunks(name, p)
+}
+
+func (f *fakeStreams) StreamInfo(_ context.Context, name string) (world.StreamInfo, error) {
+	if f.info == nil {
+		return world.StreamInfo{}, unexpected(f.t, "StreamInfo")
+	}
+	return f.info(name)
+}
+
+func (f *fakeStreams) ListStreams(_ context.Context, runID string) ([]string, error) {
+	if f.list == nil {
+		return nil, unexpected(f.t, "ListStreams")
+	}
+	return f.list(runID)
+}
