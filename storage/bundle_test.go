@@ -1,0 +1,122 @@
+package storage
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/fxamacker/cbor/v2"
+	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/redistest"
+)
+
+// bundle is a store with a clock that the test moves, and shorthand for the events of a run.
+type bundle struct {
+	*Store
+	t     testing.TB
+	ctx   context.Context
+	redis *redistest.Redis
+	clock *testClock
+}
+
+func newBundle(t testing.TB, r *redistest.Redis) *bundle {
+	t.Helper()
+	clock := &testClock{now: time.UnixMilli(1_800_000_000_000)}
+	store, err := New(t.Context(), r.Client, Config{Prefix: r.Prefix, Clock: clock})
+	require.NoError(t, err)
+	return &bundle{Store: store, t: t, ctx: t.Context(), redis: r, clock: clock}
+}
+
+// testClock stands still until it is moved.
+type testClock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *testClock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *testClock) add(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// raw encodes a value as a client would.
+func raw(t testing.TB, v any) world.Raw {
+	t.Helper()
+	b, err := cbor.Marshal(v)
+	require.NoError(t, err)
+	return b
+}
+
+// data makes eventData of alternating keys and values.
+func data(t testing.TB, pairs ...any) world.Fields {
+	t.Helper()
+	out := world.Fields{}
+	for i := 0; i < len(pairs); i += 2 {
+		value, ok := pairs[i+1].(world.Raw)
+		if !ok {
+			value = raw(t, pairs[i+1])
+		}
+		out = append(out, world.Field{Key: pairs[i].(string), Value: value})
+	}
+	return out
+}
+
+// runData is the eventData of run_created and of an offer in run_started.
+func (b *bundle) runData() world.Fields {
+	return data(b.t, "deploymentId", "dpl_1", "workflowName", "wf", "input", []byte("in"),
+		"executionContext", map[string]any{"workflowCoreVersion": "4.8.9"})
+}
+
+// send creates an event that must be accepted.
+func (b *bundle) send(runID string, eventType world.EventType, correlationID string, data world.Fields) world.EventResult {
+	b.t.Helper()
+	result, err := b.try(runID, eventType, correlationID, data)
+	require.NoError(b.t, err, "%s %s", eventType, correlationID)
+	return result
+}
+
+func (b *bundle) try(runID string, eventType world.EventType, correlationID string, data world.Fields) (world.EventResult, error) {
+	return b.CreateEvent(b.ctx, world.CreateEvent{
+		RunID: runID, Type: eventType, CorrelationID: correlationID, Data: data, SpecVersion: 3,
+	})
+}
+
+// newRun creates a run of spec 3 and returns its id.
+func (b *bundle) newRun() string {
+	b.t.Helper()
+	return b.send("", world.EventRunCreated, "", b.runData()).Run.RunID
+}
+
+// running creates a run and starts it.
+func (b *bundle) running() string {
+	b.t.Helper()
+	runID := b.newRun()
+	b.send(runID, world.EventRunStarted, "", nil)
+	return runID
+}
+
+// log returns all events of a run.
+func (b *bundle) events(runID string) []world.Event {
+	b.t.Helper()
+	page, err := b.ListEvents(b.ctx, world.EventQuery{RunID: runID})
+	require.NoError(b.t, err)
+	require.False(b.t, page.HasMore)
+	return page.Data
+}
+
+func types(events []world.Event) []world.EventType {
+	out := make([]world.EventType, len(events))
+	for i, e := range events {
+		out[i] = e.Type
+	}
+	return out
+}

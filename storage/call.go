@@ -1,0 +1,136 @@
+package storage
+
+import (
+	"context"
+	"crypto/sha256"
+	"strconv"
+
+	"github.com/world-redis/world-redis"
+)
+
+// call is one CreateEvent on its way to a script.
+type call struct {
+	req     world.CreateEvent
+	event   world.Event // as it will be stored, but for id and time
+	keys    runKeys
+	now     world.Millis
+	ulid    string
+	request string // what the request id is remembered as
+}
+
+// newCall prepares a validated request.
+func (s *Store) newCall(req world.CreateEvent) *call {
+	if req.RequestID == "" {
+		req.RequestID = s.ids.New().String() // covers go-redis sending the script twice
+	}
+	c := &call{
+		req: req, keys: s.keys.of(req.RunID), now: s.now(), ulid: s.ids.New().String(),
+		event: world.Event{
+			RunID: req.RunID, Type: req.Type, CorrelationID: req.CorrelationID, SpecVersion: req.SpecVersion,
+			OccurredAt: req.OccurredAt, ResumeID: req.ResumeID, Data: req.Data,
+		},
+	}
+	// The same id on another event of the run is another call, so both go into the hash.
+	sum := sha256.Sum256([]byte(req.RequestID + "\x00" + string(req.Type) + "\x00" + req.CorrelationID))
+	c.request = string(sum[:16])
+	return c
+}
+
+func (c *call) want() string { return want(c.req.ResolveNone) }
+
+func want(resolveNone bool) string {
+	if resolveNone {
+		return "none"
+	}
+	return "all"
+}
+
+// outcome is what an event script answered when it did not refuse.
+type outcome struct {
+	code   int
+	stored stored
+	rest   reply // from the element after the event on
+}
+
+// input returns the keys and arguments that every event script begins with (lua/lib/event.lua).
+func (c *call) input(keys []string, args []any) ([]string, []any, error) {
+	record, split, err := encodeRecord(c.event)
+	if err != nil {
+		return nil, nil, err
+	}
+	all := append(make([]any, 0, 7+len(args)),
+		c.request, strconv.FormatInt(int64(c.now), 10), c.ulid, c.event.CorrelationID, record, split, c.want())
+	return append(c.keys.event(c.now), keys...), append(all, args...), nil
+}
+
+// apply runs an event script and returns its outcome, or its refusal as an error.
+func (s *Store) apply(ctx context.Context, c *call, script script, keys []string, args ...any) (outcome, error) {
+	keys, args, err := c.input(keys, args)
+	if err != nil {
+		return outcome{}, fail(err)
+	}
+	r, err := script.Run(ctx, s.redis, keys, args...)
+	if err != nil {
+		return outcome{}, fail(err)
+	}
+	return c.outcome(r)
+}
+
+func (c *call) outcome(r reply) (outcome, error) {
+	code, err := r.code()
+	if err != nil {
+		return outcome{}, fail(err)
+	}
+	o := outcome{code: code}
+	if code < 0 {
+		return o, refusal(c.req, c.now, code, r)
+	}
+	if len(r) > 2 {
+		o.rest = r[2:]
+	}
+	event := r.list(1)
+	switch code {
+	case codeDone:
+		e := c.event
+		e.EventID = event.text(0)
+		e.CreatedAt = world.Millis(event.number(1))
+		o.stored = stored{event: e, position: event.text(2)}
+	case codeReplayed, codeRecorded:
+		e, err := decodeRecord(c.req.RunID, event.text(0), event.text(1), event.bytes(2))
+		if err != nil {
+			return outcome{}, fail(err)
+		}
+		o.stored = stored{event: e, position: event.text(3), note: event.number(4), replayed: true}
+	}
+	return o, nil
+}
+
+// own returns the event when the script left it out of the entity, as it does when it has
+// just been appended.
+func (o outcome) own() *stored {
+	if o.stored.replayed || o.code != codeDone {
+		return nil
+	}
+	return &o.stored
+}
+
+// answer returns the event as the caller asked for it.
+func (c *call) answer(e world.Event) *world.Event {
+	if c.req.ResolveNone {
+		e = withoutPayload(e)
+	}
+	return &e
+}
+
+// withoutPayload applies resolveData 'none'; data without any entry is dropped.
+func withoutPayload(e world.Event) world.Event {
+	key := e.Type.PayloadKey()
+	if key == "" || !e.Data.Has(key) {
+		return e
+	}
+	e.Data = e.Data.Without(key)
+	if len(e.Data) == 0 {
+		e.Data = nil
+	}
+	return e
+}

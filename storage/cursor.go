@@ -1,0 +1,85 @@
+package storage
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"hash/fnv"
+
+	"github.com/world-redis/world-redis"
+)
+
+// A cursor is base64url of <version><4 bytes: hash of the list it belongs to><position>. The
+// hash makes garbage, and a cursor of another list, known for what it is. Positions are not
+// row references: they stay valid when the row is gone.
+const cursorVersion = 1
+
+func sealCursor(scope string, position []byte) string {
+	out := append(make([]byte, 0, 5+len(position)), cursorVersion)
+	out = binary.BigEndian.AppendUint32(out, scopeHash(scope))
+	return base64.RawURLEncoding.EncodeToString(append(out, position...))
+}
+
+func openCursor(scope, cursor string) ([]byte, error) {
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
+	if err != nil || len(raw) < 6 || raw[0] != cursorVersion || binary.BigEndian.Uint32(raw[1:]) != scopeHash(scope) {
+		return nil, badCursor()
+	}
+	return raw[5:], nil
+}
+
+func scopeHash(scope string) uint32 {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(scope)) // a hash cannot fail
+	return h.Sum32()
+}
+
+func badCursor() error {
+	return world.Errorf(world.CodeInvalid, "The cursor is not one of this list")
+}
+
+// eventScope names the list of a run's events, or of one entity's.
+func eventScope(runID, correlationID string) string {
+	return "events/" + runID + "/" + correlationID
+}
+
+// eventCursor points at a position in a log.
+func eventCursor(scope string, position int) string {
+	if position < 0 {
+		return ""
+	}
+	return sealCursor(scope, binary.AppendUvarint(nil, uint64(position)))
+}
+
+func openEventCursor(scope, cursor string) (int, error) {
+	raw, err := openCursor(scope, cursor)
+	if err != nil {
+		return 0, err
+	}
+	position, n := binary.Uvarint(raw)
+	if n != len(raw) || position >= 1<<31 {
+		return 0, badCursor()
+	}
+	return int(position), nil //nolint:gosec // checked above
+}
+
+// place is a position in a list that is ordered by time and then by id.
+type place struct {
+	ms world.Millis
+	id string
+}
+
+func (p place) cursor(scope string) string {
+	return sealCursor(scope, append(binary.AppendVarint(nil, int64(p.ms)), p.id...))
+}
+
+func openPlace(scope, cursor string) (place, error) {
+	raw, err := openCursor(scope, cursor)
+	if err != nil {
+		return place{}, err
+	}
+	ms, n := binary.Varint(raw)
+	if n <= 0 || n == len(raw) || len(raw)-n > 600 {
+		return place{}, badCursor()
+	}
+	return place{ms: world.Millis(ms), id: string(raw[n:])}, nil
+}

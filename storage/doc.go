@@ -1,0 +1,31 @@
+// Package storage keeps runs, steps, events, hooks and waits on Redis; it implements
+// world.Store.
+//
+// # One call, one script
+//
+// Each events.create is one call of one script in lua/, on the keys of the run's hash slot:
+// all checks, then the event, the entity and the indexes of that slot. The event is the only
+// place where a payload is stored; an entity is a small hash of scalars with the positions of
+// the events that hold its input, output and error. A wait has no key at all: its events say
+// everything. docs/data-model.md lists the keys.
+//
+// # Run twice, same answer
+//
+// go-redis sends a script again when the answer was lost, and so do HTTP clients. Every
+// applied call leaves its request id, with the position of its event, in a hash that lives
+// for at least ten minutes; the second call finds it, changes nothing and gets the event as
+// stored and the entity as it was after that event.
+//
+// # Across hash slots
+//
+// Lists of runs and the claims of hook tokens live in other slots. They are written before
+// the commit and taken back after it; readers compare every entry with the run's own slot;
+// [Store.Run] mends what a crash left behind.
+//
+// # What is left out on purpose
+//
+// The v4 guard stateUpdatedAt (contract §3.7) is not implemented: it is optional, no
+// reference World that users run themselves has it, and with it two writers of one run that
+// do not touch each other's entities would refuse each other. Duplicates and late writes,
+// which it guards against, are refused by the scripts' own checks.
+package storage

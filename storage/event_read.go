@@ -1,0 +1,161 @@
+package storage
+
+import (
+	"context"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/ids"
+)
+
+const (
+	maxPageBytes    = 8 << 20 // of records, a page of events
+	pageChunk       = 500     // events a script call reads, so that Redis is not held up
+	maxLimit        = 1_000
+	relatedLimit    = 100 // default of lists by correlation id
+	maxTotalPages   = 1 << 30
+	fieldsAnEvent   = 3 // id, record, payload
+	fieldsARelation = 4 // position, id, record, payload
+)
+
+// GetEvent implements world.EventStore.
+func (s *Store) GetEvent(ctx context.Context, runID, eventID string, resolveNone bool) (world.Event, error) {
+	if !ids.Valid(runID) {
+		return world.Event{}, badID("runId", runID)
+	}
+	if !ids.Valid(eventID) {
+		return world.Event{}, badID("eventId", eventID)
+	}
+	r, err := s.scripts.eventRead.Run(ctx, s.redis, []string{s.keys.of(runID).events()}, eventID, want(resolveNone))
+	if err != nil {
+		return world.Event{}, fail(err)
+	}
+	answer := reply(r)
+	code, err := answer.code()
+	if err != nil {
+		return world.Event{}, fail(err)
+	}
+	if code != codeDone {
+		return world.Event{}, world.Errorf(world.CodeEventNotFound, "Event %q not found", eventID)
+	}
+	event := answer.list(1)
+	e, err := decodeRecord(runID, event.text(0), event.text(1), event.bytes(2))
+	return e, fail(err)
+}
+
+// ListEvents implements world.EventStore.
+func (s *Store) ListEvents(ctx context.Context, q world.EventQuery) (world.Page[world.Event], error) {
+	if q.CorrelationID != "" {
+		return s.listRelated(ctx, q)
+	}
+	if !ids.Valid(q.RunID) {
+		return world.Page[world.Event]{}, badID("runId", q.RunID)
+	}
+	walk := logWalk{store: s, q: q, scope: eventScope(q.RunID, "")}
+	return walk.page(ctx)
+}
+
+// logWalk reads one page of a log in chunks.
+type logWalk struct {
+	store *Store
+	q     world.EventQuery
+	scope string
+}
+
+func (w logWalk) page(ctx context.Context) (world.Page[world.Event], error) {
+	var out world.Page[world.Event]
+	backwards := w.q.Page.Order == world.Descending
+	step, next := 1, 0
+	if backwards {
+		step, next = -1, -1 // from the end, wherever that is
+	}
+	if w.q.Page.Cursor != "" {
+		last, err := openEventCursor(w.scope, w.q.Page.Cursor)
+		if err != nil {
+			return out, err
+		}
+		if next = last + step; next < 0 {
+			return world.Page[world.Event]{Data: []world.Event{}}, nil // the first event was on the page before
+		}
+	}
+	limit := limitOf(w.q.Page.Limit, maxTotalPages)
+	out.Data = []world.Event{}
+	for bytes := 0; len(out.Data) < limit; {
+		chunk, err := w.chunk(ctx, next, min(pageChunk, limit-len(out.Data)), maxPageBytes-bytes)
+		if err != nil {
+			return world.Page[world.Event]{}, err
+		}
+		if len(chunk.events) == 0 {
+			break
+		}
+		out.Data = append(out.Data, chunk.events...)
+		bytes += chunk.bytes
+		last := chunk.first + step*(len(chunk.events)-1)
+		out.Cursor, next = eventCursor(w.scope, last), last+step
+		out.HasMore = next >= 0 && next < chunk.total
+		if !out.HasMore || bytes >= maxPageBytes || chunk.cut {
+			break
+		}
+	}
+	return out, nil
+}
+
+type logChunk struct {
+	events              []world.Event
+	total, first, bytes int
+	cut                 bool // ended by its size
+}
+
+// chunk reads up to count events from position first on. Only the first chunk of a page may
+// exceed the size left, by its one first event, so that a page is never empty for its size.
+func (w logWalk) chunk(ctx context.Context, first, count, maxBytes int) (logChunk, error) {
+	keys := w.store.keys.of(w.q.RunID)
+	backwards := w.q.Page.Order == world.Descending
+	r, err := w.store.scripts.eventPage.Run(ctx, w.store.redis, []string{keys.events(), keys.order()},
+		first, count, flag(backwards), maxBytes, flag(maxBytes == maxPageBytes), want(w.q.ResolveNone))
+	if err != nil {
+		return logChunk{}, fail(err)
+	}
+	answer := reply(r)
+	c := logChunk{total: answer.number(1), first: answer.number(2)}
+	flat := answer.list(3)
+	if c.events, err = decodeEvents(w.q.RunID, flat); err != nil {
+		return logChunk{}, fail(err)
+	}
+	for i := range flat {
+		c.bytes += len(flat.text(i))
+	}
+	left := c.total - c.first
+	if backwards {
+		left = c.first + 1
+	}
+	c.cut = len(c.events) < min(count, left)
+	return c, nil
+}
+
+// decodeEvents reads {id, record, payload or nil, ...}.
+func decodeEvents(runID string, flat reply) ([]world.Event, error) {
+	out := make([]world.Event, 0, len(flat)/fieldsAnEvent)
+	for i := 0; i+2 < len(flat); i += fieldsAnEvent {
+		e, err := decodeRecord(runID, flat.text(i), flat.text(i+1), flat.bytes(i+2))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+// limitOf returns a page's limit: the default for 0, and at most maxLimit when one is asked for.
+func limitOf(asked, otherwise int) int {
+	if asked <= 0 {
+		return otherwise
+	}
+	return min(asked, maxLimit)
+}
+
+func flag(b bool) string {
+	if b {
+		return "1"
+	}
+	return "0"
+}

@@ -1,0 +1,29 @@
+package storage
+
+import (
+	"context"
+
+	"github.com/world-redis/world-redis"
+)
+
+// receiveHook applies hook_received.
+func (s *Store) receiveHook(ctx context.Context, c *call) (world.EventResult, error) {
+	o, err := s.apply(ctx, c, s.scripts.hookReceive, []string{c.keys.hooks(), c.keys.resumes()},
+		c.req.ResumeID, c.req.ResumePayloadDigest)
+	if err != nil {
+		return world.EventResult{}, err
+	}
+	return world.EventResult{Event: c.answer(o.stored.event)}, nil
+}
+
+// disposeHook applies hook_disposed. The token is free for others when this returns.
+func (s *Store) disposeHook(ctx context.Context, c *call) (world.EventResult, error) {
+	o, err := s.apply(ctx, c, s.scripts.hookDispose, []string{c.keys.hooks(), c.keys.hooksOrder()})
+	if err != nil {
+		return world.EventResult{}, err
+	}
+	if err := s.releaseHooks(ctx, removedHooks(c.req.RunID, o.rest.list(0))); err != nil {
+		return world.EventResult{}, err
+	}
+	return world.EventResult{Event: c.answer(o.stored.event)}, nil
+}

@@ -1,0 +1,95 @@
+package storage
+
+import (
+	"context"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// releaseBatch is how many hooks are let go in one round trip.
+const releaseBatch = 200
+
+// heldHook is a hook with its claim: what has to be undone outside its run's slot.
+type heldHook struct {
+	claim
+	tokenHash string
+}
+
+// parseHook reads a field of the hash of live hooks.
+func parseHook(runID, hookID, value string) (h heldHook, position string, ok bool) {
+	parts := strings.Split(value, " ")
+	if len(parts) != 3 {
+		return heldHook{}, "", false
+	}
+	return heldHook{claim: claim{runID: runID, hookID: hookID, nonce: parts[1]}, tokenHash: parts[2]}, parts[0], true
+}
+
+// removedHooks reads {hook id, hook, ...} from a script that removed hooks.
+func removedHooks(runID string, r reply) []heldHook {
+	var out []heldHook
+	for i := 0; i+1 < len(r); i += 2 {
+		if h, _, ok := parseHook(runID, r.text(i), r.text(i+1)); ok {
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+// releaseHooks frees the tokens of hooks that were removed, and takes them off the lists. Each
+// key is removed only if it is still this hook's, so a new holder is never robbed.
+func (s *Store) releaseHooks(ctx context.Context, hooks []heldHook) error {
+	for len(hooks) > 0 {
+		batch := hooks[:min(releaseBatch, len(hooks))]
+		hooks = hooks[len(batch):]
+		inputs := make([]scriptInput, 0, 2*len(batch))
+		members := make([]any, 0, len(batch))
+		for _, h := range batch {
+			inputs = append(inputs,
+				scriptInput{keys: []string{s.keys.claim(h.tokenHash)}, args: []any{h.claim.String()}},
+				scriptInput{keys: []string{s.keys.hook(h.hookID)}, args: []any{h.runID + " " + h.tokenHash}})
+			members = append(members, h.runID+"/"+h.hookID)
+		}
+		if _, err := s.runMany(ctx, s.scripts.valueRelease, inputs); err != nil {
+			return err
+		}
+		if err := s.redis.ZRem(ctx, s.keys.hooksIndex(), members...).Err(); err != nil {
+			return fail(err)
+		}
+	}
+	return nil
+}
+
+// withdraw undoes a reservation whose commit was refused, unless the hook lives: then the
+// reservation was its own, written again.
+func (s *Store) withdraw(ctx context.Context, held claim, hash string) error {
+	live, err := s.fence(ctx, held)
+	if err != nil || live {
+		return err
+	}
+	if err := s.releaseHooks(ctx, []heldHook{{claim: held, tokenHash: hash}}); err != nil {
+		return err
+	}
+	return s.restoreEntry(ctx, held.runID, held.hookID)
+}
+
+// restoreEntry writes the list entries of a hook again if it lives after all, under another
+// claim than the one that was just withdrawn.
+func (s *Store) restoreEntry(ctx context.Context, runID, hookID string) error {
+	value, err := s.redis.HGet(ctx, s.keys.of(runID).hooks(), hookID).Result()
+	if err == redis.Nil { //nolint:errorlint // go-redis returns it bare
+		return nil
+	}
+	if err != nil {
+		return fail(err)
+	}
+	live, _, ok := parseHook(runID, hookID, value)
+	if !ok {
+		return nil
+	}
+	score, err := s.redis.ZScore(ctx, s.keys.of(runID).hooksOrder(), hookID).Result()
+	if err != nil && err != redis.Nil { //nolint:errorlint // go-redis returns it bare
+		return fail(err)
+	}
+	return s.writeHookEntry(ctx, live.claim, live.tokenHash, score)
+}

@@ -1,0 +1,123 @@
+package storage
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/world-redis/world-redis"
+)
+
+// runEntry is a run's place in the lists of runs.
+type runEntry struct {
+	runID, name string
+	status      world.RunStatus
+	score       float64
+}
+
+func (s *Store) entryOf(runID, name string, now world.Millis, status world.RunStatus) runEntry {
+	ms, ok := runTime(runID)
+	if !ok {
+		ms = now
+	}
+	return runEntry{runID: runID, name: name, status: status, score: float64(ms)}
+}
+
+// add queues the entry into every list it belongs to.
+func (s *Store) add(ctx context.Context, p redis.Pipeliner, e runEntry) {
+	z := redis.Z{Score: e.score, Member: e.runID}
+	p.ZAdd(ctx, s.keys.runsIndex(), z)
+	p.ZAdd(ctx, s.keys.runsByName(e.name), z)
+	p.ZAdd(ctx, s.keys.runsByStatus(e.status), z)
+}
+
+// statuses lists every run status.
+var statuses = []world.RunStatus{world.RunPending, world.RunRunning, world.RunCompleted, world.RunFailed, world.RunCancelled}
+
+// moveRun puts a run into the list of its status and takes it off the others. For a run that
+// has ended, being off the lists of the living is the sign that its clean-up is complete, so
+// this comes last then.
+func (s *Store) moveRun(ctx context.Context, e runEntry) error {
+	_, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+		p.ZAdd(ctx, s.keys.runsByStatus(e.status), redis.Z{Score: e.score, Member: e.runID})
+		if !s.clustered {
+			s.takeOff(ctx, p, e)
+		}
+		return nil
+	})
+	if err != nil || !s.clustered {
+		return fail(err)
+	}
+	_, err = s.redis.Pipelined(ctx, func(p redis.Pipeliner) error { s.takeOff(ctx, p, e); return nil })
+	return fail(err)
+}
+
+// takeOff queues the removal from the lists that a run of this status has been in.
+func (s *Store) takeOff(ctx context.Context, p redis.Pipeliner, e runEntry) {
+	p.ZRem(ctx, s.keys.runsByStatus(world.RunPending), e.runID)
+	if e.status.Terminal() {
+		p.ZRem(ctx, s.keys.runsByStatus(world.RunRunning), e.runID)
+	}
+}
+
+// correct compares an entry that was written for a call that was then refused with the run
+// itself, and takes back what is not true. What fails here is mended by the sweeper.
+func (s *Store) correct(ctx context.Context, e runEntry) {
+	run, found, err := s.peekRun(ctx, e.runID)
+	if err == nil && !found {
+		err = s.dropRun(ctx, e)
+	} else if err == nil {
+		_, err = s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+			if run.Status != e.status {
+				p.ZRem(ctx, s.keys.runsByStatus(e.status), e.runID)
+			}
+			if run.WorkflowName != e.name {
+				p.ZRem(ctx, s.keys.runsByName(e.name), e.runID)
+			}
+			return nil
+		})
+	}
+	if err != nil {
+		s.log.WarnContext(ctx, "an entry in the lists of runs is left for the sweeper",
+			slog.String("run_id", e.runID), slog.Any("error", err))
+	}
+}
+
+// dropRun takes a run that does not exist off the lists, and puts it back when it came to
+// exist meanwhile.
+func (s *Store) dropRun(ctx context.Context, e runEntry) error {
+	_, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+		p.ZRem(ctx, s.keys.runsIndex(), e.runID)
+		p.ZRem(ctx, s.keys.runsByName(e.name), e.runID)
+		for _, status := range statuses {
+			p.ZRem(ctx, s.keys.runsByStatus(status), e.runID)
+		}
+		return nil
+	})
+	if err != nil {
+		return fail(err)
+	}
+	run, found, err := s.peekRun(ctx, e.runID)
+	if err != nil || !found {
+		return err
+	}
+	_, err = s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+		s.add(ctx, p, runEntry{runID: e.runID, name: run.WorkflowName, status: run.Status, score: e.score})
+		return nil
+	})
+	return fail(err)
+}
+
+// peekRun reads a run without its payloads; found is false for a run that does not exist.
+func (s *Store) peekRun(ctx context.Context, runID string) (run world.Run, found bool, err error) {
+	run, err = s.GetRun(ctx, runID, true)
+	switch world.ErrorCode(err) {
+	case "":
+		return run, true, nil
+	case world.CodeRunNotFound:
+		return run, false, nil
+	default:
+		return run, false, err
+	}
+}

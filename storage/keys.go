@@ -1,0 +1,99 @@
+package storage
+
+import (
+	"fmt"
+	"hash/fnv"
+	"strconv"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/rediskey"
+)
+
+// keyspace builds every key of this package. Keys with {runId} share the run's hash slot;
+// ids in them are validated by the callers, free text is hashed.
+type keyspace struct{ prefix string }
+
+// runKeys are the keys of one run.
+type runKeys struct{ prefix, tag string }
+
+func (k keyspace) of(runID string) runKeys { return runKeys{prefix: k.prefix, tag: "{" + runID + "}"} }
+
+// run is a hash: s status, v spec version, u updatedAt, sa startedAt, ca completedAt, x
+// expiredAt (ms), and ie, oe, ee, the positions of the events with the input (and all that
+// never changes), the output and the error. at: attributes when attr_set changed them.
+func (k runKeys) run() string { return k.prefix + "run:" + k.tag }
+
+// step is a hash: s status, a attempt, u updatedAt, sa startedAt, ca completedAt, ra
+// retryAfter (ms), and the positions ie, oe, ee as in run.
+func (k runKeys) step(stepID string) string { return k.prefix + "step:" + k.tag + ":" + stepID }
+
+// events is a hash: event id → record (record.go), <event id>/p → payload of a split record.
+func (k runKeys) events() string { return k.prefix + "event:" + k.tag }
+
+// order is a zset of event ids, score createdAt; the rank of an event is its position.
+func (k runKeys) order() string { return k.prefix + "events:by_run:" + k.tag }
+
+// related is a zset of <correlation id>/<position, 7 digits>, all with score 0, for ranges by text.
+func (k runKeys) related() string { return k.prefix + "events:by_correlation:" + k.tag }
+
+// steps is a zset of step ids, score createdAt.
+func (k runKeys) steps() string { return k.prefix + "steps:by_run:" + k.tag }
+
+// hooksOrder is a zset of the ids of live hooks, score createdAt.
+func (k runKeys) hooksOrder() string { return k.prefix + "hooks:by_run:" + k.tag }
+
+// hooks is a hash of live hooks: hook id → "<position of hook_created> <nonce> <token hash>".
+func (k runKeys) hooks() string { return k.prefix + "hook:" + k.tag }
+
+// fence is a hash of the nonces of token claims that were taken over; expires an hour after the last.
+func (k runKeys) fence() string { return k.prefix + "hook_fence:" + k.tag }
+
+// resumes is a hash: resume id → "<position of hook_received> <hook id> <digest>".
+func (k runKeys) resumes() string { return k.prefix + "hook_resumes:" + k.tag }
+
+// requestSpan is how long one bucket of request ids takes new ones; it expires 20 minutes
+// after the last, so an id is remembered for 10 minutes at least.
+const requestSpan = 600_000
+
+// request is a hash: hash of a request id → "<position of its event>[ <attempt>]".
+func (k runKeys) request(bucket int64) string {
+	return k.prefix + "request:" + k.tag + ":" + strconv.FormatInt(bucket, 10)
+}
+
+// event returns the keys that every event script begins with, in the order of lua/lib/event.lua.
+func (k runKeys) event(now world.Millis) []string {
+	bucket := int64(now) / requestSpan
+	return append(make([]string, 0, 9),
+		k.run(), k.events(), k.order(), k.related(), k.request(bucket), k.request(bucket-1))
+}
+
+// runsIndex is a zset of run ids, score the ms of the run's ULID.
+func (k keyspace) runsIndex() string { return k.prefix + "runs:index" }
+
+// runsByName is the same for the runs of one workflow.
+func (k keyspace) runsByName(name string) string {
+	return k.prefix + "runs:by_name:" + rediskey.Part(name)
+}
+
+// runsByStatus is the same for the runs of one status.
+func (k keyspace) runsByStatus(status world.RunStatus) string {
+	return k.prefix + "runs:by_status:" + string(status)
+}
+
+// hooksIndex is a zset of <run id>/<hook id>, score the ms of the claim: every hook that may
+// have something outside its run's slot. The entry is written first and removed last.
+func (k keyspace) hooksIndex() string { return k.prefix + "hooks:index" }
+
+// hook is a string: "<run id> <token hash>" of the hook with this id.
+func (k keyspace) hook(hookID string) string { return k.prefix + "hook:" + hookID }
+
+// claim is a string: "<run id> <hook id> <nonce>", who holds the token.
+func (k keyspace) claim(tokenHash string) string { return k.prefix + "hooks:by_token:" + tokenHash }
+
+// locator is a hash: correlation id → run id of the last entity with that id, spread over
+// 65,536 small hashes. It only helps reads that name no run.
+func (k keyspace) locator(correlationID string) string {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(correlationID)) // a hash cannot fail
+	return k.prefix + fmt.Sprintf("locator:%04x", h.Sum32()&0xffff)
+}

@@ -1,0 +1,55 @@
+package storage
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/world-redis/world-redis"
+)
+
+// createLegacy applies an event to a run of spec 1 or less, which knows three (contract §3.10).
+func (s *Store) createLegacy(ctx context.Context, c *call, refused error) (world.EventResult, error) {
+	switch c.req.Type {
+	case world.EventRunCancelled:
+		return s.cancelLegacy(ctx, c)
+	case world.EventWaitCompleted, world.EventHookReceived:
+		c.event.SpecVersion = defaultSpec
+		expires := c.req.Type == world.EventHookReceived && c.req.SpecVersion >= firstAttributeSpec
+		o, err := s.apply(ctx, c, s.scripts.legacyAppend, nil, flag(expires))
+		if err != nil {
+			return world.EventResult{}, err
+		}
+		return world.EventResult{Event: c.answer(o.stored.event)}, nil
+	default:
+		return world.EventResult{}, refused
+	}
+}
+
+func (s *Store) cancelLegacy(ctx context.Context, c *call) (world.EventResult, error) {
+	r, err := s.scripts.legacyCancel.Run(ctx, s.redis,
+		[]string{c.keys.run(), c.keys.events(), c.keys.order(), c.keys.hooks(), c.keys.hooksOrder()},
+		strconv.FormatInt(int64(c.now), 10), c.want())
+	if err != nil {
+		return world.EventResult{}, fail(err)
+	}
+	answer := reply(r)
+	code, err := answer.code()
+	if err != nil {
+		return world.EventResult{}, fail(err)
+	}
+	if code != codeDone {
+		return world.EventResult{}, refusal(c.req, c.now, code, answer)
+	}
+	if err := s.releaseHooks(ctx, removedHooks(c.req.RunID, answer.list(2))); err != nil {
+		return world.EventResult{}, err
+	}
+	if err := s.moveRun(ctx, s.entryOf(c.req.RunID, "", c.now, world.RunCancelled)); err != nil {
+		return world.EventResult{}, err
+	}
+	e, err := decodeEntity(c.req.RunID, answer.list(1), nil)
+	if err != nil {
+		return world.EventResult{}, fail(err)
+	}
+	run := e.run(c.req.ResolveNone)
+	return world.EventResult{Run: &run, MaxEvents: s.maxEvents}, nil
+}

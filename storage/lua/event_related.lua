@@ -1,0 +1,43 @@
+-- event_related: a part of the events of one entity; after is the last position that the
+-- caller has, -1 for none.
+-- KEYS: events order related
+-- ARGV: correlation after count backwards max_bytes want
+-- CODES: DONE
+-- REPLY: DONE more {position, id, record, payload, ...}
+-- $include lib/codes.lua
+-- $include lib/log.lua
+local log = {events = KEYS[1], order = KEYS[2], related = KEYS[3]}
+local correlation = ARGV[1]
+local after = tonumber(ARGV[2])
+local count = tonumber(ARGV[3])
+local backwards = ARGV[4] == '1'
+local max_bytes = tonumber(ARGV[5])
+local with_payload = ARGV[6] == 'all'
+
+local low, high = '[' .. correlation .. '/', '(' .. correlation .. '0'
+local members
+if backwards then
+  if after >= 0 then
+    high = '(' .. correlation .. '/' .. string.format('%07d', after)
+  end
+  members = redis.call('ZREVRANGEBYLEX', log.related, high, low, 'LIMIT', 0, count + 1)
+else
+  if after >= 0 then
+    low = '(' .. correlation .. '/' .. string.format('%07d', after)
+  end
+  members = redis.call('ZRANGEBYLEX', log.related, low, high, 'LIMIT', 0, count + 1)
+end
+local out, bytes = {}, 0
+for i = 1, math.min(#members, count) do
+  local position = tonumber(string.sub(members[i], #correlation + 2))
+  local event = event_at(log, position, with_payload)
+  bytes = bytes + #event[2] + (event[3] and #event[3] or 0)
+  if bytes > max_bytes and #out > 0 then
+    return {DONE, 1, out}
+  end
+  out[#out + 1] = position
+  out[#out + 1] = event[1]
+  out[#out + 1] = event[2]
+  out[#out + 1] = event[3]
+end
+return {DONE, #members > count and 1 or 0, out}

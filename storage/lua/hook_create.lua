@@ -1,0 +1,44 @@
+-- hook_create: hook_created, for a caller that holds the token (contract §3.6).
+-- KEYS: run events order related request_now request_before hooks hooks_order fence
+-- ARGV: request now ulid correlation record payload want nonce token_hash
+-- CODES: DONE REPLAYED RECORDED RUN_MISSING RUN_CLOSED RUN_TOO_NEW RUN_LEGACY HOOK_EXISTS CLAIM_REVOKED
+-- REPLY: DONE {id, createdAt, position} | REPLAYED or RECORDED {id, record, payload, position, note}
+-- $include lib/event.lua
+local hooks_key = KEYS[7]
+local hooks_order = KEYS[8]
+local fence_key = KEYS[9]
+local nonce = ARGV[8]
+local token_hash = ARGV[9]
+
+local first = replayed()
+if first then
+  return {REPLAYED, first}
+end
+local status, spec = run_state()
+if not status then
+  return {RUN_MISSING}
+end
+local refusal = refused(spec)
+if refusal then
+  return refusal
+end
+local position = related_position(log, event.correlation, false)
+if position then
+  local before = event_at(log, position, with_payload)
+  if header(before[2]) == KIND_HOOK_CONFLICT then
+    return {RECORDED, {before[1], before[2], before[3], position}}
+  end
+  return {HOOK_EXISTS}
+end
+if ended(status) then
+  return {RUN_CLOSED, status}
+end
+if redis.call('HEXISTS', fence_key, nonce) == 1 then
+  return {CLAIM_REVOKED}
+end
+
+local added = append(log, spec, event, event.record, event.payload)
+redis.call('HSET', hooks_key, event.correlation, added[3] .. ' ' .. nonce .. ' ' .. token_hash)
+redis.call('ZADD', hooks_order, added[2], event.correlation)
+remember(added[3])
+return {DONE, added}

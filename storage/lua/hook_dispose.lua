@@ -1,0 +1,31 @@
+-- hook_dispose: hook_disposed (contract §3.6).
+-- KEYS: run events order related request_now request_before hooks hooks_order
+-- ARGV: request now ulid correlation record payload want
+-- CODES: DONE REPLAYED RUN_EXPIRED RUN_TOO_NEW RUN_LEGACY HOOK_MISSING
+-- REPLY: DONE {id, createdAt, position} {hook id, hook} | REPLAYED {id, record, payload, position, note} {}
+-- $include lib/event.lua
+local hooks_key = KEYS[7]
+local hooks_order = KEYS[8]
+
+local first = replayed()
+if first then
+  return {REPLAYED, first, {}}
+end
+local status, spec = run_state()
+local refusal = status and refused(spec)
+if refusal then
+  return refusal
+end
+local hook = redis.call('HGET', hooks_key, event.correlation)
+if not hook then
+  return {HOOK_MISSING}
+end
+if ended(status) then
+  return {RUN_EXPIRED, status}
+end
+
+local added = append(log, spec, event, event.record, event.payload)
+redis.call('HDEL', hooks_key, event.correlation)
+redis.call('ZREM', hooks_order, event.correlation)
+remember(added[3])
+return {DONE, added, {event.correlation, hook}}

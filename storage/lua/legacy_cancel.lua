@@ -1,0 +1,28 @@
+-- legacy_cancel: run_cancelled of a run of spec 1: the run and its hooks, no event (contract §3.10).
+-- Doing it again finds the run cancelled and changes nothing, so no request id is kept.
+-- KEYS: run events order hooks hooks_order
+-- ARGV: now want
+-- CODES: DONE RUN_MISSING RUN_ENDED
+-- REPLY: DONE run hooks; hooks is {hook id, hook, ...} of those removed
+-- $include lib/codes.lua
+-- $include lib/entity.lua
+local log = {run = KEYS[1], events = KEYS[2], order = KEYS[3]}
+local hooks_key = KEYS[4]
+local hooks_order = KEYS[5]
+local now = ARGV[1]
+local with_payload = ARGV[2] == 'all'
+
+local status = redis.call('HGET', log.run, 's')
+if not status then
+  return {RUN_MISSING}
+end
+if status == 'completed' or status == 'failed' then
+  return {RUN_ENDED, status}
+end
+local hooks = {}
+if status ~= 'cancelled' then
+  redis.call('HSET', log.run, 's', 'cancelled', 'u', now, 'ca', now)
+  hooks = redis.call('HGETALL', hooks_key)
+  redis.call('DEL', hooks_key, hooks_order)
+end
+return {DONE, entity(log, log.run, '', with_payload), hooks}

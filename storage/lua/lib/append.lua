@@ -1,0 +1,44 @@
+-- $include lib/log.lua
+local BASE32 = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+
+-- next_ulid returns the smallest ULID above id.
+local function next_ulid(id)
+  for i = #id, 1, -1 do
+    local digit = string.find(BASE32, string.sub(id, i, i), 1, true)
+    if digit < 32 then
+      return string.sub(id, 1, i - 1) .. string.sub(BASE32, digit + 1, digit + 1) .. string.rep('0', #id - i)
+    end
+  end
+  return id
+end
+
+-- append adds one event and returns {id, createdAt, position}. Ids only grow and times never
+-- go back, whatever the clocks of the callers say. From spec 6 on the id is the position.
+local function append(log, spec, event, record, payload)
+  local position = redis.call('ZCARD', log.order)
+  local created, ulid = event.now, event.ulid
+  if position > 0 then
+    local last = redis.call('ZRANGE', log.order, -1, -1, 'WITHSCORES')
+    if tonumber(last[2]) > tonumber(created) then
+      created = string.format('%.0f', tonumber(last[2]))
+    end
+    local last_ulid = string.sub(last[1], -26)
+    if ulid <= last_ulid then
+      ulid = next_ulid(last_ulid)
+    end
+  end
+  local id = 'wevt_' .. ulid
+  if spec >= 6 then
+    local slot = string.format('%d', position + 1)
+    id = 'evnt_' .. string.rep('0', 26 - #slot) .. slot
+  end
+  redis.call('HSET', log.events, id, created .. record)
+  if payload ~= '' then
+    redis.call('HSET', log.events, id .. '/p', payload)
+  end
+  redis.call('ZADD', log.order, created, id)
+  if event.correlation ~= '' then
+    redis.call('ZADD', log.related, 0, event.correlation .. '/' .. string.format('%07d', position))
+  end
+  return {id, created, tostring(position)}
+end

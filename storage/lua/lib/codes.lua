@@ -1,0 +1,25 @@
+-- Reply codes, the same in every script; storage/reply.go has the same list.
+local DONE = 0              -- applied now
+local REPLAYED = 1          -- applied before, by a call with the same request id
+local UNCHANGED = 2         -- nothing to apply: the run is running already
+local RECORDED = 3          -- the log has this hook's conflict already
+local RUN_MISSING = -1
+local RUN_EXISTS = -2
+local RUN_ENDED = -3        -- a transition of a terminal run; + status
+local RUN_EXPIRED = -4      -- work for a terminal run; + status
+local RUN_CLOSED = -5       -- a new entity of a terminal run; + status
+local RUN_TOO_NEW = -6      -- + spec version of the run
+local RUN_LEGACY = -7       -- + spec version of the run
+local STEP_MISSING = -8
+local STEP_EXISTS = -9
+local STEP_ENDED = -10      -- + status
+local STEP_TOO_EARLY = -11  -- + the moment from which it may start
+local HOOK_MISSING = -12
+local HOOK_EXISTS = -13
+local CLAIM_REVOKED = -14   -- someone else took the token over
+local RESUME_TAKEN = -15    -- the resume id belongs to another hook or payload
+local WAIT_MISSING = -16
+local WAIT_EXISTS = -17
+local WAIT_ENDED = -18
+local EVENT_MISSING = -19
+local WORLD_SPEC = 7        -- the newest spec version that is understood

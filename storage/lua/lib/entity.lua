@@ -1,0 +1,25 @@
+-- $include lib/log.lua
+-- An entity is a hash of small scalars. Its fields ie, oe and ee are the positions of the
+-- events that hold its input, output and error.
+
+-- entity returns {{field, value, ...}, {position, id, record, payload, ...}}. The event at
+-- position own is left out: the caller has it. The created event is always given, because
+-- its meta holds what never changes; without payloads the output is left out.
+local function entity(log, key, own, with_payload)
+  local fields = redis.call('HGETALL', key)
+  local events = {}
+  for i = 1, #fields, 2 do
+    local field, position = fields[i], fields[i + 1]
+    local wanted = field == 'ie' or field == 'ee' or (field == 'oe' and with_payload)
+    if wanted and position ~= own then
+      local event = event_at(log, position, with_payload or field == 'ee')
+      if event then
+        events[#events + 1] = position
+        events[#events + 1] = event[1]
+        events[#events + 1] = event[2]
+        events[#events + 1] = event[3]
+      end
+    end
+  end
+  return {fields, events}
+end

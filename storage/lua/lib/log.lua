@@ -1,0 +1,95 @@
+-- The log of a run, as three keys:
+--   order    zset of event ids, score createdAt; an event's rank is its position, 0-based
+--   events   hash, event id -> record; <id>/p -> payload of a split record
+--   related  zset of <correlation id>/<position>, all with score 0
+-- A record is <createdAt><kind><size>:<size bytes of meta><payload>. kind is one letter
+-- (storage/record.go has the list), in upper case when the payload is in <id>/p.
+-- Meta and payload are never looked into here.
+
+local KIND_HOOK_CONFLICT = 'o'
+local KIND_WAIT_CREATED = 'p'
+local KIND_WAIT_COMPLETED = 'q'
+
+-- header returns the kind of a record and where its meta ends.
+local function header(record)
+  local _, stop, kind, size = string.find(record, '^%d+(%a)(%d+):')
+  return kind, stop + tonumber(size)
+end
+
+-- load_event returns {id, record, payload or false}, or false for an unknown id.
+local function load_event(log, id, with_payload)
+  local record = redis.call('HGET', log.events, id)
+  if not record then
+    return false
+  end
+  local kind, meta_end = header(record)
+  if not with_payload then
+    return {id, string.sub(record, 1, meta_end), false}
+  end
+  if kind < 'a' then
+    return {id, record, redis.call('HGET', log.events, id .. '/p')}
+  end
+  return {id, record, false}
+end
+
+-- event_at is load_event by position.
+local function event_at(log, position, with_payload)
+  local id = redis.call('ZRANGE', log.order, position, position)[1]
+  if not id then
+    return false
+  end
+  return load_event(log, id, with_payload)
+end
+
+-- related_position returns the position of the first (or last) event of an entity, or nil.
+local function related_position(log, correlation, last)
+  local from, to = '[' .. correlation .. '/', '(' .. correlation .. '0'
+  local found
+  if last then
+    found = redis.call('ZREVRANGEBYLEX', log.related, to, from, 'LIMIT', 0, 1)[1]
+  else
+    found = redis.call('ZRANGEBYLEX', log.related, from, to, 'LIMIT', 0, 1)[1]
+  end
+  if found then
+    return tonumber(string.sub(found, #correlation + 2))
+  end
+  return nil
+end
+
+-- page returns {id, record, payload or false, id, ...} of the events at positions first..last
+-- (first > last: backwards). It stops before max_bytes are exceeded, but not before at_least
+-- events.
+local function page(log, first, last, max_bytes, at_least, with_payload)
+  local out, bytes = {}, 0
+  local ids = redis.call('ZRANGE', log.order, math.min(first, last), math.max(first, last))
+  local from, to, step = 1, #ids, 1
+  if first > last then
+    from, to, step = #ids, 1, -1
+  end
+  for start = from, to, step * 500 do
+    local chunk = {}
+    for i = start, start + step * 499, step do
+      if ids[i] then
+        chunk[#chunk + 1] = ids[i]
+      end
+    end
+    local records = redis.call('HMGET', log.events, unpack(chunk))
+    for i = 1, #chunk do
+      local record, payload = records[i], false
+      local kind, meta_end = header(record)
+      if not with_payload then
+        record = string.sub(record, 1, meta_end)
+      elseif kind < 'a' then
+        payload = redis.call('HGET', log.events, chunk[i] .. '/p')
+      end
+      bytes = bytes + #record + (payload and #payload or 0)
+      if bytes > max_bytes and #out >= 3 * at_least then
+        return out
+      end
+      out[#out + 1] = chunk[i]
+      out[#out + 1] = record
+      out[#out + 1] = payload
+    end
+  end
+  return out
+end

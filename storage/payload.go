@@ -1,0 +1,126 @@
+package storage
+
+import (
+	"math"
+	"time"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"github.com/world-redis/world-redis"
+)
+
+const cborBytes = 2 // major type of a byte string
+
+// textField returns a text of eventData, "" when it is absent or no text.
+func textField(f world.Fields, key string) string {
+	var s string
+	if raw := f.Get(key); raw == nil || cbor.Unmarshal(raw, &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// boolField returns a boolean of eventData.
+func boolField(f world.Fields, key string) (value, present bool) {
+	raw := f.Get(key)
+	if raw == nil || cbor.Unmarshal(raw, &value) != nil {
+		return false, false
+	}
+	return value, true
+}
+
+// millisField returns a moment of eventData; ok is false when it is absent or no moment.
+func millisField(f world.Fields, key string) (ms world.Millis, ok bool) {
+	raw := f.Get(key)
+	if raw == nil {
+		return 0, false
+	}
+	var v any
+	if cbor.Unmarshal(raw, &v) != nil {
+		return 0, false
+	}
+	switch n := v.(type) {
+	case uint64:
+		return world.Millis(n), n <= math.MaxInt64 //nolint:gosec // checked beside it
+	case int64:
+		return world.Millis(n), true
+	case float64:
+		return world.Millis(math.Round(n)), !math.IsNaN(n) && math.Abs(n) < 1<<53
+	case time.Time:
+		return world.MillisOf(n), true
+	default:
+		return 0, false
+	}
+}
+
+// isBytes reports whether raw is a byte string, bare or tagged: an error as spec 4 and up
+// writes it, opaque to everyone but the SDK.
+func isBytes(raw world.Raw) bool {
+	if len(raw) == 0 {
+		return false
+	}
+	if raw[0]>>5 == cborBytes {
+		return true
+	}
+	var tag cbor.RawTag
+	return raw[0]>>5 == 6 && cbor.Unmarshal(raw, &tag) == nil && len(tag.Content) > 0 && tag.Content[0]>>5 == cborBytes
+}
+
+// structuredError is the error of a run or step up to spec 3.
+type structuredError struct {
+	Message string `cbor:"message"`
+	Stack   string `cbor:"stack,omitempty"`
+	Code    string `cbor:"code,omitempty"`
+}
+
+// runError builds a run's error from the data of run_failed.
+func runError(data world.Fields) world.Raw {
+	raw := data.Get("error")
+	if isBytes(raw) {
+		return raw
+	}
+	e := describe(raw)
+	e.Code = textField(data, "errorCode")
+	return encodeError(e)
+}
+
+// stepError builds a step's error from the data of step_failed or step_retrying, which carry
+// the stack beside the error.
+func stepError(data world.Fields) world.Raw {
+	raw := data.Get("error")
+	if isBytes(raw) {
+		return raw
+	}
+	e := describe(raw)
+	e.Stack = textField(data, "stack")
+	return encodeError(e)
+}
+
+// describe reads what a client sent as an error: a text, or an object with message and stack.
+func describe(raw world.Raw) structuredError {
+	e := structuredError{Message: "Unknown error"}
+	var v any
+	if len(raw) == 0 || cbor.Unmarshal(raw, &v) != nil {
+		return e
+	}
+	switch v := v.(type) {
+	case string:
+		e.Message = v
+	case map[any]any:
+		if s, ok := v["message"].(string); ok {
+			e.Message = s
+		}
+		if s, ok := v["stack"].(string); ok {
+			e.Stack = s
+		}
+	}
+	return e
+}
+
+func encodeError(e structuredError) world.Raw {
+	raw, err := cbor.Marshal(e)
+	if err != nil {
+		return nil // a struct of three texts always encodes
+	}
+	return raw
+}

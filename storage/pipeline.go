@@ -1,0 +1,82 @@
+package storage
+
+import (
+	"context"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// applyWith is apply with other commands in front of the script, in the same round trip.
+// They are for keys of other hash slots. On a cluster a pipeline keeps no order between
+// nodes, so there ordered ones travel first, by themselves.
+func (s *Store) applyWith(ctx context.Context, c *call, ordered bool, front func(redis.Pipeliner), script script,
+	keys []string, args ...any,
+) (outcome, error) {
+	if ordered && s.clustered {
+		if _, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error { front(p); return nil }); err != nil {
+			return outcome{}, fail(err)
+		}
+		return s.apply(ctx, c, script, keys, args...)
+	}
+	keys, allArgs, err := c.input(keys, args)
+	if err != nil {
+		return outcome{}, fail(err)
+	}
+	var cmd *redis.Cmd
+	cmds, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+		front(p)
+		cmd = script.queue(ctx, p, keys, allArgs...)
+		return nil
+	})
+	if err != nil && !scriptLost(cmd.Err()) {
+		for _, other := range cmds {
+			if other.Err() != nil {
+				return outcome{}, fail(other.Err())
+			}
+		}
+		return outcome{}, fail(err)
+	}
+	r, err := cmd.Slice()
+	if scriptLost(err) {
+		r, err = script.Run(ctx, s.redis, keys, allArgs...)
+	}
+	if err != nil {
+		return outcome{}, fail(err)
+	}
+	return c.outcome(r)
+}
+
+// input of one script call among many.
+type scriptInput struct {
+	keys []string
+	args []any
+}
+
+// runMany runs a script for each input, in one round trip a server, and returns the replies
+// in their order.
+func (s *Store) runMany(ctx context.Context, script script, inputs []scriptInput) ([]reply, error) {
+	if len(inputs) == 0 {
+		return nil, nil
+	}
+	cmds, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for _, in := range inputs {
+			script.queue(ctx, p, in.keys, in.args...)
+		}
+		return nil
+	})
+	if err != nil && !scriptLost(err) {
+		return nil, fail(err)
+	}
+	out := make([]reply, len(inputs))
+	for i, cmd := range cmds {
+		r, err := cmd.(*redis.Cmd).Slice()
+		if scriptLost(err) {
+			r, err = script.Run(ctx, s.redis, inputs[i].keys, inputs[i].args...)
+		}
+		if err != nil {
+			return nil, fail(err)
+		}
+		out[i] = r
+	}
+	return out, nil
+}

@@ -1,0 +1,136 @@
+package storage
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"github.com/world-redis/world-redis"
+)
+
+// An event is stored as <createdAt ms><kind><size>:<size bytes of meta><payload>.
+//
+// createdAt is put in front by the script that appends. kind is one letter, the place of the
+// type in kinds. meta is CBOR: all of the event but its payload. The payload, the one value
+// of eventData that resolveData 'none' leaves out, follows as it was received, so that a
+// script can cut it off without looking inside; one above splitAbove goes into a hash field
+// of its own, and the letter is then in upper case.
+const splitAbove = 1024
+
+// kinds lists the types in the order of their letters, a on. It only ever grows at the end.
+var kinds = []world.EventType{
+	world.EventRunCreated, world.EventRunStarted, world.EventRunCompleted, world.EventRunFailed, world.EventRunCancelled,
+	world.EventAttrSet, world.EventStepCreated, world.EventStepStarted, world.EventStepRetrying, world.EventStepCompleted,
+	world.EventStepFailed, world.EventHookCreated, world.EventHookReceived, world.EventHookDisposed, world.EventHookConflict,
+	world.EventWaitCreated, world.EventWaitCompleted, world.EventNoop,
+}
+
+// meta is the CBOR map of a record. Values of eventData are byte strings that hold CBOR, so
+// that no decoder walks through them.
+type meta struct {
+	CorrelationID string   `cbor:"1,keyasint,omitempty"`
+	SpecVersion   int      `cbor:"2,keyasint,omitempty"`
+	OccurredAt    int64    `cbor:"3,keyasint,omitempty"`
+	ResumeID      string   `cbor:"4,keyasint,omitempty"`
+	Data          [][]byte `cbor:"5,keyasint,omitempty"` // key, value, key, value, …
+	PayloadAt     int      `cbor:"6,keyasint,omitempty"` // 1 + where the payload stood in eventData
+	EmptyData     bool     `cbor:"7,keyasint,omitempty"` // eventData was there, without entries
+}
+
+// encodeRecord returns the record without createdAt, and the payload when it is split off.
+func encodeRecord(e world.Event) (record, split []byte, err error) {
+	kind := slices.Index(kinds, e.Type)
+	if kind < 0 {
+		return nil, nil, fmt.Errorf("no record letter for event type %q", e.Type)
+	}
+	m := meta{
+		CorrelationID: e.CorrelationID, SpecVersion: e.SpecVersion, OccurredAt: int64(e.OccurredAt), ResumeID: e.ResumeID,
+		EmptyData: e.Data != nil && len(e.Data) == 0,
+	}
+	var payload world.Raw
+	payloadKey := e.Type.PayloadKey()
+	for i, f := range e.Data {
+		if f.Key == payloadKey && payload == nil {
+			payload, m.PayloadAt = f.Value, i+1
+			continue
+		}
+		m.Data = append(m.Data, []byte(f.Key), f.Value)
+	}
+	encoded, err := cbor.Marshal(m)
+	if err != nil {
+		return nil, nil, fmt.Errorf("encode an event: %w", err)
+	}
+	letter := byte('a' + kind)
+	// Errors stay in the record: a list of runs or steps shows them even without payloads.
+	if len(payload) > splitAbove && payloadKey != "error" {
+		letter -= 'a' - 'A'
+		split, payload = payload, nil
+	}
+	record = make([]byte, 0, 8+len(encoded)+len(payload))
+	record = append(record, letter)
+	record = strconv.AppendInt(record, int64(len(encoded)), 10)
+	record = append(record, ':')
+	record = append(record, encoded...)
+	return append(record, payload...), split, nil
+}
+
+var errRecord = errors.New("an event record in Redis is damaged")
+
+// decodeRecord reads a record as stored. A payload that was not fetched leaves its key out of
+// the data, and data without any entry becomes nil, as resolveData 'none' asks.
+func decodeRecord(runID, id, record string, split []byte) (world.Event, error) {
+	e := world.Event{RunID: runID, EventID: id}
+	digits := 0
+	for digits < len(record) && record[digits] >= '0' && record[digits] <= '9' {
+		digits++
+	}
+	created, err := strconv.ParseInt(record[:digits], 10, 64)
+	if err != nil || digits == len(record) {
+		return e, fmt.Errorf("%w: %s of %s has no time", errRecord, id, runID)
+	}
+	e.CreatedAt = world.Millis(created)
+	kind := int(record[digits]|0x20) - 'a'
+	size, rest, ok := bytes.Cut([]byte(record[digits+1:]), []byte{':'})
+	length, err := strconv.Atoi(string(size))
+	if err != nil || !ok || length < 0 || length > len(rest) || kind < 0 || kind >= len(kinds) {
+		return e, fmt.Errorf("%w: %s of %s has a bad header", errRecord, id, runID)
+	}
+	e.Type = kinds[kind]
+	var m meta
+	if err := cbor.Unmarshal(rest[:length], &m); err != nil {
+		return e, fmt.Errorf("%w: %s of %s: %w", errRecord, id, runID, err)
+	}
+	if len(m.Data)%2 != 0 {
+		return e, fmt.Errorf("%w: %s of %s has a key without a value", errRecord, id, runID)
+	}
+	e.CorrelationID, e.SpecVersion, e.ResumeID = m.CorrelationID, m.SpecVersion, m.ResumeID
+	e.OccurredAt = world.Millis(m.OccurredAt)
+	payload := rest[length:]
+	if split != nil {
+		payload = split
+	}
+	e.Data = m.fields(e.Type.PayloadKey(), payload)
+	return e, nil
+}
+
+func (m meta) fields(payloadKey string, payload []byte) world.Fields {
+	if m.EmptyData {
+		return world.Fields{}
+	}
+	if len(m.Data) == 0 && len(payload) == 0 {
+		return nil
+	}
+	out := make(world.Fields, 0, len(m.Data)/2+1)
+	for i := 0; i < len(m.Data); i += 2 {
+		out = append(out, world.Field{Key: string(m.Data[i]), Value: m.Data[i+1]})
+	}
+	if m.PayloadAt > 0 && len(payload) > 0 {
+		at := min(m.PayloadAt-1, len(out))
+		out = slices.Insert(out, at, world.Field{Key: payloadKey, Value: payload})
+	}
+	return out
+}

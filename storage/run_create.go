@@ -1,0 +1,36 @@
+package storage
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/world-redis/world-redis"
+)
+
+// createRun applies run_created. The run enters the lists before it exists: a crash in
+// between leaves an entry that readers skip, not a run that no list shows.
+func (s *Store) createRun(ctx context.Context, c *call) (world.EventResult, error) {
+	entry := s.entryOf(c.req.RunID, textField(c.req.Data, "workflowName"), c.now, world.RunPending)
+	o, err := s.applyWith(ctx, c, true, func(p redis.Pipeliner) { s.add(ctx, p, entry) },
+		s.scripts.runCreate, nil, strconv.Itoa(c.req.SpecVersion))
+	if err != nil {
+		s.correct(ctx, entry)
+		return world.EventResult{}, err
+	}
+	if o.code == codeReplayed {
+		s.correct(ctx, entry) // the run may have moved on since the first call
+	}
+	return s.runResult(c, o)
+}
+
+// runResult builds the answer of the run events.
+func (s *Store) runResult(c *call, o outcome) (world.EventResult, error) {
+	e, err := decodeEntity(c.req.RunID, o.rest.list(0), o.own())
+	if err != nil {
+		return world.EventResult{}, fail(err)
+	}
+	run := e.runAsOf(o.stored, c.req.ResolveNone)
+	return world.EventResult{Event: c.answer(o.stored.event), Run: &run, MaxEvents: s.maxEvents}, nil
+}

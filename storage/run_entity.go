@@ -1,0 +1,62 @@
+package storage
+
+import "github.com/world-redis/world-redis"
+
+// emptyAttributes is the CBOR of an empty map.
+var emptyAttributes = []byte{0xa0}
+
+// firstAttributeSpec is the spec version from which a run always has attributes.
+const firstAttributeSpec = 4
+
+// run builds the entity. What never changes stands in the run_created event.
+func (e entity) run(resolveNone bool) world.Run {
+	created := e.event("ie")
+	r := world.Run{
+		RunID: e.runID, Status: world.RunStatus(e.fields["s"]), SpecVersion: e.int("v"),
+		DeploymentID: textField(created.Data, "deploymentId"), WorkflowName: textField(created.Data, "workflowName"),
+		ExecutionContext: created.Data.Get("executionContext"), EncryptionPublicKey: textField(created.Data, "encryptionPublicKey"),
+		CreatedAt: created.CreatedAt, UpdatedAt: e.ms("u"), StartedAt: e.ms("sa"), CompletedAt: e.ms("ca"), ExpiredAt: e.ms("x"),
+	}
+	if r.SpecVersion >= firstAttributeSpec {
+		r.Attributes = world.Raw(e.fields["at"])
+		if len(r.Attributes) == 0 {
+			r.Attributes = created.Data.Get("attributes")
+		}
+		if len(r.Attributes) == 0 {
+			r.Attributes = append(world.Raw(nil), emptyAttributes...)
+		}
+	}
+	if !resolveNone {
+		r.Input = created.Data.Get("input")
+	}
+	switch r.Status {
+	case world.RunCompleted:
+		if !resolveNone {
+			r.Output = e.event("oe").Data.Get("output")
+		}
+	case world.RunFailed:
+		failed := e.event("ee")
+		r.ErrorCode = textField(failed.Data, "errorCode")
+		r.Error = runError(failed.Data)
+	}
+	return r
+}
+
+// runAsOf builds the run as the answer to the given event was, whatever happened since.
+func (e entity) runAsOf(at stored, resolveNone bool) world.Run {
+	r := e.run(resolveNone)
+	if !at.replayed {
+		return r
+	}
+	switch at.event.Type {
+	case world.EventRunCreated:
+		r.Status, r.StartedAt = world.RunPending, 0
+	case world.EventRunStarted:
+		r.Status = world.RunRunning
+	default:
+		return r // a terminal state never changes
+	}
+	r.UpdatedAt = at.event.CreatedAt
+	r.CompletedAt, r.ExpiredAt, r.Output, r.Error, r.ErrorCode = 0, 0, nil, nil, ""
+	return r
+}

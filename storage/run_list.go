@@ -1,0 +1,149 @@
+package storage
+
+import (
+	"context"
+	"slices"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/world-redis/world-redis"
+)
+
+// ListRuns implements world.RunStore.
+func (s *Store) ListRuns(ctx context.Context, q world.RunQuery) (world.Page[world.Run], error) {
+	if q.NoMatch {
+		return world.Page[world.Run]{Data: []world.Run{}}, nil
+	}
+	for _, status := range q.Statuses {
+		if !slices.Contains(statuses, status) {
+			return world.Page[world.Run]{}, world.Errorf(world.CodeInvalid, "%q is no run status", status)
+		}
+	}
+	keys, err := s.runLists(ctx, q)
+	if err != nil {
+		return world.Page[world.Run]{}, err
+	}
+	l := lister[world.Run]{
+		scope: "runs", order: world.Descending, limit: 20,
+		entries: func(after *place, order world.Order, n int) ([]place, error) {
+			return s.merged(ctx, keys, after, order, n)
+		},
+		load: func(entries []place) ([]*world.Run, error) { return s.loadRuns(ctx, q, entries) },
+	}
+	return l.page(q.Page)
+}
+
+// runLists chooses the lists to walk: with both filters the shorter of the two.
+func (s *Store) runLists(ctx context.Context, q world.RunQuery) ([]string, error) {
+	var byStatus []string
+	for _, status := range q.Statuses {
+		if key := s.keys.runsByStatus(status); !slices.Contains(byStatus, key) {
+			byStatus = append(byStatus, key)
+		}
+	}
+	byName := s.keys.runsByName(q.WorkflowName)
+	switch {
+	case q.WorkflowName == "" && len(byStatus) == 0:
+		return []string{s.keys.runsIndex()}, nil
+	case len(byStatus) == 0:
+		return []string{byName}, nil
+	case q.WorkflowName == "":
+		return byStatus, nil
+	}
+	var named, inStatus int64
+	cmds, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+		p.ZCard(ctx, byName)
+		for _, key := range byStatus {
+			p.ZCard(ctx, key)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fail(err)
+	}
+	for i, cmd := range cmds {
+		if n := cmd.(*redis.IntCmd).Val(); i == 0 {
+			named = n
+		} else {
+			inStatus += n
+		}
+	}
+	if named <= inStatus {
+		return []string{byName}, nil
+	}
+	return byStatus, nil
+}
+
+// loadRuns reads the runs of a part of a list; nil where the run does not exist or does not
+// match. The entries of a list are only hints.
+func (s *Store) loadRuns(ctx context.Context, q world.RunQuery, entries []place) ([]*world.Run, error) {
+	out := make([]*world.Run, len(entries))
+	matching, err := s.matchRuns(ctx, q, entries)
+	if err != nil {
+		return nil, err
+	}
+	inputs := make([]scriptInput, len(matching))
+	for i, at := range matching {
+		keys := s.keys.of(entries[at].id)
+		inputs[i] = scriptInput{keys: []string{keys.run(), keys.events(), keys.order()}, args: []any{want(q.ResolveNone)}}
+	}
+	replies, err := s.runMany(ctx, s.scripts.runRead, inputs)
+	if err != nil {
+		return nil, err
+	}
+	for i, at := range matching {
+		run, err := readRun(entries[at].id, replies[i], q.ResolveNone)
+		if world.ErrorCode(err) == world.CodeRunNotFound {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if runMatches(q, run) {
+			out[at] = &run
+		}
+	}
+	return out, nil
+}
+
+// matchRuns returns which entries may match, by their status alone: cheap, where reading
+// thousands of runs to show twenty would not be.
+func (s *Store) matchRuns(ctx context.Context, q world.RunQuery, entries []place) ([]int, error) {
+	matching := make([]int, 0, len(entries))
+	if len(entries) == 0 {
+		return matching, nil
+	}
+	named := q.WorkflowName != ""
+	cmds, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for _, e := range entries {
+			p.HGet(ctx, s.keys.of(e.id).run(), "s")
+			if named {
+				p.ZScore(ctx, s.keys.runsByName(q.WorkflowName), e.id)
+			}
+		}
+		return nil
+	})
+	if err != nil && err != redis.Nil { //nolint:errorlint // go-redis returns it bare
+		return nil, fail(err)
+	}
+	step := 1
+	if named {
+		step = 2
+	}
+	for i := range entries {
+		status, err := cmds[i*step].(*redis.StringCmd).Result()
+		if err != nil || (len(q.Statuses) > 0 && !slices.Contains(q.Statuses, world.RunStatus(status))) {
+			continue
+		}
+		if named && cmds[i*step+1].Err() != nil {
+			continue
+		}
+		matching = append(matching, i)
+	}
+	return matching, nil
+}
+
+func runMatches(q world.RunQuery, r world.Run) bool {
+	return (q.WorkflowName == "" || r.WorkflowName == q.WorkflowName) &&
+		(len(q.Statuses) == 0 || slices.Contains(q.Statuses, r.Status))
+}

@@ -1,0 +1,82 @@
+package storage
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/world-redis/world-redis"
+)
+
+// A log goes along with run_started when it has at most this many events and bytes.
+const (
+	preloadEvents = 2_000
+	preloadBytes  = 8 << 20
+)
+
+// startRun applies run_started. Data on it is an offer to create the run, for the case that
+// the queue was faster than run_created; the event itself is stored without data.
+func (s *Store) startRun(ctx context.Context, c *call) (world.EventResult, error) {
+	offer := c.req.Data
+	c.event.Data = nil
+	name := textField(offer, "workflowName")
+	offered := name != "" && textField(offer, "deploymentId") != "" && offer.Has("input")
+
+	limit := preloadEvents
+	if c.req.SkipPreload {
+		limit = 0
+	}
+	args := []any{strconv.Itoa(c.req.SpecVersion), "", "", limit, preloadBytes}
+	entry := s.entryOf(c.req.RunID, name, c.now, world.RunRunning)
+	var o outcome
+	var err error
+	if offered {
+		created := c.event
+		created.Type, created.Data = world.EventRunCreated, offer
+		record, split, encodeErr := encodeRecord(created)
+		if encodeErr != nil {
+			return world.EventResult{}, fail(encodeErr)
+		}
+		args[1], args[2] = record, split
+		o, err = s.applyWith(ctx, c, true, func(p redis.Pipeliner) { s.add(ctx, p, entry) }, s.scripts.runStart, nil, args...)
+		if err != nil || o.code == codeReplayed {
+			s.correct(ctx, entry)
+		}
+	} else {
+		o, err = s.apply(ctx, c, s.scripts.runStart, nil, args...)
+	}
+	if err != nil {
+		return world.EventResult{}, err
+	}
+	// In the last element a new start says what the run was before: pending is a list to leave.
+	if o.code == codeDone && o.rest.text(2) != "" {
+		if err := s.moveRun(ctx, entry); err != nil {
+			return world.EventResult{}, err
+		}
+	}
+	return s.startResult(c, o)
+}
+
+func (s *Store) startResult(c *call, o outcome) (world.EventResult, error) {
+	e, err := decodeEntity(c.req.RunID, o.rest.list(0), nil)
+	if err != nil {
+		return world.EventResult{}, fail(err)
+	}
+	run := e.runAsOf(o.stored, c.req.ResolveNone)
+	result := world.EventResult{Run: &run, MaxEvents: s.maxEvents}
+	if o.code != codeUnchanged {
+		result.Event = c.answer(o.stored.event)
+	}
+	log := o.rest.list(1)
+	if log == nil {
+		return result, nil
+	}
+	events, err := decodeEvents(c.req.RunID, log.list(1))
+	if err != nil {
+		return world.EventResult{}, fail(err)
+	}
+	result.Events, result.HasMore = events, len(events) < log.number(0)
+	result.Cursor = eventCursor(eventScope(c.req.RunID, ""), len(events)-1)
+	return result, nil
+}

@@ -1,0 +1,68 @@
+package storage
+
+import (
+	"context"
+	"embed"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/world-redis/world-redis/internal/luascript"
+)
+
+//go:embed lua/*.lua lua/lib/*.lua
+var luaFiles embed.FS
+
+// script is a loaded script that can also stand in a pipeline.
+type script struct {
+	*luascript.Script
+	hash string
+}
+
+// scriptSet has one field a file in lua/.
+type scriptSet struct {
+	runCreate, runStart, runEnd               script
+	stepCreate, stepStart, stepEnd, stepRetry script
+	hookCreate, hookConflict, hookFence       script
+	hookReceive, hookDispose                  script
+	waitCreate, waitComplete                  script
+	legacyAppend, legacyCancel                script
+	runRead, stepRead, hookRead               script
+	eventRead, eventPage, eventRelated        script
+	valueClaim, valueSwap, valueRelease       script
+	list                                      []*luascript.Script
+}
+
+func loadScripts() (*scriptSet, error) {
+	set := &scriptSet{}
+	for name, field := range map[string]*script{
+		"run_create": &set.runCreate, "run_start": &set.runStart, "run_end": &set.runEnd,
+		"step_create": &set.stepCreate, "step_start": &set.stepStart, "step_end": &set.stepEnd, "step_retry": &set.stepRetry,
+		"hook_create": &set.hookCreate, "hook_conflict": &set.hookConflict, "hook_fence": &set.hookFence,
+		"hook_receive": &set.hookReceive, "hook_dispose": &set.hookDispose,
+		"wait_create": &set.waitCreate, "wait_complete": &set.waitComplete,
+		"legacy_append": &set.legacyAppend, "legacy_cancel": &set.legacyCancel,
+		"run_read": &set.runRead, "step_read": &set.stepRead, "hook_read": &set.hookRead,
+		"event_read": &set.eventRead, "event_page": &set.eventPage, "event_related": &set.eventRelated,
+		"value_claim": &set.valueClaim, "value_swap": &set.valueSwap, "value_release": &set.valueRelease,
+	} {
+		loaded, err := luascript.Load(luaFiles, "lua", name)
+		if err != nil {
+			return nil, err
+		}
+		*field = script{Script: loaded, hash: redis.NewScript(loaded.Source).Hash()}
+		set.list = append(set.list, loaded)
+	}
+	return set, nil
+}
+
+func (s *scriptSet) all() []*luascript.Script { return s.list }
+
+// queue puts the script into a pipeline by its hash. A server that lost its scripts answers
+// NOSCRIPT there, which [Store.scriptLost] recognises; then the script was not run.
+func (s script) queue(ctx context.Context, p redis.Pipeliner, keys []string, args ...any) *redis.Cmd {
+	return p.EvalSha(ctx, s.hash, keys, args...)
+}
+
+// scriptLost reports whether a queued script was refused because the server does not have it.
+func scriptLost(err error) bool { return err != nil && strings.HasPrefix(err.Error(), "NOSCRIPT") }

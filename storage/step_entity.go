@@ -1,0 +1,52 @@
+package storage
+
+import "github.com/world-redis/world-redis"
+
+// step builds the entity. What never changes stands in the step_created event.
+func (e entity) step(stepID string, resolveNone bool) world.Step {
+	created := e.event("ie")
+	s := world.Step{
+		RunID: e.runID, StepID: stepID, StepName: textField(created.Data, "stepName"),
+		Status: world.StepStatus(e.fields["s"]), Attempt: e.int("a"), SpecVersion: created.SpecVersion,
+		CreatedAt: created.CreatedAt, UpdatedAt: e.ms("u"), StartedAt: e.ms("sa"), CompletedAt: e.ms("ca"), RetryAfter: e.ms("ra"),
+	}
+	if failed := e.event("ee"); failed.Data != nil {
+		s.Error = stepError(failed.Data)
+	}
+	if !resolveNone {
+		s.Input = created.Data.Get("input")
+		s.Output = e.event("oe").Data.Get("result")
+	}
+	return s
+}
+
+// stepAsOf builds the step as the answer to the given event was, whatever happened since.
+func (e entity) stepAsOf(stepID string, at stored, resolveNone bool) world.Step {
+	s := e.step(stepID, resolveNone)
+	if !at.replayed {
+		return s
+	}
+	s.Attempt, s.UpdatedAt = at.note, at.event.CreatedAt
+	if !e.before("ee", atoi(at.position)) {
+		s.Error = nil
+	}
+	switch at.event.Type {
+	case world.EventStepCreated:
+		s.Status, s.StartedAt = world.StepPending, 0
+	case world.EventStepStarted:
+		s.Status = world.StepRunning
+	case world.EventStepRetrying:
+		s.Status = world.StepPending
+	default:
+		return s // a terminal state never changes
+	}
+	s.CompletedAt, s.Output, s.RetryAfter = 0, nil, 0
+	if at.event.Type == world.EventStepRetrying {
+		s.RetryAfter, _ = millisField(at.event.Data, "retryAfter")
+		s.Error = stepError(at.event.Data)
+	}
+	if at.note == 0 {
+		s.StartedAt = 0
+	}
+	return s
+}

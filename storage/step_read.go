@@ -1,0 +1,98 @@
+package storage
+
+import (
+	"context"
+	"errors"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/ids"
+)
+
+// GetStep implements world.StepStore.
+func (s *Store) GetStep(ctx context.Context, runID, stepID string, resolveNone bool) (world.Step, error) {
+	if !ids.Valid(stepID) {
+		return world.Step{}, badID("stepId", stepID)
+	}
+	if runID == "" {
+		located, err := s.locate(ctx, stepID)
+		if err != nil {
+			return world.Step{}, err
+		}
+		if runID = located; runID == "" {
+			return world.Step{}, world.StepNotFound(stepID)
+		}
+	}
+	if !ids.Valid(runID) {
+		return world.Step{}, badID("runId", runID)
+	}
+	found, err := s.readSteps(ctx, runID, []string{stepID}, resolveNone)
+	if err != nil {
+		return world.Step{}, err
+	}
+	if found[0] == nil {
+		return world.Step{}, world.StepNotFound(stepID)
+	}
+	return *found[0], nil
+}
+
+// locate returns the run of an entity, "" when nothing is known of it.
+func (s *Store) locate(ctx context.Context, correlationID string) (string, error) {
+	runID, err := s.redis.HGet(ctx, s.keys.locator(correlationID), correlationID).Result()
+	if errors.Is(err, redis.Nil) {
+		return "", nil
+	}
+	return runID, fail(err)
+}
+
+// readSteps reads steps of one run; one that does not exist is nil.
+func (s *Store) readSteps(ctx context.Context, runID string, stepIDs []string, resolveNone bool) ([]*world.Step, error) {
+	keys := s.keys.of(runID)
+	inputs := make([]scriptInput, len(stepIDs))
+	for i, id := range stepIDs {
+		inputs[i] = scriptInput{keys: []string{keys.step(id), keys.events(), keys.order()}, args: []any{want(resolveNone)}}
+	}
+	replies, err := s.runMany(ctx, s.scripts.stepRead, inputs)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*world.Step, len(stepIDs))
+	for i, r := range replies {
+		code, err := r.code()
+		if err != nil {
+			return nil, fail(err)
+		}
+		if code != codeDone {
+			continue
+		}
+		e, err := decodeEntity(runID, r.list(1), nil)
+		if err != nil {
+			return nil, fail(err)
+		}
+		step := e.step(stepIDs[i], resolveNone)
+		out[i] = &step
+	}
+	return out, nil
+}
+
+// ListSteps implements world.StepStore.
+func (s *Store) ListSteps(ctx context.Context, q world.StepQuery) (world.Page[world.Step], error) {
+	if !ids.Valid(q.RunID) {
+		return world.Page[world.Step]{}, badID("runId", q.RunID)
+	}
+	l := lister[world.Step]{
+		scope: "steps/" + q.RunID, order: world.Descending, limit: 20,
+		entries: func(after *place, order world.Order, n int) ([]place, error) {
+			return s.entries(ctx, s.keys.of(q.RunID).steps(), after, order, n)
+		},
+		load: func(entries []place) ([]*world.Step, error) {
+			stepIDs := make([]string, len(entries))
+			for i, e := range entries {
+				stepIDs[i] = e.id
+			}
+			return s.readSteps(ctx, q.RunID, stepIDs, q.ResolveNone)
+		},
+	}
+	return l.page(q.Page)
+}

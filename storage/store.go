@@ -1,0 +1,86 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/ids"
+	"github.com/world-redis/world-redis/internal/luascript"
+)
+
+// Config tells a Store where and how to keep its data. The zero value is usable.
+type Config struct {
+	Prefix        string        // of every key; default "workflow:"
+	Clock         world.Clock   // default world.SystemClock
+	Logger        *slog.Logger  // default: discards
+	MaxEvents     int           // reported with every run; default 25000
+	SweepInterval time.Duration // between two batches of mending; default 5 s
+}
+
+func (c Config) withDefaults() Config {
+	if c.Prefix == "" {
+		c.Prefix = "workflow:"
+	}
+	if c.Clock == nil {
+		c.Clock = world.SystemClock{}
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.MaxEvents <= 0 {
+		c.MaxEvents = 25_000
+	}
+	if c.SweepInterval <= 0 {
+		c.SweepInterval = 5 * time.Second
+	}
+	return c
+}
+
+// Store implements world.Store on Redis. It is safe for concurrent use.
+type Store struct {
+	redis     redis.UniversalClient
+	clustered bool // a pipeline keeps no order across nodes
+	keys      keyspace
+	scripts   *scriptSet
+	ids       *ids.Minter
+	clock     world.Clock
+	log       *slog.Logger
+	maxEvents int
+	interval  time.Duration
+	sweeps    sweepState
+}
+
+var _ world.Store = (*Store)(nil)
+
+// New returns a Store. It loads every script into Redis, so that a server that cannot run
+// them is found out here.
+func New(ctx context.Context, client redis.UniversalClient, c Config) (*Store, error) {
+	c = c.withDefaults()
+	if strings.ContainsAny(c.Prefix, "{}") {
+		return nil, errors.New("storage: the key prefix may not contain braces: they would move every key to one hash slot")
+	}
+	scripts, err := loadScripts()
+	if err != nil {
+		return nil, fmt.Errorf("storage: %w", err)
+	}
+	if err := luascript.Register(ctx, client, scripts.all()...); err != nil {
+		return nil, fmt.Errorf("storage: %w", err)
+	}
+	_, clustered := client.(*redis.ClusterClient)
+	return &Store{
+		redis: client, clustered: clustered, keys: keyspace{prefix: c.Prefix}, scripts: scripts,
+		ids: ids.NewMinter(c.Clock), clock: c.Clock, log: c.Logger, maxEvents: c.MaxEvents, interval: c.SweepInterval,
+	}, nil
+}
+
+// Scripts returns every script of this package, for the setup doctor.
+func (s *Store) Scripts() []*luascript.Script { return s.scripts.all() }
+
+func (s *Store) now() world.Millis { return world.MillisOf(s.clock.Now()) }

@@ -1,0 +1,3 @@
+package storage
+
+type sweepState struct{}
