@@ -38,10 +38,9 @@ client/dist/index.js: client/$(PACKAGES) client/tsconfig.json $(wildcard client/
 	@touch $@
 
 # Each app has its own package.json, its own Node 22 and its own copy of the SDK.
-$(APPS:%=%/$(PACKAGES)): %/$(PACKAGES): %/package.json %/package-lock.json scripts/node22.sh scripts/link-client.sh
+$(APPS:%=%/$(PACKAGES)): %/$(PACKAGES): %/package.json %/package-lock.json scripts/node22.sh
 	cd $* && $(NPM_CI)
 	@scripts/node22.sh $* >/dev/null
-	@scripts/link-client.sh $*
 	@touch $@
 
 $(APPS:%=%/$(BUNDLE)): %/$(BUNDLE): %/$(PACKAGES) $$(wildcard $$*/workflows/*.ts)
@@ -51,7 +50,8 @@ $(APPS:%=%/$(BUNDLE)): %/$(BUNDLE): %/$(PACKAGES) $$(wildcard $$*/workflows/*.ts
 ## Trying
 
 .PHONY: demo
-demo: build client $(DEMO_APP)/$(BUNDLE) ## run one order workflow on embedded Redis and print its timeline
+demo: ## run one order workflow on embedded Redis and print its timeline
+	@$(MAKE) --no-print-directory -j3 example
 	@"$$(scripts/node22.sh $(DEMO_APP))" $(DEMO_APP)/demo.mjs bin/world-redis
 
 .PHONY: example
