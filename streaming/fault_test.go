@@ -3,7 +3,6 @@ package streaming_test
 import (
 	"bytes"
 	"context"
-	"io"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -18,72 +17,49 @@ import (
 	"github.com/world-redis/world-redis/streaming"
 )
 
-// proxy stands between a service and Redis and swallows doorbells, while everything else
-// passes: the connection looks alive, as it does with a node that was failed over.
-type proxy struct {
-	addr      string
-	deaf      atomic.Bool // swallow
-	swallowed atomic.Int64
-	listening atomic.Int64 // connections that were ever used to subscribe
-}
-
-func startProxy(t *testing.T, target string) *proxy {
+// startProxy stands between a service and Redis and returns its own address. The filter
+// sees everything on the way; it may hold it up, and what it refuses is swallowed.
+func startProxy(t *testing.T, target string, filter func(fromRedis bool, data []byte) (pass bool)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	p := &proxy{addr: l.Addr().String()}
 	var conns sync.WaitGroup
+	pipe := func(to, from net.Conn, fromRedis bool) {
+		defer to.Close()   //nolint:errcheck // ends the other direction
+		defer from.Close() //nolint:errcheck // likewise
+		buffer := make([]byte, 1<<16)
+		for {
+			n, err := from.Read(buffer)
+			if n > 0 && filter(fromRedis, buffer[:n]) {
+				if _, err := to.Write(buffer[:n]); err != nil {
+					return
+				}
+			}
+			if err != nil {
+				return
+			}
+		}
+	}
 	conns.Go(func() {
 		for {
 			client, err := l.Accept()
 			if err != nil {
 				return
 			}
-			conns.Go(func() { p.serve(client, target) })
+			server, err := net.Dial("tcp", target)
+			if err != nil {
+				_ = client.Close()
+				continue
+			}
+			conns.Go(func() { pipe(server, client, false) })
+			conns.Go(func() { pipe(client, server, true) })
 		}
 	})
 	t.Cleanup(func() {
 		require.NoError(t, l.Close())
 		conns.Wait()
 	})
-	return p
-}
-
-func (p *proxy) serve(client net.Conn, target string) {
-	server, err := net.Dial("tcp", target)
-	if err != nil {
-		_ = client.Close()
-		return
-	}
-	var both sync.WaitGroup
-	both.Go(func() {
-		_, _ = io.Copy(server, client)
-		_ = server.Close()
-	})
-	buffer := make([]byte, 1<<20)
-	counted := false
-	for {
-		n, err := server.Read(buffer)
-		if !counted && bytes.Contains(buffer[:n], []byte("\r\nsubscribe\r\n")) {
-			counted = true
-			p.listening.Add(1)
-		}
-		if p.deaf.Load() && bytes.HasPrefix(buffer[:n], []byte(">3\r\n$7\r\nmessage\r\n")) {
-			p.swallowed.Add(1)
-			continue
-		}
-		if n > 0 {
-			if _, writeErr := client.Write(buffer[:n]); writeErr != nil {
-				break
-			}
-		}
-		if err != nil {
-			break
-		}
-	}
-	_ = client.Close()
-	_ = server.Close()
-	both.Wait()
+	return l.Addr().String()
 }
 
 // Not one doorbell arrives: the audit delivers, and in the end the dead connection is
@@ -91,26 +67,89 @@ func (p *proxy) serve(client net.Conn, target string) {
 func TestLostDoorbellsOnlyDelayAndADeafConnectionIsReplaced(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
-	p := startProxy(t, r.Addr)
-	p.deaf.Store(true)
-	s := start(t, redistest.Client(t, p.addr), r.Prefix, func(c *streaming.Config) { c.AuditInterval = 20 * time.Millisecond })
+	// The connection looks alive, as it does with a node that was failed over.
+	var swallowed, subscribed atomic.Int64
+	addr := startProxy(t, r.Addr, func(fromRedis bool, data []byte) bool {
+		if fromRedis && bytes.HasPrefix(data, []byte(">3\r\n$7\r\nmessage\r\n")) {
+			swallowed.Add(1)
+			return false
+		}
+		if !fromRedis && bytes.Contains(data, []byte("subscribe\r\n")) {
+			subscribed.Add(1)
+		}
+		return true
+	})
+	s := start(t, redistest.Client(t, addr), r.Prefix, func(c *streaming.Config) { c.AuditInterval = 20 * time.Millisecond })
 	writer := start(t, r.Client, r.Prefix)
 
 	reader := read(t, s, "st", 0)
 	beyond := read(t, s, "st", 1000) // waits for nothing but the end
 	live(t, s, 2)
 	written := 0
-	for ; p.listening.Load() < 2 && written < 500; written++ {
+	for ; subscribed.Load() < 2 && written < 500; written++ {
 		write(t, writer, "st", numbered(written, written+1)...)
 		reader.has(t, written+1)
 	}
-	require.GreaterOrEqual(t, p.listening.Load(), int64(2), "the connection was not replaced")
-	require.Positive(t, p.swallowed.Load())
+	require.GreaterOrEqual(t, subscribed.Load(), int64(2), "the connection was not replaced")
+	require.Positive(t, swallowed.Load())
 	require.NoError(t, writer.CloseStream(t.Context(), "st", "wrun_1"))
 	require.NoError(t, reader.end(t))
 	require.Equal(t, chunks(0, numbered(0, written)...), reader.got())
 	require.NoError(t, beyond.end(t))
 	require.Empty(t, beyond.got())
+}
+
+// A chunk that is written before the subscription stands rings for nobody: the reader must
+// look at the history only after the subscription was confirmed.
+func TestHistoryIsReadAfterTheSubscriptionStands(t *testing.T) {
+	t.Parallel()
+	r := redistest.New(t)
+	asked, release := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	addr := startProxy(t, r.Addr, func(fromRedis bool, data []byte) bool {
+		if !fromRedis && bytes.Contains(data, []byte("subscribe\r\n")) {
+			once.Do(func() { close(asked); <-release })
+		}
+		return true
+	})
+	letGo := sync.OnceFunc(func() { close(release) })
+	t.Cleanup(letGo)
+	s, writer := start(t, redistest.Client(t, addr), r.Prefix, neverAudit), start(t, r.Client, r.Prefix)
+	reader := read(t, s, "st", 0)
+	<-asked
+	write(t, writer, "st", "a")
+	letGo()
+	reader.has(t, 1)
+}
+
+// Readers share page reads. One that was rung must not share a read from before the ring,
+// or it would hear nothing of the chunk that it was rung for.
+func TestARungReaderDoesNotShareAnOldPage(t *testing.T) {
+	t.Parallel()
+	r := redistest.New(t)
+	var hold atomic.Bool
+	held, release := make(chan struct{}), make(chan struct{})
+	addr := startProxy(t, r.Addr, func(fromRedis bool, data []byte) bool {
+		emptyPage := fromRedis && bytes.Contains(data, []byte("*3\r\n:0\r\n:1\r\n:0\r\n"))
+		if emptyPage && hold.CompareAndSwap(true, false) {
+			close(held)
+			<-release
+		}
+		return true
+	})
+	letGo := sync.OnceFunc(func() { close(release) })
+	t.Cleanup(letGo)
+	s, writer := start(t, redistest.Client(t, addr), r.Prefix, neverAudit), start(t, r.Client, r.Prefix)
+	write(t, writer, "st", "a")
+	waiting := read(t, s, "st", 0)
+	waiting.has(t, 1)
+	hold.Store(true)
+	late := read(t, s, "st", 1)
+	<-held
+	write(t, writer, "st", "b")
+	waiting.has(t, 2)
+	letGo()
+	late.has(t, 1)
 }
 
 // The subscription connection is killed again and again: a new one takes over, and what
