@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -108,11 +109,12 @@ func (p *webhookProxy) rewrite(r *httputil.ProxyRequest) {
 	if !ok {
 		return // unreachable: webhook sets it
 	}
-	u := target.base.JoinPath("/.well-known/workflow/v1/webhook")
-	u.RawPath = u.EscapedPath() + "/" + url.PathEscape(target.token)
-	u.Path += "/" + target.token
+	const path = "/.well-known/workflow/v1/webhook/"
+	u := *target.base
+	u.RawPath = strings.TrimRight(u.EscapedPath(), "/") + path + url.PathEscape(target.token)
+	u.Path = strings.TrimRight(u.Path, "/") + path + target.token
 	u.RawQuery = r.In.URL.RawQuery
-	r.Out.URL = u
+	r.Out.URL = &u
 	r.Out.Host = u.Host
 	// What a proxy before us said of the client stays; we add ourselves.
 	r.Out.Header["X-Forwarded-For"] = r.In.Header["X-Forwarded-For"]

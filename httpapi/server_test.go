@@ -1,0 +1,196 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis"
+)
+
+func TestHealth(t *testing.T) {
+	t.Parallel()
+	var away error
+	s := newServer(t, newFakes(t), func(_ *Config, d *Deps) {
+		d.Ready = func(context.Context) error { return away }
+	})
+	status, body := get(t, s, "/readyz")
+	require.Equal(t, http.StatusOK, status)
+	require.Equal(t, `{"status":"ready"}`, body)
+
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{errors.New("Redis at localhost:6379 does not answer"), "Redis at localhost:6379 does not answer"},
+		{world.Wrap(world.CodeUnavailable, errors.New("dial tcp"), "Redis is away"), "Redis is away"},
+	} {
+		away = c.err
+		w := call{method: http.MethodGet, target: "/readyz"}.do(t, s)
+		require.Equal(t, http.StatusServiceUnavailable, w.Code)
+		require.Equal(t, "1", w.Header().Get("Retry-After"))
+		require.Equal(t, c.want, errorOf(t, w.Body.String())["message"])
+		status, _ = get(t, s, "/healthz") // the process is alive all the same
+		require.Equal(t, http.StatusOK, status)
+	}
+
+	away = nil
+	s.Drain()
+	s.Drain()
+	status, body = get(t, s, "/readyz")
+	require.Equal(t, http.StatusServiceUnavailable, status)
+	require.Equal(t, "the service is shutting down", errorOf(t, body)["message"])
+	status, body = get(t, s, "/v1/streams/s")
+	require.Equal(t, http.StatusServiceUnavailable, status)
+	require.Equal(t, "the service is shutting down", errorOf(t, body)["message"])
+}
+
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	status, body := get(t, newServer(t, newFakes(t)), "/metrics")
+	require.Equal(t, http.StatusNotFound, status)
+	require.Equal(t, "this service keeps no metrics", errorOf(t, body)["message"])
+	s := newServer(t, newFakes(t), func(_ *Config, d *Deps) {
+		d.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "up 1\n") })
+	})
+	status, body = get(t, s, "/metrics")
+	require.Equal(t, http.StatusOK, status)
+	require.Equal(t, "up 1\n", body)
+}
+
+// running starts a server and returns its address, a stop function, and what Run returns.
+func running(t *testing.T, s *Server) (base string, stop context.CancelFunc, done chan error) {
+	t.Helper()
+	require.Empty(t, s.Addr())
+	ctx, cancel := context.WithCancel(t.Context())
+	done = make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	t.Cleanup(cancel)
+	select {
+	case <-s.Listening():
+	case err := <-done:
+		require.NoError(t, err)
+	}
+	return "http://" + s.Addr(), cancel, done
+}
+
+// At shutdown a live read is cut without its end frame, so that the reader resumes
+// elsewhere; a call in flight is answered.
+func TestDrain(t *testing.T) {
+	t.Parallel()
+	f := newFakes(t)
+	f.streams.info = func(string) (world.StreamInfo, error) { return world.StreamInfo{}, nil }
+	f.streams.read = func(ctx context.Context, _ string, _ int64, sink world.ChunkSink) error {
+		if err := sink([]world.Chunk{{Data: []byte("one")}}); err != nil {
+			return err
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	inCall, answer := make(chan struct{}), make(chan struct{})
+	f.store.getRun = func(ctx context.Context, id string, _ bool) (world.Run, error) {
+		close(inCall)
+		<-answer
+		return world.Run{RunID: id}, ctx.Err()
+	}
+	s := newServer(t, f, func(c *Config, _ *Deps) { c.DrainGrace = time.Minute })
+	base, stop, done := running(t, s)
+
+	framed, bare := openStream(t, base+"/v1/streams/s", typeFrames), openStream(t, base+"/v1/streams/s", "")
+	type result struct {
+		status int
+		err    error
+	}
+	called := make(chan result, 1)
+	go func() {
+		transport := &http.Transport{DisableKeepAlives: true}
+		req, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), http.MethodGet, base+"/v1/runs/r", nil)
+		if err != nil {
+			called <- result{err: err}
+			return
+		}
+		resp, err := transport.RoundTrip(req)
+		if err != nil {
+			called <- result{err: err}
+			return
+		}
+		called <- result{resp.StatusCode, resp.Body.Close()}
+	}()
+	<-inCall
+
+	stop()
+	body, err := io.ReadAll(framed.Body)
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+	require.Equal(t, frames("one"), body)
+	body, err = io.ReadAll(bare.Body)
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+	require.Equal(t, "one", string(body))
+	require.True(t, s.isDraining())
+
+	close(answer)
+	require.Equal(t, result{status: http.StatusOK}, <-called)
+	require.NoError(t, <-done)
+}
+
+// A call that does not end within the grace is cut, and Run still ends.
+func TestDrainGraceEnds(t *testing.T) {
+	t.Parallel()
+	f := newFakes(t)
+	inCall := make(chan struct{})
+	f.store.getRun = func(ctx context.Context, _ string, _ bool) (world.Run, error) {
+		close(inCall)
+		<-ctx.Done()
+		return world.Run{}, ctx.Err()
+	}
+	s := newServer(t, f, func(c *Config, _ *Deps) { c.DrainGrace = time.Millisecond })
+	base, stop, done := running(t, s)
+	go func() {
+		transport := &http.Transport{DisableKeepAlives: true}
+		req, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), http.MethodGet, base+"/v1/runs/r", nil)
+		if err != nil {
+			return
+		}
+		if resp, err := transport.RoundTrip(req); err == nil {
+			_ = resp.Body.Close()
+		}
+	}()
+	<-inCall
+	stop()
+	require.NoError(t, <-done)
+}
+
+func TestListenFails(t *testing.T) {
+	t.Parallel()
+	taken, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, taken.Close()) }()
+	s := newServer(t, newFakes(t), func(c *Config, _ *Deps) { c.Listen = taken.Addr().String() })
+	err = s.Run(t.Context())
+	require.ErrorContains(t, err, "cannot listen on "+taken.Addr().String())
+}
+
+// A panic half way through an answer cuts it; the client must not take half for whole.
+func TestPanicAfterTheAnswerBegan(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, newFakes(t), func(_ *Config, d *Deps) {
+		d.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, "half")
+			panic("boom")
+		})
+	})
+	server := httptest.NewServer(s.Handler())
+	defer server.Close()
+	resp, err := server.Client().Get(server.URL + "/metrics") //nolint:noctx // a test's local call
+	if err == nil {
+		_, err = io.ReadAll(resp.Body)
+		require.NoError(t, resp.Body.Close())
+	}
+	require.Error(t, err)
+}

@@ -1,0 +1,332 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis"
+)
+
+// frames puts chunks on the wire as a client does.
+func frames(chunks ...string) []byte {
+	var out []byte
+	for _, c := range chunks {
+		out = append(binary.BigEndian.AppendUint32(out, uint32(len(c))), c...)
+	}
+	return out
+}
+
+func TestAppend(t *testing.T) {
+	t.Parallel()
+	f := newFakes(t)
+	var got world.Append
+	f.streams.append = func(a world.Append) (int64, error) { got = a; return 41, nil }
+	s := newServer(t, f)
+	send := func(target, contentType string, body []byte, header map[string]string) string {
+		h := map[string]string{"Content-Type": contentType}
+		for k, v := range header {
+			h[k] = v
+		}
+		w := call{method: http.MethodPost, target: target, body: body, header: h}.do(t, s)
+		require.Equal(t, http.StatusOK, w.Code, w.Body.String())
+		return w.Body.String()
+	}
+
+	require.Equal(t, `{"index":41}`, send("/v1/runs/r/streams/strm_1_user", typeChunk, []byte("\x00data"), map[string]string{headerIdempotencyKey: "k"}))
+	require.Equal(t, world.Append{Name: "strm_1_user", RunID: "r", Chunks: [][]byte{[]byte("\x00data")}, RequestID: "k"}, got)
+
+	// One empty body is one empty chunk.
+	send("/v1/runs/r/streams/s", typeChunk, nil, nil)
+	require.Len(t, got.Chunks, 1)
+	require.Empty(t, got.Chunks[0])
+
+	send("/v1/runs/r/streams/a%2Fb%20%F0%9F%98%80%2525", typeFrames, frames("one", "", "three"), map[string]string{headerWriter: "w-1", headerSequence: "7"})
+	require.Equal(t, world.Append{
+		Name: "a/b 😀%25", RunID: "r", Chunks: [][]byte{[]byte("one"), {}, []byte("three")}, RequestID: "req_made_up", WriterID: "w-1", Sequence: 7,
+	}, got)
+}
+
+func TestBadAppends(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, newFakes(t))
+	cases := []struct {
+		contentType string
+		body        []byte
+		header      map[string]string
+		want        string
+	}{
+		{typeFrames, nil, nil, "the body has no frames"},
+		{typeFrames, []byte{0, 0, 0}, nil, "frame 0 is cut within its length"},
+		{typeFrames, append(frames("a"), 0, 0, 0, 9, 'x'), nil, "frame 1 says 9 bytes, 1 follow"},
+		{typeFrames, []byte{0xff, 0xff, 0xff, 0xff}, nil, "frame 0 says 4294967295 bytes, 0 follow"},
+		{typeChunk, nil, map[string]string{headerWriter: "w"}, "X-Stream-Writer and X-Stream-Sequence go together"},
+		{typeChunk, nil, map[string]string{headerSequence: "1"}, "X-Stream-Writer and X-Stream-Sequence go together"},
+		{typeChunk, nil, map[string]string{headerWriter: "w", headerSequence: "-1"}, "X-Stream-Sequence must be a whole number"},
+		{typeChunk, nil, map[string]string{headerWriter: "w w", headerSequence: "1"}, "X-Stream-Writer must be an id"},
+	}
+	for _, c := range cases {
+		h := map[string]string{"Content-Type": c.contentType}
+		for k, v := range c.header {
+			h[k] = v
+		}
+		w := call{method: http.MethodPost, target: "/v1/runs/r/streams/s", body: bytes.NewReader(c.body), header: h}.do(t, s)
+		require.Equal(t, http.StatusBadRequest, w.Code)
+		require.Contains(t, errorOf(t, w.Body.String())["message"], c.want)
+	}
+	w := call{method: http.MethodPost, target: "/v1/runs/r/streams/s", body: "{}"}.do(t, s)
+	require.Equal(t, http.StatusUnsupportedMediaType, w.Code)
+}
+
+func TestStreamState(t *testing.T) {
+	t.Parallel()
+	f := newFakes(t)
+	f.streams.close = func(name, run string) error {
+		require.Equal(t, []string{"a/b", "r"}, []string{name, run})
+		return nil
+	}
+	f.streams.info = func(name string) (world.StreamInfo, error) {
+		require.Equal(t, "..", name) // stream names are free text
+		return world.StreamInfo{TailIndex: -1}, nil
+	}
+	f.streams.list = func(run string) ([]string, error) { return []string{"a/b", "😀"}, nil }
+	f.streams.listChunks = func(name string, p world.PageRequest) (world.ChunkPage, error) {
+		require.Equal(t, world.PageRequest{Limit: 2, Cursor: "5"}, p)
+		return world.ChunkPage{Page: world.Page[world.Chunk]{
+			Data: []world.Chunk{{Index: 5, Data: []byte{255}}, {Index: 6}}, Cursor: "7", HasMore: true}, Done: true}, nil
+	}
+	s := newServer(t, f)
+	_, body := post(t, s, "/v1/runs/r/streams/a%2Fb/close", nil)
+	require.Equal(t, `{}`, body)
+	_, body = get(t, s, "/v1/streams/%2e%2e/info")
+	require.Equal(t, `{"tailIndex":-1,"done":false}`, body)
+	_, body = get(t, s, "/v1/runs/r/streams")
+	require.Equal(t, `{"data":["a/b","😀"]}`, body)
+	_, body = get(t, s, "/v1/streams/s/chunks?limit=2&cursor=5")
+	require.Equal(t, `{"data":[{"index":5,"data":{"__type":"Uint8Array","data":"/w=="}},{"index":6,"data":{"__type":"Uint8Array","data":""}}],`+
+		`"cursor":"7","hasMore":true,"done":true}`, body)
+}
+
+// serve puts the server behind a real connection, which is where streams show their ways.
+func serve(t *testing.T, s *Server) string {
+	t.Helper()
+	server := httptest.NewServer(s.Handler())
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func openStream(t *testing.T, address, accept string) *http.Response {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	require.NoError(t, err)
+	req.Header.Set("Accept", accept)
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	resp, err := transport.RoundTrip(req)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, resp.Body.Close()) })
+	return resp
+}
+
+func TestLiveRead(t *testing.T) {
+	t.Parallel()
+	f := newFakes(t)
+	f.streams.info = func(string) (world.StreamInfo, error) { return world.StreamInfo{TailIndex: 9}, nil }
+	f.streams.read = func(_ context.Context, name string, start int64, sink world.ChunkSink) error {
+		require.Equal(t, "a/b", name)
+		if err := sink([]world.Chunk{{Index: start, Data: []byte("one")}, {Index: start + 1}}); err != nil {
+			return err
+		}
+		return sink([]world.Chunk{{Index: start + 2, Data: []byte("three")}})
+	}
+	base := serve(t, newServer(t, f))
+	for _, c := range []struct{ target, start string }{
+		{"/v1/streams/a%2Fb", "0"},
+		{"/v1/streams/a%2Fb?startIndex=4", "4"},
+		{"/v1/streams/a%2Fb?startIndex=-3", "7"},
+		{"/v1/runs/r/streams/a%2Fb?startIndex=-10", "0"},
+		{"/v1/runs/r/streams/a%2Fb?startIndex=-9007199254740991", "0"},
+	} {
+		resp := openStream(t, base+c.target, typeFrames)
+		require.Equal(t, typeFrames, resp.Header.Get("Content-Type"))
+		require.Equal(t, c.start, resp.Header.Get(headerStart))
+		require.Equal(t, "no-store", resp.Header.Get("Cache-Control"))
+		require.Equal(t, "no", resp.Header.Get("X-Accel-Buffering"))
+		body, err := io.ReadAll(resp.Body)
+		require.NoError(t, err)
+		require.Equal(t, append(frames("one", "", "three"), 0xff, 0xff, 0xff, 0xff), body)
+
+		resp = openStream(t, base+c.target, "*/*")
+		require.Equal(t, typeChunk, resp.Header.Get("Content-Type"))
+		require.Equal(t, c.start, resp.Header.Get(headerStart))
+		body, err = io.ReadAll(resp.Body)
+		require.NoError(t, err)
+		require.Equal(t, "onethree", string(body))
+	}
+}
+
+// A chunk far above the size of a piece gets through whole.
+func TestLiveReadOfALargeChunk(t *testing.T) {
+	t.Parallel()
+	large := bytes.Repeat([]byte("0123456789abcdef"), 100_000)
+	f := newFakes(t)
+	f.streams.info = func(string) (world.StreamInfo, error) { return world.StreamInfo{}, nil }
+	f.streams.read = func(_ context.Context, _ string, _ int64, sink world.ChunkSink) error {
+		return sink([]world.Chunk{{Data: large}})
+	}
+	resp := openStream(t, serve(t, newServer(t, f))+"/v1/streams/s", "")
+	body, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(large, body))
+}
+
+// The headers come before the first chunk does, and a chunk before the next one.
+func TestLiveReadDoesNotWait(t *testing.T) {
+	t.Parallel()
+	f := newFakes(t)
+	f.streams.info = func(string) (world.StreamInfo, error) { return world.StreamInfo{TailIndex: -1}, nil }
+	next := make(chan string)
+	f.streams.read = func(_ context.Context, _ string, _ int64, sink world.ChunkSink) error {
+		for data := range next {
+			if err := sink([]world.Chunk{{Data: []byte(data)}}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	resp := openStream(t, serve(t, newServer(t, f))+"/v1/streams/s", typeFrames) // returns once headers are in
+	for _, data := range []string{"a", "bb"} {
+		next <- data
+		got := make([]byte, 4+len(data))
+		_, err := io.ReadFull(resp.Body, got)
+		require.NoError(t, err)
+		require.Equal(t, frames(data), got)
+	}
+	close(next)
+	rest, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	require.Equal(t, []byte{0xff, 0xff, 0xff, 0xff}, rest)
+}
+
+// A silent framed stream sends keep-alives; a raw one must not get a byte that is no chunk's.
+func TestKeepAlive(t *testing.T) {
+	t.Parallel()
+	f := newFakes(t)
+	f.streams.info = func(string) (world.StreamInfo, error) { return world.StreamInfo{TailIndex: -1}, nil }
+	end := make(chan struct{})
+	f.streams.read = func(context.Context, string, int64, world.ChunkSink) error { <-end; return nil }
+	s := newServer(t, f)
+	s.keepAlive = 5 * time.Millisecond
+	base := serve(t, s)
+	raw := openStream(t, base+"/v1/streams/s", "")
+	framed := openStream(t, base+"/v1/streams/s", typeFrames)
+	got := make([]byte, 12)
+	_, err := io.ReadFull(framed.Body, got)
+	require.NoError(t, err)
+	require.Equal(t, bytes.Repeat([]byte{0xff, 0xff, 0xff, 0xfe}, 3), got)
+	close(end)
+	rest, err := io.ReadAll(framed.Body)
+	require.NoError(t, err)
+	require.Equal(t, []byte{0xff, 0xff, 0xff, 0xff}, rest[len(rest)-4:])
+	body, err := io.ReadAll(raw.Body)
+	require.NoError(t, err)
+	require.Empty(t, body)
+}
+
+// When a read breaks, the reader must not take it for the end: no end frame, and the body
+// itself is broken, for readers of bare bytes.
+func TestBrokenReadIsCut(t *testing.T) {
+	t.Parallel()
+	for _, accept := range []string{typeFrames, ""} {
+		f := newFakes(t)
+		f.streams.info = func(string) (world.StreamInfo, error) { return world.StreamInfo{}, nil }
+		f.streams.read = func(_ context.Context, _ string, _ int64, sink world.ChunkSink) error {
+			if err := sink([]world.Chunk{{Data: []byte("one")}}); err != nil {
+				return err
+			}
+			return errors.New("Redis went away")
+		}
+		resp := openStream(t, serve(t, newServer(t, f))+"/v1/streams/s", accept)
+		body, err := io.ReadAll(resp.Body)
+		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+		want := []byte("one")
+		if accept == typeFrames {
+			want = frames("one")
+		}
+		require.Equal(t, want, body)
+	}
+}
+
+// Redis that is away before the first byte is an error like any other.
+func TestLiveReadWithoutRedis(t *testing.T) {
+	t.Parallel()
+	f := newFakes(t)
+	f.streams.info = func(string) (world.StreamInfo, error) {
+		return world.StreamInfo{}, world.Errorf(world.CodeUnavailable, "Redis is away")
+	}
+	status, body := get(t, newServer(t, f), "/v1/streams/s")
+	require.Equal(t, http.StatusServiceUnavailable, status)
+	require.Equal(t, "Redis is away", errorOf(t, body)["message"])
+}
+
+// A reader that hangs up ends its read at once, so that its subscription is given back.
+func TestReaderGone(t *testing.T) {
+	t.Parallel()
+	f := newFakes(t)
+	f.streams.info = func(string) (world.StreamInfo, error) { return world.StreamInfo{}, nil }
+	ended := make(chan error, 1)
+	f.streams.read = func(ctx context.Context, _ string, _ int64, _ world.ChunkSink) error {
+		<-ctx.Done()
+		ended <- ctx.Err()
+		return ctx.Err()
+	}
+	base := serve(t, newServer(t, f))
+	ctx, hangUp := context.WithCancel(t.Context())
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/v1/streams/s", nil)
+	require.NoError(t, err)
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	resp, err := transport.RoundTrip(req)
+	require.NoError(t, err)
+	hangUp()
+	require.ErrorIs(t, <-ended, context.Canceled)
+	require.NoError(t, resp.Body.Close())
+}
+
+// failingWriter breaks after some bytes, as a connection does.
+type failingWriter struct {
+	http.ResponseWriter
+	left int
+}
+
+func (w *failingWriter) Write(p []byte) (int, error) {
+	if w.left -= len(p); w.left < 0 {
+		return 0, errors.New("broken pipe")
+	}
+	return w.ResponseWriter.Write(p)
+}
+
+func (w *failingWriter) Flush() {}
+
+// A write that fails ends the read through the sink, wherever in a frame it happens.
+func TestSinkReportsBrokenConnections(t *testing.T) {
+	t.Parallel()
+	chunks := []world.Chunk{{Data: []byte(strings.Repeat("x", 10))}}
+	for left := range 14 {
+		w := newChunkWriter(&failingWriter{ResponseWriter: httptest.NewRecorder(), left: left}, true)
+		require.Error(t, w.send(chunks), left)
+	}
+	w := newChunkWriter(&failingWriter{ResponseWriter: httptest.NewRecorder(), left: 18}, true)
+	require.NoError(t, w.send(chunks))
+	require.NoError(t, w.end())
+	require.Error(t, w.keepAlive(0))
+}
