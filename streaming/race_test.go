@@ -31,7 +31,9 @@ func TestReadersGetExactlyWhatWasWritten(t *testing.T) {
 		}
 		var mu sync.Mutex
 		var results []result
-		readers, ctx := errgroup.WithContext(t.Context())
+		limit, cancel := context.WithTimeout(t.Context(), longWait)
+		defer cancel()
+		readers, ctx := errgroup.WithContext(limit)
 		for i := range 24 {
 			random := rand.New(rand.NewPCG(seed, uint64(i)))
 			readers.Go(func() error {
