@@ -30,6 +30,8 @@ type addition struct {
 	due     world.Millis
 	key     string // of the idempotency hash
 	request string
+	wait    string // of the hash of waiting wake-ups
+	solo    string // run whose deliveries must not overlap
 }
 
 type additionKey struct{}
@@ -55,6 +57,7 @@ func (q *Queue) Enqueue(ctx context.Context, m world.Message) (string, error) {
 	if m.IdempotencyKey != "" {
 		a.key = rediskey.Part(m.RunID) + ":" + rediskey.Part(m.IdempotencyKey)
 	}
+	q.coalesce(ctx, m, kind, a)
 	l := q.lane(kind)
 	_, err = q.client.EnqueueContext(context.WithValue(ctx, additionKey{}, a), asynq.NewTask(string(kind), payload),
 		asynq.TaskID(a.id), asynq.Queue(l.name), asynq.MaxRetry(math.MaxInt32), asynq.Timeout(forever))
@@ -80,8 +83,8 @@ func (q *Queue) add(ctx context.Context, l *lane, task string, args []any) (any,
 		request, remember = k.request+rediskey.Part(a.request), strconv.FormatInt(requestMemory.Milliseconds(), 10)
 	}
 	reply, err := q.scripts.enqueue.Run(ctx, q.redis,
-		[]string{task, k.pending, k.scheduled, k.idempotency, request, k.bell},
-		a.id, args[0], q.cfg.Clock.Now().UnixNano(), dueScore(a.due), a.key, remember, k.task, q.ringing(a.due))
+		[]string{task, k.pending, k.scheduled, k.idempotency, request, k.bell, k.waiting},
+		a.id, args[0], q.cfg.Clock.Now().UnixNano(), dueScore(a.due), a.key, remember, k.task, q.ringing(a.due), a.wait, a.solo)
 	if err != nil {
 		return nil, err
 	}

@@ -67,17 +67,19 @@ func (l *lane) write(ctx context.Context, c *claim, o outcome) (ours bool, err e
 	switch o.step {
 	case stepDone:
 		script = q.scripts.done
-		keys = []string{task, k.active, k.lease, k.idempotency, processed, k.processed}
-		args = []any{c.id, c.owner, expireAt}
+		keys = []string{task, k.active, k.lease, k.idempotency, processed, k.processed, k.running, k.parked, k.scheduled, k.pending, k.bell}
+		args = []any{c.id, c.owner, expireAt, k.task, q.ringing(0)}
 	case stepDead:
 		failed, _ := l.day(k.failed)
 		script = q.scripts.dead
-		keys = []string{task, k.active, k.lease, k.archived, k.idempotency, processed, k.processed, failed, k.failed}
-		args = []any{c.id, c.owner, q.cfg.Clock.Now().Unix(), o.reason, deadKept, k.task, expireAt}
+		keys = []string{task, k.active, k.lease, k.archived, k.idempotency, processed, k.processed, failed, k.failed,
+			k.running, k.parked, k.scheduled, k.pending, k.bell}
+		args = []any{c.id, c.owner, q.cfg.Clock.Now().Unix(), o.reason, deadKept, k.task, expireAt, q.ringing(0)}
 	default:
 		script = q.scripts.again
-		keys = []string{task, k.active, k.lease, k.pending, k.retry, k.stalled, k.wakes, k.bell}
-		args = []any{c.id, c.owner, dueScore(o.due), string(o.step), o.reason, c.wakes, q.cfg.Clock.Now().UnixNano(), q.ringing(o.due)}
+		keys = []string{task, k.active, k.lease, k.pending, k.retry, k.stalled, k.wakes, k.bell,
+			k.running, k.parked, k.scheduled, k.delayed}
+		args = []any{c.id, c.owner, dueScore(o.due), string(o.step), o.reason, c.wakes, q.cfg.Clock.Now().UnixNano(), q.ringing(o.due), k.task}
 	}
 	reply, err := script.Run(ctx, q.redis, keys, args...)
 	if err != nil {
@@ -87,13 +89,16 @@ func (l *lane) write(ctx context.Context, c *claim, o outcome) (ours bool, err e
 	if err != nil {
 		return false, err
 	}
-	if code == 1 && script == q.scripts.again {
-		l.heard(o.due)
-		if o.step == stepStalled {
-			l.heard(0) // it is due now if an app registered meanwhile
-		}
+	if code != 1 {
+		return false, nil
 	}
-	return code == 1, nil
+	if len(reply) > 1 && reply[1] == int64(1) {
+		l.bell.ring()
+	}
+	if o.due != 0 {
+		l.due.note(o.due)
+	}
+	return true, nil
 }
 
 // dueIn returns the moment after a delay, rounded up to a millisecond; 0 is now.

@@ -69,7 +69,7 @@ type laneKeys struct {
 	asynqPrefix, task                                          string
 	pending, paused, active, lease, scheduled, retry, archived string
 	processed, failed                                          string
-	idempotency, request, stalled, wakes, bell                 string
+	idempotency, request, stalled, wakes, bell, waiting, running, parked, delayed                 string
 }
 
 func keysOf(prefix, name string) laneKeys {
@@ -83,6 +83,7 @@ func keysOf(prefix, name string) laneKeys {
 		processed: a + "processed", failed: a + "failed",
 		idempotency: own + "idempotency", request: own + "request:", stalled: own + "stalled",
 		wakes: own + "wakes", bell: own + "bell",
+		waiting: own + "waiting", running: own + "running", parked: own + "parked", delayed: own + "delayed",
 	}
 }
 

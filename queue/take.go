@@ -19,6 +19,12 @@ const (
 	// cheap, few enough to leave work to other replicas.
 	takeAtOnce   = 8
 	redisTimeout = 3 * time.Second
+	// longestAlone is how long the delivery of a wake-up holds up others of its run. They
+	// may overlap at any time; that only costs work.
+	longestAlone = 2 * time.Minute
+	// parkTime is when a wake-up that is held up is looked at again, should nobody have
+	// brought it forward.
+	parkTime = 30 * time.Second
 )
 
 // next returns the next message, as asynq encodes it, and waits for one as long as the
@@ -60,10 +66,11 @@ func (l *lane) take() (left int64, err error) {
 	defer cancel()
 	k := &l.keys
 	owner := l.q.nextOwner()
-	lease := score(l.q.nowMillis() + world.Millis(leaseTime.Milliseconds()))
+	now := l.q.nowMillis()
 	reply, err := l.q.scripts.take.Run(ctx, l.q.redis,
-		[]string{k.pending, k.paused, k.active, k.lease, k.stalled, k.wakes},
-		k.task, owner, l.room(), lease)
+		[]string{k.pending, k.paused, k.active, k.lease, k.stalled, k.wakes, k.waiting, k.running, k.parked, k.scheduled, k.delayed},
+		k.task, owner, l.room(), score(now+world.Millis(leaseTime.Milliseconds())),
+		int64(now), int64(now)-longestAlone.Milliseconds(), score(now+world.Millis(parkTime.Milliseconds())))
 	if err != nil {
 		return 0, err
 	}

@@ -74,7 +74,7 @@ func (l *lane) sweep(ctx context.Context) (more bool, err error) {
 	for id, c := range held {
 		args = append(args, id, c.owner)
 	}
-	reply, err := q.scripts.sweep.Run(ctx, q.redis, []string{k.pending, k.active, k.lease, k.scheduled, k.retry, k.bell}, args...)
+	reply, err := q.scripts.sweep.Run(ctx, q.redis, []string{k.pending, k.active, k.lease, k.scheduled, k.retry, k.bell, k.running, k.parked}, args...)
 	if err != nil {
 		return false, err
 	}

@@ -9,6 +9,10 @@
 -- KEYS[6] stalled set
 -- KEYS[7] counter of registrations that woke the stalled ones
 -- KEYS[8] doorbell channel
+-- KEYS[9] hash: run -> wake-up being delivered
+-- KEYS[10] hash: run -> wake-up parked until that has ended
+-- KEYS[11] scheduled zset
+-- KEYS[12] hash: run -> its delayed wake-up
 -- ARGV[1] message id
 -- ARGV[2] owner token
 -- ARGV[3] due, in seconds with three decimals; empty: now
@@ -18,17 +22,39 @@
 -- ARGV[6] counter of registrations when the message was taken
 -- ARGV[7] now, in ns
 -- ARGV[8] what to say on the doorbell
--- Reply: {1} put back; {0} no longer the caller's
+-- ARGV[9] task key prefix
+-- Reply: {1, 1 if a message is pending now} put back, or dropped because an earlier wake-up of the run is delayed too; {0} no longer the caller's
 -- $include lib/leave.lua
+-- $include lib/release_run.lua
 
 if not leave(KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2]) then
   return {0}
+end
+local released = release_run(KEYS[1], ARGV[1], KEYS[9], KEYS[10], KEYS[11], KEYS[4], ARGV[9])
+if released then
+  redis.call('PUBLISH', KEYS[8], (string.gsub(ARGV[8], ' .*', '')))
 end
 local due, why = ARGV[3], ARGV[4]
 if why == 'failed' then
   redis.call('HINCRBY', KEYS[1], 'failed', 1)
 elseif why == 'moved' then
   redis.call('HSET', KEYS[1], 'moved', '1')
+  -- The delivery of a wake-up asks again for whatever the run still waits for, so of
+  -- several delayed ones the earliest is enough.
+  local run = redis.call('HGET', KEYS[1], 'solo')
+  if run and due ~= '' then
+    local other = redis.call('HGET', KEYS[12], run)
+    local other_due = other and redis.call('ZSCORE', KEYS[5], other)
+    if other_due and tonumber(other_due) <= tonumber(due) then
+      redis.call('DEL', KEYS[1])
+      return {1, released and 1 or 0}
+    end
+    if other_due then
+      redis.call('ZREM', KEYS[5], other)
+      redis.call('DEL', ARGV[9] .. other)
+    end
+    redis.call('HSET', KEYS[12], run, ARGV[1])
+  end
 elseif why == 'stalled' then
   if (redis.call('GET', KEYS[7]) or '0') ~= ARGV[6] then
     due = '' -- an app registered meanwhile
@@ -44,7 +70,7 @@ if due ~= '' then
   redis.call('HSET', KEYS[1], 'state', 'retry')
   redis.call('ZADD', KEYS[5], due, ARGV[1])
   redis.call('PUBLISH', KEYS[8], ARGV[8])
-  return {1}
+  return {1, released and 1 or 0}
 end
 redis.call('HSET', KEYS[1], 'state', 'pending', 'pending_since', ARGV[7])
 local length
@@ -56,4 +82,4 @@ end
 if length == 1 then
   redis.call('PUBLISH', KEYS[8], ARGV[8])
 end
-return {1}
+return {1, 1}

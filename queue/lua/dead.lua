@@ -9,6 +9,11 @@
 -- KEYS[7] asynq's counter of processed messages
 -- KEYS[8] asynq's counter of failed messages of the day
 -- KEYS[9] asynq's counter of failed messages
+-- KEYS[10] hash: run -> wake-up being delivered
+-- KEYS[11] hash: run -> wake-up parked until that has ended
+-- KEYS[12] scheduled zset
+-- KEYS[13] pending list
+-- KEYS[14] doorbell channel
 -- ARGV[1] message id
 -- ARGV[2] owner token
 -- ARGV[3] now, in seconds
@@ -16,13 +21,19 @@
 -- ARGV[5] how many dead messages are kept
 -- ARGV[6] task key prefix
 -- ARGV[7] when the counters of the day end, in seconds
--- Reply: {1} set aside; {0} no longer the caller's
+-- ARGV[8] what to say on the doorbell
+-- Reply: {1, 1 if another message is pending now} set aside; {0} no longer the caller's
 -- $include lib/leave.lua
 -- $include lib/count.lua
 -- $include lib/free_key.lua
+-- $include lib/release_run.lua
 
 if not leave(KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2]) then
   return {0}
+end
+local released = release_run(KEYS[1], ARGV[1], KEYS[10], KEYS[11], KEYS[12], KEYS[13], ARGV[6])
+if released then
+  redis.call('PUBLISH', KEYS[14], ARGV[8])
 end
 free_key(KEYS[1], KEYS[5], ARGV[1])
 redis.call('HSET', KEYS[1], 'state', 'archived', 'reason', ARGV[4])
@@ -35,4 +46,4 @@ for _, id in ipairs(oldest) do
 end
 count(KEYS[6], KEYS[7], ARGV[7])
 count(KEYS[8], KEYS[9], ARGV[7])
-return {1}
+return {1, released and 1 or 0}

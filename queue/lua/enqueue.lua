@@ -6,6 +6,7 @@
 -- KEYS[4] hash: idempotency key -> message id
 -- KEYS[5] string: message id that this request id got before
 -- KEYS[6] doorbell channel
+-- KEYS[7] hash: run and deployment -> wake-up that waits to be delivered now
 -- ARGV[1] message id
 -- ARGV[2] message, as asynq encodes it
 -- ARGV[3] now, in ns
@@ -14,6 +15,8 @@
 -- ARGV[6] how long to remember the request id, in ms; 0: there is none
 -- ARGV[7] task key prefix
 -- ARGV[8] what to say on the doorbell
+-- ARGV[9] field of KEYS[7], for a bare wake-up; empty: the message is none
+-- ARGV[10] run whose deliveries must not overlap; empty: they may
 -- Reply: {0, id} added; {1, id} that message is here already
 local function remember(id)
   if ARGV[6] ~= '0' then
@@ -43,7 +46,25 @@ if ARGV[5] ~= '' then
   end
 end
 
+if ARGV[9] ~= '' and ARGV[4] == '' then
+  local waiting = redis.call('HGET', KEYS[7], ARGV[9])
+  if waiting then
+    local fields = redis.call('HMGET', ARGV[7] .. waiting, 'state', 'parked')
+    if fields[1] == 'pending' or fields[2] then
+      remember(waiting)
+      return {1, waiting}
+    end
+  end
+  redis.call('HSET', KEYS[7], ARGV[9], ARGV[1])
+end
+
 redis.call('HSET', KEYS[1], 'msg', ARGV[2])
+if ARGV[9] ~= '' then
+  redis.call('HSET', KEYS[1], 'wait', ARGV[9])
+end
+if ARGV[10] ~= '' then
+  redis.call('HSET', KEYS[1], 'solo', ARGV[10])
+end
 if ARGV[5] ~= '' then
   redis.call('HSET', KEYS[1], 'key', ARGV[5])
   redis.call('HSET', KEYS[4], ARGV[5], ARGV[1])

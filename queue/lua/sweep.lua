@@ -7,6 +7,8 @@
 -- KEYS[4] scheduled zset
 -- KEYS[5] retry zset
 -- KEYS[6] doorbell channel
+-- KEYS[7] hash: run -> wake-up being delivered
+-- KEYS[8] hash: run -> wake-up parked until that has ended
 -- ARGV[1] task key prefix
 -- ARGV[2] now, in seconds with three decimals
 -- ARGV[3] end of a renewed lease, likewise
@@ -17,6 +19,8 @@
 -- ARGV[8...] message id, owner token of each lease to renew
 -- Reply: {messages pending, moved, earliest due or '', number of returned ones,
 --         id of each returned one ..., id of each lease that is no longer the caller's ...}
+-- $include lib/release_run.lua
+
 local prefix, now, most = ARGV[1], ARGV[2], tonumber(ARGV[5])
 local lost = {}
 for i = 8, #ARGV, 2 do
@@ -35,6 +39,7 @@ if ARGV[4] == '1' then
     redis.call('ZREM', KEYS[3], id)
     if redis.call('EXISTS', prefix .. id) == 1 then
       redis.call('HDEL', prefix .. id, 'owner')
+      release_run(prefix .. id, id, KEYS[7], KEYS[8], KEYS[4], KEYS[1], prefix)
       redis.call('HSET', prefix .. id, 'state', 'pending', 'pending_since', ARGV[6])
       redis.call('RPUSH', KEYS[1], id)
     end
@@ -47,6 +52,12 @@ for _, set in ipairs({KEYS[4], KEYS[5]}) do
   for _, id in ipairs(due) do
     redis.call('ZREM', set, id)
     if redis.call('EXISTS', prefix .. id) == 1 then
+      if redis.call('HDEL', prefix .. id, 'parked') == 1 then
+        local run = redis.call('HGET', prefix .. id, 'solo')
+        if run and redis.call('HGET', KEYS[8], run) == id then
+          redis.call('HDEL', KEYS[8], run)
+        end
+      end
       redis.call('HSET', prefix .. id, 'state', 'pending', 'pending_since', ARGV[6])
       redis.call('LPUSH', KEYS[1], id)
     end

@@ -6,28 +6,47 @@
 -- KEYS[4] lease zset
 -- KEYS[5] stalled set: messages that wait for an app
 -- KEYS[6] counter of registrations that woke the stalled ones
+-- KEYS[7] hash: run and deployment -> wake-up that waits to be delivered now
+-- KEYS[8] hash: run -> wake-up being delivered, and since when
+-- KEYS[9] hash: run -> wake-up parked until that has ended
+-- KEYS[10] scheduled zset
+-- KEYS[11] hash: run -> its delayed wake-up
 -- ARGV[1] task key prefix
 -- ARGV[2] owner token
 -- ARGV[3] how many at most
 -- ARGV[4] end of the lease, in seconds with three decimals
+-- ARGV[5] now, in ms
+-- ARGV[6] wake-ups being delivered since before this, in ms, hold up no other
+-- ARGV[7] when a parked one is looked at again, in seconds with three decimals
 -- Reply: {messages left, wakes, id, message, failed deliveries, rescheduled, id, ...}
+-- $include lib/runs_alone.lua
+
+local hashes = {waiting = KEYS[7], running = KEYS[8], parked = KEYS[9], scheduled = KEYS[10]}
 local wakes = redis.call('GET', KEYS[6]) or '0'
 if redis.call('EXISTS', KEYS[2]) == 1 then
   return {0, wakes}
 end
 local reply = {0, wakes}
-local taken, most = 0, tonumber(ARGV[3])
-while taken < most do
+local taken, most, looked = 0, tonumber(ARGV[3]), 0
+while taken < most and looked < 200 do
+  looked = looked + 1
   local id = redis.call('RPOP', KEYS[1])
   if not id then
     break
   end
   local task = ARGV[1] .. id
-  local fields = redis.call('HMGET', task, 'msg', 'failed', 'moved', 'stalled')
-  if fields[1] then
-    if fields[4] then
-      redis.call('HDEL', task, 'stalled')
-      redis.call('SREM', KEYS[5], id)
+  local fields = redis.call('HMGET', task, 'msg', 'failed', 'moved', 'stalled', 'solo', 'wait')
+  local solo, wait = fields[5], fields[6]
+  if fields[4] then
+    redis.call('HDEL', task, 'stalled')
+    redis.call('SREM', KEYS[5], id)
+  end
+  if solo and redis.call('HGET', KEYS[11], solo) == id then
+    redis.call('HDEL', KEYS[11], solo)
+  end
+  if fields[1] and (not solo or runs_alone(task, id, solo, hashes, ARGV[1], ARGV[5], tonumber(ARGV[6]), ARGV[7])) then
+    if wait and redis.call('HGET', KEYS[7], wait) == id then
+      redis.call('HDEL', KEYS[7], wait)
     end
     redis.call('LPUSH', KEYS[3], id)
     redis.call('ZADD', KEYS[4], ARGV[4], id)

@@ -1,0 +1,77 @@
+package queue_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/redistest"
+)
+
+// The time from queue() to the delivery, one message at a time. `ns/op` includes the
+// enqueue call; the percentiles are the figures to compare.
+func BenchmarkHop(b *testing.B) {
+	r := redistest.New(b)
+	a := newApp(always(world.Outcome{Verdict: world.Done}))
+	q := start(b, r, a)
+	hops := make([]time.Duration, 0, b.N)
+	for i := range b.N {
+		m := stepOf("wrun_1", fmt.Sprint("step_", i))
+		m.RequestID = fmt.Sprint(i)
+		begin := time.Now()
+		enqueue(b, q, m)
+		a.await(b, 1)
+		a.mu.Lock()
+		hops = append(hops, a.times[len(a.times)-1].Sub(begin))
+		a.mu.Unlock()
+	}
+	slices.Sort(hops)
+	b.ReportMetric(float64(hops[len(hops)/2].Microseconds()), "p50-µs")
+	b.ReportMetric(float64(hops[len(hops)*99/100].Microseconds()), "p99-µs")
+}
+
+// Messages a second through one process: enqueued by 64 callers, delivered and ended.
+func BenchmarkThroughput(b *testing.B) {
+	r := redistest.New(b)
+	var done atomic.Int64
+	all := make(chan struct{})
+	a := deliverFunc(func(context.Context, world.Delivery) world.Outcome {
+		if done.Add(1) == int64(b.N) {
+			close(all)
+		}
+		return world.Outcome{Verdict: world.Done}
+	})
+	c := config(r, a)
+	c.FlowConcurrency, c.StepConcurrency = 100, 100
+	q := run(b, newQueue(b, r.Client, c))
+	begin := time.Now()
+	var wg sync.WaitGroup
+	for w := range 64 {
+		wg.Go(func() {
+			for i := w; i < b.N; i += 64 {
+				_, err := q.Enqueue(b.Context(), stepOf("wrun_1", fmt.Sprint("step_", i)))
+				if err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	select {
+	case <-all:
+	case <-time.After(time.Minute):
+		require.Fail(b, "not all were delivered")
+	}
+	b.ReportMetric(float64(b.N)/time.Since(begin).Seconds(), "messages/s")
+}
+
+type deliverFunc func(context.Context, world.Delivery) world.Outcome
+
+func (f deliverFunc) Deliver(ctx context.Context, d world.Delivery) world.Outcome { return f(ctx, d) }

@@ -1,0 +1,282 @@
+package queue_test
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/fxamacker/cbor/v2"
+	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/queue"
+)
+
+var unreachable = world.Outcome{Verdict: world.Unreachable, Reason: "connection refused"}
+
+// goesTo waits for the next delivery and returns the address it went to.
+func (a *app) goesTo(t testing.TB) string {
+	t.Helper()
+	a.await(t, 1)
+	seen := a.seen()
+	return seen[len(seen)-1].BaseURL
+}
+
+// A message without an app waits, however long; the log says once for which app. It is
+// delivered when that one registers, as the first attempt.
+func TestMessageWaitsForItsAppAndTheLogSaysWhich(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		a := newApp(always(world.Outcome{Verdict: world.Done}))
+		c, said := config(r, a), &lines{}
+		c.BaseURL, c.Logger = "", said.logger()
+		q := run(t, newQueue(t, r.Client, c))
+		m := flow("wrun_1")
+		m.DeploymentID = "dpl_1"
+		for range 20 {
+			enqueue(t, q, m)
+		}
+		require.Eventually(t, func() bool {
+			d, err := q.Depths(context.Background())
+			return err == nil && d[0].Stalled == 20
+		}, patience, time.Millisecond)
+		require.Equal(t, 1, said.count(`no app of deployment \"dpl_1\" has registered; start the app`))
+
+		register(t, q.Queue, world.App{BaseURL: "http://other", DeploymentID: "dpl_2"})
+		require.Eventually(t, func() bool { // looked at once more, and put back
+			d, err := q.Depths(context.Background())
+			return err == nil && d[0].Stalled == 20
+		}, patience, time.Millisecond)
+		require.Empty(t, a.seen())
+
+		register(t, q.Queue, world.App{BaseURL: "http://mine/", DeploymentID: "dpl_1"})
+		a.await(t, 20)
+		for _, d := range a.seen() {
+			require.Equal(t, "http://mine", d.BaseURL)
+			require.Equal(t, 1, d.Attempt)
+		}
+		requireQuiet(t, r)
+	})
+}
+
+// Messages go to the newest app of their deployment; a message that names none goes to
+// the newest app; the configured address is for those that no app has registered for.
+func TestNewestAppOfTheDeploymentGetsTheMessage(t *testing.T) {
+	t.Parallel()
+	r := redistest.New(t)
+	clock := &steppedClock{}
+	a := newApp(always(world.Outcome{Verdict: world.Done}))
+	c := config(r, a)
+	c.Clock = clock
+	q := run(t, newQueue(t, r.Client, c))
+	of := func(deployment string) world.Message {
+		m := flow("wrun_1")
+		m.DeploymentID = deployment
+		return m
+	}
+	enqueue(t, q, of("dpl_1"))
+	require.Equal(t, "http://app", a.goesTo(t), "nobody has registered")
+	register(t, q.Queue, world.App{BaseURL: "http://one", DeploymentID: "dpl_1"})
+	register(t, q.Queue, world.App{BaseURL: "http://two", DeploymentID: "dpl_2"})
+	enqueue(t, q, of("dpl_1"))
+	require.Equal(t, "http://one", a.goesTo(t))
+	enqueue(t, q, of(""))
+	require.Equal(t, "http://two", a.goesTo(t))
+	enqueue(t, q, of("dpl_3"))
+	require.Equal(t, "http://app", a.goesTo(t))
+	register(t, q.Queue, world.App{BaseURL: "http://one-moved", DeploymentID: "dpl_1"})
+	enqueue(t, q, of("dpl_1"))
+	require.Equal(t, "http://one-moved", a.goesTo(t))
+
+	apps, err := q.ListApps(t.Context())
+	require.NoError(t, err)
+	var urls []string
+	for _, app := range apps {
+		urls = append(urls, app.BaseURL)
+	}
+	require.Equal(t, []string{"http://one-moved", "http://two", "http://one"}, urls)
+}
+
+// The app moved while its messages waited for it: they follow.
+func TestWaitingMessagesFollowTheAppToItsNewAddress(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		a := newApp(func(_ context.Context, d world.Delivery) world.Outcome {
+			if d.BaseURL == "http://old" {
+				return unreachable
+			}
+			return world.Outcome{Verdict: world.Done}
+		})
+		c := config(r, a)
+		c.BaseURL, c.Backoff.UnreachableFirst, c.Backoff.UnreachableMax = "", time.Hour, time.Hour
+		q := run(t, newQueue(t, r.Client, c))
+		register(t, q.Queue, world.App{BaseURL: "http://old", DeploymentID: "dpl_1"})
+		for i := range 100 {
+			enqueue(t, q, stepOf("wrun_1", "step_"+strconv.Itoa(i)))
+		}
+		require.Eventually(t, func() bool {
+			d, err := q.Depths(context.Background())
+			return err == nil && d[1].Stalled == 100
+		}, patience, time.Millisecond)
+		tries := len(a.seen())
+		require.LessOrEqual(t, tries, 20*3, "an app that is down is not asked by every message")
+		register(t, q.Queue, world.App{BaseURL: "http://new", DeploymentID: "dpl_1"})
+		a.await(t, tries+100)
+		for _, d := range a.seen()[tries:] {
+			require.Equal(t, "http://new", d.BaseURL)
+			require.Equal(t, 1, d.Attempt, "an app that cannot be reached charges nothing")
+		}
+		requireQuiet(t, r)
+	})
+}
+
+// The app is down for a while: nothing is charged, the log has a line for the begin and
+// one for the end, and everything is delivered when it is back.
+func TestAppIsDownAndComesBack(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		var up atomic.Bool
+		a := newApp(func(context.Context, world.Delivery) world.Outcome {
+			if !up.Load() {
+				return unreachable
+			}
+			return world.Outcome{Verdict: world.Done}
+		})
+		c, said := config(r, a), &lines{}
+		c.Logger = said.logger()
+		q := run(t, newQueue(t, r.Client, c))
+		for i := range 50 {
+			enqueue(t, q, stepOf("wrun_1", "step_"+strconv.Itoa(i)))
+		}
+		a.await(t, 30)
+		up.Store(true)
+		requireQuiet(t, r)
+		done := map[string]bool{}
+		for _, d := range a.seen() {
+			require.Equal(t, 1, d.Attempt)
+			done[d.StepID] = true
+		}
+		require.Len(t, done, 50)
+		require.Equal(t, 1, said.count("the app cannot be reached"))
+		require.Equal(t, 1, said.count("the app can be reached again"))
+	})
+}
+
+// The app dies in the middle of a step: the message comes again, uncharged.
+func TestBrokenDeliveryIsMadeAgainUncharged(t *testing.T) {
+	t.Parallel()
+	r := redistest.New(t)
+	a := newApp(inTurn(world.Outcome{Verdict: world.Unreachable, Sent: true, Reason: "EOF"}))
+	q := start(t, r, a)
+	id := enqueue(t, q, stepOf("wrun_1", "step_1"))
+	a.await(t, 2)
+	require.Equal(t, []int{1, 1}, a.attempts(id))
+	requireQuiet(t, r)
+}
+
+// A refusal is logged once, not at every try, until the app has accepted something.
+func TestRefusalIsLoggedOnce(t *testing.T) {
+	t.Parallel()
+	r := redistest.New(t)
+	refusal := world.Outcome{Verdict: world.Failed, Status: 404, Reason: "route missing"}
+	a := newApp(inTurn(refusal, refusal, refusal, world.Outcome{Verdict: world.Reschedule}, refusal))
+	c, said := config(r, a), &lines{}
+	c.Logger = said.logger()
+	q := run(t, newQueue(t, r.Client, c))
+	enqueue(t, q, stepOf("wrun_1", "step_1"))
+	a.await(t, 6)
+	requireQuiet(t, r)
+	require.Equal(t, 2, said.count("route missing"))
+}
+
+// Clients send their registration with every message; the same one again is not written.
+// One that was not renewed for thirty days is forgotten.
+func TestRegistrationIsCheapAndEnds(t *testing.T) {
+	t.Parallel()
+	r := redistest.New(t)
+	clock := &steppedClock{}
+	c := config(r, newApp(nil))
+	c.Clock = clock
+	q := newQueue(t, r.Client, c)
+	one := world.App{BaseURL: "http://one", DeploymentID: "dpl_1", SDK: "v4"}
+	two := world.App{BaseURL: "http://two", DeploymentID: "dpl_2", SDK: "v5"}
+	register(t, q, one)
+	registered := clock.Now()
+	apps, err := q.ListApps(t.Context())
+	require.NoError(t, err)
+	seenAt := apps[0].SeenAt
+	clock.skip(4 * time.Second)
+	register(t, q, one)
+	apps, err = q.ListApps(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, seenAt, apps[0].SeenAt)
+	clock.skip(4 * time.Second)
+	register(t, q, one)
+	apps, err = q.ListApps(t.Context())
+	require.NoError(t, err)
+	require.Greater(t, apps[0].SeenAt.Time().Sub(registered), 7*time.Second)
+	clock.skip(31 * 24 * time.Hour)
+	register(t, q, two)
+	apps, err = q.ListApps(t.Context())
+	require.NoError(t, err)
+	require.Len(t, apps, 1)
+	two.SeenAt = apps[0].SeenAt
+	require.Equal(t, two, apps[0])
+
+	for _, bad := range []string{"", "localhost:3000", "ftp://x", "http://", "http://a b"} {
+		require.Equal(t, world.CodeInvalid, world.ErrorCode(q.RegisterApp(t.Context(), world.App{BaseURL: bad})), bad)
+	}
+	var names map[string]string
+	names, err = r.Client.HGetAll(t.Context(), r.Prefix+"apps").Result()
+	require.NoError(t, err)
+	require.Len(t, names, 1)
+	for field, value := range names {
+		require.Equal(t, "dpl_2\nhttp://two", field)
+		require.NoError(t, cbor.Wellformed([]byte(value)))
+	}
+}
+
+// A process that only enqueues registers nothing and so never becomes a target.
+func TestOnlyEnqueuingMakesNoTarget(t *testing.T) {
+	t.Parallel()
+	r := redistest.New(t)
+	c := config(r, newApp(nil))
+	c.BaseURL = ""
+	q := newQueue(t, r.Client, c)
+	enqueue(t, q, flow("wrun_1"))
+	apps, err := q.ListApps(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, apps)
+}
+
+// Another replica's registration is heard of by those that deliver.
+func TestRegistrationAtAnotherReplicaWakesMessages(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		a := newApp(always(world.Outcome{Verdict: world.Done}))
+		c := config(r, a)
+		c.BaseURL = ""
+		q, other := run(t, newQueue(t, r.Client, c)), newQueue(t, r.Client, c)
+		enqueue(t, q, flow("wrun_1"))
+		require.Eventually(t, func() bool {
+			d, err := q.Depths(context.Background())
+			return err == nil && d[0].Stalled == 1
+		}, patience, time.Millisecond)
+		register(t, other, world.App{BaseURL: "http://there", DeploymentID: "dpl_1"})
+		require.Equal(t, "http://there", a.goesTo(t))
+		requireQuiet(t, r)
+	})
+}
+
+var _ world.AppRegistry = (*queue.Queue)(nil)
+var _ world.Queue = (*queue.Queue)(nil)
+
+func (l *lines) count(text string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.text.String(), text)
+}
