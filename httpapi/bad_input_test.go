@@ -104,8 +104,10 @@ func TestBodyLimit(t *testing.T) {
 			}
 			for _, c := range calls {
 				body := &zeros{}
-				r := call{method: http.MethodPost, target: c.target, body: io.LimitReader(body, size),
-					header: map[string]string{"Content-Type": c.contentType, "Accept": typeJSON, "X-Vqs-Queue-Name": "__wkf_workflow_x"}}.request(t)
+				r := call{
+					method: http.MethodPost, target: c.target, body: io.LimitReader(body, size),
+					header: map[string]string{"Content-Type": c.contentType, "Accept": typeJSON, "X-Vqs-Queue-Name": "__wkf_workflow_x"},
+				}.request(t)
 				if announced {
 					r.ContentLength = size
 				}

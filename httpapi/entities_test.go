@@ -64,7 +64,8 @@ func TestListRunsReadsEveryFilter(t *testing.T) {
 		"?status=failed&status=cancelled":    {Statuses: []world.RunStatus{world.RunFailed, world.RunCancelled}},
 		"?status=":                           {NoMatch: true},
 		"?limit=5&cursor=c%7C1&sortOrder=asc&resolveData=none": {
-			Page: world.PageRequest{Limit: 5, Cursor: "c|1", Order: world.Ascending}, ResolveNone: true},
+			Page: world.PageRequest{Limit: 5, Cursor: "c|1", Order: world.Ascending}, ResolveNone: true,
+		},
 		"?limit=999999": {Page: world.PageRequest{Limit: 1000}},
 	}
 	for query, want := range cases {

@@ -36,8 +36,10 @@ func TestErrorTable(t *testing.T) {
 		{world.Errorf(world.CodeRunExpired, "x"), 410, "RunExpiredError", "", nil},
 		{world.Errorf(world.CodePrecondition, "x"), 412, "PreconditionFailedError", "", nil},
 		{world.Errorf(world.CodeTooLarge, "x"), 413, "WorkflowWorldError", "", nil},
-		{&world.Error{Code: world.CodeRunNotSupported, Message: "x", RunSpec: 9, WorldSpec: 7}, 422, "RunNotSupportedError", "",
-			m{"runSpecVersion": int64(9), "worldSpecVersion": int64(7)}},
+		{
+			&world.Error{Code: world.CodeRunNotSupported, Message: "x", RunSpec: 9, WorldSpec: 7}, 422, "RunNotSupportedError", "",
+			m{"runSpecVersion": int64(9), "worldSpecVersion": int64(7)},
+		},
 		{&world.Error{Code: world.CodeTooEarly, Message: "x", RetryAfter: 30}, 425, "TooEarlyError", "30", m{"retryAfter": int64(30)}},
 		{world.Errorf(world.CodeTooEarly, "x"), 425, "TooEarlyError", "1", m{"retryAfter": int64(1)}},
 		{world.Errorf(world.CodeThrottled, "x"), 429, "ThrottleError", "1", m{"retryAfter": int64(1)}},

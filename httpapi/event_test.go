@@ -158,7 +158,8 @@ func TestEventResult(t *testing.T) {
 			Run:   &world.Run{RunID: "r", Status: "s"}, Step: &world.Step{StepID: "s"}, Hook: &world.Hook{HookID: "h"},
 			Wait: &world.Wait{WaitID: "w", RunID: "r", Status: "completed", ResumeAt: 2, CompletedAt: 3, CreatedAt: 1, UpdatedAt: 3, SpecVersion: 4},
 			Events: []world.Event{
-				{EventID: "e", RunID: "r", Type: "t", CreatedAt: 1}},
+				{EventID: "e", RunID: "r", Type: "t", CreatedAt: 1},
+			},
 			Cursor: "c", HasMore: true, MaxEvents: 25000, StepCreated: true,
 		}, `{"event":{"eventId":"e","runId":"r","eventType":"t","createdAt":1},` +
 			`"run":{"runId":"r","status":"s","deploymentId":"","workflowName":"","createdAt":0,"updatedAt":0},` +

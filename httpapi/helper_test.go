@@ -103,7 +103,7 @@ func raw(t testing.TB, v any) world.Raw {
 func decoded(t *testing.T, b []byte) any {
 	t.Helper()
 	var v any
-	mode, err := cbor.DecOptions{DefaultMapType: reflect.TypeFor[m](), UTF8: cbor.UTF8DecodeInvalid, IntDec: cbor.IntDecConvertSigned}.DecMode()
+	mode, err := cbor.DecOptions{DefaultMapType: reflect.TypeFor[m](), UTF8: cbor.UTF8DecodeInvalid, IntDec: cbor.IntDecConvertSignedOrBigInt}.DecMode()
 	require.NoError(t, err)
 	require.NoError(t, mode.Unmarshal(b, &v))
 	return v

@@ -33,19 +33,25 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := time.Now()
 		c.Response().Header().Set("X-Content-Type-Options", "nosniff")
+		// Deferred, because a live read that is cut leaves by a panic.
+		defer func() { s.noteRequest(c, time.Since(start)) }()
 		if err := s.recovered(next, c); err != nil {
 			c.Error(err)
 		}
-		s.log.LogAttrs(c.Request().Context(), slog.LevelDebug, "request",
-			slog.String("method", c.Request().Method),
-			slog.String("route", c.Path()),
-			slog.Int("status", c.Response().Status),
-			slog.Int64("bytes", c.Response().Size),
-			slog.Duration("took", time.Since(start)),
-			slog.String("request", requestID(c)),
-		)
 		return nil
 	}
+}
+
+func (s *Server) noteRequest(c echo.Context, took time.Duration) {
+	s.deps.Observe(c.Request().Method, c.Path(), c.Response().Status, took)
+	s.log.LogAttrs(c.Request().Context(), slog.LevelDebug, "request",
+		slog.String("method", c.Request().Method),
+		slog.String("route", c.Path()),
+		slog.Int("status", c.Response().Status),
+		slog.Int64("bytes", c.Response().Size),
+		slog.Duration("took", took),
+		slog.String("request", requestID(c)),
+	)
 }
 
 // recovered turns a panic into an error. http.ErrAbortHandler goes on: it is how a

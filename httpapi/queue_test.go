@@ -185,7 +185,8 @@ func TestWellKnownRoutesTakeMessages(t *testing.T) {
 	f.queue.enqueue = func(m world.Message) (string, error) { got = m; return "msg_7", nil }
 	s := newServer(t, f)
 	w := call{method: http.MethodPost, target: "/.well-known/workflow/v1/flow", body: `{"runId":"r"}`, header: map[string]string{
-		"x-vqs-queue-name": flowQueue, "x-idempotency-key": "k", "x-delay-seconds": "0.25", "traceparent": "00-1", headerIdempotencyKey: "req"}}.do(t, s)
+		"x-vqs-queue-name": flowQueue, "x-idempotency-key": "k", "x-delay-seconds": "0.25", "traceparent": "00-1", headerIdempotencyKey: "req",
+	}}.do(t, s)
 	require.Equal(t, http.StatusAccepted, w.Code)
 	require.Equal(t, `{"messageId":"msg_7"}`, w.Body.String())
 	require.Equal(t, world.Message{

@@ -55,6 +55,9 @@ type Deps struct {
 	Webhook http.RoundTripper
 	// Metrics serves /metrics; nil: that route answers 404.
 	Metrics http.Handler
+	// Observe is told of every request when it is answered, by the pattern of its route,
+	// "" for none; nil: nobody is. A live read counts when it ends.
+	Observe func(method, route string, status int, took time.Duration)
 	// NewRequestID names calls that came without an Idempotency-Key; nil: random text.
 	NewRequestID func() string
 }
@@ -119,6 +122,9 @@ func (s *Server) setDefaults() {
 	}
 	if s.deps.Ready == nil {
 		s.deps.Ready = func(context.Context) error { return nil }
+	}
+	if s.deps.Observe == nil {
+		s.deps.Observe = func(string, string, int, time.Duration) {}
 	}
 	if s.deps.NewRequestID == nil {
 		s.deps.NewRequestID = rand.Text
@@ -194,7 +200,9 @@ func (s *Server) Run(ctx context.Context) error {
 			s.log.Warn("closing the listener", slog.String("error", err.Error()))
 		}
 	}
-	<-served
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		s.log.Warn("the listener ended badly", slog.String("error", err.Error()))
+	}
 	s.proxy.close()
 	return nil
 }

@@ -3,10 +3,12 @@ package httpapi
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"sync"
 	"testing"
 	"time"
 
@@ -126,10 +128,10 @@ func TestDrain(t *testing.T) {
 	<-inCall
 
 	stop()
-	body, err := io.ReadAll(framed.Body)
+	body, err := io.ReadAll(framed.body)
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 	require.Equal(t, frames("one"), body)
-	body, err = io.ReadAll(bare.Body)
+	body, err = io.ReadAll(bare.body)
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 	require.Equal(t, "one", string(body))
 	require.True(t, s.isDraining())
@@ -187,10 +189,92 @@ func TestPanicAfterTheAnswerBegan(t *testing.T) {
 	})
 	server := httptest.NewServer(s.Handler())
 	defer server.Close()
-	resp, err := server.Client().Get(server.URL + "/metrics") //nolint:noctx // a test's local call
+	resp, err := server.Client().Get(server.URL + "/metrics")
 	if err == nil {
 		_, err = io.ReadAll(resp.Body)
 		require.NoError(t, resp.Body.Close())
 	}
 	require.Error(t, err)
 }
+
+// Figures go by the pattern of the route, or ids would make one figure a run.
+func TestRequestsAreObserved(t *testing.T) {
+	t.Parallel()
+	f := newFakes(t)
+	f.store.getRun = func(context.Context, string, bool) (world.Run, error) { return world.Run{}, world.RunNotFound("x") }
+	var seen []string
+	s := newServer(t, f, func(_ *Config, d *Deps) {
+		d.Observe = func(method, route string, status int, _ time.Duration) {
+			seen = append(seen, fmt.Sprintf("%s %q %d", method, route, status))
+		}
+	})
+	for _, target := range []string{"/v1/runs/x", "/healthz", "/nowhere/x"} {
+		_, _ = get(t, s, target)
+	}
+	require.Equal(t, []string{`GET "/v1/runs/:runId" 404`, `GET "/healthz" 200`, `GET "" 404`}, seen)
+}
+
+// A call may take longer than its body was allowed to stand still: the deadline for reading
+// is taken off once the body is in, or it would cancel the call.
+func TestReadDeadlineIsTakenOff(t *testing.T) {
+	t.Parallel()
+	server, client := net.Pipe()
+	defer func() { require.NoError(t, client.Close()) }()
+	deadlines := make(chan time.Time, 16)
+	f := newFakes(t)
+	f.queue.enqueue = func(world.Message) (string, error) { return "m", nil }
+	s := newServer(t, f)
+	listener := &oneConn{conn: &deadlineConn{server, deadlines}, closed: make(chan struct{})}
+	web := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for len(deadlines) > 0 {
+			<-deadlines // those of reading the head
+		}
+		s.Handler().ServeHTTP(w, r)
+	}), ReadHeaderTimeout: time.Minute}
+	served := make(chan error, 1)
+	go func() { served <- web.Serve(listener) }()
+	const body = `{"queueName":"__wkf_step_x","message":1}`
+	_, err := fmt.Fprintf(client, "POST /v1/queue HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s", len(body), body)
+	require.NoError(t, err)
+	answer, err := io.ReadAll(client)
+	require.NoError(t, err)
+	require.Contains(t, string(answer), `{"messageId":"m"}`)
+	require.False(t, (<-deadlines).IsZero(), "a body that stands still must be given up")
+	for {
+		if (<-deadlines).IsZero() {
+			break
+		}
+	}
+	require.NoError(t, web.Close())
+	require.ErrorIs(t, <-served, http.ErrServerClosed)
+}
+
+// deadlineConn tells of the read deadlines that are set.
+type deadlineConn struct {
+	net.Conn
+	deadlines chan time.Time
+}
+
+func (c *deadlineConn) SetReadDeadline(at time.Time) error {
+	c.deadlines <- at
+	return c.Conn.SetReadDeadline(at)
+}
+
+// oneConn is a listener with one connection.
+type oneConn struct {
+	conn   net.Conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+func (l *oneConn) Accept() (net.Conn, error) {
+	if conn := l.conn; conn != nil {
+		l.conn = nil
+		return conn, nil
+	}
+	<-l.closed
+	return nil, net.ErrClosed
+}
+
+func (l *oneConn) Close() error   { l.once.Do(func() { close(l.closed) }); return nil }
+func (l *oneConn) Addr() net.Addr { return &net.TCPAddr{} }

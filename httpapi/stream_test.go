@@ -98,11 +98,12 @@ func TestStreamState(t *testing.T) {
 		require.Equal(t, "..", name) // stream names are free text
 		return world.StreamInfo{TailIndex: -1}, nil
 	}
-	f.streams.list = func(run string) ([]string, error) { return []string{"a/b", "😀"}, nil }
-	f.streams.listChunks = func(name string, p world.PageRequest) (world.ChunkPage, error) {
+	f.streams.list = func(string) ([]string, error) { return []string{"a/b", "😀"}, nil }
+	f.streams.listChunks = func(_ string, p world.PageRequest) (world.ChunkPage, error) {
 		require.Equal(t, world.PageRequest{Limit: 2, Cursor: "5"}, p)
 		return world.ChunkPage{Page: world.Page[world.Chunk]{
-			Data: []world.Chunk{{Index: 5, Data: []byte{255}}, {Index: 6}}, Cursor: "7", HasMore: true}, Done: true}, nil
+			Data: []world.Chunk{{Index: 5, Data: []byte{255}}, {Index: 6}}, Cursor: "7", HasMore: true,
+		}, Done: true}, nil
 	}
 	s := newServer(t, f)
 	_, body := post(t, s, "/v1/runs/r/streams/a%2Fb/close", nil)
@@ -124,7 +125,13 @@ func serve(t *testing.T, s *Server) string {
 	return server.URL
 }
 
-func openStream(t *testing.T, address, accept string) *http.Response {
+// reading is an answer whose body is closed when the test ends.
+type reading struct {
+	header http.Header
+	body   io.Reader
+}
+
+func openStream(t *testing.T, address, accept string) reading {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
 	require.NoError(t, err)
@@ -134,7 +141,7 @@ func openStream(t *testing.T, address, accept string) *http.Response {
 	resp, err := transport.RoundTrip(req)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, resp.Body.Close()) })
-	return resp
+	return reading{resp.Header, resp.Body}
 }
 
 func TestLiveRead(t *testing.T) {
@@ -157,18 +164,18 @@ func TestLiveRead(t *testing.T) {
 		{"/v1/runs/r/streams/a%2Fb?startIndex=-9007199254740991", "0"},
 	} {
 		resp := openStream(t, base+c.target, typeFrames)
-		require.Equal(t, typeFrames, resp.Header.Get("Content-Type"))
-		require.Equal(t, c.start, resp.Header.Get(headerStart))
-		require.Equal(t, "no-store", resp.Header.Get("Cache-Control"))
-		require.Equal(t, "no", resp.Header.Get("X-Accel-Buffering"))
-		body, err := io.ReadAll(resp.Body)
+		require.Equal(t, typeFrames, resp.header.Get("Content-Type"))
+		require.Equal(t, c.start, resp.header.Get(headerStart))
+		require.Equal(t, "no-store", resp.header.Get("Cache-Control"))
+		require.Equal(t, "no", resp.header.Get("X-Accel-Buffering"))
+		body, err := io.ReadAll(resp.body)
 		require.NoError(t, err)
 		require.Equal(t, append(frames("one", "", "three"), 0xff, 0xff, 0xff, 0xff), body)
 
 		resp = openStream(t, base+c.target, "*/*")
-		require.Equal(t, typeChunk, resp.Header.Get("Content-Type"))
-		require.Equal(t, c.start, resp.Header.Get(headerStart))
-		body, err = io.ReadAll(resp.Body)
+		require.Equal(t, typeChunk, resp.header.Get("Content-Type"))
+		require.Equal(t, c.start, resp.header.Get(headerStart))
+		body, err = io.ReadAll(resp.body)
 		require.NoError(t, err)
 		require.Equal(t, "onethree", string(body))
 	}
@@ -184,7 +191,7 @@ func TestLiveReadOfALargeChunk(t *testing.T) {
 		return sink([]world.Chunk{{Data: large}})
 	}
 	resp := openStream(t, serve(t, newServer(t, f))+"/v1/streams/s", "")
-	body, err := io.ReadAll(resp.Body)
+	body, err := io.ReadAll(resp.body)
 	require.NoError(t, err)
 	require.True(t, bytes.Equal(large, body))
 }
@@ -207,12 +214,12 @@ func TestLiveReadDoesNotWait(t *testing.T) {
 	for _, data := range []string{"a", "bb"} {
 		next <- data
 		got := make([]byte, 4+len(data))
-		_, err := io.ReadFull(resp.Body, got)
+		_, err := io.ReadFull(resp.body, got)
 		require.NoError(t, err)
 		require.Equal(t, frames(data), got)
 	}
 	close(next)
-	rest, err := io.ReadAll(resp.Body)
+	rest, err := io.ReadAll(resp.body)
 	require.NoError(t, err)
 	require.Equal(t, []byte{0xff, 0xff, 0xff, 0xff}, rest)
 }
@@ -230,14 +237,14 @@ func TestKeepAlive(t *testing.T) {
 	raw := openStream(t, base+"/v1/streams/s", "")
 	framed := openStream(t, base+"/v1/streams/s", typeFrames)
 	got := make([]byte, 12)
-	_, err := io.ReadFull(framed.Body, got)
+	_, err := io.ReadFull(framed.body, got)
 	require.NoError(t, err)
 	require.Equal(t, bytes.Repeat([]byte{0xff, 0xff, 0xff, 0xfe}, 3), got)
 	close(end)
-	rest, err := io.ReadAll(framed.Body)
+	rest, err := io.ReadAll(framed.body)
 	require.NoError(t, err)
 	require.Equal(t, []byte{0xff, 0xff, 0xff, 0xff}, rest[len(rest)-4:])
-	body, err := io.ReadAll(raw.Body)
+	body, err := io.ReadAll(raw.body)
 	require.NoError(t, err)
 	require.Empty(t, body)
 }
@@ -256,7 +263,7 @@ func TestBrokenReadIsCut(t *testing.T) {
 			return errors.New("Redis went away")
 		}
 		resp := openStream(t, serve(t, newServer(t, f))+"/v1/streams/s", accept)
-		body, err := io.ReadAll(resp.Body)
+		body, err := io.ReadAll(resp.body)
 		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 		want := []byte("one")
 		if accept == typeFrames {
