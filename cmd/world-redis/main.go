@@ -28,7 +28,7 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(serveCommand(), envCommand(), versionCommand(), setupCommand())
+	root.AddCommand(serveCommand(), envCommand(), versionCommand())
 	return root
 }
 

@@ -83,7 +83,7 @@ func serve(ctx context.Context, c config, logger *slog.Logger, out io.Writer) (e
 	minter := ids.NewMinter(clock)
 	api, err := httpapi.New(httpapi.Config{Listen: c.Listen, Tokens: c.tokens(), MaxBody: c.MaxBody, Logger: logger}, httpapi.Deps{
 		Store: store, Queue: q, Apps: q, Streams: streams,
-		Ready:        func(ctx context.Context) error { return ready(ctx, conn) },
+		Ready:        func(probe context.Context) error { return ready(probe, ctx, conn) },
 		Metrics:      metricsHandler(q, logger),
 		NewRequestID: func() string { return minter.New().String() },
 	})
@@ -92,7 +92,7 @@ func serve(ctx context.Context, c config, logger *slog.Logger, out io.Writer) (e
 	}
 	return runParts(ctx, parts{api: api.Run, queue: q.Run, streams: streams.Run, sweep: store.Run}, func() {
 		announce(out, api.Addr(), conn, c)
-	}, api.Started())
+	}, api.Listening())
 }
 
 type parts struct{ api, queue, streams, sweep func(context.Context) error }
@@ -139,10 +139,15 @@ func runParts(ctx context.Context, p parts, started func(), listening <-chan str
 	return nil
 }
 
-func ready(ctx context.Context, conn *redisconn.Conn) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+// ready is false from the signal on, although the API still serves running deliveries:
+// a load balancer must look elsewhere at once.
+func ready(probe, running context.Context, conn *redisconn.Conn) error {
+	if running.Err() != nil {
+		return errors.New("the service is stopping")
+	}
+	probe, cancel := context.WithTimeout(probe, 2*time.Second)
 	defer cancel()
-	if err := conn.Client.Ping(ctx).Err(); err != nil {
+	if err := conn.Client.Ping(probe).Err(); err != nil {
 		return fmt.Errorf("the Redis at %s does not answer", conn.Address)
 	}
 	return nil
