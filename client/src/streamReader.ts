@@ -127,8 +127,11 @@ class LiveRead {
   /** Reads a body past the end frame to its own end, so that its connection can be used again and holds up nobody. */
   #release(body: AsyncIterator<Uint8Array>): void {
     const timer = setTimeout(() => this.#abort.abort(), LINGER_MS);
+    const drain = async () => {
+      while (!(await body.next()).done);
+    };
     const done = () => clearTimeout(timer);
-    body.next().then(done, done);
+    drain().then(done, done);
   }
 
   async #refusal(answer: Dispatcher.ResponseData, contentType: string, url: string): Promise<Error> {
