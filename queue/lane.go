@@ -66,10 +66,10 @@ func newLane(q *Queue, kind world.Kind, name string, concurrency int) *lane {
 // laneKeys are the keys of one queue. All have the queue's hash tag, so that a script may
 // use any of them.
 type laneKeys struct {
-	asynqPrefix, task                                          string
-	pending, paused, active, lease, scheduled, retry, archived string
-	processed, failed                                          string
-	idempotency, request, stalled, wakes, bell, waiting, running, parked, delayed                 string
+	asynqPrefix, task                                                             string
+	pending, paused, active, lease, scheduled, retry, archived                    string
+	processed, failed                                                             string
+	idempotency, request, stalled, wakes, bell, waiting, running, parked, delayed string
 }
 
 func keysOf(prefix, name string) laneKeys {

@@ -1,0 +1,81 @@
+package queue_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/hibiken/asynq"
+	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/redistest"
+)
+
+// asynq's own tools read our queues: a message is where they look for it in every state.
+// This also proves that asynq's names of keys, which we write, are still these.
+func TestAsynqToolsReadTheQueues(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		release := make(chan struct{})
+		a := newApp(func(ctx context.Context, d world.Delivery) world.Outcome {
+			switch d.StepID {
+			case "active":
+				return untilReleased(release)(ctx, d)
+			case "retry":
+				return world.Outcome{Verdict: world.Reschedule, Delay: time.Hour}
+			case "dead":
+				return world.Outcome{Verdict: world.Failed, Reason: "no"}
+			default:
+				return world.Outcome{Verdict: world.Done}
+			}
+		})
+		c := config(r, a)
+		c.Backoff.DeadAfter, c.StepConcurrency = 1, 1
+		q := newQueue(t, r.Client, c)
+		name := c.JobPrefix + "steps"
+		ids := map[string]string{}
+		for _, step := range []string{"done", "dead", "retry", "active", "pending"} {
+			ids[step] = enqueue(t, q, stepOf("wrun_1", step))
+		}
+		scheduled := stepOf("wrun_1", "scheduled")
+		scheduled.Delay = time.Hour
+		ids["scheduled"] = enqueue(t, q, scheduled)
+		run(t, q)
+		a.await(t, 4)
+
+		i := asynq.NewInspectorFromRedisClient(r.Client)
+		want := map[string]asynq.TaskState{
+			"dead": asynq.TaskStateArchived, "retry": asynq.TaskStateRetry, "active": asynq.TaskStateActive,
+			"pending": asynq.TaskStatePending, "scheduled": asynq.TaskStateScheduled,
+		}
+		for step, state := range want {
+			info, err := i.GetTaskInfo(name, ids[step])
+			require.NoError(t, err, step)
+			require.Equal(t, state, info.State, step)
+			if state == asynq.TaskStateRetry || state == asynq.TaskStateScheduled {
+				require.InDelta(t, time.Hour.Seconds(), time.Until(info.NextProcessAt).Seconds(), 60, step)
+			}
+		}
+		_, err := i.GetTaskInfo(name, ids["done"])
+		require.ErrorIs(t, err, asynq.ErrTaskNotFound)
+		active, err := i.ListActiveTasks(name)
+		require.NoError(t, err)
+		require.Len(t, active, 1)
+		dead, err := i.ListArchivedTasks(name)
+		require.NoError(t, err)
+		require.Len(t, dead, 1)
+
+		// A queue that an operator pauses is not served until it is resumed.
+		require.NoError(t, i.PauseQueue(name))
+		close(release)
+		require.Eventually(t, func() bool {
+			d, err := q.Depths(context.Background())
+			return err == nil && d[1].Active == 0
+		}, patience, time.Millisecond)
+		require.Len(t, a.seen(), 4)
+		require.NoError(t, i.UnpauseQueue(name))
+		a.await(t, 1)
+		require.Equal(t, "pending", a.seen()[4].StepID)
+	})
+}

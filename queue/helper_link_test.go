@@ -1,0 +1,59 @@
+package queue_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+)
+
+// link is a connection to Redis that a test can cut: to Redis and to other replicas its
+// process is dead then.
+type link struct {
+	*redis.Client
+	mu    sync.Mutex
+	cut   bool
+	conns []net.Conn
+}
+
+func newLink(t testing.TB, address string) *link {
+	t.Helper()
+	l := &link{}
+	l.Client = redis.NewClient(&redis.Options{
+		Addr: address, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1,
+		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			if l.cut {
+				return nil, errors.New("the link is cut")
+			}
+			var d net.Dialer
+			c, err := d.DialContext(ctx, network, addr)
+			if err == nil {
+				l.conns = append(l.conns, c)
+			}
+			return c, err
+		},
+	})
+	t.Cleanup(func() { require.NoError(t, l.Close()) })
+	return l
+}
+
+func (l *link) sever() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cut = true
+	for _, c := range l.conns {
+		_ = c.Close() // some are closed already
+	}
+}
+
+func (l *link) mend() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cut = false
+}
