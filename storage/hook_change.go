@@ -18,11 +18,11 @@ func (s *Store) receiveHook(ctx context.Context, c *call) (world.EventResult, er
 
 // disposeHook applies hook_disposed. The token is free for others when this returns.
 func (s *Store) disposeHook(ctx context.Context, c *call) (world.EventResult, error) {
-	o, err := s.apply(ctx, c, s.scripts.hookDispose, []string{c.keys.hooks(), c.keys.hooksOrder()})
+	o, err := s.apply(ctx, c, s.scripts.hookDispose, []string{c.keys.hooks(), c.keys.hooksOrder(), c.keys.leftHooks()})
 	if err != nil {
 		return world.EventResult{}, err
 	}
-	if err := s.releaseHooks(ctx, removedHooks(c.req.RunID, o.rest.list(0))); err != nil {
+	if err := s.releaseLeft(context.WithoutCancel(ctx), c.req.RunID, o.rest.list(0)); err != nil {
 		return world.EventResult{}, err
 	}
 	return world.EventResult{Event: c.answer(o.stored.event)}, nil

@@ -36,15 +36,19 @@ func (s *Store) createHook(ctx context.Context, c *call) (world.EventResult, err
 		}
 		// A claim of this same hook, by a call that crashed or runs beside this one, is used as it is.
 		o, err := s.apply(ctx, c, s.scripts.hookCreate, []string{c.keys.hooks(), c.keys.hooksOrder(), c.keys.fence()}, holder.nonce, hash)
-		switch {
-		case o.code == codeClaimRevoked:
-			if _, err := s.takeOver(ctx, hash, holder.String(), mine); err != nil {
+		if o.code == codeClaimRevoked {
+			fresh := claim{runID: mine.runID, hookID: mine.hookID, nonce: s.ids.New().String()}
+			if _, err := s.takeOver(ctx, hash, holder.String(), fresh); err != nil {
 				return world.EventResult{}, err
 			}
 			continue
-		case o.code != codeDone && o.code != 0 || err != nil && world.ErrorCode(err) != world.CodeUnavailable:
-			if withdrawErr := s.withdraw(ctx, holder, hash); withdrawErr != nil {
-				return world.EventResult{}, withdrawErr
+		}
+		// Whatever the answer, if no hook came of it the claim must not stay. After a failure of
+		// Redis itself nobody knows, and the sweeper or the next claimant finds out.
+		applied := err == nil && o.code == codeDone
+		if !applied && world.ErrorCode(err) != world.CodeUnavailable {
+			if err := s.withdraw(ctx, holder, hash); err != nil {
+				return world.EventResult{}, err
 			}
 		}
 		if err != nil {

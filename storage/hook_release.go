@@ -25,8 +25,8 @@ func parseHook(runID, hookID, value string) (h heldHook, position string, ok boo
 	return heldHook{claim: claim{runID: runID, hookID: hookID, nonce: parts[1]}, tokenHash: parts[2]}, parts[0], true
 }
 
-// removedHooks reads {hook id, hook, ...} from a script that removed hooks.
-func removedHooks(runID string, r reply) []heldHook {
+// leftHooks reads {hook id, hook, ...} from a script that removed hooks.
+func leftHooks(runID string, r reply) []heldHook {
 	var out []heldHook
 	for i := 0; i+1 < len(r); i += 2 {
 		if h, _, ok := parseHook(runID, r.text(i), r.text(i+1)); ok {
@@ -34,6 +34,22 @@ func removedHooks(runID string, r reply) []heldHook {
 		}
 	}
 	return out
+}
+
+// releaseLeft frees the tokens of hooks that are gone, and then forgets them.
+func (s *Store) releaseLeft(ctx context.Context, runID string, left reply) error {
+	hooks := leftHooks(runID, left)
+	if len(hooks) == 0 {
+		return nil
+	}
+	if err := s.releaseHooks(ctx, hooks); err != nil {
+		return err
+	}
+	hookIDs := make([]string, len(hooks))
+	for i, h := range hooks {
+		hookIDs[i] = h.hookID
+	}
+	return fail(s.redis.HDel(ctx, s.keys.of(runID).leftHooks(), hookIDs...).Err())
 }
 
 // releaseHooks frees the tokens of hooks that were removed, and takes them off the lists. Each

@@ -45,6 +45,10 @@ func (k runKeys) hooksOrder() string { return k.prefix + "hooks:by_run:" + k.tag
 // hooks is a hash of live hooks: hook id → "<position of hook_created> <nonce> <token hash>".
 func (k runKeys) hooks() string { return k.prefix + "hook:" + k.tag }
 
+// leftHooks has the form of hooks: hooks that are gone, but whose tokens may not be free yet. It
+// exists between the end of a hook and its release outside the run's slot.
+func (k runKeys) leftHooks() string { return k.prefix + "hook_left:" + k.tag }
+
 // fence is a hash of the nonces of token claims that were taken over; expires an hour after the last.
 func (k runKeys) fence() string { return k.prefix + "hook_fence:" + k.tag }
 

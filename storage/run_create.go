@@ -15,12 +15,11 @@ func (s *Store) createRun(ctx context.Context, c *call) (world.EventResult, erro
 	entry := s.entryOf(c.req.RunID, textField(c.req.Data, "workflowName"), c.now, world.RunPending)
 	o, err := s.applyWith(ctx, c, true, func(p redis.Pipeliner) { s.add(ctx, p, entry) },
 		s.scripts.runCreate, nil, strconv.Itoa(c.req.SpecVersion))
-	if err != nil {
-		s.correct(ctx, entry)
-		return world.EventResult{}, err
+	if world.ErrorCode(err) == world.CodeConflict || o.code == codeReplayed {
+		s.correct(ctx, entry) // the run may have moved on already
 	}
-	if o.code == codeReplayed {
-		s.correct(ctx, entry) // the run may have moved on since the first call
+	if err != nil {
+		return world.EventResult{}, err
 	}
 	return s.runResult(c, o)
 }

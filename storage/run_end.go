@@ -9,11 +9,14 @@ import (
 // endRun applies the three terminal events. The hooks of the run are free for others when
 // this returns.
 func (s *Store) endRun(ctx context.Context, c *call, status world.RunStatus, reference string) (world.EventResult, error) {
-	o, err := s.apply(ctx, c, s.scripts.runEnd, []string{c.keys.hooks(), c.keys.hooksOrder()}, string(status), reference)
+	o, err := s.apply(ctx, c, s.scripts.runEnd, []string{c.keys.hooks(), c.keys.hooksOrder(), c.keys.leftHooks()},
+		string(status), reference)
 	if err != nil {
 		return world.EventResult{}, err
 	}
-	if err := s.releaseHooks(ctx, removedHooks(c.req.RunID, o.rest.list(1))); err != nil {
+	// What is committed is finished even if the caller has gone.
+	ctx = context.WithoutCancel(ctx)
+	if err := s.releaseLeft(ctx, c.req.RunID, o.rest.list(1)); err != nil {
 		return world.EventResult{}, err
 	}
 	if err := s.moveRun(ctx, s.entryOf(c.req.RunID, "", c.now, status)); err != nil {

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 
 	"github.com/redis/go-redis/v9"
@@ -28,7 +29,7 @@ func (s *Store) ListRuns(ctx context.Context, q world.RunQuery) (world.Page[worl
 		entries: func(after *place, order world.Order, n int) ([]place, error) {
 			return s.merged(ctx, keys, after, order, n)
 		},
-		load: func(entries []place) ([]*world.Run, error) { return s.loadRuns(ctx, q, entries) },
+		load: func(entries []place) ([]*world.Run, error) { return s.loadRuns(ctx, q, keys, entries) },
 	}
 	return l.page(q.Page)
 }
@@ -76,9 +77,9 @@ func (s *Store) runLists(ctx context.Context, q world.RunQuery) ([]string, error
 
 // loadRuns reads the runs of a part of a list; nil where the run does not exist or does not
 // match. The entries of a list are only hints.
-func (s *Store) loadRuns(ctx context.Context, q world.RunQuery, entries []place) ([]*world.Run, error) {
+func (s *Store) loadRuns(ctx context.Context, q world.RunQuery, keys []string, entries []place) ([]*world.Run, error) {
 	out := make([]*world.Run, len(entries))
-	matching, err := s.matchRuns(ctx, q, entries)
+	matching, err := s.matchRuns(ctx, q, keys, entries)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +109,7 @@ func (s *Store) loadRuns(ctx context.Context, q world.RunQuery, entries []place)
 
 // matchRuns returns which entries may match, by their status alone: cheap, where reading
 // thousands of runs to show twenty would not be.
-func (s *Store) matchRuns(ctx context.Context, q world.RunQuery, entries []place) ([]int, error) {
+func (s *Store) matchRuns(ctx context.Context, q world.RunQuery, keys []string, entries []place) ([]int, error) {
 	matching := make([]int, 0, len(entries))
 	if len(entries) == 0 {
 		return matching, nil
@@ -132,6 +133,9 @@ func (s *Store) matchRuns(ctx context.Context, q world.RunQuery, entries []place
 	}
 	for i := range entries {
 		status, err := cmds[i*step].(*redis.StringCmd).Result()
+		if err != nil && s.now()-entries[i].ms > sweepAge {
+			s.dropGhost(ctx, keys, entries[i])
+		}
 		if err != nil || (len(q.Statuses) > 0 && !slices.Contains(q.Statuses, world.RunStatus(status))) {
 			continue
 		}
@@ -141,6 +145,26 @@ func (s *Store) matchRuns(ctx context.Context, q world.RunQuery, entries []place
 		matching = append(matching, i)
 	}
 	return matching, nil
+}
+
+// dropGhost takes a run that never came to be off the lists that showed it.
+func (s *Store) dropGhost(ctx context.Context, keys []string, e place) {
+	for _, key := range keys {
+		if err := s.redis.ZRem(ctx, key, e.id).Err(); err != nil {
+			s.log.WarnContext(ctx, "a ghost stays in a list of runs", slog.String("run_id", e.id), slog.Any("error", err))
+		}
+	}
+	// Should it have come to be at this very moment, it goes back.
+	run, found, err := s.peekRun(ctx, e.id)
+	if err == nil && found {
+		_, err = s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+			s.add(ctx, p, runEntry{runID: e.id, name: run.WorkflowName, status: run.Status, score: float64(e.ms)})
+			return nil
+		})
+	}
+	if err != nil {
+		s.log.WarnContext(ctx, "a run may be missing in lists", slog.String("run_id", e.id), slog.Any("error", err))
+	}
 }
 
 func runMatches(q world.RunQuery, r world.Run) bool {

@@ -40,7 +40,7 @@ func (s *Store) startRun(ctx context.Context, c *call) (world.EventResult, error
 		}
 		args[1], args[2] = record, split
 		o, err = s.applyWith(ctx, c, true, func(p redis.Pipeliner) { s.add(ctx, p, entry) }, s.scripts.runStart, nil, args...)
-		if err != nil || o.code == codeReplayed {
+		if refused := err != nil && world.ErrorCode(err) != world.CodeUnavailable; refused || o.code == codeReplayed {
 			s.correct(ctx, entry)
 		}
 	} else {
@@ -49,20 +49,22 @@ func (s *Store) startRun(ctx context.Context, c *call) (world.EventResult, error
 	if err != nil {
 		return world.EventResult{}, err
 	}
-	// In the last element a new start says what the run was before: pending is a list to leave.
-	if o.code == codeDone && o.rest.text(2) != "" {
-		if err := s.moveRun(ctx, entry); err != nil {
-			return world.EventResult{}, err
-		}
-	}
-	return s.startResult(c, o)
-}
-
-func (s *Store) startResult(c *call, o outcome) (world.EventResult, error) {
 	e, err := decodeEntity(c.req.RunID, o.rest.list(0), nil)
 	if err != nil {
 		return world.EventResult{}, fail(err)
 	}
+	// The last element says what the run was before: pending is a list to leave. A call that
+	// comes again may have failed at just that.
+	if o.code == codeReplayed || (o.code == codeDone && o.rest.text(2) != "") {
+		entry.status = world.RunStatus(e.fields["s"])
+		if err := s.moveRun(context.WithoutCancel(ctx), entry); err != nil {
+			return world.EventResult{}, err
+		}
+	}
+	return s.startResult(c, o, e)
+}
+
+func (s *Store) startResult(c *call, o outcome, e entity) (world.EventResult, error) {
 	run := e.runAsOf(o.stored, c.req.ResolveNone)
 	result := world.EventResult{Run: &run, MaxEvents: s.maxEvents}
 	if o.code != codeUnchanged {

@@ -1,3 +1,152 @@
 package storage
 
-type sweepState struct{}
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/world-redis/world-redis"
+)
+
+const (
+	// sweepBatch is how many entries of each list one Sweep looks at.
+	sweepBatch = 200
+	// sweepAge is how old an entry must be before it counts as left behind: a call that wrote
+	// it is over by then, one way or the other.
+	sweepAge = world.Millis(60_000)
+)
+
+// sweepState is where the next Sweep goes on; nil: at the beginning.
+type sweepState struct {
+	sync.Mutex
+	pending, running, hooks *place
+}
+
+// Run mends in the background, a small batch every SweepInterval, until ctx ends. Several
+// replicas may do so at once.
+func (s *Store) Run(ctx context.Context) error {
+	ticker := time.NewTicker(s.interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		mended, err := s.Sweep(ctx)
+		switch {
+		case err != nil && ctx.Err() == nil:
+			s.log.WarnContext(ctx, "the storage sweeper failed; it tries again", slog.Any("error", err))
+		case mended > 0:
+			s.log.InfoContext(ctx, "the storage sweeper mended what a crash left behind", slog.Int("entries", mended))
+		}
+	}
+}
+
+// Sweep looks at the next batch of each list that a crash can leave wrong, and mends what it
+// finds. It returns how many entries it mended.
+//
+// The lists of pending and running runs hold every run whose clean-up is not complete, and
+// the list of hooks every hook that may still have something outside its run's slot.
+func (s *Store) Sweep(ctx context.Context) (mended int, err error) {
+	s.sweeps.Lock()
+	defer s.sweeps.Unlock()
+	for _, part := range []struct {
+		key  string
+		from **place
+		mend func(context.Context, place) (bool, error)
+	}{
+		{s.keys.runsByStatus(world.RunPending), &s.sweeps.pending, s.mender(world.RunPending)},
+		{s.keys.runsByStatus(world.RunRunning), &s.sweeps.running, s.mender(world.RunRunning)},
+		{s.keys.hooksIndex(), &s.sweeps.hooks, s.mendHook},
+	} {
+		entries, err := s.entries(ctx, part.key, *part.from, world.Ascending, sweepBatch)
+		if err != nil {
+			return mended, err
+		}
+		*part.from = nil // at the end of a list: from its beginning again
+		if len(entries) == sweepBatch {
+			*part.from = &entries[len(entries)-1]
+		}
+		for _, e := range entries {
+			if s.now()-e.ms < sweepAge {
+				continue
+			}
+			did, err := part.mend(ctx, e)
+			if err != nil {
+				return mended, err
+			}
+			if did {
+				mended++
+			}
+		}
+	}
+	return mended, nil
+}
+
+// mender mends an entry of the list of one status.
+func (s *Store) mender(listed world.RunStatus) func(context.Context, place) (bool, error) {
+	return func(ctx context.Context, e place) (bool, error) {
+		entry := runEntry{runID: e.id, score: float64(e.ms)}
+		run, found, err := s.peekRun(ctx, e.id)
+		switch {
+		case err != nil:
+			return false, err
+		case !found:
+			// Its place in the list of its workflow goes when somebody reads that list: the name
+			// is not known here.
+			return true, s.dropRun(ctx, entry)
+		case run.Status == listed:
+			return false, nil
+		}
+		left, err := s.redis.HGetAll(ctx, s.keys.of(e.id).leftHooks()).Result()
+		if err != nil {
+			return false, fail(err)
+		}
+		var flat reply
+		for hookID, hook := range left {
+			flat = append(flat, hookID, hook)
+		}
+		if err := s.releaseLeft(ctx, e.id, flat); err != nil {
+			return false, err
+		}
+		entry.name, entry.status = run.WorkflowName, run.Status
+		return true, s.moveRun(ctx, entry)
+	}
+}
+
+// mendHook lets go of what is left of a hook that does not live.
+func (s *Store) mendHook(ctx context.Context, e place) (bool, error) {
+	runID, hookID, _ := strings.Cut(e.id, "/")
+	found, err := s.readHooks(ctx, []claim{{runID: runID, hookID: hookID}}, true)
+	if err != nil || found[0] != nil {
+		return false, err
+	}
+	left := heldHook{claim: claim{runID: runID, hookID: hookID}}
+	value, err := s.redis.Get(ctx, s.keys.hook(hookID)).Result()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return false, fail(err)
+	}
+	if err := s.redis.HDel(ctx, s.keys.of(runID).leftHooks(), hookID).Err(); err != nil {
+		return false, fail(err)
+	}
+	if owner, hash, _ := strings.Cut(value, " "); owner == runID {
+		left.tokenHash = hash
+		held, err := s.redis.Get(ctx, s.keys.claim(hash)).Result()
+		if err != nil && !errors.Is(err, redis.Nil) {
+			return false, fail(err)
+		}
+		if holder := parseClaim(held); holder.sameHook(left.claim) {
+			return true, s.withdraw(ctx, holder, hash)
+		}
+	}
+	if err := s.releaseHooks(ctx, []heldHook{left}); err != nil {
+		return false, err
+	}
+	return true, s.restoreEntry(ctx, runID, hookID)
+}

@@ -1,15 +1,18 @@
 -- hook_dispose: hook_disposed (contract §3.6).
--- KEYS: run events order related request_now request_before hooks hooks_order
+-- KEYS: run events order related request_now request_before hooks hooks_order hooks_left
 -- ARGV: request now ulid correlation record payload want
 -- CODES: DONE REPLAYED RUN_EXPIRED RUN_TOO_NEW RUN_LEGACY HOOK_MISSING
--- REPLY: DONE {id, createdAt, position} {hook id, hook} | REPLAYED {id, record, payload, position, note} {}
+-- REPLY: DONE {id, createdAt, position} hooks | REPLAYED {id, record, payload, position, note} hooks
+--        hooks is {hook id, hook, ...} of those to release
 -- $include lib/event.lua
+-- $include lib/leave.lua
 local hooks_key = KEYS[7]
 local hooks_order = KEYS[8]
+local left_key = KEYS[9]
 
 local first = replayed()
 if first then
-  return {REPLAYED, first, {}}
+  return {REPLAYED, first, leave(left_key, {})}
 end
 local status, spec = run_state()
 local refusal = status and refused(spec)
@@ -28,4 +31,4 @@ local added = append(log, spec, event, event.record, event.payload)
 redis.call('HDEL', hooks_key, event.correlation)
 redis.call('ZREM', hooks_order, event.correlation)
 remember(added[3])
-return {DONE, added, {event.correlation, hook}}
+return {DONE, added, leave(left_key, {event.correlation, hook})}

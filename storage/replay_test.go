@@ -1,0 +1,130 @@
+package storage
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/redistest"
+)
+
+// replayable lists every event type with a state in which it is accepted, and what happens
+// to the run before the call comes again.
+func replayable() map[world.EventType]struct {
+	from  scene
+	later []world.EventType
+} {
+	fresh := scene(func(b *bundle) string { return b.ids.Prefixed("wrun_") })
+	pending := scene(func(b *bundle) string { return b.newRun() })
+	running := scene(func(b *bundle) string { return b.running() })
+	created := running.then(world.EventStepCreated)
+	started := created.then(world.EventStepStarted)
+	type entry = struct {
+		from  scene
+		later []world.EventType
+	}
+	return map[world.EventType]entry{
+		world.EventRunCreated:    {fresh, []world.EventType{world.EventRunStarted, world.EventRunFailed}},
+		world.EventRunStarted:    {pending, []world.EventType{world.EventRunCompleted}},
+		world.EventRunCompleted:  {running, nil},
+		world.EventRunFailed:     {running, nil},
+		world.EventRunCancelled:  {running, []world.EventType{world.EventRunCancelled}},
+		world.EventStepCreated:   {running, []world.EventType{world.EventStepStarted, world.EventStepFailed}},
+		world.EventStepStarted:   {created, []world.EventType{world.EventStepStarted, world.EventStepRetrying, world.EventStepStarted, world.EventStepFailed}},
+		world.EventStepRetrying:  {started, []world.EventType{world.EventStepStarted, world.EventStepCompleted}},
+		world.EventStepCompleted: {started, []world.EventType{world.EventRunCompleted}},
+		world.EventStepFailed:    {started, []world.EventType{world.EventRunFailed}},
+		world.EventHookCreated:   {running, []world.EventType{world.EventHookReceived, world.EventHookDisposed}},
+		world.EventHookReceived:  {running.then(world.EventHookCreated), []world.EventType{world.EventHookReceived}},
+		world.EventHookDisposed:  {running.then(world.EventHookCreated), nil},
+		world.EventWaitCreated:   {running, []world.EventType{world.EventWaitCompleted}},
+		world.EventWaitCompleted: {running.then(world.EventWaitCreated), nil},
+	}
+}
+
+// The same call with the same request id changes nothing and gets the first answer, also when
+// the run has moved on, and in the bucket of request ids after the first call's.
+func TestSameRequestSameAnswer(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		shared := newBundle(t, r)
+		for eventType, entry := range replayable() {
+			t.Run(string(eventType), func(t *testing.T) {
+				b := &bundle{Store: shared.Store, t: t, ctx: t.Context(), redis: r, clock: shared.clock}
+				runID := entry.from(b)
+				req := world.CreateEvent{RunID: runID, RequestID: "r1", Type: eventType, SpecVersion: 3, Data: sample(b, eventType)}
+				if !isRunEvent(eventType) {
+					req.CorrelationID = x
+				}
+				first, err := b.CreateEvent(b.ctx, req)
+				require.NoError(t, err)
+				for _, pass := range []string{"at once", "after more events"} {
+					log := b.events(runID)
+					b.clock.add(5 * time.Minute)
+					second, err := b.CreateEvent(b.ctx, req)
+					require.NoError(t, err, pass)
+					if eventType == world.EventRunStarted {
+						require.Equal(t, log, second.Events) // the log as it is now
+						second.Events, second.Cursor = first.Events, first.Cursor
+					}
+					require.Equal(t, first, second, pass)
+					require.Equal(t, log, b.events(runID), pass)
+					if pass == "at once" {
+						scene(func(*bundle) string { return runID }).then(entry.later...)(b)
+					}
+				}
+				b.check(runID)
+				other := req
+				other.RequestID = "r2"
+				_, err = b.CreateEvent(b.ctx, other)
+				switch eventType {
+				case world.EventRunCancelled, world.EventHookReceived:
+					require.NoError(t, err)
+				default:
+					require.Error(t, err, "another request id is another call")
+				}
+				_, _ = b.try(runID, world.EventRunCancelled, "", nil) // frees the token for the next type
+			})
+		}
+	})
+}
+
+// BR-06: Redis applied the script and the answer was lost; go-redis sends it again. Each event
+// stands in the log once and the caller gets the answer of the first time.
+func TestBR06LostReplyAppliesOnce(t *testing.T) {
+	t.Parallel()
+	r := redistest.New(t)
+	direct := newBundle(t, r)
+	p := newProxy(t, r.Addr)
+	flaky, err := New(t.Context(), redistest.Client(t, p.addr()), Config{Prefix: r.Prefix, Clock: direct.clock})
+	require.NoError(t, err)
+	for eventType, entry := range replayable() {
+		t.Run(string(eventType), func(t *testing.T) {
+			b := &bundle{Store: direct.Store, t: t, ctx: t.Context(), redis: r, clock: direct.clock}
+			runID := entry.from(b)
+			before := 0
+			if eventType != world.EventRunCreated {
+				before = len(b.events(runID))
+			}
+			through := &bundle{Store: flaky, t: t, ctx: t.Context(), redis: r, clock: direct.clock}
+			correlationID := x
+			if isRunEvent(eventType) {
+				correlationID = ""
+			}
+			swallowed := p.swallows.Load()
+			p.armed.Store(true)
+			result := through.send(runID, eventType, correlationID, sample(b, eventType))
+			require.Equal(t, swallowed+1, p.swallows.Load())
+			log := b.events(runID)
+			require.Len(t, log, before+1)
+			require.Equal(t, log[before], *result.Event)
+			if result.Step != nil && eventType == world.EventStepStarted {
+				require.Equal(t, 1, result.Step.Attempt)
+			}
+			b.check(runID)
+			_, _ = b.try(runID, world.EventRunCancelled, "", nil)
+		})
+	}
+}
