@@ -1,0 +1,91 @@
+package setup
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// checkPersistence looks at whether a restart of Redis loses runs.
+func checkPersistence(production bool) func(*node) Check {
+	return func(n *node) Check {
+		c := Check{Name: "persistence", Verdict: OK}
+		aof := n.info["aof_enabled"]
+		save, known := n.settings["save"]
+		switch {
+		case aof == "":
+			c.Verdict, c.Message = Warn, "unknown: the server does not let us ask"
+			c.Advice = "Make sure that AOF is on (appendonly yes)."
+		case aof == "1" && n.info["aof_last_write_status"] == "err":
+			c.Verdict, c.Message = Fail, "AOF is on, but its last write failed"
+			c.Advice = "Look at the disk and the log of Redis."
+		case aof == "1" && n.settings["appendfsync"] == "no":
+			c.Verdict, c.Message = Warn, "AOF is on, but the system decides when it reaches the disk"
+			c.Advice = "Set appendfsync everysec (or always)."
+		case aof == "1":
+			c.Message = "AOF is on"
+			if fsync := n.settings["appendfsync"]; fsync != "" {
+				c.Message += ", appendfsync " + fsync
+			}
+		case !known:
+			c.Verdict, c.Message = Warn, "AOF is off; whether snapshots are made is unknown"
+			c.Advice = "Turn AOF on (appendonly yes): a crash loses what was acknowledged since the last snapshot."
+		case save != "":
+			c.Verdict, c.Message = Warn, "AOF is off, only snapshots are made (save "+save+")"
+			c.Advice = "Turn AOF on (appendonly yes): a crash loses what was acknowledged since the last snapshot."
+		default:
+			c.Verdict, c.Message = Warn, "nothing is written to disk"
+			c.Advice = "Turn AOF on (appendonly yes): a restart of Redis loses all runs."
+			if production {
+				c.Verdict = Fail
+			}
+		}
+		return c
+	}
+}
+
+// checkEviction looks at whether Redis throws keys away when its memory is full: a run
+// that lacks one of its keys is broken. INFO tells it too, so CONFIG is not needed.
+func checkEviction(n *node) Check {
+	c := Check{Name: "eviction", Verdict: OK}
+	limit, err := strconv.ParseInt(n.info["maxmemory"], 10, 64)
+	policy := n.info["maxmemory_policy"]
+	switch {
+	case err != nil || policy == "":
+		c.Verdict, c.Message = Warn, "unknown: the server does not let us ask"
+		c.Advice = "Make sure that maxmemory-policy is noeviction."
+	case policy == "noeviction":
+		c.Message = "noeviction"
+	case limit == 0:
+		c.Message = policy + ", but without effect: there is no maxmemory"
+	default:
+		c.Verdict, c.Message = Fail, "maxmemory-policy "+policy+" throws data away when memory is full"
+		c.Advice = "Set maxmemory-policy noeviction."
+	}
+	return c
+}
+
+const memoryFull = 85 // percent
+
+func checkMemory(n *node) Check {
+	c := Check{Name: "memory", Verdict: OK}
+	used, err := strconv.ParseInt(n.info["used_memory"], 10, 64)
+	if err != nil {
+		c.Verdict, c.Message = Warn, "unknown: the server does not let us ask"
+		return c
+	}
+	c.Message = megabytes(used) + " used"
+	limit, err := strconv.ParseInt(n.info["maxmemory"], 10, 64)
+	if err != nil || limit == 0 {
+		c.Message += ", no limit set"
+		return c
+	}
+	percent := used * 100 / limit
+	c.Message += fmt.Sprintf(" of %s (%d %%)", megabytes(limit), percent)
+	if percent >= memoryFull {
+		c.Verdict = Warn
+		c.Advice = "Give Redis more memory: when it is full, calls fail until something is deleted."
+	}
+	return c
+}
+
+func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/(1<<20)) }

@@ -1,0 +1,116 @@
+package setup
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// flush deletes the installation's keys, after asking. It deletes key by key in pipelines:
+// a cluster takes no command on keys of several slots.
+func (c *call) flush(ctx context.Context, nodes []*node) error {
+	if err := c.confirm(ctx); err != nil {
+		return err
+	}
+	client := c.options.Conn.Client
+	deleted, progress := int64(0), newProgress(c.options, c.report.TotalKeys)
+	err := c.scope.walk(ctx, nodes, func(keys []string) error {
+		var results []*redis.IntCmd
+		_, err := client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+			for _, key := range keys {
+				if _, own := c.scope.kindOf(key); own {
+					results = append(results, pipe.Unlink(ctx, key))
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("UNLINK: %w", err)
+		}
+		for _, r := range results {
+			deleted += r.Val()
+		}
+		return progress.show(deleted)
+	})
+	if err == nil {
+		err = client.SRem(ctx, "asynq:queues", queueNames(c.options.JobPrefix)).Err()
+	}
+	c.report.Flushed = &Flushed{Deleted: deleted}
+	if err != nil {
+		return fmt.Errorf("%d keys were deleted, then: %w", deleted, err)
+	}
+	return progress.end()
+}
+
+// confirm asks for the prefix to be typed.
+func (c *call) confirm(ctx context.Context) error {
+	o := c.options
+	if o.Yes {
+		return nil
+	}
+	if !o.Interactive {
+		return errors.New("nothing was deleted: there is nobody to ask, so --flush needs --yes here")
+	}
+	_, err := fmt.Fprintf(o.Err, "\nThis deletes %d keys under %q and the queues %s at %s for good.\nStop every replica of the service first. Type the prefix to go on: ",
+		c.report.TotalKeys, o.Prefix, strings.Join(queueNames(o.JobPrefix), " and "), c.report.Address)
+	if err != nil {
+		return err
+	}
+	typed := make(chan string, 1)
+	go func() {
+		line, err := bufio.NewReader(o.In).ReadString('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			line = ""
+		}
+		typed <- strings.TrimRight(line, "\r\n")
+	}()
+	select {
+	case text := <-typed:
+		if text != o.Prefix {
+			return errors.New("nothing was deleted: that is not the prefix")
+		}
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("nothing was deleted: %w", ctx.Err())
+	}
+}
+
+// progress is a line that says how far a flush is: drawn over itself on a terminal, else
+// written now and then.
+type progress struct {
+	out      io.Writer
+	terminal bool
+	total    int64
+	shown    int64
+}
+
+const progressStep = 10_000
+
+func newProgress(o Options, total int64) *progress {
+	return &progress{out: o.Err, terminal: o.Interactive, total: total}
+}
+
+func (p *progress) show(deleted int64) error {
+	var err error
+	switch {
+	case p.terminal:
+		_, err = fmt.Fprintf(p.out, "\rdeleted %d of %d keys", deleted, p.total)
+	case deleted-p.shown >= progressStep:
+		p.shown = deleted
+		_, err = fmt.Fprintf(p.out, "deleted %d of %d keys\n", deleted, p.total)
+	}
+	return err
+}
+
+func (p *progress) end() error {
+	if !p.terminal {
+		return nil
+	}
+	_, err := fmt.Fprintln(p.out)
+	return err
+}

@@ -1,0 +1,125 @@
+package setup_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/setup"
+)
+
+// Servers as operators set them up, and what is said about them.
+func TestVerdictsOfServers(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		args    []string
+		env     map[string]string
+		code    int
+		check   string
+		verdict setup.Verdict
+		message string
+	}{
+		"a cache": {
+			[]string{"--maxmemory", "64mb", "--maxmemory-policy", "allkeys-lru"}, nil,
+			1, "eviction", setup.Fail, "maxmemory-policy allkeys-lru throws data away when memory is full",
+		},
+		"keys with a time to live only": {
+			[]string{"--maxmemory", "64mb", "--maxmemory-policy", "volatile-lru"}, nil,
+			1, "eviction", setup.Fail, "maxmemory-policy volatile-lru throws data away when memory is full",
+		},
+		"a policy without a limit": {
+			[]string{"--maxmemory-policy", "allkeys-lru"}, nil,
+			0, "eviction", setup.OK, "allkeys-lru, but without effect: there is no maxmemory",
+		},
+		"a limit without eviction": {
+			[]string{"--maxmemory", "64mb"}, nil, 0, "eviction", setup.OK, "noeviction",
+		},
+		"nearly full": {
+			[]string{"--maxmemory", "1100kb"}, nil, 0, "memory", setup.Warn, "of 1.1 MB",
+		},
+		"AOF": {
+			[]string{"--appendonly", "yes"}, nil, 0, "persistence", setup.OK, "AOF is on, appendfsync everysec",
+		},
+		"AOF at the system's leisure": {
+			[]string{"--appendonly", "yes", "--appendfsync", "no"}, nil,
+			0, "persistence", setup.Warn, "AOF is on, but the system decides when it reaches the disk",
+		},
+		"snapshots only": {
+			[]string{"--save", "3600 1"}, nil, 0, "persistence", setup.Warn, "AOF is off, only snapshots are made (save 3600 1)",
+		},
+		"nothing on disk in production": {
+			nil, map[string]string{"WORKFLOW_WORLD_ENV": "production"}, 1, "persistence", setup.Fail, "nothing is written to disk",
+		},
+		"CONFIG forbidden": {
+			[]string{"--rename-command", "CONFIG", ""}, nil,
+			0, "persistence", setup.Warn, "AOF is off; whether snapshots are made is unknown",
+		},
+		"CONFIG forbidden, INFO tells": {
+			[]string{"--rename-command", "CONFIG", "", "--maxmemory", "64mb", "--maxmemory-policy", "allkeys-lru"}, nil,
+			1, "eviction", setup.Fail, "maxmemory-policy allkeys-lru",
+		},
+		"INFO forbidden": {
+			[]string{"--rename-command", "INFO", ""}, nil, 0, "eviction", setup.Warn, "unknown",
+		},
+		"a replica": {
+			[]string{"--replicaof", "127.0.0.1 1"}, nil, 1, "mode", setup.Fail, "the server is a replica and takes no writes",
+		},
+		"one node of a cluster": {
+			[]string{"--cluster-enabled", "yes"}, nil, 1, "mode", setup.Fail, "the server is a node of a cluster",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t, c.args...)
+			code, out, errOut := command(t, c.env, "", "--redis", "redis://"+server.Addr, "--json")
+			r := report(t, out)
+			got := check(t, r, c.check)
+			require.Equal(t, c.verdict, got.Verdict, got.Message)
+			require.Contains(t, got.Message, c.message)
+			require.Equal(t, c.verdict == setup.OK, got.Advice == "", "advice: %s", got.Advice)
+			require.Equal(t, c.code, code, out)
+			require.Empty(t, errOut)
+			if c.code == 1 {
+				require.Equal(t, setup.Fail, r.Verdict)
+			}
+		})
+	}
+}
+
+// A cluster node that has no slots is found unfit when addressed as a cluster as well.
+func TestAClusterWithoutSlotsFails(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, "--cluster-enabled", "yes")
+	client := redistest.Client(t, server.Addr)
+	require.NoError(t, client.ClusterAddSlotsRange(t.Context(), 0, 16000).Err())
+	code, out, errOut := command(t, nil, "", "--redis", "redis+cluster://"+server.Addr, "--json")
+	require.NotEqual(t, 0, code, "%s %s", out, errOut)
+}
+
+// A whole cluster of one node: every slot is there, and a flush crosses slots.
+func TestAClusterIsCheckedAndFlushed(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, "--cluster-enabled", "yes")
+	client := redistest.Client(t, server.Addr)
+	ctx := t.Context()
+	require.NoError(t, client.ClusterAddSlotsRange(ctx, 0, 16383).Err())
+	require.Eventually(t, func() bool {
+		return strings.Contains(client.ClusterInfo(ctx).Val(), "cluster_state:ok")
+	}, waitLong, tick)
+	for i := range 100 {
+		require.NoError(t, client.Set(ctx, fmt.Sprintf("workflow:run:{%d}", i), "x", 0).Err())
+	}
+	address := "redis+cluster://" + server.Addr
+	code, out, errOut := command(t, nil, "", "--redis", address, "--json")
+	require.Equal(t, 0, code, errOut)
+	r := report(t, out)
+	require.Equal(t, map[string]int64{"run": 100}, counts(r))
+	require.Equal(t, "all 16384 slots covered by 1 masters", check(t, r, "cluster").Message)
+	code, out, errOut = command(t, nil, "", "--redis", address, "--flush", "--yes", "--json")
+	require.Equal(t, 0, code, errOut)
+	require.Equal(t, int64(100), report(t, out).Flushed.Deleted)
+	require.Equal(t, int64(0), client.DBSize(ctx).Val())
+}

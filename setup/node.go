@@ -1,0 +1,100 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/world-redis/world-redis/internal/redisconn"
+)
+
+// node is one Redis server that takes writes: of a cluster every master, else the one.
+type node struct {
+	addr   string // empty when there is but one
+	client redis.Cmdable
+
+	info     map[string]string // INFO; nil when the server does not let us ask
+	settings map[string]string // CONFIG GET save and appendfsync; nil likewise
+}
+
+func findNodes(ctx context.Context, conn *redisconn.Conn) ([]*node, error) {
+	cluster, ok := conn.Client.(*redis.ClusterClient)
+	if !ok {
+		return []*node{{client: conn.Client}}, nil
+	}
+	var mu sync.Mutex
+	var nodes []*node
+	err := cluster.ForEachMaster(ctx, func(_ context.Context, client *redis.Client) error {
+		mu.Lock()
+		defer mu.Unlock()
+		nodes = append(nodes, &node{addr: client.Options().Addr, client: client})
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find the masters of the cluster: %w", err)
+	}
+	slices.SortFunc(nodes, func(a, b *node) int { return strings.Compare(a.addr, b.addr) })
+	return nodes, nil
+}
+
+// ask reads what the checks need. Managed servers and restricted users may forbid either
+// command; only a broken connection is an error.
+func (n *node) ask(ctx context.Context) error {
+	text, err := n.client.Info(ctx).Result()
+	if err != nil && !refused(err) {
+		return fmt.Errorf("INFO: %w", err)
+	}
+	if err == nil {
+		n.info = parseInfo(text)
+	}
+	n.settings = map[string]string{}
+	for _, name := range []string{"save", "appendfsync"} {
+		found, err := n.client.ConfigGet(ctx, name).Result()
+		switch {
+		case err == nil && len(found) > 0:
+			n.settings[name] = found[name]
+		case err == nil || refused(err):
+			n.settings = nil
+			return nil
+		default:
+			return fmt.Errorf("CONFIG GET: %w", err)
+		}
+	}
+	return nil
+}
+
+func parseInfo(text string) map[string]string {
+	info := map[string]string{}
+	for line := range strings.Lines(text) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok && !strings.HasPrefix(name, "#") {
+			info[name] = value
+		}
+	}
+	return info
+}
+
+// refused reports that the server answered, and answered no.
+func refused(err error) bool {
+	var reply redis.Error
+	return errors.As(err, &reply)
+}
+
+// each checks every node and returns the worst outcome, naming the node if there are more.
+func each(nodes []*node, check func(*node) Check) Check {
+	worst := check(nodes[0])
+	at := nodes[0]
+	for _, n := range nodes[1:] {
+		if c := check(n); c.Verdict.rank() > worst.Verdict.rank() {
+			worst, at = c, n
+		}
+	}
+	if len(nodes) > 1 && worst.Verdict != OK {
+		worst.Message = "node " + at.addr + ": " + worst.Message
+	}
+	return worst
+}

@@ -1,0 +1,79 @@
+package setup
+
+// Verdict is what a check comes to.
+type Verdict string
+
+// The verdicts, from good to bad.
+const (
+	OK   Verdict = "ok"
+	Warn Verdict = "warn" // works, but not as safely as it should; also what cannot be found out
+	Fail Verdict = "fail" // data will be lost, or nothing works
+)
+
+func (v Verdict) rank() int {
+	switch v {
+	case OK, "":
+		return 0
+	case Warn:
+		return 1
+	default:
+		return 2
+	}
+}
+
+// Check is one thing looked at.
+type Check struct {
+	Name    string  `json:"name"`
+	Verdict Verdict `json:"verdict"`
+	Message string  `json:"message"`          // what is so
+	Advice  string  `json:"advice,omitempty"` // what to do about it; empty when all is well
+}
+
+// KeyCount is how many keys of a kind there are.
+type KeyCount struct {
+	Kind  string `json:"kind"`
+	Type  string `json:"type"`  // Redis data structure
+	Holds string `json:"holds"` // what is in there
+	Count int64  `json:"count"`
+}
+
+// QueueDepth is how many messages a queue holds, by state.
+type QueueDepth struct {
+	Queue     string `json:"queue"`
+	Pending   int64  `json:"pending"`   // to be delivered now
+	Active    int64  `json:"active"`    // being delivered
+	Scheduled int64  `json:"scheduled"` // delayed before their first delivery
+	Retry     int64  `json:"retry"`     // delayed before another delivery
+	Stalled   int64  `json:"stalled"`   // those of Retry that wait for an app
+	Dead      int64  `json:"dead"`      // set aside as undeliverable
+}
+
+// Flushed is what a flush did.
+type Flushed struct {
+	Deleted int64 `json:"deleted"` // keys
+}
+
+// Report is everything that was found out.
+type Report struct {
+	Address   string       `json:"address"` // without the password
+	Mode      string       `json:"mode"`
+	Server    string       `json:"server,omitempty"` // such as "Redis 7.2.5"
+	Prefix    string       `json:"prefix"`
+	JobPrefix string       `json:"jobPrefix"`
+	Verdict   Verdict      `json:"verdict"` // the worst of Checks
+	Checks    []Check      `json:"checks"`
+	Keys      []KeyCount   `json:"keys"`
+	TotalKeys int64        `json:"totalKeys"`
+	OtherKeys int64        `json:"otherKeys"`         // of installations under a longer prefix; not in Keys
+	Queues    []QueueDepth `json:"queues"`            // null: unknown
+	Flushed   *Flushed     `json:"flushed,omitempty"` // only after a flush
+}
+
+func (r *Report) add(checks ...Check) {
+	for _, c := range checks {
+		r.Checks = append(r.Checks, c)
+		if c.Verdict.rank() > r.Verdict.rank() {
+			r.Verdict = c.Verdict
+		}
+	}
+}

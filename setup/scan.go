@@ -1,0 +1,115 @@
+package setup
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// scanCount is how many keys Redis looks at for one SCAN call.
+const scanCount = 500
+
+// scope says which keys are an installation's own.
+type scope struct {
+	prefix string
+	queues []string // what asynq's keys of the two queues begin with
+	known  map[string]bool
+}
+
+func newScope(prefix, jobPrefix string) scope {
+	s := scope{prefix: prefix, known: map[string]bool{}}
+	for _, name := range queueNames(jobPrefix) {
+		s.queues = append(s.queues, "asynq:{"+name+"}:")
+	}
+	for _, k := range structures() {
+		s.known[k.kind] = true
+	}
+	return s
+}
+
+// queueNames are the names that asynq knows the two queues by.
+func queueNames(jobPrefix string) []string { return []string{jobPrefix + "flows", jobPrefix + "steps"} }
+
+// kindOf returns the kind of a key; own is false when it is not this installation's.
+func (s scope) kindOf(key string) (kind string, own bool) {
+	for _, queue := range s.queues {
+		if strings.HasPrefix(key, queue) {
+			return queueKind().kind, true
+		}
+	}
+	rest, ok := strings.CutPrefix(key, s.prefix)
+	if !ok {
+		return "", false
+	}
+	return classify(rest, s.known)
+}
+
+// patterns are what SCAN must match to meet every key of the scope.
+func (s scope) patterns() []string {
+	patterns := []string{escapeGlob(s.prefix) + "*"}
+	for _, queue := range s.queues {
+		patterns = append(patterns, escapeGlob(queue)+"*")
+	}
+	return patterns
+}
+
+// escapeGlob makes text match only itself in a Redis pattern.
+func escapeGlob(text string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `^`, `\^`).Replace(text)
+}
+
+// walk hands every key that begins like one of the scope to visit, in batches of at most
+// scanCount. SCAN may tell of a key twice, and of keys that come or go meanwhile.
+func (s scope) walk(ctx context.Context, nodes []*node, visit func(keys []string) error) error {
+	for _, n := range nodes {
+		for _, pattern := range s.patterns() {
+			for cursor := uint64(0); ; {
+				keys, next, err := n.client.Scan(ctx, cursor, pattern, scanCount).Result()
+				if err != nil {
+					return fmt.Errorf("SCAN: %w", err)
+				}
+				for len(keys) > 0 {
+					batch := keys[:min(len(keys), scanCount)]
+					if err := visit(batch); err != nil {
+						return err
+					}
+					keys = keys[len(batch):]
+				}
+				if cursor = next; cursor == 0 {
+					break
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// count fills in the report's keys.
+func (s scope) count(ctx context.Context, nodes []*node, r *Report) error {
+	counts := map[string]int64{}
+	r.OtherKeys = 0
+	err := s.walk(ctx, nodes, func(keys []string) error {
+		for _, key := range keys {
+			switch kind, own := s.kindOf(key); {
+			case own:
+				counts[kind]++
+			case strings.HasPrefix(key, s.prefix):
+				r.OtherKeys++
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	r.Keys, r.TotalKeys = nil, 0
+	kinds := append(structures(), queueKind())
+	if counts[otherKind] > 0 {
+		kinds = append(kinds, structure{otherKind, "", "nothing that this version knows"})
+	}
+	for _, k := range kinds {
+		r.Keys = append(r.Keys, KeyCount{Kind: k.kind, Type: k.redisType, Holds: k.holds, Count: counts[k.kind]})
+		r.TotalKeys += counts[k.kind]
+	}
+	return nil
+}

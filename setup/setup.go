@@ -1,0 +1,115 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/world-redis/world-redis/internal/redisconn"
+)
+
+// Options say what to look at and what to do.
+type Options struct {
+	Conn       *redisconn.Conn
+	Prefix     string // of the keys; not empty
+	JobPrefix  string // of the names of the two queues
+	Production bool   // be stricter
+	JSON       bool   // print the report as JSON
+	Flush      bool   // delete the installation's data instead of checking the server
+	Yes        bool   // do not ask before that
+
+	In          io.Reader
+	Out         io.Writer // takes the report
+	Err         io.Writer // takes questions and progress; nil: Out, or nobody when that takes JSON
+	Interactive bool      // somebody can answer on In
+	Color       bool      // of verdicts in Out
+
+	// Depths reads the depths of the queues; nil: they are unknown.
+	Depths func(ctx context.Context) ([]QueueDepth, error)
+}
+
+// call is one Run.
+type call struct {
+	options Options
+	scope   scope
+	report  Report
+}
+
+// Run looks at the Redis, prints what it found, and returns it. With Flush it counts and
+// deletes keys and checks nothing. An error means that it could not do what was asked; a
+// bad verdict is no error.
+func Run(ctx context.Context, o Options) (Report, error) {
+	if o.Prefix == "" || strings.ContainsAny(o.Prefix+o.JobPrefix, "{}") || o.JobPrefix == "" {
+		return Report{}, errors.New("the key prefix and the job prefix must not be empty or hold braces")
+	}
+	if o.Err == nil {
+		o.Err = o.Out
+		if o.JSON {
+			o.Err = io.Discard
+		}
+	}
+	c := call{options: o, scope: newScope(o.Prefix, o.JobPrefix), report: Report{
+		Address: o.Conn.Address, Mode: string(o.Conn.Mode), Prefix: o.Prefix, JobPrefix: o.JobPrefix,
+		Verdict: OK, Checks: []Check{}, Keys: []KeyCount{},
+	}}
+	nodes, err := findNodes(ctx, o.Conn)
+	if err != nil {
+		return c.report, err
+	}
+	work := c.inspect
+	if o.Flush {
+		work = c.count
+	}
+	if err := work(ctx, nodes); err != nil {
+		return c.report, err
+	}
+	if !o.Flush {
+		return c.report, c.print()
+	}
+	if !o.JSON {
+		if err := c.print(); err != nil {
+			return c.report, err
+		}
+	}
+	if err := c.flush(ctx, nodes); err != nil {
+		return c.report, err
+	}
+	return c.report, c.printFlushed()
+}
+
+func (c *call) inspect(ctx context.Context, nodes []*node) error {
+	connection, err := checkConnection(ctx, c.options.Conn.Client)
+	if err != nil {
+		return err
+	}
+	for _, n := range nodes {
+		if err := n.ask(ctx); err != nil {
+			return err
+		}
+	}
+	c.report.Server, _ = serverName(nodes[0].info)
+	c.report.add(connection, each(nodes, checkVersion), each(nodes, checkMode(c.options.Conn.Mode)))
+	if c.options.Conn.Mode == redisconn.Cluster {
+		cluster, err := checkCluster(ctx, c.options.Conn.Client)
+		if err != nil {
+			return err
+		}
+		c.report.add(cluster)
+	}
+	c.report.add(each(nodes, checkPersistence(c.options.Production)), each(nodes, checkEviction), each(nodes, checkMemory))
+	if err := c.count(ctx, nodes); err != nil {
+		return err
+	}
+	if c.options.Depths != nil {
+		c.report.Queues, err = c.options.Depths(ctx)
+		if err != nil {
+			c.report.add(Check{Name: "queues", Verdict: Warn, Message: "unknown: " + err.Error()})
+		}
+	}
+	return nil
+}
+
+func (c *call) count(ctx context.Context, nodes []*node) error {
+	return c.scope.count(ctx, nodes, &c.report)
+}

@@ -1,0 +1,328 @@
+package setup_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/world-redis/world-redis/internal/redisconn"
+	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/setup"
+)
+
+func TestMain(m *testing.M) { redistest.Main(m, goleak.Find) }
+
+// command runs the command as the binary does, without a terminal.
+func command(t *testing.T, env map[string]string, in string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	cmd := setup.NewCommand(setup.Environment{Getenv: func(name string) string { return env[name] }})
+	var out, errOut bytes.Buffer
+	cmd.SetArgs(args)
+	cmd.SetIn(strings.NewReader(in))
+	cmd.SetOut(&out)
+	cmd.SetErr(&errOut)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	err := cmd.ExecuteContext(ctx)
+	if err != nil {
+		errOut.WriteString(err.Error())
+	}
+	return setup.ExitCode(err), out.String(), errOut.String()
+}
+
+func report(t *testing.T, text string) setup.Report {
+	t.Helper()
+	var r setup.Report
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.DisallowUnknownFields()
+	require.NoError(t, decoder.Decode(&r), text)
+	return r
+}
+
+func check(t *testing.T, r setup.Report, name string) setup.Check {
+	t.Helper()
+	for _, c := range r.Checks {
+		if c.Name == name {
+			return c
+		}
+	}
+	require.Fail(t, "no check "+name)
+	return setup.Check{}
+}
+
+func counts(r setup.Report) map[string]int64 {
+	m := map[string]int64{}
+	for _, k := range r.Keys {
+		if k.Count > 0 {
+			m[k.Kind] = k.Count
+		}
+	}
+	return m
+}
+
+// store writes one key of many kinds under a prefix, and some asynq keys.
+func store(t *testing.T, c redis.UniversalClient, prefix, jobPrefix string) {
+	t.Helper()
+	ctx := t.Context()
+	for i := range 3 {
+		require.NoError(t, c.HSet(ctx, fmt.Sprintf("%srun:{wrun_%d}", prefix, i), "s", "running").Err())
+	}
+	for _, key := range []string{
+		"step:{wrun_0}:step_1", "events:by_run:{wrun_0}", "hook:{wrun_0}", "hook:hook_1", "hooks:by_token:ab", "runs:index",
+		"runs:by_status:running", "locator:00ff", "stream:{a}", "stream_meta:{a}", "stream_req:{a}:1", "streams:by_run:{wrun_0}",
+		"queue:{" + jobPrefix + "flows}:idempotency", "apps", "novelty:{run:1}",
+	} {
+		require.NoError(t, c.Set(ctx, prefix+key, "x", 0).Err())
+	}
+	for _, key := range []string{"{" + jobPrefix + "flows}:pending", "{" + jobPrefix + "steps}:t:1"} {
+		require.NoError(t, c.Set(ctx, "asynq:"+key, "x", 0).Err())
+	}
+	require.NoError(t, c.SAdd(ctx, "asynq:queues", jobPrefix+"flows", jobPrefix+"steps").Err())
+}
+
+func stored() map[string]int64 {
+	return map[string]int64{
+		"run": 3, "step": 1, "events:by_run": 1, "hook": 2, "hooks:by_token": 1, "runs:index": 1, "runs:by_status": 1, "locator": 1,
+		"stream": 1, "stream_meta": 1, "stream_req": 1, "streams:by_run": 1, "queue": 1, "apps": 1, "(other)": 1, "asynq": 2,
+	}
+}
+
+func TestCountsByKindAndJSON(t *testing.T) {
+	t.Parallel()
+	r := redistest.New(t)
+	job := strings.TrimSuffix(r.Prefix, ":") + "_"
+	store(t, r.Client, r.Prefix, job)
+	code, out, _ := command(t, map[string]string{
+		"WORKFLOW_REDIS_URL": "redis://:@" + r.Addr + "/0", "WORKFLOW_REDIS_KEY_PREFIX": r.Prefix, "WORKFLOW_REDIS_JOB_PREFIX": job,
+	}, "", "--json")
+	require.Equal(t, 0, code)
+	got := report(t, out)
+	require.Equal(t, stored(), counts(got))
+	require.Equal(t, int64(20), got.TotalKeys)
+	require.Equal(t, int64(0), got.OtherKeys)
+	require.Equal(t, "standalone", got.Mode)
+	require.Regexp(t, `^(Redis|Valkey) \d+\.\d+\.\d+`, got.Server)
+	require.Equal(t, setup.Warn, got.Verdict, "the test server writes nothing to disk")
+	require.Nil(t, got.Queues)
+	require.Contains(t, out, `"queues": null`)
+	for _, name := range []string{"connection", "version", "mode", "eviction", "memory"} {
+		require.Equal(t, setup.OK, check(t, got, name).Verdict, name)
+		require.Empty(t, check(t, got, name).Advice)
+	}
+	require.Equal(t, setup.Check{
+		Name: "persistence", Verdict: setup.Warn, Message: "nothing is written to disk",
+		Advice: "Turn AOF on (appendonly yes): a restart of Redis loses all runs.",
+	}, check(t, got, "persistence"))
+}
+
+func TestTheTextSaysTheSame(t *testing.T) {
+	t.Parallel()
+	r := redistest.New(t)
+	store(t, r.Client, r.Prefix, "text_")
+	conn, err := redisconn.Open(t.Context(), "redis://"+r.Addr)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, conn.Close()) }()
+	var out bytes.Buffer
+	o := setup.Options{
+		Conn: conn, Prefix: r.Prefix, JobPrefix: "text_", Out: &out, Color: true,
+		Depths: func(context.Context) ([]setup.QueueDepth, error) {
+			return []setup.QueueDepth{{Queue: "text_flows", Pending: 1, Active: 2, Scheduled: 3, Retry: 4, Stalled: 5, Dead: 6}}, nil
+		},
+	}
+	got, err := setup.Run(t.Context(), o)
+	require.NoError(t, err)
+	require.Equal(t, stored(), counts(got))
+	text := out.String()
+	require.Contains(t, text, "Redis at redis://"+r.Addr+" (standalone, ")
+	require.Contains(t, text, "\x1b[32mok\x1b[0m    eviction     noeviction\n")
+	require.Contains(t, text, "\x1b[33mwarn\x1b[0m persistence: Turn AOF on")
+	require.Regexp(t, `(?m)^3 +run +hash +runs`, text)
+	require.Regexp(t, `(?m)^20 +in all$`, text)
+	require.Regexp(t, `(?m)^text_flows +1 +2 +3 +4 +5 +6$`, text)
+
+	out.Reset()
+	o.Color, o.Depths = false, func(context.Context) ([]setup.QueueDepth, error) { return nil, errors.New("no such thing") }
+	_, err = setup.Run(t.Context(), o)
+	require.NoError(t, err)
+	require.NotContains(t, out.String(), "\x1b")
+	require.Regexp(t, `(?m)^warn  queues +unknown: no such thing$`, out.String())
+	require.Contains(t, out.String(), "queue depths: unknown")
+}
+
+// What is another installation's survives, however alike its prefix is.
+func TestFlushDeletesThisPrefixAndNothingElse(t *testing.T) {
+	t.Parallel()
+	r := redistest.New(t)
+	ctx := t.Context()
+	mine, job := r.Prefix+`w[o]?*\^:`, "m*_"+rnd(r)
+	store(t, r.Client, mine, job)
+	others := []string{r.Prefix + `wo?x\^:`, r.Prefix + "wox:", mine + "staging:", r.Prefix}
+	for i, prefix := range others[:3] {
+		store(t, r.Client, prefix, fmt.Sprint("mx_", i, rnd(r)))
+	}
+	foreign := []string{r.Prefix + "plain", "asynq:{" + job + "flows2}:pending", "asynq:{x" + job + "flows}:pending"}
+	for _, key := range foreign {
+		require.NoError(t, r.Client.Set(ctx, key, "x", 0).Err())
+	}
+	require.NoError(t, r.Client.Del(ctx, mine+"staging:novelty:{run:1}").Err()) // nothing tells whose that is
+	before := keys(t, r)
+
+	args := []string{"--redis", r.URL(), "--prefix", mine, "--job-prefix", job, "--flush", "--yes"}
+	code, out, errOut := command(t, nil, "", args...)
+	require.Equal(t, 0, code, errOut)
+	require.Contains(t, out, "20 keys under")
+	require.Contains(t, out, "17 more keys begin with")
+
+	after := keys(t, r)
+	require.Len(t, after, len(before)-20)
+	for _, key := range foreign {
+		require.Contains(t, after, key)
+	}
+	for key := range after {
+		require.False(t, strings.HasPrefix(key, mine) && !strings.HasPrefix(key, mine+"staging:"), key)
+		require.False(t, strings.HasPrefix(key, "asynq:{"+job+"flows}"), key)
+	}
+	queues := r.Client.SMembers(ctx, "asynq:queues").Val()
+	require.NotContains(t, queues, job+"flows")
+	require.NotContains(t, queues, job+"steps")
+	require.Contains(t, queues, "mx_0"+rnd(r)+"flows")
+
+	// Nothing is left to delete, and that is no error.
+	code, out, _ = command(t, nil, "", append(args, "--json")...)
+	require.Equal(t, 0, code)
+	require.Equal(t, &setup.Flushed{}, report(t, out).Flushed)
+}
+
+func rnd(r *redistest.Redis) string { return strings.TrimSuffix(r.Prefix, ":") + "_" }
+
+// keys are this test's keys; other tests use the same server.
+func keys(t *testing.T, r *redistest.Redis) map[string]bool {
+	t.Helper()
+	found := map[string]bool{}
+	for _, key := range r.Client.Keys(t.Context(), "*").Val() {
+		if strings.Contains(key, strings.TrimSuffix(r.Prefix, ":")) {
+			found[key] = true
+		}
+	}
+	return found
+}
+
+// Many keys go in batches, and the progress says how far it is.
+func TestFlushShowsProgress(t *testing.T) {
+	t.Parallel()
+	r := redistest.New(t)
+	pipe := r.Client.Pipeline()
+	for i := range 25_000 {
+		pipe.Set(t.Context(), fmt.Sprintf("%srun:{wrun_%d}", r.Prefix, i), "x", 0)
+	}
+	_, err := pipe.Exec(t.Context())
+	require.NoError(t, err)
+	code, out, errOut := command(t, nil, "", "--redis", r.URL(), "--prefix", r.Prefix, "--job-prefix", "p_", "--flush", "--yes")
+	require.Equal(t, 0, code)
+	require.Contains(t, out, "25000 keys under")
+	require.Regexp(t, `^deleted 1\d{4} of 25000 keys\ndeleted 2\d{4} of 25000 keys\n$`, errOut)
+	require.Empty(t, keys(t, r))
+}
+
+// A flush asks, and only the very prefix is a yes.
+func TestFlushAsks(t *testing.T) {
+	t.Parallel()
+	r := redistest.New(t)
+	store(t, r.Client, r.Prefix, rnd(r))
+	code, _, errOut := command(t, nil, r.Prefix+"\n", "--redis", r.URL(), "--prefix", r.Prefix, "--job-prefix", rnd(r), "--flush")
+	require.Equal(t, 1, code)
+	require.Contains(t, errOut, "there is nobody to ask, so --flush needs --yes")
+
+	conn, err := redisconn.Open(t.Context(), r.URL())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, conn.Close()) }()
+	ask := func(ctx context.Context, in io.Reader) (string, error) {
+		var out bytes.Buffer
+		_, err := setup.Run(ctx, setup.Options{
+			Conn: conn, Prefix: r.Prefix, JobPrefix: rnd(r), Flush: true, Interactive: true, In: in, Out: &out,
+		})
+		return out.String(), err
+	}
+	for _, answer := range []string{"", "\n", "yes\n", r.Prefix + "x\n", strings.TrimSuffix(r.Prefix, ":") + "\n"} {
+		out, err := ask(t.Context(), strings.NewReader(answer))
+		require.ErrorContains(t, err, "nothing was deleted: that is not the prefix", answer)
+		require.Contains(t, out, "This deletes 20 keys")
+	}
+	reader, writer := io.Pipe()
+	ctx, cancel := context.WithCancel(t.Context())
+	asked := make(chan error, 1)
+	go func() {
+		_, err := ask(ctx, reader)
+		asked <- err
+	}()
+	_, err = writer.Write([]byte(r.Prefix)) // no line end, then Ctrl-C
+	require.NoError(t, err)
+	cancel()
+	require.ErrorIs(t, <-asked, context.Canceled)
+	require.NoError(t, writer.Close())
+
+	require.Len(t, keys(t, r), 20)
+	out, err := ask(t.Context(), strings.NewReader(r.Prefix+"\r\n"))
+	require.NoError(t, err)
+	require.Contains(t, out, "\rdeleted 20 of 20 keys\n")
+	require.Empty(t, keys(t, r))
+}
+
+func TestAPrefixThatWouldTakeEverythingIsRefused(t *testing.T) {
+	t.Parallel()
+	r := redistest.New(t)
+	for _, args := range [][]string{{"--prefix", ""}, {"--prefix", "a{b"}, {"--job-prefix", ""}, {"--job-prefix", "}"}} {
+		code, _, errOut := command(t, nil, "", append(args, "--redis", r.URL(), "--flush", "--yes")...)
+		require.Equal(t, 1, code)
+		require.Contains(t, errOut, "must not be empty or hold braces")
+	}
+}
+
+func TestUnreachableIsExitCodeTwo(t *testing.T) {
+	t.Parallel()
+	env := map[string]string{"REDIS_URL": "redis://user:secret@127.0.0.1:1/0"}
+	code, out, errOut := command(t, env, "")
+	require.Equal(t, 2, code)
+	require.Empty(t, out)
+	require.Contains(t, errOut, "no Redis answers at redis://user:xxxxx@127.0.0.1:1/0")
+	require.NotContains(t, errOut, "secret")
+	require.NotContains(t, errOut, "\n")
+
+	code, out, errOut = command(t, env, "", "--json")
+	require.Equal(t, 2, code)
+	require.Empty(t, errOut)
+	require.Equal(t, setup.Fail, report(t, out).Verdict)
+	require.Contains(t, check(t, report(t, out), "connection").Message, "no Redis answers at")
+	require.NotContains(t, out, "secret")
+}
+
+func TestWithoutAnAddressThereIsNothingToCheck(t *testing.T) {
+	t.Parallel()
+	code, out, _ := command(t, nil, "")
+	require.Equal(t, 0, code)
+	require.Contains(t, out, "no Redis is configured")
+	code, out, _ = command(t, nil, "", "--json")
+	require.Equal(t, 0, code)
+	require.Equal(t, setup.Warn, report(t, out).Verdict)
+	require.Equal(t, "embedded", report(t, out).Mode)
+	code, _, _ = command(t, map[string]string{"WORKFLOW_WORLD_ENV": "production"}, "")
+	require.Equal(t, 1, code)
+	code, _, errOut := command(t, nil, "", "--flush", "--yes")
+	require.Equal(t, 1, code)
+	require.Contains(t, errOut, "nothing was deleted")
+}
+
+const (
+	waitLong = 30 * time.Second
+	tick     = 10 * time.Millisecond
+)

@@ -1,0 +1,75 @@
+package setup
+
+import "strings"
+
+// structure is a kind of key: the data structures that world-redis uses.
+type structure struct{ kind, redisType, holds string }
+
+// structures lists every kind. A key is <prefix><kind>, optionally followed by ":" and more.
+func structures() []structure {
+	return []structure{
+		{"run", "hash", "runs: status, times, where input and result are"},
+		{"step", "hash", "steps: status, attempts, times"},
+		{"event", "hash", "the events of a run, with their payloads"},
+		{"events:by_run", "zset", "event ids in log order"},
+		{"events:by_correlation", "zset", "events by what they are about"},
+		{"steps:by_run", "zset", "the steps of a run"},
+		{"hook", "hash, string", "live hooks of a run; whose a hook id is"},
+		{"hooks:by_run", "zset", "the hooks of a run"},
+		{"hooks:by_token", "string", "who holds a token"},
+		{"hooks:index", "zset", "hooks that the sweeper looks after"},
+		{"hook_fence", "hash", "token claims that were taken over"},
+		{"hook_resumes", "hash", "resumes that were received"},
+		{"request", "hash", "calls of the last minutes, so that repeats change nothing"},
+		{"runs:index", "zset", "all runs by time"},
+		{"runs:by_name", "zset", "runs by workflow"},
+		{"runs:by_status", "zset", "runs by status"},
+		{"locator", "hash", "the run of a step, hook or wait"},
+		{"stream", "stream", "chunks"},
+		{"stream_meta", "hash", "length and end of a stream, its writers"},
+		{"stream_req", "hash", "appends of the last minutes, so that repeats add nothing"},
+		{"streams:by_run", "zset", "the streams of a run"},
+		{"apps", "hash", "apps to deliver to"},
+		{"queue", "hash, zset", "idempotency keys, stalled messages and the like of the two queues"},
+	}
+}
+
+// queueKind stands for asynq's own keys of the two queues, which have no key prefix.
+func queueKind() structure {
+	return structure{"asynq", "list, zset, hash", "the messages of the two queues"}
+}
+
+const otherKind = "(other)"
+
+// classify returns the kind of a key, given without its prefix. ok is false when the key
+// belongs to an installation with a longer prefix: "workflow:" must not take what
+// "workflow:staging:" stored.
+func classify(rest string, known map[string]bool) (kind string, ok bool) {
+	if kind := knownKind(rest, known); kind != "" {
+		return kind, true
+	}
+	for i := range len(rest) {
+		if rest[i] == '{' {
+			break // what follows is somebody's text
+		}
+		if rest[i] == ':' && knownKind(rest[i+1:], known) != "" {
+			return "", false
+		}
+	}
+	return otherKind, true
+}
+
+// knownKind returns the kind that a key begins with: of one or of two parts.
+func knownKind(rest string, known map[string]bool) string {
+	first, more, found := strings.Cut(rest, ":")
+	if found {
+		second, _, _ := strings.Cut(more, ":")
+		if two := first + ":" + second; known[two] {
+			return two
+		}
+	}
+	if known[first] {
+		return first
+	}
+	return ""
+}
