@@ -8,28 +8,29 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// A cursor is base64url of <version><4 bytes: hash of the list it belongs to><position>. The
+// A cursor is base64url of <version><4 bytes: hash of its list and position><position>. The
 // hash makes garbage, and a cursor of another list, known for what it is. Positions are not
 // row references: they stay valid when the row is gone.
 const cursorVersion = 1
 
 func sealCursor(scope string, position []byte) string {
 	out := append(make([]byte, 0, 5+len(position)), cursorVersion)
-	out = binary.BigEndian.AppendUint32(out, scopeHash(scope))
+	out = binary.BigEndian.AppendUint32(out, cursorHash(scope, position))
 	return base64.RawURLEncoding.EncodeToString(append(out, position...))
 }
 
 func openCursor(scope, cursor string) ([]byte, error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	if err != nil || len(raw) < 6 || raw[0] != cursorVersion || binary.BigEndian.Uint32(raw[1:]) != scopeHash(scope) {
+	if err != nil || len(raw) < 6 || raw[0] != cursorVersion || binary.BigEndian.Uint32(raw[1:]) != cursorHash(scope, raw[5:]) {
 		return nil, badCursor()
 	}
 	return raw[5:], nil
 }
 
-func scopeHash(scope string) uint32 {
+func cursorHash(scope string, position []byte) uint32 {
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(scope)) // a hash cannot fail
+	_, _ = h.Write([]byte(scope + "\x00")) // a hash cannot fail
+	_, _ = h.Write(position)
 	return h.Sum32()
 }
 
