@@ -42,7 +42,7 @@ test('bad requests', async (t) => {
   await refused('a body that is not CBOR', 400, 'invalid', `/v1/runs/${runId}/events`, {
     ...post('\xff\xff\xff'), headers: { 'content-type': 'application/cbor' },
   });
-  await refused('a content type that nobody asked for', 415, 'invalid', `/v1/runs/${runId}/events`, {
+  await refused('a content type that nobody asked for', 415, 'unsupported_media_type', `/v1/runs/${runId}/events`, {
     ...post('event=1'), headers: { 'content-type': 'application/x-www-form-urlencoded' },
   });
   await refused('an event type that does not exist', 400, 'invalid', `/v1/runs/${runId}/events`, post({ event: { eventType: 'run_exploded' } }));

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
-import { appFolder, client, nodeOf, workflowCLI } from './lib/paths.mjs';
+import { appFolder, clientFolder, nodeOf, workflowCLI, world } from './lib/paths.mjs';
 import { Child, freePort, run } from './lib/process.mjs';
 import { startStack } from './lib/stack.mjs';
 import { until } from './lib/wait.mjs';
 
 const sdk = 'v4';
-const { decode } = createRequire(client)('cbor-x');
+const { decode } = createRequire(clientFolder)('cbor-x');
 
 test('workflow inspect, cancel, health and web', async (t) => {
   const { app, api, service } = await startStack(t, { token: 'cli-token' });
@@ -20,7 +20,7 @@ test('workflow inspect, cancel, health and web', async (t) => {
 
   /** Runs the tool; it must end by itself, with 0, and print nothing on stdout but JSON. */
   const workflow = async (...args) => {
-    const { code, stdout, tail } = await run(nodeOf(sdk), [workflowCLI(sdk), ...args, '--json', '--backend', client], options);
+    const { code, stdout, tail } = await run(nodeOf(sdk), [workflowCLI(sdk), ...args, '--json', '--backend', world], options);
     assert.equal(code, 0, `workflow ${args.join(' ')}: ${tail}`);
     return JSON.parse(stdout);
   };
@@ -55,7 +55,7 @@ test('workflow inspect, cancel, health and web', async (t) => {
   });
 
   await t.test('health: the queue answers for both routes', async () => {
-    const { code, stdout, tail } = await run(nodeOf(sdk), [workflowCLI(sdk), 'health', '--json', '--backend', client], { ...options, timeout: 45_000 });
+    const { code, stdout, tail } = await run(nodeOf(sdk), [workflowCLI(sdk), 'health', '--json', '--backend', world], { ...options, timeout: 45_000 });
     assert.equal(code, 0, tail);
     assert.equal(JSON.parse(stdout).allHealthy, true, stdout);
   });
@@ -63,14 +63,14 @@ test('workflow inspect, cancel, health and web', async (t) => {
   await t.test('cancel', async () => {
     const sleeping = await app.begin('naps', 60_000);
     await until('the timer', async () => (await api.events(sleeping)).some((e) => e.eventType === 'wait_created'));
-    const { code, tail } = await run(nodeOf(sdk), [workflowCLI(sdk), 'cancel', sleeping, '--backend', client], options);
+    const { code, tail } = await run(nodeOf(sdk), [workflowCLI(sdk), 'cancel', sleeping, '--backend', world], options);
     assert.equal(code, 0, tail);
     assert.equal((await app.outcome(sleeping)).status, 'cancelled');
   });
 
   await t.test('web: the page comes up and has our runs', async () => {
     const port = await freePort();
-    const args = [workflowCLI(sdk), 'web', '--backend', client, '--noBrowser', '--webPort', String(port)];
+    const args = [workflowCLI(sdk), 'web', '--backend', world, '--noBrowser', '--webPort', String(port)];
     const web = new Child('workflow web', nodeOf(sdk), args, options);
     /** Asks the page's server what the page would ask it. */
     const rpc = async (method, params) => {

@@ -96,7 +96,7 @@ for (const redis of ['embedded', 'server']) {
         assert.deepEqual(await api.runs('pending'), []);
         assert.deepEqual(await api.runs('running'), []);
         assert.deepEqual(await api.get('/v1/hooks').then((page) => page.data), []);
-        if (stack.redis) await checkQueueEmpty(stack.redis);
+        await checkQueueEmpty(stack);
       });
     });
   });

@@ -1,5 +1,5 @@
 // The app under test: e2e/apps/server.mjs in the folder of one SDK version, driven over its small HTTP API.
-import { appFolder, appServer, client, nodeOf } from './paths.mjs';
+import { appFolder, appServer, nodeOf, world } from './paths.mjs';
 import { Child } from './process.mjs';
 import { until } from './wait.mjs';
 
@@ -22,7 +22,7 @@ export class App {
       env: {
         ...this.service.clientEnv,
         PORT: new URL(this.url).port,
-        WORKFLOW_TARGET_WORLD: client,
+        WORKFLOW_TARGET_WORLD: world,
         WORKFLOW_BASE_URL: this.url,
       },
     });

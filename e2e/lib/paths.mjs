@@ -4,7 +4,10 @@ import { fileURLToPath } from 'node:url';
 const at = (path) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
 export const serviceBinary = process.env.E2E_BINARY || at('bin/world-redis');
-export const client = at('client/dist/index.js');
+/** The World as an app names it; each app's package.json has it as a dependency. */
+export const world = '@world-redis/client';
+/** The same package on disk, for what a test itself needs of it. */
+export const clientFolder = at('client/');
 export const appServer = at('e2e/apps/server.mjs');
 export const appFolder = (sdk) => at(`e2e/apps/${sdk}`);
 export const nodeOf = (sdk) => at(`e2e/apps/${sdk}/node_modules/node/bin/node`);

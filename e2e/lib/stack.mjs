@@ -26,6 +26,13 @@ export async function startStack(t, { redis = 'server', sdk = 'v4', token, servi
 }
 
 class Stack {
+  /** A further replica on the same Redis; the app does not know of it. It is the test's to stop or kill. */
+  async startSecondService() {
+    const second = new Service({ redis: this.redis, token: this.service.token, port: await freePort() });
+    await second.start();
+    return second;
+  }
+
   async stop(t) {
     const codes = {};
     for (const part of ['app', 'service']) {

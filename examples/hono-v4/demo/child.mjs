@@ -24,20 +24,14 @@ export function startChild(name, command, args, options) {
   return child;
 }
 
-/** Waits until url answers 2xx, or throws when the child ends or the signal fires. */
+/** Waits until url answers 2xx; throws when the child ends before that or the signal fires. */
 export async function untilReady(child, url, signal) {
-  const ended = child.exited.then((code) => {
-    throw new Error(`${child.name} ended (${code}) before it was ready`);
-  });
-  const answered = (async () => {
-    for (;;) {
-      signal.throwIfAborted();
-      const ok = await fetch(url, { signal }).then((r) => r.ok, () => false);
-      if (ok) return;
-      await delay(50);
-    }
-  })();
-  await Promise.race([answered, ended]);
+  for (;;) {
+    signal.throwIfAborted();
+    if (!running.has(child)) throw new Error(`${child.name} ended (${await child.exited}) before it was ready`);
+    if (await fetch(url, { signal }).then((r) => r.ok, () => false)) return;
+    await delay(50);
+  }
 }
 
 /** Asks the child to stop, and insists after ten seconds. */
