@@ -16,10 +16,11 @@ import (
 //	done and so on   nothing: the handler has written the outcome before it returned
 //	forward, recover nothing: the upkeep moves due and lapsed messages, to the millisecond
 //
-// All else, such as asynq's list of servers, passes.
+// All else passes; asynq's list of servers is thinned out.
 type backend struct {
 	redis.UniversalClient
-	queue *Queue
+	queue   *Queue
+	reports reports
 }
 
 // asynqTimeout bounds what asynq does besides, which would else wait long for a Redis
@@ -46,17 +47,22 @@ func (b *backend) EvalSha(ctx context.Context, sha string, keys []string, args .
 	case opListLapsed:
 		return result(ctx, []any{}, nil)
 	default:
+		args, ok := b.reports.thin(keys, args)
+		if !ok {
+			return result(ctx, "OK", nil)
+		}
 		ctx, cancel := context.WithTimeout(ctx, asynqTimeout)
 		defer cancel()
 		return b.UniversalClient.EvalSha(ctx, sha, keys, args...)
 	}
 }
 
-// ZAdd serves asynq's list of servers.
-func (b *backend) ZAdd(ctx context.Context, key string, members ...redis.Z) *redis.IntCmd {
+// Eval implements redis.Scripter: go-redis calls it for a script that Redis does not know.
+func (b *backend) Eval(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd {
+	args, _ = b.reports.thin(keys, args)
 	ctx, cancel := context.WithTimeout(ctx, asynqTimeout)
 	defer cancel()
-	return b.UniversalClient.ZAdd(ctx, key, members...)
+	return b.UniversalClient.Eval(ctx, script, keys, args...)
 }
 
 // ZAddXX is how asynq renews leases; the upkeep has done so.

@@ -87,7 +87,7 @@ func (l *lane) judge(c *claim, baseURL string, m world.Message, out world.Outcom
 		return outcome{step: stepDone}, baseURL
 	case out.Verdict == world.Reschedule:
 		l.q.targets.accepted(l.kind, baseURL)
-		return outcome{step: stepMoved, due: l.q.dueIn(out.Delay)}, baseURL
+		return outcome{step: stepMoved, due: l.q.dueIn(l.patience(c, m, out.Delay))}, baseURL
 	case c.ctx.Err() != nil: // cut by ourselves
 		if errors.Is(context.Cause(c.ctx), errShutdown) {
 			l.log.Warn("a delivery was cut at shutdown; another one will be made",
@@ -106,6 +106,25 @@ func (l *lane) judge(c *claim, baseURL string, m world.Message, out world.Outcom
 		wait := l.q.targets.unreachable(baseURL, out.Reason)
 		return outcome{step: stepStalled, due: l.q.dueIn(wait), reason: out.Reason}, ""
 	}
+}
+
+// A message that its app puts off again and again, without any wait, would keep both of
+// them busy for ever: after so many times it waits a little, and the log says so.
+const (
+	manyMoves = 1000
+	movesWait = time.Second
+)
+
+func (l *lane) patience(c *claim, m world.Message, asked time.Duration) time.Duration {
+	moves := c.moved + 1
+	if moves < manyMoves {
+		return asked
+	}
+	if moves%manyMoves == 0 {
+		l.log.Warn("the app puts a message off over and over", slog.String("message", c.id), slog.String("run", m.RunID),
+			slog.String("step", m.StepID), slog.Int("times", moves))
+	}
+	return max(asked, movesWait)
 }
 
 // failed charges a delivery, and sets the message aside when it was one too many.

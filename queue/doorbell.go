@@ -4,11 +4,16 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/world-redis/world-redis"
 )
+
+// doorbellCheck is how often a silent connection is checked. The upkeep looks at the queue
+// more often than that, so a doorbell that is dead costs seconds at worst.
+const doorbellCheck = 10 * time.Second
 
 // ringing is what the scripts say on the doorbell: who rings, and when the message is due.
 func (q *Queue) ringing(due world.Millis) string {
@@ -23,7 +28,7 @@ func (q *Queue) ringing(due world.Millis) string {
 func (q *Queue) hearDoorbells(ctx context.Context) error {
 	sub := q.redis.Subscribe(ctx, q.flows.keys.bell, q.steps.keys.bell)
 	defer sub.Close() //nolint:errcheck // nothing to lose
-	messages := sub.ChannelWithSubscriptions()
+	messages := sub.ChannelWithSubscriptions(redis.WithChannelHealthCheckInterval(doorbellCheck))
 	for {
 		select {
 		case <-ctx.Done():

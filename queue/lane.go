@@ -37,7 +37,7 @@ type claim struct {
 	id, owner string
 	message   string // as asynq encodes it
 	failed    int    // failed deliveries so far
-	moved     bool   // the app has rescheduled it before
+	moved     int    // times the app has rescheduled it
 	wakes     string
 
 	ctx    context.Context // of the delivery
@@ -47,7 +47,7 @@ type claim struct {
 // attempt is the number of the delivery, from 1 on.
 func (c *claim) attempt() int {
 	n := 1 + c.failed
-	if c.moved {
+	if c.moved > 0 {
 		n++
 	}
 	return n

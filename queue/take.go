@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strconv"
@@ -48,10 +49,10 @@ func (l *lane) next() (message string, ok bool) {
 				continue
 			}
 			l.q.outage.ended()
-			if left > 0 || l.hasBuffer() {
-				continue
+			if left == 0 {
+				l.quiet = rung // all that was there is in the buffer
 			}
-			l.quiet = rung
+			continue
 		}
 		select {
 		case <-rung:
@@ -110,22 +111,17 @@ func (l *lane) accept(reply []any, owner string) (left int64, err error) {
 				return 0, err
 			}
 		}
-		failed, err := strconv.Atoi(texts[2])
-		if err != nil {
-			return 0, fmt.Errorf("failed deliveries of %s: %w", texts[0], err)
+		failed, errFailed := strconv.Atoi(texts[2])
+		moved, errMoved := strconv.Atoi(texts[3])
+		if err := errors.Join(errFailed, errMoved); err != nil {
+			return 0, fmt.Errorf("counters of message %s: %w", texts[0], err)
 		}
-		c := &claim{id: texts[0], owner: owner, message: texts[1], failed: failed, moved: texts[3] == "1", wakes: wakes}
+		c := &claim{id: texts[0], owner: owner, message: texts[1], failed: failed, moved: moved, wakes: wakes}
 		c.ctx, c.cancel = context.WithCancelCause(l.q.delivering)
 		l.buffer = append(l.buffer, c)
 		l.claims[c] = struct{}{}
 	}
 	return left, nil
-}
-
-func (l *lane) hasBuffer() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.buffer) > 0
 }
 
 func (l *lane) fromBuffer() *claim {

@@ -38,7 +38,7 @@ local due, why = ARGV[3], ARGV[4]
 if why == 'failed' then
   redis.call('HINCRBY', KEYS[1], 'failed', 1)
 elseif why == 'moved' then
-  redis.call('HSET', KEYS[1], 'moved', '1')
+  redis.call('HINCRBY', KEYS[1], 'moved', 1)
   -- The delivery of a wake-up asks again for whatever the run still waits for, so of
   -- several delayed ones the earliest is enough.
   local run = redis.call('HGET', KEYS[1], 'solo')

@@ -46,24 +46,33 @@ if ARGV[4] == '1' then
   end
 end
 
-local moved, earliest = 0, nil
-for _, set in ipairs({KEYS[4], KEYS[5]}) do
-  local due = redis.call('ZRANGEBYSCORE', set, '-inf', now, 'LIMIT', 0, most)
-  for _, id in ipairs(due) do
-    redis.call('ZREM', set, id)
-    if redis.call('EXISTS', prefix .. id) == 1 then
-      if redis.call('HDEL', prefix .. id, 'parked') == 1 then
-        local run = redis.call('HGET', prefix .. id, 'solo')
-        if run and redis.call('HGET', KEYS[8], run) == id then
-          redis.call('HDEL', KEYS[8], run)
-        end
-      end
-      redis.call('HSET', prefix .. id, 'state', 'pending', 'pending_since', ARGV[6])
-      redis.call('LPUSH', KEYS[1], id)
+local function make_pending(id)
+  local task = prefix .. id
+  if redis.call('EXISTS', task) == 0 then
+    return
+  end
+  if redis.call('HDEL', task, 'parked') == 1 then
+    local run = redis.call('HGET', task, 'solo')
+    if run and redis.call('HGET', KEYS[8], run) == id then
+      redis.call('HDEL', KEYS[8], run)
     end
   end
-  moved = moved + #due
+  redis.call('HSET', task, 'state', 'pending', 'pending_since', ARGV[6])
+  redis.call('LPUSH', KEYS[1], id)
+end
+
+local moved, earliest = 0, nil
+for _, set in ipairs({KEYS[4], KEYS[5]}) do
   local first = redis.call('ZRANGE', set, 0, 0, 'WITHSCORES')
+  if first[2] and tonumber(first[2]) <= tonumber(now) then
+    local due = redis.call('ZRANGEBYSCORE', set, '-inf', now, 'LIMIT', 0, most)
+    for _, id in ipairs(due) do
+      redis.call('ZREM', set, id)
+      make_pending(id)
+    end
+    moved = moved + #due
+    first = redis.call('ZRANGE', set, 0, 0, 'WITHSCORES')
+  end
   if first[2] and (not earliest or tonumber(first[2]) < tonumber(earliest)) then
     earliest = first[2]
   end

@@ -18,7 +18,7 @@
 -- ARGV[5] now, in ms
 -- ARGV[6] wake-ups being delivered since before this, in ms, hold up no other
 -- ARGV[7] when a parked one is looked at again, in seconds with three decimals
--- Reply: {messages left, wakes, id, message, failed deliveries, rescheduled, id, ...}
+-- Reply: {messages left, wakes, id, message, failed deliveries, times rescheduled, id, ...}
 -- $include lib/runs_alone.lua
 
 local hashes = {waiting = KEYS[7], running = KEYS[8], parked = KEYS[9], scheduled = KEYS[10]}
