@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/world-redis/world-redis/internal/redistest"
+)
+
+func TestMain(m *testing.M) { redistest.Main(m, goleak.Find) }
+
+// lines collects what the service prints and tells when a pattern has come.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) find(pattern *regexp.Regexp) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return pattern.FindStringSubmatch(l.text.String())
+}
+
+// startService runs serve until the returned stop is called, which gives its error.
+func startService(t *testing.T, environ ...string) (base string, out *lines, stop func() error) {
+	t.Helper()
+	c, _, err := loadConfig(append([]string{"WORKFLOW_WORLD_LISTEN=127.0.0.1:0", "WORKFLOW_WORLD_SHUTDOWN_GRACE=2s"}, environ...))
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	out = &lines{}
+	go func() { ended <- serve(ctx, c, slog.New(slog.DiscardHandler), out) }()
+	pattern := regexp.MustCompile(`listens on (http://\S+),`)
+	require.Eventually(t, func() bool { return out.find(pattern) != nil }, 20*time.Second, 10*time.Millisecond)
+	return out.find(pattern)[1], out, func() error {
+		cancel()
+		return <-ended
+	}
+}
+
+func get(t *testing.T, url string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	require.NoError(t, err)
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	res, err := client.Do(req)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, res.Body.Close()) }()
+	body, err := io.ReadAll(res.Body)
+	require.NoError(t, err)
+	return res.StatusCode, string(body)
+}
+
+func TestServeWithNothingConfiguredSaysThatDataIsLostAndHowToPointAnAppHere(t *testing.T) {
+	t.Parallel()
+	base, out, stop := startService(t)
+	require.NotNil(t, out.find(regexp.MustCompile(`ALL DATA IS LOST AT EXIT`)))
+	require.NotNil(t, out.find(regexp.MustCompile(`WORKFLOW_TARGET_WORLD=@world-redis/client\n\s+WORKFLOW_WORLD_URL=`+regexp.QuoteMeta(base))))
+	status, _ := get(t, base+"/healthz")
+	require.Equal(t, http.StatusOK, status)
+	status, _ = get(t, base+"/readyz")
+	require.Equal(t, http.StatusOK, status)
+	status, body := get(t, base+"/metrics")
+	require.Equal(t, http.StatusOK, status)
+	require.Contains(t, body, `world_redis_queue_messages{queue="workflow_flows",state="pending"} 0`)
+	require.NoError(t, stop())
+}
+
+func TestReadyIsFalseWhileRedisIsAwayAndTrueAgainAfterwards(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	base, out, stop := startService(t, "WORKFLOW_REDIS_URL=redis://"+server.Addr)
+	require.Nil(t, out.find(regexp.MustCompile(`LOST`)), "a real Redis keeps its data")
+	status, _ := get(t, base+"/readyz")
+	require.Equal(t, http.StatusOK, status)
+	require.NoError(t, server.Stop())
+	status, body := get(t, base+"/readyz")
+	require.Equal(t, http.StatusServiceUnavailable, status)
+	require.Contains(t, body, "does not answer")
+	status, _ = get(t, base+"/healthz")
+	require.Equal(t, http.StatusOK, status, "the process lives: restarting it would not help")
+	require.NoError(t, server.Restart())
+	require.Eventually(t, func() bool { status, _ := get(t, base+"/readyz"); return status == http.StatusOK }, 20*time.Second, 50*time.Millisecond)
+	require.NoError(t, stop())
+}
+
+func TestServeRefusesToStart(t *testing.T) {
+	t.Parallel()
+	for story, c := range map[string]struct{ variable, want string }{
+		"on an address that others reach, without a token": {"WORKFLOW_WORLD_LISTEN=0.0.0.0:0", "WORKFLOW_WORLD_TOKEN"},
+		"when its Redis does not answer":                   {"WORKFLOW_REDIS_URL=redis://:secret@127.0.0.1:1", "no Redis answers at redis://:xxxxx@127.0.0.1:1"},
+	} {
+		config, _, err := loadConfig([]string{c.variable})
+		require.NoError(t, err)
+		err = serve(t.Context(), config, slog.New(slog.DiscardHandler), io.Discard)
+		require.ErrorContains(t, err, c.want, story)
+		require.NotContains(t, err.Error(), "secret")
+	}
+}
+
+func TestServeFailsWhenItsAddressIsTaken(t *testing.T) {
+	t.Parallel()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, l.Close()) }()
+	config, _, err := loadConfig([]string{"WORKFLOW_WORLD_LISTEN=" + l.Addr().String()})
+	require.NoError(t, err)
+	require.ErrorContains(t, serve(t.Context(), config, slog.New(slog.DiscardHandler), io.Discard), "address already in use")
+}
