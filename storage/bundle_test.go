@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fxamacker/cbor/v2"
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
@@ -120,3 +121,5 @@ func types(events []world.Event) []world.EventType {
 	}
 	return out
 }
+
+func zOf(score float64, member string) redis.Z { return redis.Z{Score: score, Member: member} }
