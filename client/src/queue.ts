@@ -11,7 +11,7 @@ export function createQueue(config: () => Config): RedisWorld['queue'] {
     const app = appForQueue(settings);
     // A process that serves no app and names no deployment (a script, the SDK's command line) has nothing to say
     // about where a message belongs; the service then goes by the run and by who is registered.
-    const own = app || settings.deploymentNamed ? settings.deploymentId : undefined;
+    const own = settings.deploymentNamed ? settings.deploymentId : app?.deploymentId;
     const body = encode({
       queueName,
       message,

@@ -63,12 +63,17 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
 }
 
-/** Header values arrive byte by byte; a queue name holds a file's path and so perhaps UTF-8. */
+/**
+ * The text of a header. A queue name holds a file's path and so perhaps more than ASCII: the service percent-encodes
+ * it, and raw UTF-8 arrives byte by byte.
+ */
 function headerText(value: string | null): string | null {
-  if (value === null || /^[\x20-\x7e]*$/.test(value)) return value;
+  if (value === null) return null;
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(value, 'latin1'));
+    if (value.includes('%')) return decodeURIComponent(value);
+    if (/[^\x00-\x7f]/.test(value)) return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(value, 'latin1'));
   } catch {
-    return value;
+    // Neither form: taken as it stands.
   }
+  return value;
 }

@@ -56,13 +56,12 @@ export function stopRegistering(url: string): void {
 }
 
 /**
- * The app to name in a queue() call: the one that start() registered, or the one at a base URL that somebody set.
+ * The app to name in a queue() call: the one at the base URL that somebody set, else the one that start() registered.
  * Undefined for a process that only enqueues; it never becomes a target.
  */
 export function appForQueue(config: Config): App | undefined {
-  const started = registrations.get(config.url);
-  if (started) return started.app;
-  return config.baseUrl === undefined ? undefined : appOf(config, config.baseUrl);
+  if (config.baseUrl !== undefined) return appOf(config, config.baseUrl);
+  return registrations.get(config.url)?.app;
 }
 
 function keepRegistered(readConfig: () => Config, registration: Registration, onSuccess: () => void): void {

@@ -110,9 +110,14 @@ test('with a namespace, v4 still sends steps without it: the handler finds the s
   assert.equal((await handle(delivery('__toys_wkf_step_x', encode({})))).status, 400);
 });
 
-test('a workflow name in UTF-8 survives the header', async () => {
+test('a workflow name beyond ASCII survives the header, percent-encoded or as raw UTF-8', async () => {
   const { told, handle } = handlerFor(FLOW);
-  const onTheWire = Buffer.from(`${FLOW}workflow//./größe.ts//æøå`, 'utf8').toString('latin1');
-  await handle(delivery(onTheWire, encode({})));
-  assert.equal(told[0]?.queueName, `${FLOW}workflow//./größe.ts//æøå`);
+  const name = `${FLOW}workflow//./größe 100%.ts//æøå`;
+  await handle(delivery(`${FLOW}workflow//./gr%C3%B6%C3%9Fe 100%25.ts//%C3%A6%C3%B8%C3%A5`, encode({})));
+  await handle(delivery(Buffer.from(name.replace('%', ''), 'utf8').toString('latin1'), encode({})));
+  await handle(delivery(`${FLOW}100% plain`, encode({})));
+  assert.deepEqual(
+    told.map(({ queueName }) => queueName),
+    [name, name.replace('%', ''), `${FLOW}100% plain`],
+  );
 });

@@ -11,17 +11,18 @@ before(async () => {
   service = await Service.start();
 });
 after(async () => {
+  await Promise.all(apps.map((app) => app.stop()));
   await createWorld({ url: service.url }).close();
   await service.stop();
 });
 
 const FLOW = '__wkf_workflow_workflow//./a.ts//größe';
 
-let deployments = 0;
+const apps: App[] = [];
 /** A deployment of its own for each test, so that no message strays into another's app. */
 async function startApp(act?: Parameters<typeof App.start>[1]) {
-  const deploymentId = `dpl_${++deployments}`;
   const app = await App.start(createWorld(), act);
+  const deploymentId = `dpl_${apps.push(app)}`;
   const world = createWorld({ url: service.url, deploymentId, baseUrl: app.url });
   return { app, world, deploymentId };
 }
@@ -36,7 +37,6 @@ test('a message comes out as it went in, to the app that start() registered', as
   };
   const { messageId } = await world.queue(FLOW, message, { headers: { traceparent: 't' } });
   assert.deepEqual(await app.deliveries(1), [{ message, attempt: 1, queueName: FLOW, messageId }]);
-  await app.stop();
 });
 
 test('a step message reaches the step route', async () => {
@@ -46,7 +46,6 @@ test('a step message reaches the step route', async () => {
   const [delivered] = await app.deliveries(1);
   assert.deepEqual(delivered?.message, message);
   assert.equal(delivered?.queueName, '__wkf_step_step//./a.ts//add');
-  await app.stop();
 });
 
 test('a script enqueues before any app is there; the message waits for the app', async () => {
@@ -57,7 +56,6 @@ test('a script enqueues before any app is there; the message waits for the app',
   assert.deepEqual(app.delivered, []);
   await world.start();
   assert.equal((await app.deliveries(1))[0]?.messageId, messageId);
-  await app.stop();
 });
 
 test('a handler that asks for the message again gets the same one, as a later attempt', async () => {
@@ -66,7 +64,6 @@ test('a handler that asks for the message again gets the same one, as a later at
   const [first, second] = await app.deliveries(2);
   assert.deepEqual([first?.attempt, second?.attempt], [1, 2]);
   assert.deepEqual([first?.messageId, second?.messageId], [messageId, messageId]);
-  await app.stop();
 });
 
 test('a handler that throws gets the message again', async () => {
@@ -76,7 +73,6 @@ test('a handler that throws gets the message again', async () => {
   await world.queue(FLOW, { runId: newRunId() });
   const [, second] = await app.deliveries(2);
   assert.equal(second?.attempt, 2);
-  await app.stop();
 });
 
 test('a message with a key that is still under way is not added twice', async () => {
@@ -89,5 +85,4 @@ test('a message with a key that is still under way is not added twice', async ()
   await app.deliveries(1);
   assert.deepEqual(await world.queue('__wkf_step_s', message, key), { messageId });
   release?.();
-  await app.stop();
 });

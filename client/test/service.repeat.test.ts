@@ -1,0 +1,101 @@
+/** Answers that get lost on the way: the client calls again, and the real service does the work once. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { RedisWorld } from '../dist/index.js';
+import { runChild } from './helpers/child.js';
+import { createWorld } from './helpers/client.js';
+import { Fake, type Seen } from './helpers/fake.js';
+import { newRunId, newStepId } from './helpers/ids.js';
+import { Service } from './helpers/service.js';
+
+let service: Service;
+let lossy: Fake;
+/** Talks through a proxy that passes every POST on, and loses the answer of its first try. */
+let world: RedisWorld;
+before(async () => {
+  service = await Service.start();
+  const tried = new Set<unknown>();
+  lossy = await Fake.start(async (response, seen) => {
+    const answer = await forward(seen);
+    const key = seen.headers['idempotency-key'];
+    if (key !== undefined && !tried.has(key)) {
+      tried.add(key);
+      response.socket?.destroy();
+      return;
+    }
+    response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' });
+    response.end(Buffer.from(await answer.arrayBuffer()));
+  });
+  world = createWorld({ url: lossy.url });
+});
+after(async () => {
+  await world.close();
+  await lossy.stop();
+  await service.stop();
+});
+
+function forward({ method, url, headers, body }: Seen): Promise<Response> {
+  const passed = ['content-type', 'accept', 'idempotency-key'].flatMap((name) => {
+    const value = headers[name];
+    return typeof value === 'string' ? [[name, value] as [string, string]] : [];
+  });
+  return fetch(service.url + url, { method, headers: passed, ...(method === 'POST' && { body }) });
+}
+
+test('a step is started once, its retries are its own', async () => {
+  const runId = newRunId();
+  const stepId = newStepId();
+  const event = (eventType: string, eventData?: object, correlationId?: string) =>
+    world.events.create(runId, { eventType, specVersion: 3, correlationId, eventData });
+  const input = new Uint8Array([1]);
+  const created = await event('run_created', { deploymentId: 'd', workflowName: 'w', input });
+  assert.equal(created.run.status, 'pending');
+  await event('run_started');
+  await event('step_created', { stepName: 's', input }, stepId);
+  const { step } = await event('step_started', { stepName: 's' }, stepId);
+  assert.equal(step.attempt, 1);
+  await event('step_retrying', { error: 'e' }, stepId);
+  const { data } = await world.events.list({ runId });
+  assert.deepEqual(
+    data.map((one) => one.eventType),
+    ['run_created', 'run_started', 'step_created', 'step_started', 'step_retrying'],
+  );
+});
+
+test('a chunk is written once', async () => {
+  const runId = newRunId();
+  const name = `strm_${runId}`;
+  await world.writeToStream(name, runId, 'a');
+  await world.writeToStreamMulti(name, runId, ['b', 'c']);
+  assert.deepEqual(await world.getStreamInfo(name, runId), { tailIndex: 2, done: false });
+});
+
+test('a message is added once, without a key too', async () => {
+  const { messageId } = await world.queue('__wkf_workflow_w', { runId: newRunId() }, { delaySeconds: 3600 });
+  assert.match(String(messageId), /^msg_/);
+  const { length } = lossy.seen;
+  const [first, second] = lossy.seen.slice(length - 2);
+  assert.equal(first?.headers['idempotency-key'], second?.headers['idempotency-key']);
+  const [a, b] = await Promise.all([forward(first as Seen), forward(second as Seen)]);
+  assert.deepEqual(new Uint8Array(await a.arrayBuffer()), new Uint8Array(await b.arrayBuffer()));
+});
+
+test('a process that works with the service and closes ends by itself with a clean stdout', async () => {
+  const script = `
+    const world = createWorld();
+    (async () => {
+      await world.start();
+      const { run } = await world.events.create(null, {
+        eventType: 'run_created', specVersion: 3,
+        eventData: { deploymentId: 'd', workflowName: 'w', input: new Uint8Array([1]) },
+      });
+      await world.queue('__wkf_workflow_w', { runId: run.runId }, { delaySeconds: 3600 });
+      await world.writeToStream('s', run.runId, 'x');
+      const reader = (await world.readFromStream('s')).getReader();
+      await reader.read();
+      void reader.read().catch(() => undefined);
+      await world.close();
+    })();`;
+  const { code, stdout, stderr } = await runChild(script, { WORKFLOW_WORLD_URL: service.url });
+  assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: '', stderr: '' });
+});
