@@ -9,6 +9,9 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/world-redis/world-redis/cmd/internal/setupcmd"
+	"github.com/world-redis/world-redis/setup"
 )
 
 func main() {
@@ -28,7 +31,7 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(serveCommand(), envCommand(), versionCommand())
+	root.AddCommand(serveCommand(), envCommand(), versionCommand(), setupcmd.New("setup"))
 	return root
 }
 
@@ -39,5 +42,5 @@ func exitCode(err error) int {
 	if text := err.Error(); text != "" {
 		fmt.Fprintln(os.Stderr, "world-redis:", text)
 	}
-	return codeOf(err)
+	return setup.ExitCode(err)
 }

@@ -1,13 +1,32 @@
-package main
+// Package setupcmd wires the setup command; it is a program of its own and also a
+// subcommand of world-redis.
+package setupcmd
 
 import (
 	"context"
+	"os"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/spf13/cobra"
 
 	"github.com/world-redis/world-redis/embedded"
 	"github.com/world-redis/world-redis/internal/redisconn"
 	"github.com/world-redis/world-redis/queue"
 	"github.com/world-redis/world-redis/setup"
 )
+
+// New returns the command, named use. It silences go-redis's own log, because the command
+// says once what is wrong.
+func New(use string) *cobra.Command {
+	redis.SetLogger(quiet{})
+	cmd := setup.NewCommand(setup.Environment{Getenv: os.Getenv, Depths: depths})
+	cmd.Use = use
+	return cmd
+}
+
+type quiet struct{}
+
+func (quiet) Printf(context.Context, string, ...any) {}
 
 // depths asks the queue package, which alone knows how asynq keeps messages. The queue is
 // not run, so its deliverer never delivers.
