@@ -84,6 +84,16 @@ func TestEventDataIsKeptAsSent(t *testing.T) {
 	}, got)
 }
 
+// JavaScript text with half a surrogate pair is encoded as bytes that are not UTF-8; it is
+// kept as it came, and in JSON answers it is made readable.
+func TestLoneSurrogates(t *testing.T) {
+	t.Parallel()
+	body := unhex(t, "a1"+"656576656e74"+"a3"+"696576656e7454797065"+"6c686f6f6b5f63726561746564"+"6d636f7272656c6174696f6e4964"+"6168"+
+		"696576656e7444617461"+"a1"+"65746f6b656e"+"64"+"61eda0bd")
+	got := accepted(t, "/v1/runs/r/events", []byte(body), nil)
+	require.Equal(t, world.Fields{{Key: "token", Value: unhex(t, "6461eda0bd")}}, got.Data)
+}
+
 // A moment may come in any form and is one number afterwards; a millisecond off would make
 // the SDK's replay diverge.
 func TestMomentsBecomeMilliseconds(t *testing.T) {
@@ -98,6 +108,7 @@ func TestMomentsBecomeMilliseconds(t *testing.T) {
 		"half float":                 {"f93c00", 1},
 		"before the epoch":           {"24", -5},
 		"date, float seconds":        {"c1fb41d954fc4007df3b", 1700000000123},
+		"date, rounded, not cut":     {"c1fb3ff004189374bc6a", 1001},
 		"date, whole seconds":        {"c11a6553f100", 1700000000000},
 		"date as text":               {"c0" + "7818" + hex.EncodeToString([]byte("2023-11-14T22:13:20.123Z")), 1700000000123},
 		"ISO text":                   {"7818" + hex.EncodeToString([]byte("2023-11-14T22:13:20.123Z")), 1700000000123},

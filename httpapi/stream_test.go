@@ -285,6 +285,37 @@ func TestLiveReadWithoutRedis(t *testing.T) {
 	require.Equal(t, "Redis is away", errorOf(t, body)["message"])
 }
 
+// A store that takes the cut at a drain for an end must not make the reader believe it.
+func TestDrainIsNoEnd(t *testing.T) {
+	t.Parallel()
+	f := newFakes(t)
+	f.streams.info = func(string) (world.StreamInfo, error) { return world.StreamInfo{}, nil }
+	f.streams.read = func(ctx context.Context, _ string, _ int64, _ world.ChunkSink) error {
+		<-ctx.Done()
+		return nil
+	}
+	s := newServer(t, f)
+	resp := openStream(t, serve(t, s)+"/v1/streams/s", typeFrames)
+	s.Drain()
+	body, err := io.ReadAll(resp.body)
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+	require.Empty(t, body)
+}
+
+// Names are decoded exactly once, also where the path has no other escape.
+func TestNamesAreDecodedOnce(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{"100%25": "100%", "100%2525": "100%25", "a%252Fb": "a%2Fb", "a+b": "a+b", "%2F": "/", "a%20b": "a b", "%7B%7D": "{}"} {
+		f := newFakes(t)
+		f.streams.info = func(name string) (world.StreamInfo, error) {
+			require.Equal(t, want, name)
+			return world.StreamInfo{}, nil
+		}
+		status, _ := get(t, newServer(t, f), "/v1/streams/"+path+"/info")
+		require.Equal(t, http.StatusOK, status)
+	}
+}
+
 // A reader that hangs up ends its read at once, so that its subscription is given back.
 func TestReaderGone(t *testing.T) {
 	t.Parallel()

@@ -41,11 +41,10 @@ func newWebhookProxy(s *Server) *webhookProxy {
 		transport = p.own
 	}
 	p.proxy = &httputil.ReverseProxy{
-		Rewrite:       p.rewrite,
-		Transport:     transport, // a RoundTripper follows no redirects
-		FlushInterval: -1,        // an app may stream its answer
-		ErrorLog:      slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
-		ErrorHandler:  p.failed,
+		Rewrite:      p.rewrite,
+		Transport:    transport, // a RoundTripper follows no redirects
+		ErrorLog:     slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		ErrorHandler: p.failed,
 	}
 	return p
 }
