@@ -1,0 +1,169 @@
+package storage
+
+import (
+	"io/fs"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/rediskey"
+)
+
+// scriptFiles returns the text of every script by its name.
+func scriptFiles(t *testing.T) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	names, err := fs.Glob(luaFiles, "lua/*.lua")
+	require.NoError(t, err)
+	for _, name := range names {
+		text, err := luaFiles.ReadFile(name)
+		require.NoError(t, err)
+		out[strings.TrimSuffix(strings.TrimPrefix(name, "lua/"), ".lua")] = string(text)
+	}
+	return out
+}
+
+var (
+	reKeys  = regexp.MustCompile(`(?m)^-- KEYS: (.*)$`)
+	reArgs  = regexp.MustCompile(`(?m)^-- ARGV: (.*)$`)
+	reCodes = regexp.MustCompile(`(?m)^-- CODES: (.*)$`)
+	reUse   = regexp.MustCompile(`\b(KEYS|ARGV)\[(\d+)\]`)
+	reCode  = regexp.MustCompile(`(?m)^local ([A-Z_]+) = (-?\d+)`)
+	reWord  = regexp.MustCompile(`\b[A-Z][A-Z_]{3,}\b`)
+)
+
+// Every script begins with a header that names its keys, arguments and reply codes, and the
+// header is true: what is named is used, what is used is named, by position.
+func TestScriptHeaders(t *testing.T) {
+	t.Parallel()
+	lib, err := luaFiles.ReadFile("lua/lib/codes.lua")
+	require.NoError(t, err)
+	codes := map[string]bool{}
+	for _, m := range reCode.FindAllStringSubmatch(string(lib), -1) {
+		codes[m[1]] = m[1] != "WORLD_SPEC"
+	}
+	set, err := loadScripts()
+	require.NoError(t, err)
+	files := scriptFiles(t)
+	require.Len(t, set.all(), len(files), "every file is loaded")
+	for _, script := range set.all() {
+		text := files[script.Name]
+		require.True(t, strings.HasPrefix(text, "-- "+script.Name+": "), script.Name)
+		for re, kind := range map[*regexp.Regexp]string{reKeys: "KEYS", reArgs: "ARGV"} {
+			m := re.FindStringSubmatch(text)
+			require.NotNil(t, m, "%s has no %s line", script.Name, kind)
+			used := map[int]bool{}
+			for _, u := range reUse.FindAllStringSubmatch(script.Source, -1) {
+				if u[1] == kind {
+					n, err := strconv.Atoi(u[2])
+					require.NoError(t, err)
+					used[n] = true
+				}
+			}
+			named := strings.Fields(m[1])
+			for n := range named {
+				require.True(t, used[n+1], "%s names %s %d, %s, but does not use it", script.Name, kind, n+1, named[n])
+			}
+			require.Len(t, used, len(named), "%s uses %s that it does not name", script.Name, kind)
+		}
+		m := reCodes.FindStringSubmatch(text)
+		require.NotNil(t, m, script.Name)
+		answered := map[string]bool{}
+		body := text[strings.Index(text, "-- $include"):]
+		for _, word := range reWord.FindAllString(body, -1) {
+			if codes[word] {
+				answered[word] = true
+			}
+		}
+		if strings.Contains(body, "refused(") {
+			answered["RUN_TOO_NEW"], answered["RUN_LEGACY"] = true, true
+		}
+		named := strings.Fields(m[1])
+		slices.Sort(named)
+		require.Equal(t, named, slices.Sorted(maps.Keys(answered)), script.Name)
+	}
+}
+
+// The two lists of reply codes are the same list.
+func TestReplyCodes(t *testing.T) {
+	t.Parallel()
+	lua, err := luaFiles.ReadFile("lua/lib/codes.lua")
+	require.NoError(t, err)
+	got := map[string]int{}
+	for _, m := range reCode.FindAllStringSubmatch(string(lua), -1) {
+		n, err := strconv.Atoi(m[2])
+		require.NoError(t, err)
+		got[m[1]] = n
+	}
+	require.Equal(t, map[string]int{
+		"DONE": codeDone, "REPLAYED": codeReplayed, "UNCHANGED": codeUnchanged, "RECORDED": codeRecorded,
+		"RUN_MISSING": codeRunMissing, "RUN_EXISTS": codeRunExists, "RUN_ENDED": codeRunEnded, "RUN_EXPIRED": codeRunExpired,
+		"RUN_CLOSED": codeRunClosed, "RUN_TOO_NEW": codeRunTooNew, "RUN_LEGACY": codeRunLegacy, "STEP_MISSING": codeStepMissing,
+		"STEP_EXISTS": codeStepExists, "STEP_ENDED": codeStepEnded, "STEP_TOO_EARLY": codeStepTooEarly, "HOOK_MISSING": codeHookMissing,
+		"HOOK_EXISTS": codeHookExists, "CLAIM_REVOKED": codeClaimRevoked, "RESUME_TAKEN": codeResumeTaken, "WAIT_MISSING": codeWaitMissing,
+		"WAIT_EXISTS": codeWaitExists, "WAIT_ENDED": codeWaitEnded, "EVENT_MISSING": codeEventMissing, "WORLD_SPEC": worldSpec,
+	}, got)
+	for kind, letter := range map[world.EventType]string{
+		world.EventHookConflict: "o", world.EventWaitCreated: "p", world.EventWaitCompleted: "q",
+	} {
+		record, _, err := encodeRecord(world.Event{Type: kind})
+		require.NoError(t, err)
+		require.Equal(t, letter, string(record[0]), "lua/lib/log.lua knows this letter")
+	}
+}
+
+// A script touches one hash slot: every key of a run has the run's, whatever the ids.
+func TestKeysOfARunShareASlot(t *testing.T) {
+	t.Parallel()
+	space := keyspace{prefix: "workflow:"}
+	for _, runID := range []string{"wrun_01J00000000000000000000000", "a", "x.y:z-_"} {
+		k := space.of(runID)
+		slot := rediskey.Slot("{" + runID + "}")
+		for _, key := range append(k.event(1_800_000_000_000), k.step("step_1"), k.steps(), k.hooks(), k.hooksOrder(),
+			k.leftHooks(), k.fence(), k.resumes()) {
+			require.Equal(t, slot, rediskey.Slot(key), key)
+		}
+		require.Len(t, k.event(0), 6)
+	}
+	require.Equal(t, "workflow:run:{r}", space.of("r").run())
+	require.Equal(t, "workflow:step:{r}:s", space.of("r").step("s"))
+	require.Equal(t, "workflow:event:{r}", space.of("r").events())
+	require.Equal(t, "workflow:events:by_run:{r}", space.of("r").order())
+	require.Equal(t, "workflow:runs:by_name:my-flow", space.runsByName("my-flow"))
+	require.Equal(t, "workflow:runs:by_name:~"+rediskey.Hash("a/{b}"), space.runsByName("a/{b}"))
+	require.NotEqual(t, space.of("r").hooks(), space.hook("r"), "a hook id has no braces")
+}
+
+// No script looks into payloads or uses what embedded Redis, Redis 6.2 or a cluster lacks.
+func TestScriptsArePortable(t *testing.T) {
+	t.Parallel()
+	set, err := loadScripts()
+	require.NoError(t, err)
+	for _, s := range set.all() {
+		for _, word := range []string{"cjson", "cmsgpack", "struct.", "bit.", "#!lua", "redis.pcall", "'KEYS'", "'SCAN'"} {
+			require.NotContains(t, s.Source, word, s.Name)
+		}
+		require.NotRegexp(t, `KEYS\[\d+\] *\.\.`, s.Source, "%s builds a key", s.Name)
+	}
+}
+
+// A record that is damaged is an error that names the event, never a panic.
+func FuzzDecodeRecord(f *testing.F) {
+	record, _, err := encodeRecord(world.Event{Type: world.EventStepCreated, CorrelationID: "s", Data: world.Fields{{Key: "input", Value: world.Raw{1}}}})
+	require.NoError(f, err)
+	f.Add("1800000000000" + string(record))
+	f.Add("1800000000000a5:abc")
+	f.Add("")
+	f.Fuzz(func(t *testing.T, record string) {
+		_, err := decodeRecord("r", "e", record, nil)
+		if err != nil {
+			require.ErrorIs(t, err, errRecord)
+		}
+	})
+}

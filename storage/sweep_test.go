@@ -1,0 +1,204 @@
+package storage
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/rediskey"
+	"github.com/world-redis/world-redis/internal/redistest"
+)
+
+// listed returns the runs that a list names, whether they exist or not.
+func (b *bundle) listed(key string) []string {
+	b.t.Helper()
+	members, err := b.redis.Client.ZRange(b.ctx, key, 0, -1).Result()
+	require.NoError(b.t, err)
+	return members
+}
+
+func (b *bundle) sweep() int {
+	b.t.Helper()
+	mended, err := b.Sweep(b.ctx)
+	require.NoError(b.t, err)
+	return mended
+}
+
+// A crash between the lists and the commit of run_created leaves a ghost. No reader shows it;
+// it is left alone while its call may still be on the way, and then swept.
+func TestGhostRun(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		b := newBundle(t, r)
+		real := b.newRun()
+		ghost := b.ids.Prefixed("wrun_")
+		pipe := r.Client.Pipeline()
+		b.add(b.ctx, pipe, b.entryOf(ghost, "wf", b.now(), world.RunPending))
+		_, err := pipe.Exec(b.ctx)
+		require.NoError(t, err)
+		visible := func() {
+			t.Helper()
+			for _, q := range []world.RunQuery{{}, {WorkflowName: "wf"}, {Statuses: []world.RunStatus{world.RunPending}}} {
+				page, err := b.ListRuns(b.ctx, q)
+				require.NoError(t, err)
+				require.Equal(t, []string{real}, runIDs(page.Data))
+				require.False(t, page.HasMore)
+			}
+		}
+		visible()
+		require.Zero(t, b.sweep())
+		require.Contains(t, b.listed(b.keys.runsIndex()), ghost)
+		b.clock.add(2 * time.Minute)
+		require.Equal(t, 1, b.sweep())
+		visible() // reading the list of the workflow drops the ghost from that, too
+		for _, key := range []string{b.keys.runsIndex(), b.keys.runsByName("wf"), b.keys.runsByStatus(world.RunPending)} {
+			require.Equal(t, []string{real}, b.listed(key))
+		}
+		require.Zero(t, b.sweep())
+	})
+}
+
+// A crash right after the commit of a start or an end leaves the run in the list of its old
+// status, and its hooks' tokens claimed. Readers go by the run; the sweeper finishes the work.
+func TestCrashAfterCommit(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		b := newBundle(t, r)
+		started, ended := b.newRun(), b.running()
+		b.send(ended, world.EventHookCreated, x, data(t, "token", "tok"))
+		hash := rediskey.Hash("tok")
+
+		// What the service does until the crash is the script alone.
+		for runID, c := range map[string]struct {
+			script script
+			e      world.EventType
+			keys   []string
+			args   []any
+		}{
+			started: {b.scripts.runStart, world.EventRunStarted, nil, []any{"3", "", "", 0, 0}},
+			ended: {
+				b.scripts.runEnd, world.EventRunFailed,
+				[]string{b.keys.of(ended).hooks(), b.keys.of(ended).hooksOrder(), b.keys.of(ended).leftHooks()}, []any{"failed", "ee"},
+			},
+		} {
+			_, err := b.apply(b.ctx, b.newCall(world.CreateEvent{RunID: runID, Type: c.e, SpecVersion: 3, Data: sample(b, c.e)}), c.script, c.keys, c.args...)
+			require.NoError(t, err)
+		}
+		for status, want := range map[world.RunStatus][]string{world.RunPending: {}, world.RunRunning: {}, world.RunFailed: {}} {
+			page, err := b.ListRuns(b.ctx, world.RunQuery{Statuses: []world.RunStatus{status}})
+			require.NoError(t, err)
+			require.Equal(t, want, runIDs(page.Data), "no list shows a run under a status it does not have")
+		}
+		_, err := b.GetHookByToken(b.ctx, "tok", false)
+		require.Equal(t, world.CodeHookNotFound, world.ErrorCode(err))
+		_, err = b.GetHook(b.ctx, x, false)
+		require.Equal(t, world.CodeHookNotFound, world.ErrorCode(err))
+		hooks, err := b.ListHooks(b.ctx, world.HookQuery{})
+		require.NoError(t, err)
+		require.Empty(t, hooks.Data)
+		require.Equal(t, int64(1), r.Client.Exists(b.ctx, b.keys.claim(hash)).Val())
+
+		b.clock.add(2 * time.Minute)
+		require.Equal(t, 2, b.sweep())
+		b.check(started, ended)
+		require.Zero(t, r.Client.Exists(b.ctx, b.keys.claim(hash), b.keys.hook(x), b.keys.of(ended).leftHooks(), b.keys.hooksIndex()).Val())
+		require.Zero(t, b.sweep())
+	})
+}
+
+// A crash between the claim of a token and the commit leaves a claim without a hook. The same
+// hook uses it, anyone else takes it over, and a commit that comes after all is refused.
+func TestHalfWrittenClaim(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		b := newBundle(t, r)
+		runA, runB := b.running(), b.running()
+		token := data(t, "token", "tok")
+		hash := rediskey.Hash("tok")
+		half := func(nonce string) *call {
+			c := b.newCall(world.CreateEvent{RunID: runA, Type: world.EventHookCreated, CorrelationID: "hook_a", SpecVersion: 3, Data: token})
+			_, err := b.reserve(b.ctx, c, hash, claim{runA, "hook_a", nonce})
+			require.NoError(t, err)
+			return c
+		}
+		commit := func(c *call, nonce string) int {
+			o, _ := b.apply(b.ctx, c, b.scripts.hookCreate, []string{c.keys.hooks(), c.keys.hooksOrder(), c.keys.fence()}, nonce, hash)
+			return o.code
+		}
+
+		half("n1")
+		_, err := b.GetHookByToken(b.ctx, "tok", false)
+		require.Equal(t, world.CodeHookNotFound, world.ErrorCode(err))
+		require.Equal(t, world.EventHookCreated, b.send(runA, world.EventHookCreated, "hook_a", token).Event.Type)
+		require.Equal(t, "n1", parseClaim(r.Client.Get(b.ctx, b.keys.claim(hash)).Val()).nonce, "the claim is used as it is")
+		b.check(runA)
+		b.send(runA, world.EventRunCancelled, "", nil)
+
+		runA = b.running()
+		late := half("n2")
+		require.Equal(t, world.EventHookCreated, b.send(runB, world.EventHookCreated, "hook_b", token).Event.Type)
+		require.Equal(t, codeClaimRevoked, commit(late, "n2"))
+		require.Equal(t, world.EventHookConflict, b.send(runA, world.EventHookCreated, "hook_a", token).Event.Type)
+		b.check(runA, runB)
+		b.send(runB, world.EventRunCancelled, "", nil)
+
+		// Revoked, but the one who revoked it crashed too: the owner starts again under a new nonce.
+		runA = b.running()
+		half("n3")
+		live, err := b.fence(b.ctx, claim{runA, "hook_a", "n3"})
+		require.NoError(t, err)
+		require.False(t, live)
+		require.Equal(t, world.EventHookCreated, b.send(runA, world.EventHookCreated, "hook_a", token).Event.Type)
+		b.check(runA)
+		b.send(runA, world.EventRunCancelled, "", nil)
+
+		// Nobody comes: the sweeper takes the claim away.
+		runA = b.running()
+		half("n4")
+		require.Zero(t, b.sweep())
+		b.clock.add(2 * time.Minute)
+		require.Equal(t, 1, b.sweep())
+		require.Zero(t, r.Client.Exists(b.ctx, b.keys.claim(hash), b.keys.hook("hook_a"), b.keys.hooksIndex()).Val())
+		b.check(runA)
+	})
+}
+
+// A sweep looks at a bounded part of a list and goes on there the next time.
+func TestSweepGoesOn(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, redistest.New(t))
+	pipe := b.redis.Client.Pipeline()
+	for range 2*sweepBatch + 50 {
+		b.add(b.ctx, pipe, b.entryOf(b.ids.Prefixed("wrun_"), "wf", b.now(), world.RunRunning))
+	}
+	_, err := pipe.Exec(b.ctx)
+	require.NoError(t, err)
+	b.clock.add(2 * time.Minute)
+	require.Equal(t, []int{sweepBatch, sweepBatch, 50, 0}, []int{b.sweep(), b.sweep(), b.sweep(), b.sweep()})
+	require.Empty(t, b.listed(b.keys.runsIndex()))
+}
+
+// Run sweeps until it is told to stop, and outlives a sweep that fails.
+func TestRunSweeps(t *testing.T) {
+	t.Parallel()
+	r := redistest.New(t)
+	clock := &testClock{now: time.UnixMilli(1_800_000_000_000)}
+	store, err := New(t.Context(), r.Client, Config{Prefix: r.Prefix, Clock: clock, SweepInterval: time.Millisecond})
+	require.NoError(t, err)
+	b := &bundle{Store: store, t: t, ctx: t.Context(), redis: r, clock: clock}
+	pipe := r.Client.Pipeline()
+	b.add(b.ctx, pipe, b.entryOf(b.ids.Prefixed("wrun_"), "wf", b.now(), world.RunPending))
+	pipe.Set(b.ctx, b.keys.hooksIndex(), "no zset", 0)
+	_, err = pipe.Exec(b.ctx)
+	require.NoError(t, err)
+	clock.add(2 * time.Minute)
+	ctx, cancel := context.WithCancel(b.ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- b.Run(ctx) }()
+	require.Eventually(t, func() bool { return r.Client.ZCard(b.ctx, b.keys.runsIndex()).Val() == 0 }, 10*time.Second, time.Millisecond)
+	cancel()
+	require.NoError(t, <-ended)
+}
