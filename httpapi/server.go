@@ -38,6 +38,7 @@ const (
 type Config struct {
 	Listen     string        // host:port; port 0 picks a free one
 	Tokens     []string      // bearer tokens, any of which is good; none: no check, loopback only
+	BaseURL    string        // the app to pass webhooks to when none is registered; empty: none
 	MaxBody    int64         // bytes a request body may have; 0: DefaultMaxBody
 	Logger     *slog.Logger  // nil: discard
 	DrainGrace time.Duration // how long requests in flight get at shutdown; 0: DefaultDrainGrace

@@ -71,8 +71,7 @@ func (s *Server) webhook(c echo.Context) error {
 	return nil
 }
 
-// appOfHook finds the app to call: the newest of the run's deployment, or else the newest
-// there is, which may have taken over.
+// appOfHook finds the address of the app to call.
 func (s *Server) appOfHook(ctx context.Context, token string) (*url.URL, error) {
 	hook, err := s.deps.Store.GetHookByToken(ctx, token, true)
 	if err != nil {
@@ -86,21 +85,29 @@ func (s *Server) appOfHook(ctx context.Context, token string) (*url.URL, error) 
 	if err != nil {
 		return nil, err
 	}
-	if len(apps) == 0 {
+	chosen := chooseApp(apps, run.DeploymentID, s.cfg.BaseURL)
+	if chosen == "" {
 		return nil, world.Errorf(world.CodeUnavailable, "no app is registered to take this webhook; start the app, or set WORKFLOW_BASE_URL")
 	}
-	chosen := apps[0]
-	for _, app := range apps {
-		if app.DeploymentID == run.DeploymentID {
-			chosen = app
-			break
-		}
-	}
-	base, err := url.Parse(chosen.BaseURL)
+	base, err := url.Parse(chosen)
 	if err != nil {
 		return nil, world.Wrap(world.CodeInternal, err, "the base URL of an app")
 	}
 	return base, nil
+}
+
+// chooseApp prefers the newest app of the run's deployment, then the newest there is, which
+// may have taken over, then the one that was configured.
+func chooseApp(apps []world.App, deploymentID, configured string) string {
+	for _, app := range apps {
+		if app.DeploymentID == deploymentID {
+			return app.BaseURL
+		}
+	}
+	if len(apps) > 0 {
+		return apps[0].BaseURL
+	}
+	return configured
 }
 
 func (p *webhookProxy) rewrite(r *httputil.ProxyRequest) {

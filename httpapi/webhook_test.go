@@ -117,6 +117,25 @@ func TestWebhookRefusals(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, status)
 }
 
+func TestWhichAppGetsAWebhook(t *testing.T) {
+	t.Parallel()
+	apps := []world.App{{BaseURL: "new", DeploymentID: "d2"}, {BaseURL: "newer of d1", DeploymentID: "d1"}, {BaseURL: "older of d1", DeploymentID: "d1"}}
+	require.Equal(t, "newer of d1", chooseApp(apps, "d1", "configured"))
+	require.Equal(t, "new", chooseApp(apps, "gone", "configured"))
+	require.Equal(t, "configured", chooseApp(nil, "d1", "configured"))
+	require.Empty(t, chooseApp(nil, "d1", ""))
+}
+
+// An app that never registers is reached by the configured address.
+func TestWebhookGoesToTheConfiguredApp(t *testing.T) {
+	t.Parallel()
+	base, got := webhookApp(t)
+	s := newServer(t, webhookFakes(t), func(c *Config, _ *Deps) { c.BaseURL = base + "/" })
+	w := call{method: http.MethodGet, target: wildPath}.do(t, s)
+	require.Equal(t, http.StatusFound, w.Code)
+	require.Equal(t, wildPath, (<-got).uri)
+}
+
 // roundTrip is a transport made of a function.
 type roundTrip func(*http.Request) (*http.Response, error)
 
