@@ -23,15 +23,18 @@ func TestVerdictsOfServers(t *testing.T) {
 		message string
 	}{
 		"a cache": {
-			[]string{"--maxmemory", "64mb", "--maxmemory-policy", "allkeys-lru"}, nil,
+			[]string{"--maxmemory", "64mb", "--maxmemory-policy", "allkeys-lru"},
+			nil,
 			1, "eviction", setup.Fail, "maxmemory-policy allkeys-lru throws data away when memory is full",
 		},
 		"keys with a time to live only": {
-			[]string{"--maxmemory", "64mb", "--maxmemory-policy", "volatile-lru"}, nil,
+			[]string{"--maxmemory", "64mb", "--maxmemory-policy", "volatile-lru"},
+			nil,
 			1, "eviction", setup.Fail, "maxmemory-policy volatile-lru throws data away when memory is full",
 		},
 		"a policy without a limit": {
-			[]string{"--maxmemory-policy", "allkeys-lru"}, nil,
+			[]string{"--maxmemory-policy", "allkeys-lru"},
+			nil,
 			0, "eviction", setup.OK, "allkeys-lru, but without effect: there is no maxmemory",
 		},
 		"a limit without eviction": {
@@ -44,7 +47,8 @@ func TestVerdictsOfServers(t *testing.T) {
 			[]string{"--appendonly", "yes"}, nil, 0, "persistence", setup.OK, "AOF is on, appendfsync everysec",
 		},
 		"AOF at the system's leisure": {
-			[]string{"--appendonly", "yes", "--appendfsync", "no"}, nil,
+			[]string{"--appendonly", "yes", "--appendfsync", "no"},
+			nil,
 			0, "persistence", setup.Warn, "AOF is on, but the system decides when it reaches the disk",
 		},
 		"snapshots only": {
@@ -54,11 +58,13 @@ func TestVerdictsOfServers(t *testing.T) {
 			nil, map[string]string{"WORKFLOW_WORLD_ENV": "production"}, 1, "persistence", setup.Fail, "nothing is written to disk",
 		},
 		"CONFIG forbidden": {
-			[]string{"--rename-command", "CONFIG", ""}, nil,
+			[]string{"--rename-command", "CONFIG", ""},
+			nil,
 			0, "persistence", setup.Warn, "AOF is off; whether snapshots are made is unknown",
 		},
 		"CONFIG forbidden, INFO tells": {
-			[]string{"--rename-command", "CONFIG", "", "--maxmemory", "64mb", "--maxmemory-policy", "allkeys-lru"}, nil,
+			[]string{"--rename-command", "CONFIG", "", "--maxmemory", "64mb", "--maxmemory-policy", "allkeys-lru"},
+			nil,
 			1, "eviction", setup.Fail, "maxmemory-policy allkeys-lru",
 		},
 		"INFO forbidden": {
@@ -96,7 +102,11 @@ func TestAClusterWithoutSlotsFails(t *testing.T) {
 	client := redistest.Client(t, server.Addr)
 	require.NoError(t, client.ClusterAddSlotsRange(t.Context(), 0, 16000).Err())
 	code, out, errOut := command(t, nil, "", "--redis", "redis+cluster://"+server.Addr, "--json")
-	require.NotEqual(t, 0, code, "%s %s", out, errOut)
+	require.Equal(t, 1, code, errOut)
+	require.Equal(t, setup.Check{
+		Name: "cluster", Verdict: setup.Fail, Message: "state fail, 16001 of 16384 slots covered",
+		Advice: "Repair the cluster: redis-cli --cluster fix.",
+	}, check(t, report(t, out), "cluster"))
 }
 
 // A whole cluster of one node: every slot is there, and a flush crosses slots.

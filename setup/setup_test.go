@@ -164,7 +164,7 @@ func TestFlushDeletesThisPrefixAndNothingElse(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
 	ctx := t.Context()
-	mine, job := r.Prefix+`w[o]?*\^:`, "m*_"+rnd(r)
+	mine, job := r.Prefix+`w[o]?*\^:`, "m[*]_"+rnd(r)
 	store(t, r.Client, mine, job)
 	others := []string{r.Prefix + `wo?x\^:`, r.Prefix + "wox:", mine + "staging:", r.Prefix}
 	for i, prefix := range others[:3] {
