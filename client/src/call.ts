@@ -86,7 +86,8 @@ async function tryOnce(config: Config, request: Call, headers: Record<string, st
   if (status >= 200 && status < 300) {
     const value = decodeBody(bytes, contentType);
     if (value !== undefined) return { value };
-    const message = `${url} answered ${status} with something that is not an answer of world-redis (${contentType || 'no content type'})`;
+    const what = contentType || 'no content type';
+    const message = `${url} answered ${status} with something that is not an answer of world-redis (${what})`;
     return { error: new WorkflowWorldError(message, { status: 502, url }), again: false, waitMs: 0 };
   }
   const retryAfter = retryAfterSeconds(answer.headers['retry-after']);

@@ -37,7 +37,6 @@ export function connectionTo(url: string): Connection {
   if (existing) return existing;
   const { origin, basePath } = parseServiceUrl(url);
   // Loaded here and not at import, so that an app that is only being built does not pay for it.
-  // eslint-disable-next-line @typescript-eslint/no-require-imports
   const undici = require('undici') as typeof import('undici');
   const options = { keepAliveTimeout: IDLE_MS, connect: { timeout: CONNECT_TIMEOUT_MS } };
   const closing = new AbortController();

@@ -4,7 +4,6 @@ import type * as CborX from 'cbor-x' with { 'resolution-mode': 'import' };
 
 // The pure JavaScript build: the same on every machine, with neither the optional native addon nor generated code.
 // Required by hand because its typings claim that it is an ES module only.
-// eslint-disable-next-line @typescript-eslint/no-require-imports
 const { Encoder } = require('cbor-x/index-no-eval') as typeof CborX;
 
 /** The content type of calls, answers and queue messages. */
@@ -49,8 +48,9 @@ function isTaggedBytes(value: unknown): value is { data: string } {
 
 /**
  * A copy that every CBOR decoder reads alike. Keys whose value is undefined are left out: CBOR would carry them as
- * "undefined", which others turn into null, and the SDK tells null and absent apart. Values made in another realm (the SDK runs workflows in `node:vm`) are recognised
- * by what they are, not by `instanceof`, and brought into this one where the encoder would mistake them.
+ * "undefined", which others turn into null, and the SDK tells null and absent apart. Values made in another realm (the
+ * SDK runs workflows in `node:vm`) are recognised by what they are, not by `instanceof`, and brought into this one
+ * where the encoder would mistake them.
  */
 export function toWire(value: unknown): unknown {
   if (typeof value === 'string') return wellFormed(value);

@@ -1,5 +1,3 @@
-/* eslint-disable @typescript-eslint/no-explicit-any -- entities are typed by the SDK; see {@link RedisWorld} */
-
 /** Options of a list. */
 export interface Pagination {
   limit?: number;
