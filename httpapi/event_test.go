@@ -126,12 +126,9 @@ func TestMomentsBecomeMilliseconds(t *testing.T) {
 		})
 	}
 	for name, item := range map[string]string{
-		"NaN": "f97e00", "infinity": "f97c00", "beyond a Date": "fb43480000000000000", "word": "6161", "bytes": "4101", "true": "f5",
+		"NaN": "f97e00", "infinity": "f97c00", "beyond a Date": "fb4348000000000000", "word": "6161", "bytes": "4101", "true": "f5",
 		"other tag": "c201", "tag 1 of text": "c16161", "tag 0 of a number": "c001", "nothing": "",
 	} {
-		if len(item)%2 == 1 {
-			item = item[:len(item)-1]
-		}
 		_, ok := codec.momentOf(unhex(t, item))
 		require.False(t, ok, name)
 	}
