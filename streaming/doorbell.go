@@ -26,25 +26,6 @@ type doorbell struct {
 	heard      atomic.Int64  // doorbells since the start
 }
 
-// topic is a stream that has live readers.
-type topic struct {
-	serial    int64 // tells it from an earlier topic of the same stream
-	keys      streamKeys
-	listeners map[*listener]struct{}
-	rings     atomic.Int64
-	ready     chan struct{} // closed when Redis has confirmed the subscription
-	confirmed bool
-	audited   bool
-	told      int64 // records (chunks, and the end) that doorbells and audits have told of
-}
-
-// listener is one live reader.
-type listener struct {
-	topic *topic
-	next  atomic.Int64  // index of the chunk that the reader wants next
-	ring  chan struct{} // capacity 1: there may be news
-}
-
 func newDoorbell(client redis.UniversalClient, log *slog.Logger) *doorbell {
 	return &doorbell{
 		client: client, log: log,
@@ -245,30 +226,5 @@ func (d *doorbell) confirm(t *topic) {
 	if !t.confirmed {
 		t.confirmed = true
 		close(t.ready)
-	}
-}
-
-// wake wakes the readers that lack some of the first count chunks; call it with mu held.
-func (t *topic) wake(count int64) {
-	t.rings.Add(1)
-	t.told = max(t.told, count)
-	for l := range t.listeners {
-		if l.next.Load() < count {
-			l.wake()
-		}
-	}
-}
-
-func (t *topic) wakeAll() {
-	t.rings.Add(1)
-	for l := range t.listeners {
-		l.wake()
-	}
-}
-
-func (l *listener) wake() {
-	select {
-	case l.ring <- struct{}{}:
-	default: // the last ring is not heard yet and covers this one
 	}
 }
