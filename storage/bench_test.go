@@ -1,0 +1,128 @@
+package storage
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/redistest"
+)
+
+// sixEvents is a one-step run, six events with four payloads of 300 bytes: the measure that
+// other Worlds are compared by.
+type sixEvents struct{ created, step, result, output world.Fields }
+
+func newSixEvents(tb testing.TB) sixEvents {
+	payload := make([]byte, 300)
+	return sixEvents{
+		created: data(tb, "deploymentId", "dpl_1", "workflowName", "workflow//./src/workflows/addition//addition", "input", payload,
+			"executionContext", map[string]any{"workflowCoreVersion": "4.8.9", "traceCarrier": map[string]string{}, "features": map[string]bool{"encryption": false}}),
+		step:   data(tb, "stepName", "step//./src/workflows/addition//add", "workflowName", "workflow//./src/workflows/addition//addition", "input", payload),
+		result: data(tb, "stepName", "step//./src/workflows/addition//add", "workflowName", "workflow//./src/workflows/addition//addition", "result", payload),
+		output: data(tb, "output", payload),
+	}
+}
+
+// write makes the six calls and reports how long each took.
+func (e sixEvents) write(ctx context.Context, s *Store, took func(time.Duration)) (runID string, err error) {
+	stepID := s.ids.Prefixed("step_")
+	for _, req := range []world.CreateEvent{
+		{Type: world.EventRunCreated, Data: e.created},
+		{Type: world.EventRunStarted},
+		{Type: world.EventStepCreated, CorrelationID: stepID, Data: e.step},
+		{Type: world.EventStepStarted, CorrelationID: stepID},
+		{Type: world.EventStepCompleted, CorrelationID: stepID, Data: e.result},
+		{Type: world.EventRunCompleted, Data: e.output},
+	} {
+		req.RunID, req.SpecVersion = runID, 3
+		start := time.Now()
+		result, err := s.CreateEvent(ctx, req)
+		if err != nil {
+			return "", err
+		}
+		took(time.Since(start))
+		if result.Run != nil {
+			runID = result.Run.RunID
+		}
+	}
+	return runID, nil
+}
+
+// BenchmarkSixEvents reports the median of one call, with one caller.
+func BenchmarkSixEvents(b *testing.B) {
+	s, err := New(b.Context(), redistest.New(b).Client, Config{Prefix: "bench1:"})
+	require.NoError(b, err)
+	events := newSixEvents(b)
+	var all []time.Duration
+	for b.Loop() {
+		_, err := events.write(b.Context(), s, func(d time.Duration) { all = append(all, d) })
+		require.NoError(b, err)
+	}
+	slices.Sort(all)
+	b.ReportMetric(float64(all[len(all)/2].Microseconds()), "p50-µs/call")
+	b.ReportMetric(float64(len(all))/b.Elapsed().Seconds(), "events/s")
+}
+
+// BenchmarkSixEvents64 reports events a second with 64 callers.
+func BenchmarkSixEvents64(b *testing.B) {
+	s, err := New(b.Context(), redistest.New(b).Client, Config{Prefix: "bench64:"})
+	require.NoError(b, err)
+	events := newSixEvents(b)
+	var count atomic.Int64
+	b.SetParallelism(32) // times GOMAXPROCS, 2 on the reference machine
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			_, err := events.write(b.Context(), s, func(time.Duration) { count.Add(1) })
+			if err != nil {
+				b.Error(err)
+				return
+			}
+		}
+	})
+	b.ReportMetric(float64(count.Load())/b.Elapsed().Seconds(), "events/s")
+}
+
+// BenchmarkNoopStart reports the median of the run_started that every wake-up begins with, on
+// a log of 100 events that goes along with it.
+func BenchmarkNoopStart(b *testing.B) {
+	x := newBundle(b, redistest.New(b))
+	runID := x.running()
+	x.send(runID, world.EventHookCreated, "hook_1", data(b, "token", "bench"))
+	for range 97 {
+		x.send(runID, world.EventHookReceived, "hook_1", data(b, "payload", make([]byte, 300)))
+	}
+	for b.Loop() {
+		require.Len(b, x.send(runID, world.EventRunStarted, "", nil).Events, 100)
+	}
+}
+
+// BenchmarkMemory reports what a six-event run costs in Redis: all its keys, and its share of
+// the lists when there are many runs.
+func BenchmarkMemory(b *testing.B) {
+	r := redistest.New(b)
+	s, err := New(b.Context(), r.Client, Config{Prefix: "workflow:"})
+	require.NoError(b, err)
+	events := newSixEvents(b)
+	runID, err := events.write(b.Context(), s, func(time.Duration) {})
+	require.NoError(b, err)
+	keys, err := r.Client.Keys(b.Context(), "workflow:*").Result()
+	require.NoError(b, err)
+	var all, own int64
+	for _, key := range keys {
+		n, err := r.Client.MemoryUsage(b.Context(), key, 0).Result()
+		require.NoError(b, err)
+		all += n
+		if strings.Contains(key, "{"+runID+"}") {
+			own += n
+		}
+		b.Logf("%6d %s", n, key)
+	}
+	b.ReportMetric(float64(all), "B/first-run")
+	b.ReportMetric(float64(own), "B/own-keys")
+}

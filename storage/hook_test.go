@@ -1,0 +1,145 @@
+package storage
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/redistest"
+)
+
+// A token that another hook holds is answered with a conflict event and no hook; asking again
+// gives the same event, also when the token has become free: the log has said it.
+func TestConflictIsRecordedOnce(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		b := newBundle(t, r)
+		runA, runB := b.running(), b.running()
+		token := data(t, "token", "tok", "metadata", []byte("m"))
+		b.send(runA, world.EventHookCreated, "hook_a", token)
+		for _, c := range []struct{ runID, hookID string }{{runB, "hook_b"}, {runA, "hook_c"}} {
+			first := b.send(c.runID, world.EventHookCreated, c.hookID, token)
+			require.Nil(t, first.Hook)
+			require.Equal(t, world.EventHookConflict, first.Event.Type)
+			require.Equal(t, c.hookID, first.Event.CorrelationID)
+			require.Equal(t, data(t, "token", "tok", "conflictingRunId", runA), first.Event.Data)
+			require.Equal(t, first, b.send(c.runID, world.EventHookCreated, c.hookID, token))
+		}
+		b.check(runA, runB)
+		_, err := b.GetHook(b.ctx, "hook_b", false)
+		require.Equal(t, world.CodeHookNotFound, world.ErrorCode(err))
+		b.send(runA, world.EventHookDisposed, "hook_a", nil)
+		require.Equal(t, world.EventHookConflict, b.send(runB, world.EventHookCreated, "hook_b", token).Event.Type)
+		require.Equal(t, world.EventHookCreated, b.send(runB, world.EventHookCreated, "hook_d", token).Event.Type)
+		b.check(runA, runB)
+	})
+}
+
+// The answer of hook_created is the hook, and every way of reading it gives the same.
+func TestHookReads(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, redistest.New(t))
+	runID := b.running()
+	b.clock.add(time.Second)
+	hook := b.send(runID, world.EventHookCreated, "hook_1", data(t, "token", "tok", "metadata", []byte("m"), "isWebhook", true)).Hook
+	require.Equal(t, world.Hook{
+		RunID: runID, HookID: "hook_1", Token: "tok", OwnerID: "default", ProjectID: "default", Environment: "default",
+		Metadata: raw(t, []byte("m")), IsWebhook: true, SpecVersion: 3, CreatedAt: b.now(),
+	}, *hook)
+	plain := *hook
+	plain.Metadata = nil
+	for none, want := range map[bool]world.Hook{false: *hook, true: plain} {
+		got, err := b.GetHook(b.ctx, "hook_1", none)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+		got, err = b.GetHookByToken(b.ctx, "tok", none)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+		for _, of := range []string{"", runID} {
+			page, err := b.ListHooks(b.ctx, world.HookQuery{RunID: of, ResolveNone: none})
+			require.NoError(t, err)
+			require.Equal(t, []world.Hook{want}, page.Data)
+		}
+	}
+	require.False(t, b.send(runID, world.EventHookCreated, "hook_2", data(t, "token", "tok2")).Hook.IsWebhook)
+}
+
+// BR-07: a resume id stands for one event. The same resume again gets that event, whatever
+// became of the hook; another payload or hook under the same id is refused.
+func TestBR07ResumeID(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		b := newBundle(t, r)
+		runID := b.running()
+		b.send(runID, world.EventHookCreated, "hook_1", data(t, "token", "t1"))
+		b.send(runID, world.EventHookCreated, "hook_2", data(t, "token", "t2"))
+		resume := func(hookID, resumeID, digest string) (world.EventResult, error) {
+			return b.CreateEvent(b.ctx, world.CreateEvent{
+				RunID: runID, Type: world.EventHookReceived, CorrelationID: hookID, SpecVersion: 7, ResumeID: resumeID,
+				ResumePayloadDigest: digest, Data: data(t, "payload", []byte(digest)),
+			})
+		}
+		first, err := resume("hook_1", "r1", "d1")
+		require.NoError(t, err)
+		require.Equal(t, "r1", first.Event.ResumeID)
+		for _, digest := range []string{"d1", ""} {
+			again, err := resume("hook_1", "r1", digest)
+			require.NoError(t, err)
+			require.Equal(t, first.Event, again.Event)
+		}
+		_, err = resume("hook_1", "r1", "d2")
+		require.Equal(t, world.CodeConflict, world.ErrorCode(err))
+		_, err = resume("hook_2", "r1", "d1")
+		require.Equal(t, world.CodeConflict, world.ErrorCode(err))
+		_, err = resume("hook_1", "r2", "d1")
+		require.NoError(t, err)
+		require.Len(t, b.events(runID), 6)
+		b.send(runID, world.EventRunCompleted, "", nil)
+		again, err := resume("hook_1", "r1", "d1")
+		require.NoError(t, err)
+		require.Equal(t, first.Event, again.Event)
+		_, err = resume("hook_1", "r3", "d1")
+		require.Equal(t, world.CodeHookNotFound, world.ErrorCode(err))
+		b.check(runID)
+	})
+}
+
+// BR-07: fifty resumes of one hook at once are fifty events, none lost and none doubled.
+func TestBR07FiftyResumes(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, redistest.New(t))
+	runID := b.running()
+	b.send(runID, world.EventHookCreated, x, sample(b, world.EventHookCreated))
+	calls := make([]func() error, 50)
+	for i := range calls {
+		payload := data(t, "payload", []byte{byte(i)})
+		calls[i] = func() error { _, err := b.try(runID, world.EventHookReceived, x, payload); return err }
+	}
+	require.Equal(t, map[world.Code]int{"": 50}, codes(together(calls...)))
+	seen := map[string]bool{}
+	for _, e := range b.events(runID)[3:] {
+		seen[string(e.Data.Get("payload"))] = true
+	}
+	require.Len(t, seen, 50)
+	b.check(runID)
+}
+
+// BR-12: a run that was cancelled stays so, whatever comes late.
+func TestBR12CancelledStaysCancelled(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, redistest.New(t))
+	for _, late := range []world.EventType{world.EventStepCompleted, world.EventStepFailed, world.EventStepRetrying} {
+		runID := b.running()
+		b.send(runID, world.EventStepCreated, x, sample(b, world.EventStepCreated))
+		b.send(runID, world.EventStepStarted, x, nil)
+		b.send(runID, world.EventRunCancelled, "", data(t, "cancelReason", "why"))
+		b.send(runID, late, x, sample(b, late))
+		again := b.send(runID, world.EventRunCancelled, "", nil)
+		require.Equal(t, world.RunCancelled, again.Run.Status)
+		_, err := b.try(runID, world.EventRunStarted, "", b.runData())
+		require.Equal(t, world.CodeRunExpired, world.ErrorCode(err))
+		b.check(runID)
+	}
+}
