@@ -27,7 +27,7 @@ func TestDeliveryCarriesTheMessage(t *testing.T) {
 	app := newStubApp(t, acknowledge)
 	d := deliveryTo(app.URL + "/v2/")
 	d.Kind = world.KindFlow
-	d.QueueName = "__wkf_workflow_wörk\r\nflow"
+	d.QueueName = "__wkf_workflow_w%41 wörk\r\nflow"
 	d.Body = []byte{0, 0xff, '\n'}
 	d.Headers = map[string]string{
 		"traceparent": "00-1", "x-vqs-message-attempt": "99", "X-VQS-Other": "x", "host": "evil", "Content-Length": "1", "transfer-encoding": "chunked",
@@ -41,7 +41,7 @@ func TestDeliveryCarriesTheMessage(t *testing.T) {
 	require.Equal(t, d.Body, got[0].body)
 	require.Equal(t, http.Header{
 		"Accept": {"application/json, application/cbor"}, "Content-Length": {"3"}, "Content-Type": {"application/cbor"}, "User-Agent": {"world-redis"},
-		"X-Vqs-Queue-Name": {"__wkf_workflow_w%C3%B6rk%0D%0Aflow"}, "X-Vqs-Message-Id": {"msg_1"}, "X-Vqs-Message-Attempt": {"3"},
+		"X-Vqs-Queue-Name": {"__wkf_workflow_w%2541 w%C3%B6rk%0D%0Aflow"}, "X-Vqs-Message-Id": {"msg_1"}, "X-Vqs-Message-Attempt": {"3"},
 		"Traceparent": {"00-1"}, "Tracestate": {"a%0D%0AInjected: b"},
 	}, got[0].header)
 }

@@ -54,7 +54,7 @@ func newRequest(ctx context.Context, target string, d world.Delivery) (*http.Req
 	req.Header.Set("Content-Type", headerValue(contentType))
 	req.Header.Set("Accept", "application/json, application/cbor")
 	req.Header.Set("User-Agent", "world-redis")
-	req.Header.Set(headerQueue, headerValue(d.QueueName))
+	req.Header.Set(headerQueue, headerValue(strings.ReplaceAll(d.QueueName, "%", "%25")))
 	req.Header.Set(headerMessage, headerValue(d.MessageID))
 	req.Header.Set(headerAttempt, strconv.Itoa(d.Attempt))
 	return req, nil
@@ -83,7 +83,8 @@ func isTokenChar(c rune) bool {
 }
 
 // headerValue makes text safe in a header: bytes outside printable ASCII are
-// percent-encoded, which also keeps line breaks out.
+// percent-encoded, which also keeps line breaks out. A percent sign stays as it is; where
+// the receiver decodes, as for the queue name, the caller encodes it first.
 func headerValue(s string) string {
 	var b strings.Builder
 	for i := range len(s) {

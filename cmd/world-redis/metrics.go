@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -24,16 +25,41 @@ type depthCollector struct {
 	desc   *prometheus.Desc
 }
 
-// metricsHandler serves /metrics from a registry of its own.
-func metricsHandler(q *queue.Queue, log *slog.Logger) http.Handler {
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(
+// metrics is what /metrics serves, from a registry of its own.
+type metrics struct {
+	registry *prometheus.Registry
+	requests *prometheus.HistogramVec
+}
+
+func newMetrics(q *queue.Queue, log *slog.Logger) *metrics {
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "world_redis_http_request_seconds", Help: "Time to answer a request, by route and status.",
+			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .1, .5, 2.5, 10},
+		}, []string{"method", "route", "status"}),
+	}
+	m.registry.MustRegister(
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		m.requests,
 		depthCollector{depths: q.Depths, log: log, desc: prometheus.NewDesc("world_redis_queue_messages",
 			"Messages in a queue, by state.", []string{"queue", "state"}, nil)},
 	)
-	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
+	return m
+}
+
+func (m *metrics) handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+}
+
+// observe counts a request. The route is a pattern, so that ids do not become labels, and
+// a method that nobody serves is not one either.
+func (m *metrics) observe(method, route string, status int, took time.Duration) {
+	if route == "" {
+		method, route = "any", "none"
+	}
+	m.requests.WithLabelValues(method, route, strconv.Itoa(status)).Observe(took.Seconds())
 }
 
 // Describe implements prometheus.Collector.

@@ -23,6 +23,9 @@ import (
 	"github.com/world-redis/world-redis/streaming"
 )
 
+// drainGrace is how long the API's own requests may go on once no delivery runs any more.
+const drainGrace = 10 * time.Second
+
 func serveCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "serve",
@@ -81,10 +84,14 @@ func serve(ctx context.Context, c config, logger *slog.Logger, out io.Writer) (e
 		return err
 	}
 	minter := ids.NewMinter(clock)
-	api, err := httpapi.New(httpapi.Config{Listen: c.Listen, Tokens: c.tokens(), MaxBody: c.MaxBody, Logger: logger}, httpapi.Deps{
+	stats := newMetrics(q, logger)
+	api, err := httpapi.New(httpapi.Config{
+		Listen: c.Listen, Tokens: c.tokens(), BaseURL: c.BaseURL, MaxBody: c.MaxBody, Logger: logger, DrainGrace: drainGrace,
+	}, httpapi.Deps{
 		Store: store, Queue: q, Apps: q, Streams: streams,
 		Ready:        func(probe context.Context) error { return ready(probe, ctx, conn) },
-		Metrics:      metricsHandler(q, logger),
+		Metrics:      stats.handler(),
+		Observe:      stats.observe,
 		NewRequestID: func() string { return minter.New().String() },
 	})
 	if err != nil {
