@@ -281,3 +281,31 @@ func TestTokensAreFreeText(t *testing.T) {
 		b.check(runID)
 	})
 }
+
+// A payload is stored once, and a big one apart from its record, so that reading without
+// payloads does not touch it; an error stays with its record, because lists show it.
+func TestBigPayloadsStandApart(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, redistest.New(t))
+	big := raw(t, make([]byte, 10_000))
+	run := b.send("", world.EventRunCreated, "", data(t, "deploymentId", "d", "workflowName", "w", "input", big)).Run
+	b.send(run.RunID, world.EventStepCreated, x, data(t, "stepName", "s", "input", raw(t, []byte("small"))))
+	b.send(run.RunID, world.EventStepFailed, x, data(t, "error", big))
+	keys := b.keys.of(run.RunID)
+	fields, err := b.redis.Client.HGetAll(b.ctx, keys.events()).Result()
+	require.NoError(t, err)
+	log := b.events(run.RunID)
+	require.Len(t, fields, 4)
+	require.Equal(t, string(big), fields[log[0].EventID+"/p"])
+	require.Less(t, len(fields[log[0].EventID]), 100)
+	require.Greater(t, len(fields[log[2].EventID]), 10_000)
+	all, err := b.redis.Client.Keys(b.ctx, b.keys.prefix+"*").Result()
+	require.NoError(t, err)
+	for _, key := range all {
+		if key != keys.events() {
+			size, err := b.redis.Client.MemoryUsage(b.ctx, key, 0).Result()
+			require.NoError(t, err)
+			require.Less(t, size, int64(1000), "%s holds a payload", key)
+		}
+	}
+}

@@ -182,6 +182,7 @@ func TestBR09TokenIsFreeWhenTheCallReturns(t *testing.T) {
 		require.Equal(t, world.EventHookCreated, got.Event.Type, "a false conflict")
 		b.check(runA, runB)
 		other.send(runB, world.EventRunCancelled, "", nil)
+		b.checkClaims()
 	}
 	runA := b.running()
 	b.send(runA, world.EventHookCreated, "hook_1", token)

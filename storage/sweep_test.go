@@ -155,6 +155,19 @@ func TestHalfWrittenClaim(t *testing.T) {
 		b.check(runA)
 		b.send(runA, world.EventRunCancelled, "", nil)
 
+		// The owner lives, but under another token: this claim of its is nobody's all the same.
+		runA = b.running()
+		b.send(runA, world.EventHookCreated, "hook_a", data(t, "token", "another"))
+		half("n5")
+		require.Equal(t, world.EventHookCreated, b.send(b.running(), world.EventHookCreated, "hook_b", token).Event.Type)
+		page, err := b.ListHooks(b.ctx, world.HookQuery{})
+		require.NoError(t, err)
+		require.Len(t, page.Data, 2)
+		for _, h := range page.Data {
+			b.send(h.RunID, world.EventRunCancelled, "", nil)
+		}
+		require.Zero(t, r.Client.Exists(b.ctx, b.keys.claim(hash), b.keys.hooksIndex()).Val())
+
 		// Nobody comes: the sweeper takes the claim away.
 		runA = b.running()
 		half("n4")
