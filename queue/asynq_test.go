@@ -2,6 +2,8 @@ package queue_test
 
 import (
 	"context"
+	"log/slog"
+	"slices"
 	"testing"
 	"time"
 
@@ -30,7 +32,8 @@ func TestAsynqToolsReadTheQueues(t *testing.T) {
 				return world.Outcome{Verdict: world.Done}
 			}
 		})
-		c := config(r, a)
+		c, said := config(r, a), &lines{}
+		c.Logger = slog.New(slog.NewTextHandler(said, &slog.HandlerOptions{Level: slog.LevelDebug}))
 		c.Backoff.DeadAfter, c.StepConcurrency = 1, 1
 		q := newQueue(t, r.Client, c)
 		name := c.JobPrefix + "steps"
@@ -41,7 +44,7 @@ func TestAsynqToolsReadTheQueues(t *testing.T) {
 		scheduled := stepOf("wrun_1", "scheduled")
 		scheduled.Delay = time.Hour
 		ids["scheduled"] = enqueue(t, q, scheduled)
-		run(t, q)
+		working := run(t, q)
 		a.await(t, 4)
 
 		i := asynq.NewInspectorFromRedisClient(r.Client)
@@ -66,6 +69,12 @@ func TestAsynqToolsReadTheQueues(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, dead, 1)
 
+		servers, err := i.Servers()
+		require.NoError(t, err)
+		require.True(t, slices.ContainsFunc(servers, func(s *asynq.ServerInfo) bool {
+			return s.Queues[name] == 1 && s.Concurrency == 1
+		}))
+
 		// A queue that an operator pauses is not served until it is resumed.
 		require.NoError(t, i.PauseQueue(name))
 		close(release)
@@ -77,5 +86,14 @@ func TestAsynqToolsReadTheQueues(t *testing.T) {
 		require.NoError(t, i.UnpauseQueue(name))
 		a.await(t, 1)
 		require.Equal(t, "pending", a.seen()[4].StepID)
+
+		// Had asynq run a script of its own on a message, it would have found nothing to
+		// do and said so.
+		working.stop()
+		require.Positive(t, said.count("asynq: "))
+		for _, complaint := range []string{"Could not", "Failed", "cannot", "NOT FOUND", "retry", "Retry"} {
+			require.Zero(t, said.count("asynq: "+complaint), complaint)
+		}
+		require.Zero(t, said.count("NOT FOUND"))
 	})
 }

@@ -49,6 +49,7 @@ func (l *lane) finish(c *claim, o outcome) {
 			return
 		}
 		l.q.outage.failed(err)
+		l.log.Debug("the outcome of a delivery waits for Redis", slog.String("message", c.id), slog.Any("error", err))
 		if !sleep(l.q.lasting, l.q.outage.pause()) {
 			l.log.Error("the outcome of a delivery could not be stored; it will be made again",
 				slog.String("message", c.id), slog.String("outcome", string(o.step)), slog.Any("error", err))

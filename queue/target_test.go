@@ -272,6 +272,32 @@ func TestRegistrationAtAnotherReplicaWakesMessages(t *testing.T) {
 	})
 }
 
+// The app registers at its new address just while a message finds the old one dead: the
+// message must not wait out its time.
+func TestRegistrationDuringAFailingDelivery(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		release := make(chan struct{})
+		a := newApp(func(_ context.Context, d world.Delivery) world.Outcome {
+			if d.BaseURL == "http://old" {
+				<-release
+				return unreachable
+			}
+			return world.Outcome{Verdict: world.Done}
+		})
+		c := config(r, a)
+		c.Backoff.UnreachableFirst, c.Backoff.UnreachableMax, c.Backoff.Quick = time.Hour, time.Hour, []time.Duration{}
+		q := run(t, newQueue(t, r.Client, c))
+		register(t, q.Queue, world.App{BaseURL: "http://old", DeploymentID: "dpl_1"})
+		enqueue(t, q, flow("wrun_1"))
+		require.Equal(t, "http://old", a.goesTo(t))
+		register(t, q.Queue, world.App{BaseURL: "http://new", DeploymentID: "dpl_1"})
+		close(release)
+		require.Equal(t, "http://new", a.goesTo(t))
+		requireQuiet(t, r)
+	})
+}
+
 var _ world.AppRegistry = (*queue.Queue)(nil)
 var _ world.Queue = (*queue.Queue)(nil)
 

@@ -1,0 +1,93 @@
+package queue
+
+import (
+	"io/fs"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/luascript"
+	"github.com/world-redis/world-redis/internal/rediskey"
+)
+
+// A script of Redis Cluster may touch one slot only; every key of a queue is in the
+// queue's.
+func TestKeysOfAQueueAreInOneSlot(t *testing.T) {
+	t.Parallel()
+	k := keysOf("workflow:", "workflow_flows")
+	slot := rediskey.Slot("asynq:{workflow_flows}:pending")
+	for _, key := range []string{
+		k.task + "msg_1", k.pending, k.paused, k.active, k.lease, k.scheduled, k.retry, k.archived, k.processed + ":2026-01-01", k.failed,
+		k.idempotency, k.request + "x", k.stalled, k.wakes, k.bell, k.waiting, k.running, k.parked, k.delayed,
+	} {
+		require.Equal(t, slot, rediskey.Slot(key), key)
+	}
+}
+
+// The header of a script names every key and argument that it uses, and no others.
+func TestScriptHeadersNameWhatTheScriptsUse(t *testing.T) {
+	t.Parallel()
+	used := regexp.MustCompile(`(KEYS|ARGV)\[(\d+)\]`)
+	named := regexp.MustCompile(`(?m)^-- ((?:KEYS|ARGV)\[\d+)(?:\.\.\.)?\] `)
+	files, err := fs.Glob(luaFiles, "lua/*.lua")
+	require.NoError(t, err)
+	require.Len(t, files, 7)
+	for _, file := range files {
+		name := strings.TrimSuffix(strings.TrimPrefix(file, "lua/"), ".lua")
+		s, err := luascript.Load(luaFiles, "lua", name)
+		require.NoError(t, err)
+		header, body := map[string]bool{}, map[string]bool{}
+		for _, m := range named.FindAllStringSubmatch(s.Source, -1) {
+			header[m[1]+"]"] = true
+		}
+		for line := range strings.Lines(s.Source) {
+			if strings.HasPrefix(strings.TrimSpace(line), "--") {
+				continue
+			}
+			for _, m := range used.FindAllString(line, -1) {
+				body[m] = true
+			}
+		}
+		delete(header, "ARGV[8]") // the variadic one of sweep.lua is read by index; the others use it
+		delete(body, "ARGV[8]")
+		require.Equal(t, header, body, name)
+		require.Contains(t, s.Source, "-- Reply: ", name)
+	}
+}
+
+// Scores keep milliseconds through the text form that Redis gives them back in.
+func TestScoresKeepMilliseconds(t *testing.T) {
+	t.Parallel()
+	for _, ms := range []world.Millis{1, 999, 1_000, 1_700_000_000_001, 1_700_000_000_999, 4_855_000_000_123} {
+		got, err := parseScore(score(ms))
+		require.NoError(t, err)
+		require.Equal(t, ms, got)
+	}
+	got, err := parseScore("1700000000.1229999") // as an old Redis may print it
+	require.NoError(t, err)
+	require.Equal(t, world.Millis(1_700_000_000_123), got)
+	_, err = parseScore("x")
+	require.Error(t, err)
+}
+
+// An envelope of a version that this program does not know is refused, not misread.
+func TestEnvelopeOfAnotherVersionIsRefused(t *testing.T) {
+	t.Parallel()
+	m := world.Message{
+		QueueName: "q", Body: []byte{1}, ContentType: "t", Headers: map[string]string{"a": "b"}, IdempotencyKey: "k",
+		DeploymentID: "d", RunID: "r", StepID: "s", Plain: true,
+	}
+	b, err := encodeEnvelope(m)
+	require.NoError(t, err)
+	got, err := decodeEnvelope(b)
+	require.NoError(t, err)
+	require.Equal(t, m, got)
+	// a1 00 02: {0: 2}
+	_, err = decodeEnvelope([]byte{0xa1, 0x00, 0x02})
+	require.ErrorContains(t, err, "version 2")
+	_, err = decodeEnvelope([]byte("not CBOR at all"))
+	require.Error(t, err)
+}
