@@ -39,18 +39,14 @@ func (s *Server) enqueue(c echo.Context) error {
 		Headers:        body.headers("headers"),
 		RequestID:      requestID(c),
 	}
-	message := body.get("message")
-	switch {
-	case body.err != nil:
+	if body.err != nil {
 		return body.err
-	case message == nil:
-		return invalid("body.message is missing")
 	}
 	kind, err := checkQueueName(m.QueueName)
 	if err != nil {
 		return err
 	}
-	if err := s.codec.describe(&m, kind, message); err != nil {
+	if err := body.message(&m, kind); err != nil {
 		return err
 	}
 	if app != nil {
