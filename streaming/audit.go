@@ -29,14 +29,14 @@ func (s *Service) audit(ctx context.Context) error {
 		case <-ticker.C:
 		}
 		news := s.auditAll(ctx)
-		if now := s.bell.heard.Load(); now != heard {
+		if now := s.readers.bell.Heard(); now != heard {
 			silent, heard = 0, now
 		} else if news {
 			silent++
 		}
 		if silent == silentAudits {
 			s.log.Warn("doorbells do not arrive; the subscription connection is made anew")
-			s.bell.renew()
+			s.readers.bell.Renew()
 			silent = 0
 		}
 	}
@@ -44,7 +44,7 @@ func (s *Service) audit(ctx context.Context) error {
 
 // auditAll reports whether it found news for any reader.
 func (s *Service) auditAll(ctx context.Context) (news bool) {
-	topics := s.bell.all()
+	topics := s.readers.all()
 	for len(topics) > 0 && ctx.Err() == nil {
 		n := min(auditBatch, len(topics))
 		found, err := s.auditTopics(ctx, topics[:n])
@@ -75,14 +75,14 @@ func (s *Service) auditTopics(ctx context.Context, topics []*topic) (news bool, 
 			err = stateErr
 			continue
 		}
-		if s.bell.wakeBehind(t, count, done) {
+		if s.readers.wakeBehind(t, count, done) {
 			news = true
 		}
 	}
 	return news, err
 }
 
-func (d *doorbell) all() []*topic {
+func (d *readers) all() []*topic {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	topics := make([]*topic, 0, len(d.topics))
@@ -94,7 +94,7 @@ func (d *doorbell) all() []*topic {
 
 // wakeBehind wakes the readers of a stream that lack some of its chunks or its end, and
 // reports whether nothing told them before.
-func (d *doorbell) wakeBehind(t *topic, count int64, done bool) (news bool) {
+func (d *readers) wakeBehind(t *topic, count int64, done bool) (news bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for l := range t.listeners {

@@ -28,8 +28,8 @@ func (s *Service) ReadStream(ctx context.Context, name string, start int64, sink
 	if err := checkName(name); err != nil {
 		return err
 	}
-	listener := s.bell.join(s.keys(name))
-	defer s.bell.leave(listener)
+	listener := s.readers.join(s.keys(name))
+	defer s.readers.leave(listener)
 	if err := s.awaitSubscription(ctx, listener); err != nil {
 		return err
 	}

@@ -68,7 +68,7 @@ type Service struct {
 	scripts scripts
 
 	listed  *recentSet // (run, stream) pairs that this process listed lately
-	bell    *doorbell
+	readers *readers
 	flights singleflight.Group // page reads that several readers share
 	started atomic.Bool
 	stopped chan struct{} // closed when Run ends
@@ -90,7 +90,7 @@ func New(ctx context.Context, client redis.UniversalClient, config Config) (*Ser
 	return &Service{
 		client: client, prefix: config.Prefix, config: config, clock: config.Clock,
 		log: config.Logger.With(slog.String("part", "streaming")), minter: ids.NewMinter(config.Clock), scripts: loaded,
-		listed: newRecentSet(), bell: newDoorbell(client, config.Logger), stopped: make(chan struct{}),
+		listed: newRecentSet(), readers: newReaders(client, config.Logger), stopped: make(chan struct{}),
 	}, nil
 }
 
@@ -103,7 +103,7 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 	defer close(s.stopped)
 	parts, ctx := errgroup.WithContext(ctx)
-	parts.Go(func() error { return s.bell.run(ctx) })
+	parts.Go(func() error { return s.readers.bell.Run(ctx) })
 	parts.Go(func() error { return s.audit(ctx) })
 	return parts.Wait()
 }
@@ -115,4 +115,4 @@ type Stats struct {
 }
 
 // Stats counts the live reads of this process.
-func (s *Service) Stats() Stats { return s.bell.stats() }
+func (s *Service) Stats() Stats { return s.readers.stats() }

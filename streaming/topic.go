@@ -4,6 +4,7 @@ import "sync/atomic"
 
 // topic is a stream that has live readers.
 type topic struct {
+	owner     *readers
 	serial    int64 // tells it from an earlier topic of the same stream
 	keys      streamKeys
 	listeners map[*listener]struct{}

@@ -1,0 +1,214 @@
+// Package doorbell is a process's one subscription connection for many channels.
+//
+// A channel has at most one listener, who counts those behind it for itself. A message that is
+// lost on the way is lost: whoever listens must also look by itself from time to time. What
+// the connection does guarantee is that a listener is told when it begins to hear, and again
+// whenever it may have missed something.
+package doorbell
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
+)
+
+// Listener hears what happens on a channel. Its methods are called from the connection's
+// goroutines, perhaps once more just after [Bell.Leave], and must not block.
+type Listener interface {
+	// Ready says that every message from now on will be heard. It comes again after each
+	// reconnection: then messages may have been lost in between.
+	Ready()
+	// Ring is a message.
+	Ring(payload string)
+}
+
+// Bell holds the connection. Make one with [New] and run it with [Bell.Run].
+type Bell struct {
+	client redis.UniversalClient
+	log    *slog.Logger
+
+	mu         sync.Mutex
+	listeners  map[string]Listener // by channel
+	dirty      map[string]struct{} // channels whose subscription may have to change
+	work       chan struct{}       // capacity 1: dirty has something
+	endSession func()              // of the present session
+	heard      atomic.Int64
+}
+
+// New returns a Bell that hears nothing until it runs.
+func New(client redis.UniversalClient, log *slog.Logger) *Bell {
+	return &Bell{
+		client: client, log: log,
+		listeners: map[string]Listener{}, dirty: map[string]struct{}{}, work: make(chan struct{}, 1),
+	}
+}
+
+// Join makes l the listener of a channel, in place of an earlier one. The subscription
+// follows; see [Listener.Ready].
+func (b *Bell) Join(channel string, l Listener) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.listeners[channel] = l
+	b.mark(channel)
+}
+
+// Leave ends the subscription of a channel.
+func (b *Bell) Leave(channel string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.listeners, channel)
+	b.mark(channel)
+}
+
+func (b *Bell) mark(channel string) {
+	b.dirty[channel] = struct{}{}
+	select {
+	case b.work <- struct{}{}:
+	default:
+	}
+}
+
+// Heard counts the messages since the start.
+func (b *Bell) Heard() int64 { return b.heard.Load() }
+
+// Run holds the connection until ctx ends.
+func (b *Bell) Run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		sessionCtx, end := context.WithCancel(ctx)
+		b.begin(end)
+		err := b.session(sessionCtx)
+		end()
+		if err != nil {
+			b.log.Warn("close the doorbell connection", slog.Any("error", err))
+		}
+	}
+	return nil
+}
+
+// Renew gives up the connection for a new one: for callers who notice that nothing arrives.
+// After a failover a connection can stay up with a node that nobody publishes to.
+func (b *Bell) Renew() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.endSession != nil {
+		b.endSession()
+	}
+}
+
+func (b *Bell) begin(end func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.endSession = end
+	for channel := range b.listeners {
+		b.mark(channel)
+	}
+}
+
+// session is one PubSub of go-redis, which makes its connection anew when it breaks,
+// subscribes again, and tells so; messages of the meantime are lost.
+func (b *Bell) session(ctx context.Context) error {
+	subscription := b.client.Subscribe(ctx)
+	messages := subscription.ChannelWithSubscriptions(redis.WithChannelSize(1000))
+	parts, ctx := errgroup.WithContext(ctx)
+	parts.Go(func() error {
+		b.listen(ctx, messages)
+		return nil
+	})
+	parts.Go(func() error {
+		b.subscribe(ctx, subscription)
+		return nil
+	})
+	err := parts.Wait()
+	if closeErr := subscription.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+// subscribe makes the connection's subscriptions what the listeners need. One goroutine does
+// it, so that leaving and joining again cannot overtake each other.
+func (b *Bell) subscribe(ctx context.Context, subscription *redis.PubSub) {
+	subscribed := map[string]struct{}{}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-b.work:
+		}
+		join, leave, rejoined := b.changes(subscribed)
+		for _, l := range rejoined {
+			l.Ready()
+		}
+		// On error go-redis remembers the channels for its next connection.
+		if len(join) > 0 {
+			if err := subscription.Subscribe(ctx, join...); err != nil && ctx.Err() == nil {
+				b.log.Warn("subscribe to doorbells", slog.Any("error", err))
+			}
+		}
+		if len(leave) > 0 {
+			if err := subscription.Unsubscribe(ctx, leave...); err != nil && ctx.Err() == nil {
+				b.log.Warn("unsubscribe from doorbells", slog.Any("error", err))
+			}
+		}
+	}
+}
+
+// changes takes the marked channels and brings subscribed up to date. A channel that was left
+// and joined again in between never stopped: its new listener hears already.
+func (b *Bell) changes(subscribed map[string]struct{}) (join, leave []string, rejoined []Listener) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for channel := range b.dirty {
+		_, has := subscribed[channel]
+		switch l, wanted := b.listeners[channel]; {
+		case wanted && !has:
+			subscribed[channel] = struct{}{}
+			join = append(join, channel)
+		case wanted && has:
+			rejoined = append(rejoined, l)
+		case !wanted && has:
+			delete(subscribed, channel)
+			leave = append(leave, channel)
+		}
+	}
+	clear(b.dirty)
+	return join, leave, rejoined
+}
+
+func (b *Bell) listen(ctx context.Context, messages <-chan any) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case message, open := <-messages:
+			if !open {
+				return
+			}
+			b.handle(message)
+		}
+	}
+}
+
+func (b *Bell) handle(message any) {
+	switch m := message.(type) {
+	case *redis.Subscription:
+		if l := b.listener(m.Channel); l != nil && m.Kind == "subscribe" {
+			l.Ready()
+		}
+	case *redis.Message:
+		b.heard.Add(1)
+		if l := b.listener(m.Channel); l != nil {
+			l.Ring(m.Payload)
+		}
+	}
+}
+
+func (b *Bell) listener(channel string) Listener {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.listeners[channel]
+}
