@@ -11,24 +11,25 @@ type Code string
 
 // The codes a World answers with.
 const (
-	CodeRunNotFound     Code = "run_not_found"
-	CodeHookNotFound    Code = "hook_not_found"
-	CodeStepNotFound    Code = "step_not_found"
-	CodeWaitNotFound    Code = "wait_not_found"
-	CodeEventNotFound   Code = "event_not_found"
-	CodeNotFound        Code = "not_found" // a route or another thing that has no code of its own
-	CodeConflict        Code = "conflict"
-	CodeRunExpired      Code = "run_expired"
-	CodeTooEarly        Code = "too_early"
-	CodeThrottled       Code = "throttled"
-	CodePrecondition    Code = "precondition_failed"
-	CodeRunNotSupported Code = "run_not_supported"
-	CodeInvalid         Code = "invalid"
-	CodeTooLarge        Code = "too_large"
-	CodeUnauthorized    Code = "unauthorized"
-	CodeStreamClosed    Code = "stream_closed"
-	CodeUnavailable     Code = "unavailable" // Redis is away or the service drains; try again
-	CodeInternal        Code = "internal"
+	CodeRunNotFound      Code = "run_not_found"
+	CodeHookNotFound     Code = "hook_not_found"
+	CodeStepNotFound     Code = "step_not_found"
+	CodeWaitNotFound     Code = "wait_not_found"
+	CodeEventNotFound    Code = "event_not_found"
+	CodeNotFound         Code = "not_found" // a route or another thing that has no code of its own
+	CodeConflict         Code = "conflict"
+	CodeRunExpired       Code = "run_expired"
+	CodeTooEarly         Code = "too_early"
+	CodeThrottled        Code = "throttled"
+	CodePrecondition     Code = "precondition_failed"
+	CodeRunNotSupported  Code = "run_not_supported"
+	CodeInvalid          Code = "invalid"
+	CodeAttributeInvalid Code = "attribute_invalid" // attributes that break their rules; fatal for the run
+	CodeTooLarge         Code = "too_large"
+	CodeUnauthorized     Code = "unauthorized"
+	CodeStreamClosed     Code = "stream_closed"
+	CodeUnavailable      Code = "unavailable" // Redis is away or the service drains; try again
+	CodeInternal         Code = "internal"
 )
 
 // Error is a refusal with a code. Message is meant for the caller; the wrapped cause

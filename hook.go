@@ -15,7 +15,20 @@ type Hook struct {
 	IsSystem            bool
 	SpecVersion         int
 	CreatedAt           Millis
-	TokenRetentionUntil Millis
+	TokenRetentionUntil Millis      // the token stays this hook's until then, even when the run has ended
+	Resume              *HookResume // by-token lookups only
+}
+
+// HookResume is what a resume of a hook needs of its run, so that it need not read the run.
+type HookResume struct {
+	DeploymentID        string
+	WorkflowName        string
+	RunSpecVersion      int
+	WorkflowCoreVersion string
+	TraceCarrier        Raw // a map of texts
+	EncryptionPublicKey string
+	InputVersion        int // hookResumeInputVersion, 0: absent
+	DedupVersion        int // of the resume id contract that the World keeps
 }
 
 // Wait is a timer of a run. Waits have no read API: they travel in answers only.
@@ -41,7 +54,7 @@ type HookQuery struct {
 type HookStore interface {
 	// GetHook returns one live hook, or CodeHookNotFound.
 	GetHook(ctx context.Context, hookID string, resolveNone bool) (Hook, error)
-	// GetHookByToken returns the live hook that holds the token, or CodeHookNotFound.
+	// GetHookByToken returns the live hook that holds the token, with Resume, or CodeHookNotFound.
 	// A claim whose hook is gone is not taken for truth.
 	GetHookByToken(ctx context.Context, token string, resolveNone bool) (Hook, error)
 	// ListHooks returns a page of live hooks.

@@ -46,6 +46,8 @@ func wireForm(code world.Code) (status int, name string) {
 		return http.StatusTooManyRequests, "ThrottleError"
 	case world.CodeInvalid:
 		return http.StatusBadRequest, general
+	case world.CodeAttributeInvalid:
+		return http.StatusBadRequest, "AttributeValidationError"
 	case world.CodeUnauthorized:
 		return http.StatusUnauthorized, general
 	case world.CodeUnavailable:

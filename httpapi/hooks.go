@@ -54,7 +54,13 @@ func (s *Server) listHooks(c echo.Context) error {
 	return answerPage(s, c, hooks, sizes(hooks.Data, hookSize), writeHook)
 }
 
-func hookSize(h *world.Hook) int { return 384 + len(h.Token) + len(h.Metadata) }
+func hookSize(h *world.Hook) int {
+	n := 384 + len(h.Token) + len(h.Metadata)
+	if h.Resume != nil {
+		n += 384 + len(h.Resume.TraceCarrier)
+	}
+	return n
+}
 
 func writeHook(e *encoder, h *world.Hook) {
 	o := e.object()
@@ -73,6 +79,26 @@ func writeHook(e *encoder, h *world.Hook) {
 	o.optionalWhole("specVersion", h.SpecVersion)
 	o.whole("createdAt", int64(h.CreatedAt))
 	o.optionalMillis("tokenRetentionUntil", h.TokenRetentionUntil)
+	if h.Resume != nil {
+		o.key("resumeContext")
+		writeResumeContext(e, h.Resume)
+		o.key("resumeCapabilities")
+		able := e.object()
+		able.whole("hookResumeDedupVersion", int64(h.Resume.DedupVersion))
+		able.end()
+	}
+	o.end()
+}
+
+func writeResumeContext(e *encoder, r *world.HookResume) {
+	o := e.object()
+	o.text("deploymentId", r.DeploymentID)
+	o.text("workflowName", r.WorkflowName)
+	o.optionalWhole("runSpecVersion", r.RunSpecVersion)
+	o.optionalText("workflowCoreVersion", r.WorkflowCoreVersion)
+	o.optionalRaw("traceCarrier", r.TraceCarrier)
+	o.optionalText("encryptionPublicKey", r.EncryptionPublicKey)
+	o.optionalWhole("hookResumeInputVersion", r.InputVersion)
 	o.end()
 }
 

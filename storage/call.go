@@ -16,6 +16,8 @@ type call struct {
 	now     world.Millis
 	ulid    string
 	request string // what the request id is remembered as
+	asked   question
+	news    *news // what the script had to tell; nil when nothing was asked
 }
 
 // newCall prepares a validated request.
@@ -24,7 +26,7 @@ func (s *Store) newCall(req world.CreateEvent) *call {
 		req.RequestID = s.ids.New().String() // covers go-redis sending the script twice
 	}
 	c := &call{
-		req: req, keys: s.keys.of(req.RunID), now: s.now(), ulid: s.ids.New().String(),
+		req: req, keys: s.keys.of(req.RunID), now: s.now(), ulid: s.ids.New().String(), asked: questionOf(req),
 		event: world.Event{
 			RunID: req.RunID, Type: req.Type, CorrelationID: req.CorrelationID, SpecVersion: req.SpecVersion,
 			OccurredAt: req.OccurredAt, ResumeID: req.ResumeID, Data: req.Data,
@@ -33,6 +35,7 @@ func (s *Store) newCall(req world.CreateEvent) *call {
 	// The same id on another event of the run is another call, so both go into the hash.
 	sum := sha256.Sum256([]byte(req.RequestID + "\x00" + string(req.Type) + "\x00" + req.CorrelationID))
 	c.request = string(sum[:16])
+	c.news = &news{}
 	return c
 }
 
@@ -58,8 +61,8 @@ func (c *call) input(keys []string, args []any) ([]string, []any, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	all := append(make([]any, 0, 7+len(args)),
-		c.request, strconv.FormatInt(int64(c.now), 10), c.ulid, c.event.CorrelationID, record, split, c.want())
+	all := append(make([]any, 0, 8+len(args)),
+		c.request, strconv.FormatInt(int64(c.now), 10), c.ulid, c.event.CorrelationID, record, split, c.want(), c.asked.String())
 	return append(c.keys.event(c.now), keys...), append(all, args...), nil
 }
 
@@ -89,20 +92,23 @@ func (c *call) outcome(r reply) (outcome, error) {
 		o.rest = r[2:]
 	}
 	event := r.list(1)
+	told := event.list(0)
 	switch code {
 	case codeDone:
 		e := c.event
 		e.EventID = event.text(0)
 		e.CreatedAt = world.Millis(event.number(1))
 		o.stored = stored{event: e, position: event.text(2)}
+		told = event.list(3)
 	case codeReplayed, codeRecorded:
 		e, err := decodeRecord(c.req.RunID, event.text(0), event.text(1), event.bytes(2))
 		if err != nil {
 			return outcome{}, fail(err)
 		}
 		o.stored = stored{event: e, position: event.text(3), note: event.number(4), replayed: true}
+		told = event.list(5)
 	}
-	return o, nil
+	return o, fail(c.hear(o, told))
 }
 
 // own returns the event when the script left it out of the entity, as it does when it has

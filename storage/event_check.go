@@ -47,17 +47,27 @@ func (s *Store) prepare(req *world.CreateEvent) error {
 	} else if !ids.Valid(req.CorrelationID) {
 		return badID("correlationId", req.CorrelationID)
 	}
-	return checkData(req)
+	if req.SinceCursor != "" {
+		if _, err := openEventCursor(eventScope(req.RunID, ""), req.SinceCursor); err != nil {
+			return err
+		}
+	}
+	return s.checkData(req)
 }
 
 // checkData looks for what the event cannot do without. Payloads may be absent: whether a
 // workflow has an input is between it and the SDK.
-func checkData(req *world.CreateEvent) error {
+func (s *Store) checkData(req *world.CreateEvent) error {
 	switch req.Type {
 	case world.EventRunCreated:
 		if textField(req.Data, "deploymentId") == "" || textField(req.Data, "workflowName") == "" {
 			return missing(req.Type, "deploymentId and workflowName")
 		}
+		return checkFirstAttributes(req.Data)
+	case world.EventRunStarted:
+		return checkFirstAttributes(req.Data)
+	case world.EventAttrSet:
+		return checkAttributeChanges(req)
 	case world.EventStepCreated:
 		if textField(req.Data, "stepName") == "" {
 			return missing(req.Type, "stepName")
@@ -69,6 +79,9 @@ func checkData(req *world.CreateEvent) error {
 		}
 		if len(token) > maxToken {
 			return world.Errorf(world.CodeInvalid, "The hook token has %d bytes; the most is %d", len(token), maxToken)
+		}
+		if until, _ := millisField(req.Data, "tokenRetentionUntil"); until > s.now()+world.Millis(s.retention.Milliseconds()) {
+			return world.Errorf(world.CodeInvalid, "The hook's minimum retention cannot exceed %s", days(s.retention))
 		}
 	case world.EventWaitCreated:
 		if _, ok := millisField(req.Data, "resumeAt"); !ok {

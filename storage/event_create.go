@@ -15,9 +15,13 @@ func (s *Store) CreateEvent(ctx context.Context, req world.CreateEvent) (world.E
 	c := s.newCall(req)
 	result, err := s.create(ctx, c)
 	if errors.Is(err, errLegacyRun) {
-		return s.createLegacy(ctx, c, err)
+		result, err = s.createLegacy(ctx, c, err)
 	}
-	return result, err
+	if err != nil {
+		return world.EventResult{}, err
+	}
+	c.news.attach(&result)
+	return result, nil
 }
 
 func (s *Store) create(ctx context.Context, c *call) (world.EventResult, error) {
@@ -35,6 +39,9 @@ func (s *Store) create(ctx context.Context, c *call) (world.EventResult, error) 
 	case world.EventStepCreated:
 		return s.createStep(ctx, c)
 	case world.EventStepStarted:
+		if startsNewStep(c.req) {
+			return s.beginStep(ctx, c)
+		}
 		return s.changeStep(ctx, c, s.scripts.stepStart)
 	case world.EventStepCompleted:
 		return s.changeStep(ctx, c, s.scripts.stepEnd, string(world.StepCompleted), "oe", "0")
@@ -42,6 +49,8 @@ func (s *Store) create(ctx context.Context, c *call) (world.EventResult, error) 
 		return s.changeStep(ctx, c, s.scripts.stepEnd, string(world.StepFailed), "ee", "1")
 	case world.EventStepRetrying:
 		return s.retryStep(ctx, c)
+	case world.EventAttrSet:
+		return s.setAttributes(ctx, c)
 	case world.EventHookCreated:
 		return s.createHook(ctx, c)
 	case world.EventHookReceived:

@@ -9,11 +9,25 @@ import (
 // receiveHook applies hook_received.
 func (s *Store) receiveHook(ctx context.Context, c *call) (world.EventResult, error) {
 	o, err := s.apply(ctx, c, s.scripts.hookReceive, []string{c.keys.hooks(), c.keys.resumes()},
-		c.req.ResumeID, c.req.ResumePayloadDigest)
+		c.req.ResumeID, c.req.ResumePayloadDigest, flag(c.req.PreloadEvents))
 	if err != nil {
 		return world.EventResult{}, err
 	}
-	return world.EventResult{Event: c.answer(o.stored.event)}, nil
+	result := world.EventResult{Event: c.answer(o.stored.event)}
+	if !c.req.PreloadEvents {
+		return result, nil
+	}
+	e, err := decodeEntity(c.req.RunID, o.rest.list(0), o.own())
+	if err != nil {
+		return world.EventResult{}, fail(err)
+	}
+	run := e.run(c.req.ResolveNone)
+	if run.StartedAt == 0 {
+		*c.news = news{} // a log without a running run is of no use to the SDK
+		return result, nil
+	}
+	result.Run, result.MaxEvents = &run, s.maxEvents
+	return result, nil
 }
 
 // disposeHook applies hook_disposed. The token is free for others when this returns.

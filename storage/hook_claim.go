@@ -64,7 +64,8 @@ func (s *Store) writeHookEntry(ctx context.Context, of claim, hash string, score
 // fence reports whether a claim stands for a live hook; if not, it can never become one.
 func (s *Store) fence(ctx context.Context, held claim) (live bool, err error) {
 	keys := s.keys.of(held.runID)
-	r, err := s.scripts.hookFence.Run(ctx, s.redis, []string{keys.hooks(), keys.fence()}, held.hookID, held.nonce, fenceSeconds)
+	r, err := s.scripts.hookFence.Run(ctx, s.redis, []string{keys.hooks(), keys.fence(), keys.run(), keys.hooksOrder()},
+		held.hookID, held.nonce, fenceSeconds, int64(s.now()))
 	if err != nil {
 		return false, fail(err)
 	}

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/fxamacker/cbor/v2"
 
@@ -13,6 +14,10 @@ import (
 // hook holds becomes a hook_conflict event, which is an answer and no error.
 func (s *Store) createHook(ctx context.Context, c *call) (world.EventResult, error) {
 	hash := rediskey.Hash(textField(c.req.Data, "token"))
+	retained := ""
+	if until, ok := millisField(c.req.Data, "tokenRetentionUntil"); ok {
+		retained = strconv.FormatInt(int64(until), 10)
+	}
 	for range claimTries {
 		mine := claim{runID: c.req.RunID, hookID: c.req.CorrelationID, nonce: s.ids.New().String()}
 		holder, err := s.reserve(ctx, c, hash, mine)
@@ -35,7 +40,8 @@ func (s *Store) createHook(ctx context.Context, c *call) (world.EventResult, err
 			}
 		}
 		// A claim of this same hook, by a call that crashed or runs beside this one, is used as it is.
-		o, err := s.apply(ctx, c, s.scripts.hookCreate, []string{c.keys.hooks(), c.keys.hooksOrder(), c.keys.fence()}, holder.nonce, hash)
+		o, err := s.apply(ctx, c, s.scripts.hookCreate, []string{c.keys.hooks(), c.keys.hooksOrder(), c.keys.fence()},
+			holder.nonce, hash, retained)
 		if o.code == codeClaimRevoked {
 			fresh := claim{runID: mine.runID, hookID: mine.hookID, nonce: s.ids.New().String()}
 			if _, err := s.takeOver(ctx, hash, holder.String(), fresh); err != nil {

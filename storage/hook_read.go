@@ -64,7 +64,7 @@ func (s *Store) GetHookByToken(ctx context.Context, token string, resolveNone bo
 		return world.Hook{}, fail(err)
 	}
 	holder := parseClaim(value)
-	found, err := s.readHooks(ctx, []claim{holder}, resolveNone)
+	found, err := s.readHooksOf(ctx, []claim{holder}, resolveNone, true)
 	if err != nil {
 		return world.Hook{}, err
 	}
@@ -82,10 +82,18 @@ type foundHook struct {
 
 // readHooks reads hooks from their runs' slots; one that does not live is nil.
 func (s *Store) readHooks(ctx context.Context, wanted []claim, resolveNone bool) ([]*foundHook, error) {
+	return s.readHooksOf(ctx, wanted, resolveNone, false)
+}
+
+// readHooksOf is readHooks that also reads what a resume needs of the run, if asked.
+func (s *Store) readHooksOf(ctx context.Context, wanted []claim, resolveNone, resumable bool) ([]*foundHook, error) {
 	inputs := make([]scriptInput, len(wanted))
 	for i, w := range wanted {
 		keys := s.keys.of(w.runID)
-		inputs[i] = scriptInput{keys: []string{keys.hooks(), keys.events(), keys.order()}, args: []any{w.hookID, want(resolveNone)}}
+		inputs[i] = scriptInput{
+			keys: []string{keys.hooks(), keys.events(), keys.order(), keys.run()},
+			args: []any{w.hookID, want(resolveNone), int64(s.now()), flag(resumable)},
+		}
 	}
 	replies, err := s.runMany(ctx, s.scripts.hookRead, inputs)
 	if err != nil {
@@ -107,6 +115,14 @@ func (s *Store) readHooks(ctx context.Context, wanted []claim, resolveNone bool)
 		}
 		live, _, _ := parseHook(wanted[i].runID, wanted[i].hookID, r.text(1))
 		out[i] = &foundHook{hook: hookOf(created, resolveNone), nonce: live.nonce}
+		if resumable {
+			e, err := decodeEntity(wanted[i].runID, r.list(3), nil)
+			if err != nil {
+				return nil, fail(err)
+			}
+			run := e.run(true)
+			out[i].hook.Resume = resumeOf(run)
+		}
 	}
 	return out, nil
 }

@@ -16,10 +16,10 @@ type heldHook struct {
 	tokenHash string
 }
 
-// parseHook reads a field of the hash of live hooks.
+// parseHook reads a field of the hash of hooks; lua/lib/hook.lua has its form.
 func parseHook(runID, hookID, value string) (h heldHook, position string, ok bool) {
 	parts := strings.Split(value, " ")
-	if len(parts) != 3 {
+	if len(parts) != 3 && len(parts) != 4 {
 		return heldHook{}, "", false
 	}
 	return heldHook{claim: claim{runID: runID, hookID: hookID, nonce: parts[1]}, tokenHash: parts[2]}, parts[0], true

@@ -56,6 +56,10 @@ func TestHookReads(t *testing.T) {
 		require.Equal(t, want, got)
 		got, err = b.GetHookByToken(b.ctx, "tok", none)
 		require.NoError(t, err)
+		require.Equal(t, &world.HookResume{
+			DeploymentID: "dpl_1", WorkflowName: "wf", RunSpecVersion: 3, WorkflowCoreVersion: "4.8.9", DedupVersion: 1,
+		}, got.Resume)
+		got.Resume = nil
 		require.Equal(t, want, got)
 		for _, of := range []string{"", runID} {
 			page, err := b.ListHooks(b.ctx, world.HookQuery{RunID: of, ResolveNone: none})

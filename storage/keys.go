@@ -20,11 +20,13 @@ func (k keyspace) of(runID string) runKeys { return runKeys{prefix: k.prefix, ta
 
 // run is a hash: s status, v spec version, u updatedAt, sa startedAt, ca completedAt, x
 // expiredAt (ms), and ie, oe, ee, the positions of the events with the input (and all that
-// never changes), the output and the error. at: attributes when attr_set changed them.
+// never changes), the output and the error. ap is the position of the last attr_set, and
+// each field with '@' before its name is an attribute.
+// Of legacy calls: c createdAt, d deployment, n name, and the CBOR items in, out, er (error) and xc (context).
 func (k runKeys) run() string { return k.prefix + "run:" + k.tag }
 
 // step is a hash: s status, a attempt, u updatedAt, sa startedAt, ca completedAt, ra
-// retryAfter (ms), and the positions ie, oe, ee as in run.
+// retryAfter (ms), and the positions ie, oe, ee as in run. Of legacy calls: c, n, in, out, er as in run.
 func (k runKeys) step(stepID string) string { return k.prefix + "step:" + k.tag + ":" + stepID }
 
 // events is a hash: event id → record (record.go), <event id>/p → payload of a split record.
@@ -42,7 +44,8 @@ func (k runKeys) steps() string { return k.prefix + "steps:by_run:" + k.tag }
 // hooksOrder is a zset of the ids of live hooks, score createdAt.
 func (k runKeys) hooksOrder() string { return k.prefix + "hooks:by_run:" + k.tag }
 
-// hooks is a hash of live hooks: hook id → "<position of hook_created> <nonce> <token hash>".
+// hooks is a hash of hooks: hook id → "<position of hook_created> <nonce> <token hash>[ <ms>]".
+// They live as long as their run, or until the ms if that is later.
 func (k runKeys) hooks() string { return k.prefix + "hook:" + k.tag }
 
 // leftHooks has the form of hooks: hooks that are gone, but whose tokens may not be free yet. It
@@ -54,6 +57,9 @@ func (k runKeys) fence() string { return k.prefix + "hook_fence:" + k.tag }
 
 // resumes is a hash: resume id → "<position of hook_received> <hook id> <digest>".
 func (k runKeys) resumes() string { return k.prefix + "hook_resumes:" + k.tag }
+
+// ended is a channel: the status with which the run ended.
+func (k runKeys) ended() string { return k.prefix + "run_ended:" + k.tag }
 
 // requestSpan is how long one bucket of request ids takes new ones; it expires 20 minutes
 // after the last, so an id is remembered for 10 minutes at least.
@@ -83,6 +89,9 @@ func (k keyspace) runsByName(name string) string {
 func (k keyspace) runsByStatus(status world.RunStatus) string {
 	return k.prefix + "runs:by_status:" + string(status)
 }
+
+// minted is a string: the run id that a runs.create call got; expires after 20 minutes.
+func (k keyspace) minted(requestHash string) string { return k.prefix + "run_request:" + requestHash }
 
 // hooksIndex is a zset of <run id>/<hook id>, score the ms of the claim: every hook that may
 // have something outside its run's slot. The entry is written first and removed last.

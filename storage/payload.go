@@ -73,10 +73,14 @@ type structuredError struct {
 	Code    string `cbor:"code,omitempty"`
 }
 
+// firstOpaqueErrorSpec is the spec version from which errors are what the SDK sent, whatever
+// it is.
+const firstOpaqueErrorSpec = 4
+
 // runError builds a run's error from the data of run_failed.
-func runError(data world.Fields) world.Raw {
+func runError(data world.Fields, spec int) world.Raw {
 	raw := data.Get("error")
-	if isBytes(raw) {
+	if isBytes(raw) || spec >= firstOpaqueErrorSpec {
 		return raw
 	}
 	e := describe(raw)
@@ -86,9 +90,9 @@ func runError(data world.Fields) world.Raw {
 
 // stepError builds a step's error from the data of step_failed or step_retrying, which carry
 // the stack beside the error.
-func stepError(data world.Fields) world.Raw {
+func stepError(data world.Fields, spec int) world.Raw {
 	raw := data.Get("error")
-	if isBytes(raw) {
+	if isBytes(raw) || spec >= firstOpaqueErrorSpec {
 		return raw
 	}
 	e := describe(raw)

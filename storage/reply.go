@@ -34,6 +34,9 @@ const (
 	codeWaitExists   = -17
 	codeWaitEnded    = -18
 	codeEventMissing = -19
+
+	codeAttributeExists = -20
+	codeAttributesFull  = -21
 )
 
 // worldSpec is the newest spec version that is understood.
@@ -105,6 +108,9 @@ func refusal(req world.CreateEvent, now world.Millis, code int, r reply) error {
 	case codeRunExists:
 		return world.Errorf(world.CodeConflict, "Workflow run %q already exists", req.RunID)
 	case codeRunEnded:
+		if req.Type == world.EventAttrSet {
+			return world.Errorf(world.CodeConflict, "Cannot set attributes on run in terminal state %q", r.text(1))
+		}
 		return world.Errorf(world.CodeConflict, "Cannot transition run from terminal state %q", r.text(1))
 	case codeRunExpired:
 		e := world.Errorf(world.CodeRunExpired, "Workflow run %q is already in terminal state %q", req.RunID, r.text(1))
@@ -124,6 +130,9 @@ func refusal(req world.CreateEvent, now world.Millis, code int, r reply) error {
 	case codeStepMissing:
 		return world.StepNotFound(id)
 	case codeStepExists:
+		if req.Type == world.EventStepStarted {
+			return world.Errorf(world.CodeConflict, "Step %q already created", id)
+		}
 		return world.Errorf(world.CodeConflict, "Step %q already exists", id)
 	case codeStepEnded:
 		return world.Errorf(world.CodeConflict, "Cannot modify step in terminal state %q", r.text(1))
@@ -131,6 +140,10 @@ func refusal(req world.CreateEvent, now world.Millis, code int, r reply) error {
 		e := world.Errorf(world.CodeTooEarly, "Cannot start step %q: retryAfter timestamp has not been reached yet", id)
 		e.RetryAfter = max(1, int((int64(r.number(1))-int64(now)+999)/1000))
 		return e
+	case codeAttributeExists:
+		return world.Errorf(world.CodeConflict, "Attribute event %q already exists", id)
+	case codeAttributesFull:
+		return attributeInvalid("Run attribute count would exceed limit %d (post-merge %d)", maxAttributes, r.number(1))
 	case codeHookMissing:
 		return world.HookNotFound(id)
 	case codeHookExists:

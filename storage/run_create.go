@@ -14,22 +14,29 @@ import (
 func (s *Store) createRun(ctx context.Context, c *call) (world.EventResult, error) {
 	entry := s.entryOf(c.req.RunID, textField(c.req.Data, "workflowName"), c.now, world.RunPending)
 	o, err := s.applyWith(ctx, c, true, func(p redis.Pipeliner) { s.add(ctx, p, entry) },
-		s.scripts.runCreate, nil, strconv.Itoa(c.req.SpecVersion))
+		s.scripts.runCreate, nil, append([]any{strconv.Itoa(c.req.SpecVersion)}, firstAttributes(c.req.Data)...)...)
 	if world.ErrorCode(err) == world.CodeConflict || o.code == codeReplayed {
 		s.correct(ctx, entry) // the run may have moved on already
 	}
 	if err != nil {
 		return world.EventResult{}, err
 	}
-	return s.runResult(c, o)
+	return s.runResult(ctx, c, o)
 }
 
 // runResult builds the answer of the run events.
-func (s *Store) runResult(c *call, o outcome) (world.EventResult, error) {
+func (s *Store) runResult(ctx context.Context, c *call, o outcome) (world.EventResult, error) {
 	e, err := decodeEntity(c.req.RunID, o.rest.list(0), o.own())
 	if err != nil {
 		return world.EventResult{}, fail(err)
 	}
-	run := e.runAsOf(o.stored, c.req.ResolveNone)
+	if e.ms("x") != 0 { // nothing of the run is kept, the event that ended it included
+		o.stored.event = withoutPayload(o.stored.event)
+		e.events[o.stored.position] = o.stored.event
+	}
+	run, err := s.runAsOf(ctx, e, o.stored, c.req.ResolveNone)
+	if err != nil {
+		return world.EventResult{}, err
+	}
 	return world.EventResult{Event: c.answer(o.stored.event), Run: &run, MaxEvents: s.maxEvents}, nil
 }

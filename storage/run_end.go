@@ -9,7 +9,7 @@ import (
 // endRun applies the three terminal events. The hooks of the run are free for others when
 // this returns.
 func (s *Store) endRun(ctx context.Context, c *call, status world.RunStatus, reference string) (world.EventResult, error) {
-	o, err := s.apply(ctx, c, s.scripts.runEnd, []string{c.keys.hooks(), c.keys.hooksOrder(), c.keys.leftHooks()},
+	o, err := s.apply(ctx, c, s.scripts.runEnd, []string{c.keys.hooks(), c.keys.hooksOrder(), c.keys.leftHooks(), c.keys.ended()},
 		string(status), reference)
 	if err != nil {
 		return world.EventResult{}, err
@@ -22,5 +22,5 @@ func (s *Store) endRun(ctx context.Context, c *call, status world.RunStatus, ref
 	if err := s.moveRun(ctx, s.entryOf(c.req.RunID, "", c.now, status)); err != nil {
 		return world.EventResult{}, err
 	}
-	return s.runResult(c, o)
+	return s.runResult(ctx, c, o)
 }

@@ -1,9 +1,10 @@
 package storage
 
-import "github.com/world-redis/world-redis"
+import (
+	"context"
 
-// emptyAttributes is the CBOR of an empty map.
-var emptyAttributes = []byte{0xa0}
+	"github.com/world-redis/world-redis"
+)
 
 // firstAttributeSpec is the spec version from which a run always has attributes.
 const firstAttributeSpec = 4
@@ -18,13 +19,7 @@ func (e entity) run(resolveNone bool) world.Run {
 		CreatedAt: created.CreatedAt, UpdatedAt: e.ms("u"), StartedAt: e.ms("sa"), CompletedAt: e.ms("ca"), ExpiredAt: e.ms("x"),
 	}
 	if r.SpecVersion >= firstAttributeSpec {
-		r.Attributes = world.Raw(e.fields["at"])
-		if len(r.Attributes) == 0 {
-			r.Attributes = created.Data.Get("attributes")
-		}
-		if len(r.Attributes) == 0 {
-			r.Attributes = append(world.Raw(nil), emptyAttributes...)
-		}
+		r.Attributes = encodeAttributes(e.attributes())
 	}
 	if !resolveNone {
 		r.Input = created.Data.Get("input")
@@ -37,7 +32,7 @@ func (e entity) run(resolveNone bool) world.Run {
 	case world.RunFailed:
 		failed := e.event("ee")
 		r.ErrorCode = textField(failed.Data, "errorCode")
-		r.Error = runError(failed.Data)
+		r.Error = runError(failed.Data, r.SpecVersion)
 	}
 	return r
 }
@@ -51,7 +46,7 @@ func (e entity) runAsOf(at stored, resolveNone bool) world.Run {
 	switch at.event.Type {
 	case world.EventRunCreated:
 		r.Status, r.StartedAt = world.RunPending, 0
-	case world.EventRunStarted:
+	case world.EventRunStarted, world.EventAttrSet:
 		r.Status = world.RunRunning
 	default:
 		return r // a terminal state never changes
@@ -59,4 +54,22 @@ func (e entity) runAsOf(at stored, resolveNone bool) world.Run {
 	r.UpdatedAt = at.event.CreatedAt
 	r.CompletedAt, r.ExpiredAt, r.Output, r.Error, r.ErrorCode = 0, 0, nil, nil, ""
 	return r
+}
+
+// runAsOf is entity.runAsOf with the attributes of that moment.
+func (s *Store) runAsOf(ctx context.Context, e entity, at stored, resolveNone bool) (world.Run, error) {
+	r := e.runAsOf(at, resolveNone)
+	moved := r.UpdatedAt != e.ms("u") || !e.before("ap", atoi(at.position)) && e.fields["ap"] != ""
+	if !at.replayed || r.Status.Terminal() || !moved || r.SpecVersion < firstAttributeSpec {
+		return r, nil
+	}
+	past, err := s.pastOf(ctx, e.runID, atoi(at.position))
+	if err != nil {
+		return r, err
+	}
+	r.Attributes, r.StartedAt = encodeAttributes(past.attributes), past.startedAt
+	if past.startedAt == 0 {
+		r.Status = world.RunPending
+	}
+	return r, nil
 }

@@ -24,7 +24,7 @@ func (s *Store) startRun(ctx context.Context, c *call) (world.EventResult, error
 	offered := name != "" && textField(offer, "deploymentId") != "" && offer.Has("input")
 
 	limit := preloadEvents
-	if c.req.SkipPreload {
+	if c.req.SkipPreload || c.asked.kind == 'a' {
 		limit = 0
 	}
 	args := []any{strconv.Itoa(c.req.SpecVersion), "", "", limit, preloadBytes}
@@ -39,6 +39,7 @@ func (s *Store) startRun(ctx context.Context, c *call) (world.EventResult, error
 			return world.EventResult{}, fail(encodeErr)
 		}
 		args[1], args[2] = record, split
+		args = append(args, firstAttributes(offer)...)
 		o, err = s.applyWith(ctx, c, true, func(p redis.Pipeliner) { s.add(ctx, p, entry) }, s.scripts.runStart, nil, args...)
 		if refused := err != nil && world.ErrorCode(err) != world.CodeUnavailable; refused || o.code == codeReplayed {
 			s.correct(ctx, entry)
@@ -61,11 +62,14 @@ func (s *Store) startRun(ctx context.Context, c *call) (world.EventResult, error
 			return world.EventResult{}, err
 		}
 	}
-	return s.startResult(c, o, e)
+	return s.startResult(ctx, c, o, e)
 }
 
-func (s *Store) startResult(c *call, o outcome, e entity) (world.EventResult, error) {
-	run := e.runAsOf(o.stored, c.req.ResolveNone)
+func (s *Store) startResult(ctx context.Context, c *call, o outcome, e entity) (world.EventResult, error) {
+	run, err := s.runAsOf(ctx, e, o.stored, c.req.ResolveNone)
+	if err != nil {
+		return world.EventResult{}, err
+	}
 	result := world.EventResult{Run: &run, MaxEvents: s.maxEvents}
 	if o.code != codeUnchanged {
 		result.Event = c.answer(o.stored.event)

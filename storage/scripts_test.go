@@ -30,13 +30,17 @@ func scriptFiles(t *testing.T) map[string]string {
 }
 
 var (
-	reKeys  = regexp.MustCompile(`(?m)^-- KEYS: (.*)$`)
-	reArgs  = regexp.MustCompile(`(?m)^-- ARGV: (.*)$`)
-	reCodes = regexp.MustCompile(`(?m)^-- CODES: (.*)$`)
-	reUse   = regexp.MustCompile(`\b(KEYS|ARGV)\[(\d+)\]`)
-	reCode  = regexp.MustCompile(`(?m)^local ([A-Z_]+) = (-?\d+)`)
-	reWord  = regexp.MustCompile(`\b[A-Z][A-Z_]{3,}\b`)
+	reKeys    = regexp.MustCompile(`(?m)^-- KEYS: (.*)$`)
+	reArgs    = regexp.MustCompile(`(?m)^-- ARGV: (.*)$`)
+	reCodes   = regexp.MustCompile(`(?m)^-- CODES: (.*)$`)
+	reUse     = regexp.MustCompile(`\b(KEYS|ARGV)\[(\d+)\]`)
+	reCode    = regexp.MustCompile(`(?m)^local ([A-Z_]+) = (-?\d+)`)
+	reInclude = regexp.MustCompile(`(?m)^-- \$include lib/(.*)\.lua$`)
+	reWord    = regexp.MustCompile(`\b[A-Z][A-Z_]{3,}\b`)
 )
+
+// baseLibs answer nothing by themselves: what is in them is there for every script.
+var baseLibs = []string{"codes", "log", "append", "entity", "event"}
 
 // Every script begins with a header that names its keys, arguments and reply codes, and the
 // header is true: what is named is used, what is used is named, by position.
@@ -76,10 +80,19 @@ func TestScriptHeaders(t *testing.T) {
 		require.NotNil(t, m, script.Name)
 		answered := map[string]bool{}
 		body := text[strings.Index(text, "-- $include"):]
+		for _, m := range reInclude.FindAllStringSubmatch(text, -1) {
+			if lib, err := luaFiles.ReadFile("lua/lib/" + m[1] + ".lua"); !slices.Contains(baseLibs, m[1]) {
+				require.NoError(t, err)
+				body += string(lib)
+			}
+		}
 		for _, word := range reWord.FindAllString(body, -1) {
 			if codes[word] {
 				answered[word] = true
 			}
+		}
+		if strings.Contains(body, "child_refused(") {
+			answered["RUN_MISSING"], answered["RUN_CLOSED"] = true, true
 		}
 		if strings.Contains(body, "refused(") {
 			answered["RUN_TOO_NEW"], answered["RUN_LEGACY"] = true, true
@@ -106,6 +119,7 @@ func TestReplyCodes(t *testing.T) {
 		"RUN_MISSING": codeRunMissing, "RUN_EXISTS": codeRunExists, "RUN_ENDED": codeRunEnded, "RUN_EXPIRED": codeRunExpired,
 		"RUN_CLOSED": codeRunClosed, "RUN_TOO_NEW": codeRunTooNew, "RUN_LEGACY": codeRunLegacy, "STEP_MISSING": codeStepMissing,
 		"STEP_EXISTS": codeStepExists, "STEP_ENDED": codeStepEnded, "STEP_TOO_EARLY": codeStepTooEarly, "HOOK_MISSING": codeHookMissing,
+		"ATTRIBUTE_EXISTS": codeAttributeExists, "ATTRIBUTES_FULL": codeAttributesFull,
 		"HOOK_EXISTS": codeHookExists, "CLAIM_REVOKED": codeClaimRevoked, "RESUME_TAKEN": codeResumeTaken, "WAIT_MISSING": codeWaitMissing,
 		"WAIT_EXISTS": codeWaitExists, "WAIT_ENDED": codeWaitEnded, "EVENT_MISSING": codeEventMissing, "WORLD_SPEC": worldSpec,
 	}, got)

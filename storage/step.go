@@ -36,8 +36,47 @@ func (s *Store) retryStep(ctx context.Context, c *call) (world.EventResult, erro
 	return s.changeStep(ctx, c, s.scripts.stepRetry, retryAfter)
 }
 
+// startsNewStep reports whether a step_started brings along what makes a step, for the case
+// that it is the first of its step.
+func startsNewStep(req world.CreateEvent) bool {
+	return textField(req.Data, "stepName") != "" && req.Data.Has("input")
+}
+
+// beginStep applies such a step_started: the first caller creates the step and starts it, and
+// is told so; everybody else is refused. The input stands in the step_created alone.
+func (s *Store) beginStep(ctx context.Context, c *call) (world.EventResult, error) {
+	created := c.event
+	created.Type = world.EventStepCreated
+	created.Data = world.Fields{
+		{Key: "stepName", Value: c.req.Data.Get("stepName")},
+		{Key: "input", Value: c.req.Data.Get("input")},
+	}
+	c.event.Data = c.req.Data.Without("input")
+	record, split, err := encodeRecord(created)
+	if err != nil {
+		return world.EventResult{}, fail(err)
+	}
+	o, err := s.applyLocated(ctx, c, s.scripts.stepBegin, []string{c.keys.step(c.req.CorrelationID), c.keys.steps()}, record, split)
+	if err != nil {
+		return world.EventResult{}, err
+	}
+	var first *stored
+	if !o.stored.replayed {
+		created.CreatedAt = o.stored.event.CreatedAt
+		first = &stored{event: created, position: strconv.Itoa(atoi(o.stored.position) - 1)}
+	}
+	result, err := s.stepResultWith(c, o, first)
+	result.StepCreated = err == nil
+	return result, err
+}
+
 func (s *Store) stepResult(c *call, o outcome) (world.EventResult, error) {
-	e, err := decodeEntity(c.req.RunID, o.rest.list(0), o.own())
+	return s.stepResultWith(c, o, o.own())
+}
+
+// stepResultWith builds the answer; known is the event that the script left out.
+func (s *Store) stepResultWith(c *call, o outcome, known *stored) (world.EventResult, error) {
+	e, err := decodeEntity(c.req.RunID, o.rest.list(0), known)
 	if err != nil {
 		return world.EventResult{}, fail(err)
 	}

@@ -11,7 +11,7 @@ func (e entity) step(stepID string, resolveNone bool) world.Step {
 		CreatedAt: created.CreatedAt, UpdatedAt: e.ms("u"), StartedAt: e.ms("sa"), CompletedAt: e.ms("ca"), RetryAfter: e.ms("ra"),
 	}
 	if failed := e.event("ee"); failed.Data != nil {
-		s.Error = stepError(failed.Data)
+		s.Error = stepError(failed.Data, s.SpecVersion)
 	}
 	if !resolveNone {
 		s.Input = created.Data.Get("input")
@@ -43,7 +43,7 @@ func (e entity) stepAsOf(stepID string, at stored, resolveNone bool) world.Step 
 	s.CompletedAt, s.Output, s.RetryAfter = 0, nil, 0
 	if at.event.Type == world.EventStepRetrying {
 		s.RetryAfter, _ = millisField(at.event.Data, "retryAfter")
-		s.Error = stepError(at.event.Data)
+		s.Error = stepError(at.event.Data, s.SpecVersion)
 	}
 	if at.note == 0 {
 		s.StartedAt = 0

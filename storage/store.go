@@ -22,6 +22,7 @@ type Config struct {
 	Logger        *slog.Logger  // default: discards
 	MaxEvents     int           // reported with every run; default 25000
 	SweepInterval time.Duration // between two batches of mending; default 5 s
+	HookRetention time.Duration // the longest that a hook may keep its token after its run; default 30 days
 }
 
 func (c Config) withDefaults() Config {
@@ -40,6 +41,9 @@ func (c Config) withDefaults() Config {
 	if c.SweepInterval <= 0 {
 		c.SweepInterval = 5 * time.Second
 	}
+	if c.HookRetention <= 0 {
+		c.HookRetention = 30 * 24 * time.Hour
+	}
 	return c
 }
 
@@ -54,6 +58,7 @@ type Store struct {
 	log       *slog.Logger
 	maxEvents int
 	interval  time.Duration
+	retention time.Duration
 	sweeps    sweepState
 }
 
@@ -77,6 +82,7 @@ func New(ctx context.Context, client redis.UniversalClient, c Config) (*Store, e
 	return &Store{
 		redis: client, clustered: clustered, keys: keyspace{prefix: c.Prefix}, scripts: scripts,
 		ids: ids.NewMinter(c.Clock), clock: c.Clock, log: c.Logger, maxEvents: c.MaxEvents, interval: c.SweepInterval,
+		retention: c.HookRetention,
 	}, nil
 }
 

@@ -1,9 +1,9 @@
 -- hook_conflict: the token of a hook_created is held by another hook; at most one conflict
 -- a hook is recorded (contract §3.6).
 -- KEYS: run events order related request_now request_before
--- ARGV: request now ulid correlation record payload want
+-- ARGV: request now ulid correlation record payload want news
 -- CODES: DONE REPLAYED RECORDED RUN_MISSING RUN_CLOSED RUN_TOO_NEW RUN_LEGACY HOOK_EXISTS
--- REPLY: DONE {id, createdAt, position} | REPLAYED or RECORDED {id, record, payload, position, note}
+-- REPLY: DONE {id, createdAt, position, news} | REPLAYED or RECORDED {id, record, payload, position, note, news}
 -- $include lib/event.lua
 
 local first = replayed()
@@ -20,16 +20,12 @@ if refusal then
 end
 local position = related_position(log, event.correlation, false)
 if position then
-  local before = event_at(log, position, with_payload)
-  if header(before[2]) == KIND_HOOK_CONFLICT then
-    return {RECORDED, {before[1], before[2], before[3], position}}
+  if header(event_at(log, position, false)[2]) == KIND_HOOK_CONFLICT then
+    return {RECORDED, recorded(position)}
   end
   return {HOOK_EXISTS}
 end
 if ended(status) then
   return {RUN_CLOSED, status}
 end
-
-local added = append(log, spec, event, event.record, event.payload)
-remember(added[3])
-return {DONE, added}
+return finish({DONE, append(log, spec, event)})

@@ -1,19 +1,28 @@
 -- hook_fence: asks whether a token claim stands for a live hook, and if not makes sure that
--- it never will: the nonce is revoked, so a commit that is still on its way is refused.
--- KEYS: hooks fence
--- ARGV: hook nonce seconds
+-- it never will: the nonce is revoked, so a commit that is still on its way is refused, and
+-- a hook whose retention is over is removed.
+-- KEYS: hooks fence run hooks_order
+-- ARGV: hook nonce seconds now
 -- CODES: DONE UNCHANGED
 -- REPLY: UNCHANGED the hook lives under this nonce | DONE the claim is void
 -- $include lib/codes.lua
+-- $include lib/hook.lua
 local hooks_key = KEYS[1]
 local fence_key = KEYS[2]
-local hook = ARGV[1]
+local run_key = KEYS[3]
+local hooks_order = KEYS[4]
+local hook_id = ARGV[1]
 local nonce = ARGV[2]
 local seconds = ARGV[3]
+local now = ARGV[4]
 
-local live = redis.call('HGET', hooks_key, hook)
-if live and string.match(live, '^%d+ (%S+) ') == nonce then
-  return {UNCHANGED}
+local hook = redis.call('HGET', hooks_key, hook_id)
+if hook and string.match(hook, '^%d+ (%S+) ') == nonce then
+  if hook_lives(hook, redis.call('HGET', run_key, 's'), now) then
+    return {UNCHANGED}
+  end
+  redis.call('HDEL', hooks_key, hook_id)
+  redis.call('ZREM', hooks_order, hook_id)
 end
 redis.call('HSET', fence_key, nonce, 1)
 redis.call('EXPIRE', fence_key, seconds)

@@ -1,17 +1,22 @@
--- hook_read: a live hook with its hook_created event.
--- KEYS: hooks events order
--- ARGV: hook want
+-- hook_read: a live hook with its hook_created event, and its run without payloads if asked.
+-- KEYS: hooks events order run
+-- ARGV: hook want now want_run
 -- CODES: DONE HOOK_MISSING
--- REPLY: DONE hook {id, record, payload}
+-- REPLY: DONE hook {id, record, payload} run
 -- $include lib/codes.lua
--- $include lib/log.lua
+-- $include lib/entity.lua
+-- $include lib/hook.lua
 local hooks_key = KEYS[1]
-local log = {events = KEYS[2], order = KEYS[3]}
-local hook = ARGV[1]
+local log = {events = KEYS[2], order = KEYS[3], run = KEYS[4]}
+local hook_id = ARGV[1]
 local with_payload = ARGV[2] == 'all'
+local now = ARGV[3]
+local want_run = ARGV[4] == '1'
 
-local live = redis.call('HGET', hooks_key, hook)
-if not live then
+local hook = redis.call('HGET', hooks_key, hook_id)
+if not hook_lives(hook, redis.call('HGET', log.run, 's'), now) then
   return {HOOK_MISSING}
 end
-return {DONE, live, event_at(log, string.match(live, '^%d+'), with_payload)}
+local run = want_run and entity(log, log.run, '', false)
+local created = event_at(log, string.match(hook, '^%d+'), with_payload)
+return {DONE, hook, created, run}

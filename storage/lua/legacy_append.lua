@@ -1,11 +1,11 @@
--- legacy_append: wait_completed and hook_received of a run of spec 1: the event, nothing else
--- (contract §3.10).
+-- legacy_append: the event of a legacy call, and wait_completed and hook_received of a run of
+-- spec 1: the event, nothing else (contract §3.10, §9).
 -- KEYS: run events order related request_now request_before
--- ARGV: request now ulid correlation record payload want refuse_ended
--- CODES: DONE REPLAYED RUN_MISSING RUN_EXPIRED
--- REPLY: DONE {id, createdAt, position} | REPLAYED {id, record, payload, position, note}
+-- ARGV: request now ulid correlation record payload want news refuse_ended
+-- CODES: DONE REPLAYED RUN_MISSING RUN_EXPIRED RUN_MODERN
+-- REPLY: DONE {id, createdAt, position, news} | REPLAYED {id, record, payload, position, note, news}
 -- $include lib/event.lua
-local refuse_ended = ARGV[8] == '1'
+local refuse_ended = ARGV[9] == '1'
 
 local first = replayed()
 if first then
@@ -15,10 +15,11 @@ local status, spec = run_state()
 if not status then
   return {RUN_MISSING}
 end
+if spec > 1 then
+  return {RUN_MODERN, spec}
+end
 if refuse_ended and ended(status) then
   return {RUN_EXPIRED, status}
 end
 
-local added = append(log, spec, event, event.record, event.payload)
-remember(added[3])
-return {DONE, added}
+return finish({DONE, append(log, spec, event)})

@@ -1,16 +1,18 @@
 -- run_start: run_started, also for a run that does not exist yet when the caller offers
 -- what run_created would have carried (contract §3.1 step 5, §3.3).
 -- KEYS: run events order related request_now request_before
--- ARGV: request now ulid correlation record payload want spec created_record created_payload preload_events preload_bytes
+-- ARGV: request now ulid correlation record payload want news spec created_record created_payload preload_events preload_bytes
+--       then the attributes of a run that is created here: key value ...
 -- CODES: DONE REPLAYED UNCHANGED RUN_MISSING RUN_EXPIRED RUN_TOO_NEW RUN_LEGACY
--- REPLY: DONE {id, createdAt, position} run log previous | REPLAYED {...} run log | UNCHANGED false run log
+-- REPLY: DONE {id, createdAt, position, news} run log previous | REPLAYED {...} run log | UNCHANGED {news} run log
 --        log is {total, {id, record, payload, ...}} or false; previous is the status before, '' when created here
 -- $include lib/event.lua
-local offered_spec = ARGV[8]
-local created_record = ARGV[9]
-local created_payload = ARGV[10]
-local preload_events = tonumber(ARGV[11])
-local preload_bytes = tonumber(ARGV[12])
+-- $include lib/attributes.lua
+local offered_spec = ARGV[9]
+local created_record = ARGV[10]
+local created_payload = ARGV[11]
+local preload_events = tonumber(ARGV[12])
+local preload_bytes = tonumber(ARGV[13])
 
 -- preload returns the log when all of it fits; a run of spec 6 or more may get a beginning.
 local function preload(spec)
@@ -44,15 +46,16 @@ if ended(status) then
   return {RUN_EXPIRED, status}
 end
 if status == 'running' then
-  return {UNCHANGED, false, entity(log, log.run, '', with_payload), preload(spec)}
+  return {UNCHANGED, {news(redis.call('ZCARD', log.order) - 1)}, entity(log, log.run, '', with_payload), preload(spec)}
 end
 
 if creates then
-  local created = append(log, spec, event, created_record, created_payload)
+  local created = append(log, spec, {now = event.now, ulid = event.ulid, correlation = event.correlation,
+    record = created_record, payload = created_payload})
   redis.call('HSET', log.run, 'v', offered_spec, 'ie', created[3])
+  set_attributes(14)
 end
-local added = append(log, spec, event, event.record, event.payload)
+local added = append(log, spec, event)
 redis.call('HSET', log.run, 's', 'running', 'u', added[2])
 redis.call('HSETNX', log.run, 'sa', added[2])
-remember(added[3])
-return {DONE, added, entity(log, log.run, '', with_payload), preload(spec), status or ''}
+return finish({DONE, added, entity(log, log.run, '', with_payload), preload(spec), status or ''})

@@ -12,9 +12,10 @@ local function next_ulid(id)
   return id
 end
 
--- append adds one event and returns {id, createdAt, position}. Ids only grow and times never
--- go back, whatever the clocks of the callers say. From spec 6 on the id is the position.
-local function append(log, spec, event, record, payload)
+-- append adds one event, {now, ulid, correlation, record, payload}, and returns {id, createdAt,
+-- position}. Ids only grow and times never go back, whatever the clocks of the callers say.
+-- From spec 6 on the id is the position.
+local function append(log, spec, event)
   local position = redis.call('ZCARD', log.order)
   local created, ulid = event.now, event.ulid
   if position > 0 then
@@ -32,9 +33,13 @@ local function append(log, spec, event, record, payload)
     local slot = string.format('%d', position + 1)
     id = 'evnt_' .. string.rep('0', 26 - #slot) .. slot
   end
-  redis.call('HSET', log.events, id, created .. record)
-  if payload ~= '' then
-    redis.call('HSET', log.events, id .. '/p', payload)
+  local record = created .. event.record
+  if log.purged then
+    record = bare(record)
+  end
+  redis.call('HSET', log.events, id, record)
+  if event.payload ~= '' and not log.purged then
+    redis.call('HSET', log.events, id .. '/p', event.payload)
   end
   redis.call('ZADD', log.order, created, id)
   if event.correlation ~= '' then

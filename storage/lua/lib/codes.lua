@@ -22,4 +22,6 @@ local WAIT_MISSING = -16
 local WAIT_EXISTS = -17
 local WAIT_ENDED = -18
 local EVENT_MISSING = -19
+local ATTRIBUTE_EXISTS = -20 -- a workflow's write of attributes that the log has already
+local ATTRIBUTES_FULL = -21 -- + how many the run would have
 local WORLD_SPEC = 7        -- the newest spec version that is understood

@@ -16,6 +16,12 @@ local function header(record)
   return kind, stop + tonumber(size)
 end
 
+-- bare returns a record without its payload.
+local function bare(record)
+  local _, meta_end = header(record)
+  return string.sub(record, 1, meta_end)
+end
+
 -- load_event returns {id, record, payload or false}, or false for an unknown id.
 local function load_event(log, id, with_payload)
   local record = redis.call('HGET', log.events, id)

@@ -1,0 +1,84 @@
+package storage
+
+import (
+	"context"
+
+	"github.com/world-redis/world-redis"
+)
+
+// setAttributes applies attr_set. A workflow writes each of its changes once, under a
+// correlation id; a step's writes have none and are all applied.
+func (s *Store) setAttributes(ctx context.Context, c *call) (world.EventResult, error) {
+	changes, err := changesOf(c.req.Data)
+	if err != nil {
+		return world.EventResult{}, err
+	}
+	once := writerOf(c.req.Data) == writerWorkflow && c.req.CorrelationID != ""
+	args := append(make([]any, 0, 1+2*len(changes)), flag(once))
+	for _, ch := range changes {
+		value := "-"
+		if ch.Value != nil {
+			value = "=" + *ch.Value
+		}
+		args = append(args, ch.Key, value)
+	}
+	o, err := s.apply(ctx, c, s.scripts.attrSet, nil, args...)
+	if err != nil {
+		return world.EventResult{}, err
+	}
+	return s.runResult(ctx, c, o)
+}
+
+// past is what a run was like at some event.
+type past struct {
+	attributes map[string]string
+	startedAt  world.Millis
+}
+
+// pastOf folds the log of a run up to and including a position. It is only needed when a call
+// comes again after its run has moved on.
+func (s *Store) pastOf(ctx context.Context, runID string, position int) (past, error) {
+	p := past{attributes: map[string]string{}}
+	q := world.EventQuery{RunID: runID, ResolveNone: true}
+	for at := 0; ; {
+		page, err := s.ListEvents(ctx, q)
+		if err != nil {
+			return p, err
+		}
+		for _, e := range page.Data {
+			if at > position {
+				return p, nil
+			}
+			p.apply(e)
+			at++
+		}
+		if !page.HasMore {
+			return p, nil
+		}
+		q.Page.Cursor = page.Cursor
+	}
+}
+
+func (p *past) apply(e world.Event) {
+	switch e.Type {
+	case world.EventRunCreated:
+		first := firstAttributes(e.Data)
+		for i := 0; i < len(first); i += 2 {
+			p.attributes[first[i].(string)] = first[i+1].(string)
+		}
+	case world.EventRunStarted:
+		p.startedAt = e.CreatedAt
+	case world.EventAttrSet:
+		changes, err := changesOf(e.Data)
+		if err != nil {
+			return // it was checked before it was stored
+		}
+		for _, ch := range changes {
+			if ch.Value == nil {
+				delete(p.attributes, ch.Key)
+			} else {
+				p.attributes[ch.Key] = *ch.Value
+			}
+		}
+	}
+}

@@ -1,0 +1,26 @@
+-- first_event returns the first event of an entity, or false.
+local function first_event(correlation)
+  local position = related_position(log, correlation, false)
+  return position and event_at(log, position, true) or false
+end
+
+-- wait_complete applies a wait_completed. The wait of a terminal run counts as deleted.
+local function wait_complete(item)
+  local status, spec = run_state()
+  local refusal = status and refused(spec)
+  if refusal then
+    return refusal
+  end
+  local created = first_event(item.correlation)
+  if not created or header(created[2]) ~= KIND_WAIT_CREATED then
+    return {WAIT_MISSING}
+  end
+  local last = event_at(log, related_position(log, item.correlation, true), false)
+  if header(last[2]) == KIND_WAIT_COMPLETED then
+    return {WAIT_ENDED}
+  end
+  if ended(status) then
+    return {WAIT_MISSING}
+  end
+  return {DONE, append(log, spec, item), created}
+end

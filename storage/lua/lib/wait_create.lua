@@ -1,0 +1,11 @@
+-- wait_create applies a wait_created.
+local function wait_create(item)
+  local refusal, spec = child_refused()
+  if refusal then
+    return refusal
+  end
+  if related_position(log, item.correlation, false) then
+    return {WAIT_EXISTS}
+  end
+  return {DONE, append(log, spec, item)}
+end

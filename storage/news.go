@@ -1,0 +1,81 @@
+package storage
+
+import (
+	"strconv"
+
+	"github.com/world-redis/world-redis"
+)
+
+// question is what else than its own event a caller wants to be told (contract §3.8). The
+// scripts answer it in the same step as they append (lua/lib/event.lua).
+type question struct {
+	kind  byte // 'a': all events after a position; 'b': those between it and the own event; 0: none
+	after int
+}
+
+// questionOf reads the question off a request whose cursor has been checked.
+func questionOf(req world.CreateEvent) question {
+	switch {
+	case req.Type == world.EventHookReceived && req.PreloadEvents:
+		return question{kind: 'a', after: -1}
+	case req.SinceCursor != "":
+		after, err := openEventCursor(eventScope(req.RunID, ""), req.SinceCursor)
+		if err == nil {
+			return question{kind: 'a', after: after}
+		}
+	case req.EventCount != nil && *req.EventCount >= 1 && *req.EventCount < maxTotalEvents:
+		return question{kind: 'b', after: int(*req.EventCount) - 1} // slots count from 1
+	}
+	return question{}
+}
+
+// maxTotalEvents is more events than any log has.
+const maxTotalEvents = 1 << 30
+
+func (q question) String() string {
+	if q.kind == 0 {
+		return ""
+	}
+	return string(q.kind) + strconv.Itoa(q.after)
+}
+
+// news is the answer to a question.
+type news struct {
+	events  []world.Event // nil: nothing to tell
+	cursor  string
+	hasMore bool
+}
+
+// hear reads the news of a script: {count, {id, record, payload, ...}}.
+func (c *call) hear(o outcome, told reply) error {
+	if c.asked.kind == 0 || told == nil {
+		return nil
+	}
+	events, err := decodeEvents(c.req.RunID, told.list(1))
+	if err != nil {
+		return err
+	}
+	complete := len(events) == told.number(0)
+	if c.asked.kind == 'b' {
+		if told.number(0) > 0 && isSlot(o.stored.event.EventID) {
+			*c.news = news{events: events, hasMore: !complete}
+		}
+		return nil
+	}
+	last := c.asked.after + len(events)
+	// The script leaves the own event out: it is here already.
+	if own := atoi(o.stored.position); complete && own == last+1 && o.code != codeRecorded {
+		events, last = append(events, *c.answer(o.stored.event)), own
+	}
+	*c.news = news{events: events, cursor: eventCursor(eventScope(c.req.RunID, ""), last), hasMore: !complete}
+	return nil
+}
+
+// attach puts the news into an answer.
+func (n *news) attach(result *world.EventResult) {
+	if n.events != nil {
+		result.Events, result.Cursor, result.HasMore = n.events, n.cursor, n.hasMore
+	}
+}
+
+func isSlot(eventID string) bool { return len(eventID) > 5 && eventID[:5] == "evnt_" }
