@@ -97,6 +97,22 @@ type EventResult struct {
 	StepCreated bool
 }
 
+// CreateBatch is one events.createBatch call (contract §3.9). Of each event only what describes
+// the event counts: type, correlation id, spec version, data and OccurredAt.
+type CreateBatch struct {
+	RunID       string
+	RequestID   string // of this call; the same id again gets the first answer
+	Events      []CreateEvent
+	ResolveNone bool
+}
+
+// BatchItem is what became of one event of a batch: a refusal in Err, else the answer that
+// CreateEvent would have given.
+type BatchItem struct {
+	Result EventResult
+	Err    *Error
+}
+
 // EventQuery selects events of one run, oldest first by default.
 //
 // With CorrelationID set it selects that entity's events; RunID may then be empty.
@@ -114,6 +130,14 @@ type EventStore interface {
 	// the entity without the event or the reverse. Calling it again with the same
 	// RequestID changes nothing and returns the first answer.
 	CreateEvent(ctx context.Context, req CreateEvent) (EventResult, error)
+	// CreateBatch appends several events of one run in one atomic step, in their order on
+	// positions that follow each other, and answers for each in that order. An event that
+	// is refused is left out and changes nothing; a step_started whose step_created of the
+	// same batch is refused, is refused, too. The whole batch is refused with CodeInvalid
+	// when it is empty, or holds what a batch may not: run_created, run_started,
+	// run_cancelled, attr_set or an event of a hook, a step_started with an input, or two events
+	// of one entity, except a step_created and the step_started after it.
+	CreateBatch(ctx context.Context, req CreateBatch) ([]BatchItem, error)
 	// GetEvent returns one event, or CodeEventNotFound.
 	GetEvent(ctx context.Context, runID, eventID string, resolveNone bool) (Event, error)
 	// ListEvents returns a page in log order; an unknown run has an empty log.

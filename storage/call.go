@@ -27,16 +27,21 @@ func (s *Store) newCall(req world.CreateEvent) *call {
 	}
 	c := &call{
 		req: req, keys: s.keys.of(req.RunID), now: s.now(), ulid: s.ids.New().String(), asked: questionOf(req),
-		event: world.Event{
-			RunID: req.RunID, Type: req.Type, CorrelationID: req.CorrelationID, SpecVersion: req.SpecVersion,
-			OccurredAt: req.OccurredAt, ResumeID: req.ResumeID, Data: req.Data,
-		},
+		event: eventOf(req),
 	}
 	// The same id on another event of the run is another call, so both go into the hash.
 	sum := sha256.Sum256([]byte(req.RequestID + "\x00" + string(req.Type) + "\x00" + req.CorrelationID))
 	c.request = string(sum[:16])
 	c.news = &news{}
 	return c
+}
+
+// eventOf is the event that a request asks for.
+func eventOf(req world.CreateEvent) world.Event {
+	return world.Event{
+		RunID: req.RunID, Type: req.Type, CorrelationID: req.CorrelationID, SpecVersion: req.SpecVersion,
+		OccurredAt: req.OccurredAt, ResumeID: req.ResumeID, Data: req.Data,
+	}
 }
 
 func (c *call) want() string { return want(c.req.ResolveNone) }

@@ -14,6 +14,11 @@ func (s *Store) endRun(ctx context.Context, c *call, status world.RunStatus, ref
 	if err != nil {
 		return world.EventResult{}, err
 	}
+	return s.endResult(ctx, c, o, status)
+}
+
+// endResult frees the tokens of the run's hooks, moves it in the lists, and builds the answer.
+func (s *Store) endResult(ctx context.Context, c *call, o outcome, status world.RunStatus) (world.EventResult, error) {
 	// What is committed is finished even if the caller has gone.
 	ctx = context.WithoutCancel(ctx)
 	if err := s.releaseLeft(ctx, c.req.RunID, o.rest.list(1)); err != nil {

@@ -17,8 +17,12 @@ func (s *Store) createWait(ctx context.Context, c *call) (world.EventResult, err
 	if err != nil {
 		return world.EventResult{}, err
 	}
+	return waitResult(c, o), nil
+}
+
+func waitResult(c *call, o outcome) world.EventResult {
 	wait := waitOf(o.stored.event)
-	return world.EventResult{Event: c.answer(o.stored.event), Wait: &wait}, nil
+	return world.EventResult{Event: c.answer(o.stored.event), Wait: &wait}
 }
 
 // completeWait applies wait_completed.
@@ -27,6 +31,10 @@ func (s *Store) completeWait(ctx context.Context, c *call) (world.EventResult, e
 	if err != nil {
 		return world.EventResult{}, err
 	}
+	return waitEndResult(c, o)
+}
+
+func waitEndResult(c *call, o outcome) (world.EventResult, error) {
 	first := o.rest.list(0)
 	created, err := decodeRecord(c.req.RunID, first.text(0), first.text(1), first.bytes(2))
 	if err != nil {

@@ -1,0 +1,123 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/world-redis/world-redis"
+)
+
+// CreateBatch implements world.EventStore.
+func (s *Store) CreateBatch(ctx context.Context, req world.CreateBatch) ([]world.BatchItem, error) {
+	creators, err := s.prepareBatch(&req)
+	if err != nil {
+		return nil, err
+	}
+	b := s.newBatch(req, creators)
+	keys, args, err := b.input()
+	if err != nil {
+		return nil, fail(err)
+	}
+	r, err := s.runWith(ctx, func(p redis.Pipeliner) { s.locateBatch(ctx, p, req) }, s.scripts.batch, keys, args)
+	if err != nil {
+		return nil, err
+	}
+	code, err := r.code()
+	if err != nil {
+		return nil, fail(err)
+	}
+	if code != codeDone && code != codeReplayed {
+		return nil, fail(errReply)
+	}
+	return s.batchItems(ctx, b, r.list(1))
+}
+
+var errReply = errors.New("a script's answer is not understood")
+
+// batch is a CreateBatch on its way to the script.
+type batch struct {
+	call  *call   // what the whole of it shares
+	items []*call // one an event
+	extra []string
+}
+
+func (s *Store) newBatch(req world.CreateBatch, creators []string) *batch {
+	b := &batch{
+		call:  s.newCall(world.CreateEvent{RunID: req.RunID, RequestID: req.RequestID, Type: "batch", ResolveNone: req.ResolveNone}),
+		extra: creators,
+	}
+	for i, e := range req.Events {
+		item := *b.call
+		item.req, item.event, item.news = e, eventOf(e), &news{}
+		b.items = append(b.items, &item)
+		if retryAfter, ok := millisField(e.Data, "retryAfter"); ok && e.Type == world.EventStepRetrying {
+			b.extra[i] = strconv.FormatInt(int64(retryAfter), 10)
+		}
+	}
+	return b
+}
+
+// input returns the keys and arguments of lua/batch.lua.
+func (b *batch) input() ([]string, []any, error) {
+	c := b.call
+	keys := append(c.keys.event(c.now), c.keys.hooks(), c.keys.hooksOrder(), c.keys.leftHooks(), c.keys.ended(), c.keys.steps())
+	args := append(make([]any, 0, 8+5*len(b.items)),
+		c.request, strconv.FormatInt(int64(c.now), 10), c.ulid, "", "", "", c.want(), "")
+	for i, item := range b.items {
+		record, split, err := encodeRecord(item.event)
+		if err != nil {
+			return nil, nil, err
+		}
+		keys = append(keys, c.keys.step(item.event.CorrelationID))
+		args = append(args, string(item.event.Type), item.event.CorrelationID, record, split, b.extra[i])
+	}
+	return keys, args, nil
+}
+
+// locateBatch notes which run the new entities belong to, for reads that name no run.
+func (s *Store) locateBatch(ctx context.Context, p redis.Pipeliner, req world.CreateBatch) {
+	for _, e := range req.Events {
+		if e.Type == world.EventStepCreated || e.Type == world.EventWaitCreated {
+			p.HSet(ctx, s.keys.locator(e.CorrelationID), e.CorrelationID, req.RunID)
+		}
+	}
+}
+
+// batchItems reads the replies of the events.
+func (s *Store) batchItems(ctx context.Context, b *batch, replies reply) ([]world.BatchItem, error) {
+	if len(replies) != len(b.items) {
+		return nil, fail(errReply)
+	}
+	out := make([]world.BatchItem, len(b.items))
+	for i, item := range b.items {
+		o, err := item.outcome(replies.list(i))
+		if err == nil {
+			out[i].Result, err = s.batchResult(ctx, item, o)
+		}
+		if err == nil {
+			continue
+		}
+		if o.code >= 0 || !errors.As(err, &out[i].Err) {
+			return nil, err // not a refusal: something broke
+		}
+	}
+	return out, nil
+}
+
+func (s *Store) batchResult(ctx context.Context, c *call, o outcome) (world.EventResult, error) {
+	switch c.req.Type {
+	case world.EventWaitCreated:
+		return waitResult(c, o), nil
+	case world.EventWaitCompleted:
+		return waitEndResult(c, o)
+	case world.EventRunCompleted:
+		return s.endResult(ctx, c, o, world.RunCompleted)
+	case world.EventRunFailed:
+		return s.endResult(ctx, c, o, world.RunFailed)
+	default:
+		return s.stepResult(c, o)
+	}
+}

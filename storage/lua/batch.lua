@@ -1,0 +1,88 @@
+-- batch: several events of one run, in their order, on positions that follow each other. An
+-- event that is refused is left out; the others stand (contract §3.9).
+-- KEYS: run events order related request_now request_before hooks hooks_order hooks_left channel steps
+--       then the step of each event, for events without a step any key of the run
+-- ARGV: request now ulid correlation record payload want news
+--       then for each event: type correlation record payload extra
+--       extra is retry_after of step_retrying, or which event of the batch creates the step of step_started, or ''
+-- CODES: DONE REPLAYED RUN_CLOSED RUN_ENDED RUN_EXPIRED RUN_LEGACY RUN_MISSING RUN_TOO_NEW STEP_ENDED STEP_EXISTS STEP_MISSING STEP_TOO_EARLY WAIT_ENDED WAIT_EXISTS WAIT_MISSING
+-- REPLY: DONE or REPLAYED {reply, ...}; each is that of the event's own script
+-- $include lib/event.lua
+-- $include lib/step_create.lua
+-- $include lib/step_start.lua
+-- $include lib/step_end.lua
+-- $include lib/step_retry.lua
+-- $include lib/wait_create.lua
+-- $include lib/wait_complete.lua
+-- $include lib/run_end.lua
+local hooks_key = KEYS[7]
+local hooks_order = KEYS[8]
+local left_key = KEYS[9]
+local channel = KEYS[10]
+local steps_key = KEYS[11]
+local replies = {}
+
+local apply = {
+  step_created = function(item) return step_create(item, item.step, steps_key) end,
+  step_started = function(item)
+    -- A step that another call created is that call's, so its start is refused as well.
+    local created = item.extra ~= '' and replies[tonumber(item.extra)]
+    if created and created[1] ~= DONE then
+      return created
+    end
+    return step_start(item, item.step)
+  end,
+  step_completed = function(item) return step_end(item, item.step, 'completed', 'oe', false) end,
+  step_failed = function(item) return step_end(item, item.step, 'failed', 'ee', true) end,
+  step_retrying = function(item) return step_retry(item, item.step, item.extra) end,
+  wait_created = wait_create,
+  wait_completed = wait_complete,
+  run_completed = function(item) return run_end(item, 'completed', 'oe', hooks_key, hooks_order, left_key, channel) end,
+  run_failed = function(item) return run_end(item, 'failed', 'ee', hooks_key, hooks_order, left_key, channel) end,
+}
+
+-- again rebuilds the reply of an event from what was remembered of it.
+local function again(item, kept)
+  local code, detail = string.match(kept, '^!(%-%d+) (.*)$')
+  if code then
+    return {tonumber(code), detail}
+  end
+  local position, note = string.match(kept, '^(%d+) (%d*)$')
+  local before = event_at(log, position, with_payload)
+  local first = {before[1], before[2], before[3], position, note}
+  if string.sub(item.type, 1, 4) == 'step' then
+    return {REPLAYED, first, entity(log, item.step, '', with_payload)}
+  elseif item.type == 'wait_completed' then
+    return {REPLAYED, first, first_event(item.correlation)}
+  elseif item.type == 'wait_created' then
+    return {REPLAYED, first}
+  end
+  return {REPLAYED, first, entity(log, log.run, '', with_payload), leave(left_key, {})}
+end
+
+local remembered = redis.call('HGET', request.now, request.id) or redis.call('HGET', request.before, request.id)
+local next_kept = remembered and string.gmatch(remembered, '([^;]*);')
+local kept = {}
+for i = 1, (#ARGV - 8) / 5 do
+  local at = 8 + 5 * (i - 1)
+  local item = {
+    now = event.now, ulid = event.ulid, type = ARGV[at + 1], correlation = ARGV[at + 2],
+    record = ARGV[at + 3], payload = ARGV[at + 4], extra = ARGV[at + 5], step = KEYS[11 + i],
+  }
+  if remembered then
+    replies[i] = again(item, next_kept())
+  else
+    local reply = apply[item.type](item)
+    replies[i] = reply
+    if reply[1] == DONE then
+      kept[i] = reply[2][3] .. ' ' .. (reply[2].note or '') .. ';'
+    else
+      kept[i] = '!' .. reply[1] .. ' ' .. (reply[2] or '') .. ';'
+    end
+  end
+end
+if remembered then
+  return {REPLAYED, replies}
+end
+remember(table.concat(kept))
+return {DONE, replies}
