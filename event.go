@@ -150,4 +150,5 @@ type Store interface {
 	StepStore
 	HookStore
 	EventStore
+	LegacyStore
 }

@@ -1,9 +1,12 @@
 package world
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // RunStatus is a run's place in its life: pending → running → one of the three
-// terminal states, and never back.
+// terminal states, and never back. Only a run of the legacy calls can be paused.
 type RunStatus string
 
 // The run statuses of the contract (contract §2.1).
@@ -13,6 +16,7 @@ const (
 	RunCompleted RunStatus = "completed"
 	RunFailed    RunStatus = "failed"
 	RunCancelled RunStatus = "cancelled"
+	RunPaused    RunStatus = "paused" // running → paused → running, see [LegacyStore]
 )
 
 // Terminal reports whether no further transition is legal.
@@ -51,11 +55,57 @@ type RunQuery struct {
 	ResolveNone  bool
 }
 
-// RunStore reads runs. They are written only through [EventStore.CreateEvent].
+// Limits of the calls that take many runs.
+const (
+	MaxGetRuns      = 1_000
+	MaxCancelRuns   = 500
+	MaxCancelReason = 512 // characters as JavaScript counts them: UTF-16 units
+	MaxAwaitRun     = time.Minute
+)
+
+// CancelRuns is one call that cancels many runs.
+type CancelRuns struct {
+	RunIDs    []string // 1 to MaxCancelRuns of them, all different
+	Reason    string   // kept in each run_cancelled event; empty: none
+	RequestID string   // of this call; the same id again gets the same outcomes
+}
+
+// CancelOutcome is what became of one run of a [CancelRuns] call.
+type CancelOutcome string
+
+// The outcomes (contract §1.4).
+const (
+	Cancelled        CancelOutcome = "cancelled"         // by this call
+	AlreadyCancelled CancelOutcome = "already_cancelled" // by another one
+	NotCancellable   CancelOutcome = "not_cancellable"   // it has ended otherwise
+	CancelNotFound   CancelOutcome = "not_found"
+	CancelFailed     CancelOutcome = "failed"
+)
+
+// CancelResult is the outcome for one run.
+type CancelResult struct {
+	RunID     string
+	Outcome   CancelOutcome
+	Status    RunStatus // with NotCancellable
+	Code      Code      // with CancelFailed
+	Retryable bool      // with CancelFailed: trying again may help
+}
+
+// RunStore reads runs. They are written through [EventStore.CreateEvent], or through
+// [LegacyStore] by SDKs from before event sourcing.
 type RunStore interface {
 	// GetRun returns one run, or CodeRunNotFound. With resolveNone the input and
 	// output are left out and their bytes are not read from Redis; error stays.
 	GetRun(ctx context.Context, runID string, resolveNone bool) (Run, error)
+	// GetRuns returns up to MaxGetRuns runs in the order of their ids, nil for those that
+	// do not exist. An id may stand there twice.
+	GetRuns(ctx context.Context, runIDs []string, resolveNone bool) ([]*Run, error)
+	// AwaitRun returns the run the moment it has ended, or as it is after the wait, which
+	// is cut to MaxAwaitRun; 0 is now. A run that does not exist is CodeRunNotFound at once.
+	AwaitRun(ctx context.Context, runID string, wait time.Duration, resolveNone bool) (Run, error)
+	// CancelRuns cancels runs and says for each, in their order, what became of it. An
+	// error is returned only for a call that cannot be made as it is.
+	CancelRuns(ctx context.Context, req CancelRuns) ([]CancelResult, error)
 	// ListRuns returns a page, newest first by default.
 	ListRuns(ctx context.Context, q RunQuery) (Page[Run], error)
 }

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/world-redis/world-redis"
 )
@@ -21,6 +22,7 @@ type fakes struct {
 func newFakes(t *testing.T) *fakes {
 	f := &fakes{t: t}
 	f.store.t, f.queue.t, f.apps.t, f.streams.t = t, t, t, t
+	f.store.fakeLegacy.t = t
 	return f
 }
 
@@ -46,8 +48,13 @@ type fakeStore struct {
 	getHookByToken func(token string, none bool) (world.Hook, error)
 	listHooks      func(world.HookQuery) (world.Page[world.Hook], error)
 	createEvent    func(world.CreateEvent) (world.EventResult, error)
+	createBatch    func(world.CreateBatch) ([]world.BatchItem, error)
 	getEvent       func(runID, eventID string, none bool) (world.Event, error)
 	listEvents     func(world.EventQuery) (world.Page[world.Event], error)
+	getRuns        func(runIDs []string, none bool) ([]*world.Run, error)
+	awaitRun       func(ctx context.Context, runID string, wait time.Duration, none bool) (world.Run, error)
+	cancelRuns     func(world.CancelRuns) ([]world.CancelResult, error)
+	fakeLegacy
 }
 
 func (f *fakeStore) GetRun(ctx context.Context, runID string, none bool) (world.Run, error) {
@@ -55,6 +62,27 @@ func (f *fakeStore) GetRun(ctx context.Context, runID string, none bool) (world.
 		return world.Run{}, unexpected(f.t, "GetRun")
 	}
 	return f.getRun(ctx, runID, none)
+}
+
+func (f *fakeStore) GetRuns(_ context.Context, runIDs []string, none bool) ([]*world.Run, error) {
+	if f.getRuns == nil {
+		return nil, unexpected(f.t, "GetRuns")
+	}
+	return f.getRuns(runIDs, none)
+}
+
+func (f *fakeStore) AwaitRun(ctx context.Context, runID string, wait time.Duration, none bool) (world.Run, error) {
+	if f.awaitRun == nil {
+		return world.Run{}, unexpected(f.t, "AwaitRun")
+	}
+	return f.awaitRun(ctx, runID, wait, none)
+}
+
+func (f *fakeStore) CancelRuns(_ context.Context, req world.CancelRuns) ([]world.CancelResult, error) {
+	if f.cancelRuns == nil {
+		return nil, unexpected(f.t, "CancelRuns")
+	}
+	return f.cancelRuns(req)
 }
 
 func (f *fakeStore) ListRuns(_ context.Context, q world.RunQuery) (world.Page[world.Run], error) {
@@ -104,6 +132,13 @@ func (f *fakeStore) CreateEvent(_ context.Context, req world.CreateEvent) (world
 		return world.EventResult{}, unexpected(f.t, "CreateEvent")
 	}
 	return f.createEvent(req)
+}
+
+func (f *fakeStore) CreateBatch(_ context.Context, req world.CreateBatch) ([]world.BatchItem, error) {
+	if f.createBatch == nil {
+		return nil, unexpected(f.t, "CreateBatch")
+	}
+	return f.createBatch(req)
 }
 
 func (f *fakeStore) GetEvent(_ context.Context, runID, eventID string, none bool) (world.Event, error) {

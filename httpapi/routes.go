@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/labstack/echo/v4"
+
+	"github.com/world-redis/world-redis"
 )
 
 // route is one line of the API. Paths are written as in the OpenAPI document.
@@ -36,7 +38,11 @@ func (s *Server) routes() []route {
 
 		{method: get, path: "/v1/runs", handle: s.listRuns},
 		{method: get, path: "/v1/runs/{runId}", handle: s.getRun},
+		{method: post, path: "/v1/runs/get", handle: s.getRuns},
+		{method: post, path: "/v1/runs/cancel", handle: s.cancelRuns},
 		{method: get, path: "/v1/runs/{runId}/steps", handle: s.listSteps},
+		{method: get, path: "/v1/runs/{runId}/wait", handle: s.awaitRun},
+		{method: post, path: "/v1/runs/{runId}/attributes", handle: s.setAttributes},
 		{method: get, path: "/v1/runs/{runId}/steps/{stepId}", handle: s.getStep},
 		{method: get, path: "/v1/steps/{stepId}", handle: s.getStep},
 
@@ -57,6 +63,17 @@ func (s *Server) routes() []route {
 		{method: get, path: "/v1/streams/{name}/info", handle: s.streamInfo},
 
 		{method: post, path: wk + "/flow", handle: s.enqueueFlow},
+		{method: post, path: "/v1/legacy/runs", handle: s.createLegacyRun},
+		{method: post, path: "/v1/legacy/runs/{runId}", handle: s.updateLegacyRun},
+		{method: post, path: "/v1/legacy/runs/{runId}/cancel", handle: s.moveLegacyRun(world.RunCancelled, false)},
+		{method: post, path: "/v1/legacy/runs/{runId}/pause", handle: s.moveLegacyRun(world.RunPaused, false)},
+		{method: post, path: "/v1/legacy/runs/{runId}/resume", handle: s.moveLegacyRun(world.RunRunning, true)},
+		{method: post, path: "/v1/legacy/runs/{runId}/steps", handle: s.createLegacyStep},
+		{method: post, path: "/v1/legacy/runs/{runId}/steps/{stepId}", handle: s.updateLegacyStep},
+		{method: post, path: "/v1/legacy/runs/{runId}/events", handle: s.createLegacyEvent},
+		{method: post, path: "/v1/legacy/runs/{runId}/hooks", handle: s.createLegacyHook},
+		{method: post, path: "/v1/legacy/hooks/{hookId}/dispose", handle: s.disposeLegacyHook},
+
 		{method: post, path: wk + "/step", handle: s.enqueueStep},
 
 		{method: get, path: "/healthz", open: true, handle: s.healthz},

@@ -46,11 +46,11 @@ func (s *Server) listRuns(c echo.Context) error {
 func statuses(given []string) (wanted []world.RunStatus, noMatch bool, err error) {
 	for _, text := range given {
 		switch status := world.RunStatus(text); status {
-		case world.RunPending, world.RunRunning, world.RunCompleted, world.RunFailed, world.RunCancelled:
+		case world.RunPending, world.RunRunning, world.RunCompleted, world.RunFailed, world.RunCancelled, world.RunPaused:
 			wanted = append(wanted, status)
 		case "":
 		default:
-			return nil, false, invalid("status must be pending, running, completed, failed or cancelled, not %.100q", text)
+			return nil, false, invalid("status must be pending, running, completed, failed, cancelled or paused, not %.100q", text)
 		}
 	}
 	return wanted, len(given) > 0 && len(wanted) == 0, nil

@@ -33,7 +33,7 @@ func (s *Store) add(ctx context.Context, p redis.Pipeliner, e runEntry) {
 }
 
 // statuses lists every run status.
-var statuses = []world.RunStatus{world.RunPending, world.RunRunning, world.RunCompleted, world.RunFailed, world.RunCancelled}
+var statuses = []world.RunStatus{world.RunPending, world.RunRunning, world.RunCompleted, world.RunFailed, world.RunCancelled, world.RunPaused}
 
 // moveRun puts a run into the list of its status and takes it off the others. For a run that
 // has ended, being off the lists of the living is the sign that its clean-up is complete, so
@@ -56,7 +56,7 @@ func (s *Store) moveRun(ctx context.Context, e runEntry) error {
 // takeOff queues the removal from the lists that a run of this status has been in.
 func (s *Store) takeOff(ctx context.Context, p redis.Pipeliner, e runEntry) {
 	p.ZRem(ctx, s.keys.runsByStatus(world.RunPending), e.runID)
-	if e.status.Terminal() {
+	if e.status.Terminal() || e.status == world.RunPaused {
 		p.ZRem(ctx, s.keys.runsByStatus(world.RunRunning), e.runID)
 	}
 }

@@ -27,7 +27,7 @@ func (s *Store) createLegacy(ctx context.Context, c *call, refused error) (world
 
 func (s *Store) cancelLegacy(ctx context.Context, c *call) (world.EventResult, error) {
 	r, err := s.scripts.legacyCancel.Run(ctx, s.redis,
-		[]string{c.keys.run(), c.keys.events(), c.keys.order(), c.keys.hooks(), c.keys.hooksOrder(), c.keys.leftHooks()},
+		[]string{c.keys.run(), c.keys.events(), c.keys.order(), c.keys.hooks(), c.keys.hooksOrder(), c.keys.leftHooks(), c.keys.ended()},
 		strconv.FormatInt(int64(c.now), 10), c.want())
 	if err != nil {
 		return world.EventResult{}, fail(err)
@@ -44,7 +44,7 @@ func (s *Store) cancelLegacy(ctx context.Context, c *call) (world.EventResult, e
 	if err := s.releaseLeft(ctx, c.req.RunID, answer.list(2)); err != nil {
 		return world.EventResult{}, err
 	}
-	if err := s.moveRun(ctx, s.entryOf(c.req.RunID, "", c.now, world.RunCancelled)); err != nil {
+	if err := s.moveLegacyRun(ctx, s.entryOf(c.req.RunID, "", c.now, world.RunCancelled)); err != nil {
 		return world.EventResult{}, err
 	}
 	e, err := decodeEntity(c.req.RunID, answer.list(1), nil)

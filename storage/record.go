@@ -27,6 +27,7 @@ var kinds = []world.EventType{
 	world.EventAttrSet, world.EventStepCreated, world.EventStepStarted, world.EventStepRetrying, world.EventStepCompleted,
 	world.EventStepFailed, world.EventHookCreated, world.EventHookReceived, world.EventHookDisposed, world.EventHookConflict,
 	world.EventWaitCreated, world.EventWaitCompleted, world.EventNoop,
+	world.LegacyWorkflowStarted, world.LegacyWorkflowCompleted, world.LegacyWorkflowFailed,
 }
 
 // meta is the CBOR map of a record. Values of eventData are byte strings that hold CBOR, so

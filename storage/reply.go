@@ -37,6 +37,10 @@ const (
 
 	codeAttributeExists = -20
 	codeAttributesFull  = -21
+
+	codeRunModern    = -40
+	codeRunNotPaused = -41
+	codeStepGone     = -42
 )
 
 // worldSpec is the newest spec version that is understood.
@@ -156,6 +160,12 @@ func refusal(req world.CreateEvent, now world.Millis, code int, r reply) error {
 		return world.Errorf(world.CodeConflict, "Wait %q already exists", id)
 	case codeWaitEnded:
 		return world.Errorf(world.CodeConflict, "Wait %q already completed", id)
+	case codeRunModern:
+		return world.Errorf(world.CodeConflict, "Workflow run %q has spec version %d: it is changed by events, not by legacy calls", req.RunID, r.number(1))
+	case codeRunNotPaused:
+		return world.Errorf(world.CodeNotFound, "Workflow run %q is not paused, it is %s", req.RunID, r.text(1))
+	case codeStepGone:
+		return world.Errorf(world.CodeRunExpired, "Step %q has ended already, it is %s", id, r.text(1))
 	default:
 		return world.Wrap(world.CodeInternal, fmt.Errorf("script reply code %d", code), "The storage gave an answer that is not understood")
 	}

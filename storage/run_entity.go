@@ -34,6 +34,7 @@ func (e entity) run(resolveNone bool) world.Run {
 		r.ErrorCode = textField(failed.Data, "errorCode")
 		r.Error = runError(failed.Data, r.SpecVersion)
 	}
+	e.legacyRun(&r, resolveNone)
 	return r
 }
 

@@ -28,6 +28,10 @@ type scriptSet struct {
 	hookReceive, hookDispose                  script
 	waitCreate, waitComplete                  script
 	legacyAppend, legacyCancel                script
+	runCancel                                 script
+	legacyRunCreate, legacyRunUpdate          script
+	legacyStepCreate, legacyStepUpdate        script
+	legacyHookCreate, legacyHookDispose       script
 	runRead, stepRead, hookRead               script
 	eventRead, eventPage, eventRelated        script
 	valueClaim, valueSwap, valueRelease       script
@@ -44,6 +48,10 @@ func loadScripts() (*scriptSet, error) {
 		"hook_receive": &set.hookReceive, "hook_dispose": &set.hookDispose,
 		"wait_create": &set.waitCreate, "wait_complete": &set.waitComplete,
 		"legacy_append": &set.legacyAppend, "legacy_cancel": &set.legacyCancel,
+		"run_cancel":        &set.runCancel,
+		"legacy_run_create": &set.legacyRunCreate, "legacy_run_update": &set.legacyRunUpdate,
+		"legacy_step_create": &set.legacyStepCreate, "legacy_step_update": &set.legacyStepUpdate,
+		"legacy_hook_create": &set.legacyHookCreate, "legacy_hook_dispose": &set.legacyHookDispose,
 		"run_read": &set.runRead, "step_read": &set.stepRead, "hook_read": &set.hookRead,
 		"event_read": &set.eventRead, "event_page": &set.eventPage, "event_related": &set.eventRelated,
 		"value_claim": &set.valueClaim, "value_swap": &set.valueSwap, "value_release": &set.valueRelease,

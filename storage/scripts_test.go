@@ -121,7 +121,8 @@ func TestReplyCodes(t *testing.T) {
 		"STEP_EXISTS": codeStepExists, "STEP_ENDED": codeStepEnded, "STEP_TOO_EARLY": codeStepTooEarly, "HOOK_MISSING": codeHookMissing,
 		"ATTRIBUTE_EXISTS": codeAttributeExists, "ATTRIBUTES_FULL": codeAttributesFull,
 		"HOOK_EXISTS": codeHookExists, "CLAIM_REVOKED": codeClaimRevoked, "RESUME_TAKEN": codeResumeTaken, "WAIT_MISSING": codeWaitMissing,
-		"WAIT_EXISTS": codeWaitExists, "WAIT_ENDED": codeWaitEnded, "EVENT_MISSING": codeEventMissing, "WORLD_SPEC": worldSpec,
+		"WAIT_EXISTS": codeWaitExists, "WAIT_ENDED": codeWaitEnded, "EVENT_MISSING": codeEventMissing,
+		"RUN_MODERN": codeRunModern, "RUN_NOT_PAUSED": codeRunNotPaused, "STEP_GONE": codeStepGone, "WORLD_SPEC": worldSpec,
 	}, got)
 	for kind, letter := range map[world.EventType]string{
 		world.EventHookConflict: "o", world.EventWaitCreated: "p", world.EventWaitCompleted: "q",
@@ -140,7 +141,7 @@ func TestKeysOfARunShareASlot(t *testing.T) {
 		k := space.of(runID)
 		slot := rediskey.Slot("{" + runID + "}")
 		for _, key := range append(k.event(1_800_000_000_000), k.step("step_1"), k.steps(), k.hooks(), k.hooksOrder(),
-			k.leftHooks(), k.fence(), k.resumes()) {
+			k.leftHooks(), k.fence(), k.resumes(), k.ended()) {
 			require.Equal(t, slot, rediskey.Slot(key), key)
 		}
 		require.Len(t, k.event(0), 6)

@@ -17,6 +17,7 @@ func (e entity) step(stepID string, resolveNone bool) world.Step {
 		s.Input = created.Data.Get("input")
 		s.Output = e.event("oe").Data.Get("result")
 	}
+	e.legacyStep(&s, resolveNone)
 	return s
 }
 

@@ -60,6 +60,9 @@ type Store struct {
 	interval  time.Duration
 	retention time.Duration
 	sweeps    sweepState
+	endings   *endings
+	// auditInterval is how long a lost message may delay those who wait for a run to end.
+	auditInterval time.Duration
 }
 
 var _ world.Store = (*Store)(nil)
@@ -79,8 +82,10 @@ func New(ctx context.Context, client redis.UniversalClient, c Config) (*Store, e
 		return nil, fmt.Errorf("storage: %w", err)
 	}
 	_, clustered := client.(*redis.ClusterClient)
+	keys := keyspace{prefix: c.Prefix}
 	return &Store{
-		redis: client, clustered: clustered, keys: keyspace{prefix: c.Prefix}, scripts: scripts,
+		endings: newEndings(client, keys, c.Logger), auditInterval: 1500 * time.Millisecond,
+		redis: client, clustered: clustered, keys: keys, scripts: scripts,
 		ids: ids.NewMinter(c.Clock), clock: c.Clock, log: c.Logger, maxEvents: c.MaxEvents, interval: c.SweepInterval,
 		retention: c.HookRetention,
 	}, nil

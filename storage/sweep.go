@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/world-redis/world-redis"
 )
@@ -24,12 +25,21 @@ const (
 // sweepState is where the next Sweep goes on; nil: at the beginning.
 type sweepState struct {
 	sync.Mutex
-	pending, running, hooks *place
+	pending, running, paused, hooks *place
 }
 
-// Run mends in the background, a small batch every SweepInterval, until ctx ends. Several
-// replicas may do so at once.
+// Run does what goes on in the background until ctx ends: it mends, a small batch every
+// SweepInterval, which several replicas may do at once, and listens for the ends of runs that
+// somebody awaits here.
 func (s *Store) Run(ctx context.Context) error {
+	parts, ctx := errgroup.WithContext(ctx)
+	parts.Go(func() error { return s.mend(ctx) })
+	parts.Go(func() error { return s.endings.bell.Run(ctx) })
+	parts.Go(func() error { return s.auditEndings(ctx) })
+	return parts.Wait()
+}
+
+func (s *Store) mend(ctx context.Context) error {
 	ticker := time.NewTicker(s.interval)
 	defer ticker.Stop()
 	for {
@@ -63,6 +73,7 @@ func (s *Store) Sweep(ctx context.Context) (mended int, err error) {
 	}{
 		{s.keys.runsByStatus(world.RunPending), &s.sweeps.pending, s.mender(world.RunPending)},
 		{s.keys.runsByStatus(world.RunRunning), &s.sweeps.running, s.mender(world.RunRunning)},
+		{s.keys.runsByStatus(world.RunPaused), &s.sweeps.paused, s.mender(world.RunPaused)},
 		{s.keys.hooksIndex(), &s.sweeps.hooks, s.mendHook},
 	} {
 		entries, err := s.entries(ctx, part.key, *part.from, world.Ascending, sweepBatch)
@@ -116,7 +127,10 @@ func (s *Store) mender(listed world.RunStatus) func(context.Context, place) (boo
 			return false, err
 		}
 		entry.name, entry.status = run.WorkflowName, run.Status
-		return true, s.moveRun(ctx, entry)
+		if err := s.moveRun(ctx, entry); err != nil || listed != world.RunPaused {
+			return true, err
+		}
+		return true, fail(s.redis.ZRem(ctx, s.keys.runsByStatus(world.RunPaused), e.id).Err())
 	}
 }
 
@@ -126,6 +140,13 @@ func (s *Store) mendHook(ctx context.Context, e place) (bool, error) {
 	found, err := s.readHooks(ctx, []claim{{runID: runID, hookID: hookID}}, true)
 	if err != nil || found[0] != nil {
 		return false, err
+	}
+	over, err := s.redis.HGet(ctx, s.keys.of(runID).hooks(), hookID).Result()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return false, fail(err)
+	}
+	if held, _, ok := parseHook(runID, hookID, over); ok { // it outlived its run, and that is over
+		return true, s.withdraw(ctx, held.claim, held.tokenHash)
 	}
 	left := heldHook{claim: claim{runID: runID, hookID: hookID}}
 	value, err := s.redis.Get(ctx, s.keys.hook(hookID)).Result()

@@ -97,12 +97,12 @@ func serve(ctx context.Context, c config, logger *slog.Logger, out io.Writer) (e
 	if err != nil {
 		return err
 	}
-	return runParts(ctx, parts{api: api.Run, queue: q.Run, streams: streams.Run, sweep: store.Run}, func() {
+	return runParts(ctx, parts{api: api.Run, queue: q.Run, streams: streams.Run, store: store.Run}, func() {
 		announce(out, api.Addr(), conn, c)
 	}, api.Listening())
 }
 
-type parts struct{ api, queue, streams, sweep func(context.Context) error }
+type parts struct{ api, queue, streams, store func(context.Context) error }
 
 // runParts runs until ctx ends or a part fails. Each layer has a context of its own that
 // ends when the layer above it has stopped.
@@ -113,7 +113,6 @@ func runParts(ctx context.Context, p parts, started func(), listening <-chan str
 	defer stopBase()
 	g, groupCtx := errgroup.WithContext(ctx)
 
-	g.Go(func() error { return p.sweep(groupCtx) })
 	g.Go(func() error {
 		defer stopAPI()
 		return p.queue(groupCtx)
@@ -123,6 +122,7 @@ func runParts(ctx context.Context, p parts, started func(), listening <-chan str
 		return p.api(apiCtx)
 	})
 	g.Go(func() error { return p.streams(baseCtx) })
+	g.Go(func() error { return p.store(baseCtx) })
 	g.Go(func() error {
 		select {
 		case <-listening:

@@ -6,6 +6,7 @@
 -- $include lib/codes.lua
 -- $include lib/entity.lua
 -- $include lib/hook.lua
+-- $include lib/legacy_hook.lua
 local hooks_key = KEYS[1]
 local log = {events = KEYS[2], order = KEYS[3], run = KEYS[4]}
 local hook_id = ARGV[1]
@@ -18,5 +19,5 @@ if not hook_lives(hook, redis.call('HGET', log.run, 's'), now) then
   return {HOOK_MISSING}
 end
 local run = want_run and entity(log, log.run, '', false)
-local created = event_at(log, string.match(hook, '^%d+'), with_payload)
+local created = event_at(log, string.match(hook, '^%d+'), with_payload) or legacy_hook(log, hook_id, with_payload)
 return {DONE, hook, created, run}

@@ -1,6 +1,7 @@
 -- $include lib/log.lua
 -- An entity is a hash of small scalars. Its fields ie, oe and ee are the positions of the
--- events that hold its input, output and error.
+-- events that hold its input, output and error. One of the legacy calls has no such events:
+-- its fields in and out are the input and the output themselves.
 
 -- entity returns {{field, value, ...}, {position, id, record, payload, ...}}. The event at
 -- position own is left out: the caller has it. The created event is always given, because
@@ -10,6 +11,9 @@ local function entity(log, key, own, with_payload)
   local events = {}
   for i = 1, #fields, 2 do
     local field, position = fields[i], fields[i + 1]
+    if not with_payload and (field == 'in' or field == 'out') then
+      fields[i + 1] = ''
+    end
     local wanted = field == 'ie' or field == 'ee' or (field == 'oe' and with_payload)
     if wanted and position ~= own then
       local event = event_at(log, position, with_payload or field == 'ee')

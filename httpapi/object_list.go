@@ -1,0 +1,75 @@
+package httpapi
+
+import "github.com/world-redis/world-redis"
+
+// texts returns a list of texts that each fit a rule; it may have at most limit of them.
+func (o *object) texts(key string, limit int, fits func(string) bool, rule string) []string {
+	items := o.list(key, limit)
+	out := make([]string, 0, len(items))
+	for _, item := range items {
+		s, ok := o.codec.textOf(item)
+		if !ok || !fits(s) {
+			o.fail(key, "has an entry that "+rule)
+			return nil
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// list returns the entries of a list that must be there.
+func (o *object) list(key string, limit int) []world.Raw {
+	item := o.get(key)
+	if o.err != nil {
+		return nil
+	}
+	if item == nil {
+		o.err = invalid("%s.%s is missing", o.path, key)
+		return nil
+	}
+	items, ok := o.codec.itemsOf(item, limit)
+	switch {
+	case !ok:
+		o.fail(key, "must be a list")
+		return nil
+	case len(items) > limit:
+		o.err = invalid("%s.%s has more entries than the limit of %d", o.path, key, limit)
+		return nil
+	}
+	return items
+}
+
+// itemsOf returns the entries of an array, and of one that is longer than limit one more than
+// that; ok is false for any other item.
+func (d codec) itemsOf(item world.Raw, limit int) (items []world.Raw, ok bool) {
+	if len(item) == 0 || majorOf(item) != majorArray {
+		return nil, false
+	}
+	head, rest, err := readHead(item)
+	if err != nil {
+		return nil, false
+	}
+	for n := uint64(0); head.indefinite() || n < head.n; n++ {
+		if head.indefinite() && len(rest) > 0 && rest[0] == cborBreak {
+			return items, true
+		}
+		if len(items) > limit {
+			return items, true
+		}
+		var one world.Raw
+		if one, rest, err = d.splitItem(rest); err != nil {
+			return nil, false
+		}
+		items = append(items, one)
+	}
+	return items, true
+}
+
+// resolveNone reads resolveData.
+func (o *object) resolveNone() bool {
+	none, err := resolveNone(o.text("resolveData", maxResolve))
+	if o.err == nil {
+		o.err = err
+	}
+	return none
+}

@@ -1,0 +1,104 @@
+package storage
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/ids"
+)
+
+// legacyCall is one call of world.LegacyStore on its way to a script.
+type legacyCall struct {
+	runID   string
+	keys    runKeys
+	now     world.Millis
+	request string // what the request id is remembered as
+	none    bool
+	entity  string // id of the step or hook
+}
+
+// newLegacyCall prepares a call. entity is the id of the step or hook, if it is about one; what
+// tells it from other calls that a client may send under the same request id.
+func (s *Store) newLegacyCall(runID, entity, requestID, what string, resolveNone bool) legacyCall {
+	if requestID == "" {
+		requestID = s.ids.New().String() // covers go-redis sending the script twice
+	}
+	sum := sha256.Sum256([]byte(requestID + "\x00legacy " + what + "\x00" + entity))
+	return legacyCall{runID: runID, keys: s.keys.of(runID), now: s.now(), request: string(sum[:16]), none: resolveNone, entity: entity}
+}
+
+// run runs a script whose keys and arguments begin as in lua/lib/legacy.lua. A refusal comes
+// back as an error beside the reply.
+func (s *Store) runLegacy(ctx context.Context, c legacyCall, script script, keys []string, args ...any) (reply, error) {
+	bucket := int64(c.now) / requestSpan
+	keys = append([]string{c.keys.run(), c.keys.events(), c.keys.order(), c.keys.request(bucket), c.keys.request(bucket - 1)}, keys...)
+	args = append([]any{c.request, strconv.FormatInt(int64(c.now), 10), want(c.none)}, args...)
+	r, err := script.Run(ctx, s.redis, keys, args...)
+	if err != nil {
+		return nil, fail(err)
+	}
+	answer := reply(r)
+	code, err := answer.code()
+	if err != nil {
+		return nil, fail(err)
+	}
+	if code < 0 {
+		return answer, refusal(world.CreateEvent{RunID: c.runID, CorrelationID: c.entity}, c.now, code, answer)
+	}
+	return answer, nil
+}
+
+// asOf puts an entity back to how it was after the call that the scalars were kept of.
+func (e entity) asOf(scalars string) {
+	if scalars == "" {
+		return
+	}
+	for i, value := range strings.Split(scalars, " ") {
+		if i == 6 {
+			return
+		}
+		field := [...]string{"s", "u", "sa", "ca", "a", "ra"}[i]
+		if value == "-" {
+			delete(e.fields, field)
+		} else {
+			e.fields[field] = value
+		}
+	}
+}
+
+// optionalCount writes a number that may be left out.
+func optionalCount(n *int) string {
+	if n == nil {
+		return ""
+	}
+	return strconv.Itoa(*n)
+}
+
+func optionalMillis(ms world.Millis) string {
+	if ms == 0 {
+		return ""
+	}
+	return strconv.FormatInt(int64(ms), 10)
+}
+
+// checkLegacyIDs checks pairs of names and ids.
+func checkLegacyIDs(pairs ...string) error {
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if !ids.Valid(pairs[i+1]) {
+			return badID(pairs[i], pairs[i+1])
+		}
+	}
+	return nil
+}
+
+func lacking(what string) error {
+	return world.Errorf(world.CodeInvalid, "%s is missing", what)
+}
+
+func badStatus(what string, status any) error {
+	return world.Errorf(world.CodeInvalid, "%s is no status of a %s", fmt.Sprintf("%.100q", status), what)
+}

@@ -1,0 +1,149 @@
+package storage
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/rediskey"
+)
+
+// mintMemory is how long the run id that a call got is remembered.
+const mintMemory = 20 * time.Minute
+
+// CreateLegacyRun implements world.LegacyStore.
+func (s *Store) CreateLegacyRun(ctx context.Context, req world.CreateLegacyRun) (world.Run, error) {
+	switch {
+	case req.DeploymentID == "":
+		return world.Run{}, lacking("deploymentId")
+	case req.WorkflowName == "":
+		return world.Run{}, lacking("workflowName")
+	case len(req.Input) == 0:
+		return world.Run{}, lacking("input")
+	}
+	runID, err := s.mintRun(ctx, req.RequestID)
+	if err != nil {
+		return world.Run{}, err
+	}
+	now := s.now()
+	entry := s.entryOf(runID, req.WorkflowName, now, world.RunPending)
+	if _, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error { s.add(ctx, p, entry); return nil }); err != nil {
+		return world.Run{}, fail(err)
+	}
+	r, err := s.scripts.legacyRunCreate.Run(ctx, s.redis, []string{s.keys.of(runID).run()},
+		strconv.FormatInt(int64(now), 10), req.DeploymentID, req.WorkflowName, []byte(req.Input), []byte(req.ExecutionContext))
+	if err != nil {
+		return world.Run{}, fail(err)
+	}
+	answer := reply(r)
+	code, err := answer.code()
+	if err != nil {
+		return world.Run{}, fail(err)
+	}
+	if code == codeReplayed {
+		s.correct(ctx, entry) // the run may have moved on already
+	}
+	created := world.Millis(answer.number(1))
+	run := world.Run{
+		RunID: runID, Status: world.RunPending, DeploymentID: req.DeploymentID, WorkflowName: req.WorkflowName,
+		ExecutionContext: req.ExecutionContext, CreatedAt: created, UpdatedAt: created,
+	}
+	if !req.ResolveNone {
+		run.Input = req.Input
+	}
+	return run, nil
+}
+
+// mintRun returns a new run id, and the same one again for the same request.
+func (s *Store) mintRun(ctx context.Context, requestID string) (string, error) {
+	fresh := s.ids.Prefixed("wrun_")
+	if requestID == "" {
+		return fresh, nil
+	}
+	key := s.keys.minted(rediskey.Hash(requestID))
+	var holder *redis.StringCmd
+	_, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+		p.SetNX(ctx, key, fresh, mintMemory) //nolint:staticcheck // SET NX GET needs Redis 7
+		holder = p.Get(ctx, key)
+		return nil
+	})
+	if err != nil {
+		return "", fail(err)
+	}
+	return holder.Val(), nil
+}
+
+// UpdateLegacyRun implements world.LegacyStore.
+func (s *Store) UpdateLegacyRun(ctx context.Context, req world.UpdateLegacyRun) (world.Run, error) {
+	run, _, err := s.updateLegacyRun(ctx, req)
+	return run, err
+}
+
+// updateLegacyRun also reports whether this call, now or at its first try, changed the run.
+func (s *Store) updateLegacyRun(ctx context.Context, req world.UpdateLegacyRun) (run world.Run, changed bool, err error) {
+	if err := checkLegacyIDs("runId", req.RunID); err != nil {
+		return run, false, err
+	}
+	if req.Status != "" && (req.Status == world.RunPending || !slices.Contains(statuses, req.Status)) {
+		return run, false, badStatus("run that an update may set", req.Status)
+	}
+	c := s.newLegacyCall(req.RunID, "", req.RequestID, "run "+string(req.Status)+flag(req.Resume), req.ResolveNone)
+	r, err := s.runLegacy(ctx, c, s.scripts.legacyRunUpdate,
+		[]string{c.keys.hooks(), c.keys.hooksOrder(), c.keys.leftHooks(), c.keys.ended()},
+		string(req.Status), []byte(req.Output), []byte(req.Error), []byte(req.ExecutionContext), flag(req.Resume))
+	if err != nil {
+		return run, false, err
+	}
+	// What is committed is finished even if the caller has gone.
+	ctx = context.WithoutCancel(ctx)
+	if err := s.releaseLeft(ctx, req.RunID, r.list(2)); err != nil {
+		return run, false, err
+	}
+	if req.Status != "" {
+		if err := s.moveLegacyRun(ctx, s.entryOf(req.RunID, "", c.now, req.Status)); err != nil {
+			return run, false, err
+		}
+	}
+	e, err := decodeEntity(req.RunID, r.list(1), nil)
+	if err != nil {
+		return run, false, fail(err)
+	}
+	e.asOf(r.text(3))
+	code, err := r.code()
+	return e.run(req.ResolveNone), code != codeUnchanged, fail(err)
+}
+
+// moveLegacyRun is moveRun for a run that may be paused and go on again, so that another call
+// may be moving it the other way. Each looks at the run after its own move: whoever is last
+// leaves it where it belongs.
+func (s *Store) moveLegacyRun(ctx context.Context, e runEntry) error {
+	for {
+		if err := s.moveRun(ctx, e); err != nil {
+			return err
+		}
+		elsewhere := []world.RunStatus{world.RunRunning, world.RunPaused}
+		_, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+			for _, status := range elsewhere {
+				if status != e.status {
+					p.ZRem(ctx, s.keys.runsByStatus(status), e.runID)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return fail(err)
+		}
+		now, err := s.redis.HGet(ctx, s.keys.of(e.runID).run(), "s").Result()
+		if err != nil {
+			return fail(err)
+		}
+		if world.RunStatus(now) == e.status {
+			return nil
+		}
+		e.status = world.RunStatus(now)
+	}
+}

@@ -1,0 +1,39 @@
+-- legacy_hook_create: hooks.create of spec 1, for a caller that holds the token (contract §9). The
+-- log has no hook_created for it, or one that says nothing: the hook's record is in the hash of
+-- events, but not in the log.
+-- KEYS: run events order request_now request_before hooks hooks_order fence
+-- ARGV: request now want hook record payload nonce token_hash
+-- CODES: DONE REPLAYED RUN_MISSING RUN_MODERN RUN_EXPIRED HOOK_EXISTS CLAIM_REVOKED
+-- REPLY: DONE {id, record, payload} | REPLAYED {id, record, payload}
+-- $include lib/legacy.lua
+-- $include lib/legacy_hook.lua
+local hooks_key = KEYS[6]
+local hooks_order = KEYS[7]
+local fence_key = KEYS[8]
+local hook = ARGV[4]
+local record = ARGV[5]
+local payload = ARGV[6]
+local nonce = ARGV[7]
+local token_hash = ARGV[8]
+
+if remembered() then
+  return {REPLAYED, legacy_hook(log, hook, with_payload)}
+end
+local status, refusal = legacy_run()
+if not status then
+  return refusal
+end
+if redis.call('HEXISTS', hooks_key, hook) == 1 then
+  return {HOOK_EXISTS}
+end
+if ended(status) then
+  return {RUN_EXPIRED, status}
+end
+if redis.call('HEXISTS', fence_key, nonce) == 1 then
+  return {CLAIM_REVOKED}
+end
+store_legacy_hook(log, hook, now .. record, payload)
+redis.call('HSET', hooks_key, hook, NO_POSITION .. ' ' .. nonce .. ' ' .. token_hash)
+redis.call('ZADD', hooks_order, now, hook)
+remember('')
+return {DONE, legacy_hook(log, hook, with_payload)}

@@ -1,0 +1,23 @@
+-- legacy_run_create: runs.create of spec 1 (contract §9). The id of the run belongs to the call:
+-- if the run exists, an earlier try made it.
+-- KEYS: run
+-- ARGV: now deployment name input context
+-- CODES: DONE REPLAYED
+-- REPLY: DONE createdAt | REPLAYED createdAt
+-- $include lib/codes.lua
+local run_key = KEYS[1]
+local now = ARGV[1]
+local deployment = ARGV[2]
+local name = ARGV[3]
+local input = ARGV[4]
+local context = ARGV[5] -- '' for none
+
+local created = redis.call('HGET', run_key, 'c')
+if created then
+  return {REPLAYED, created}
+end
+redis.call('HSET', run_key, 's', 'pending', 'c', now, 'u', now, 'd', deployment, 'n', name, 'in', input)
+if context ~= '' then
+  redis.call('HSET', run_key, 'xc', context)
+end
+return {DONE, now}

@@ -1,0 +1,52 @@
+-- $include lib/codes.lua
+-- $include lib/entity.lua
+-- What every script of a legacy call on an entity starts with: its first five KEYS and three ARGV.
+local log = {run = KEYS[1], events = KEYS[2], order = KEYS[3]}
+local request = {now = KEYS[4], before = KEYS[5], id = ARGV[1]}
+local now = ARGV[2]
+local with_payload = ARGV[3] == 'all'
+
+-- remembered returns what remember kept of a call with this request id, else false.
+local function remembered()
+  return redis.call('HGET', request.now, request.id) or redis.call('HGET', request.before, request.id)
+end
+
+-- remember keeps the answer of this call for ten minutes at least.
+local function remember(what)
+  redis.call('HSET', request.now, request.id, what)
+  redis.call('EXPIRE', request.now, 1200)
+end
+
+-- scalars returns what changes of an entity, as text: s u sa ca a ra, '-' for what is absent.
+local function scalars(key)
+  local values = redis.call('HMGET', key, 's', 'u', 'sa', 'ca', 'a', 'ra')
+  for i = 1, 6 do
+    values[i] = values[i] or '-'
+  end
+  return table.concat(values, ' ')
+end
+
+-- later returns the time of a change: an entity's times never go back, whatever the clocks say.
+local function later(last)
+  if last and tonumber(last) > tonumber(now) then
+    return last
+  end
+  return now
+end
+
+local function ended(status)
+  return status == 'completed' or status == 'failed' or status == 'cancelled'
+end
+
+-- legacy_run returns the status of the run, or nil and why a legacy call may not change it.
+local function legacy_run()
+  local state = redis.call('HMGET', log.run, 's', 'v')
+  if not state[1] then
+    return nil, {RUN_MISSING}
+  end
+  local spec = tonumber(state[2] or 0)
+  if spec > 1 then
+    return nil, {RUN_MODERN, spec}
+  end
+  return state[1]
+end

@@ -1,0 +1,125 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"unicode/utf16"
+
+	"github.com/fxamacker/cbor/v2"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/ids"
+)
+
+// cancelsAtOnce is how many runs of one call are cancelled at a time.
+const cancelsAtOnce = 16
+
+// CancelRuns implements world.RunStore.
+func (s *Store) CancelRuns(ctx context.Context, req world.CancelRuns) ([]world.CancelResult, error) {
+	if err := checkCancelRuns(req); err != nil {
+		return nil, err
+	}
+	if req.RequestID == "" {
+		req.RequestID = s.ids.New().String()
+	}
+	results := make([]world.CancelResult, len(req.RunIDs))
+	var group errgroup.Group
+	group.SetLimit(cancelsAtOnce)
+	for i, runID := range req.RunIDs {
+		group.Go(func() error {
+			results[i] = s.cancelOne(ctx, runID, req)
+			return nil
+		})
+	}
+	return results, errors.Join(group.Wait(), ctx.Err())
+}
+
+func checkCancelRuns(req world.CancelRuns) error {
+	if n := len(req.RunIDs); n == 0 || n > world.MaxCancelRuns {
+		return world.Errorf(world.CodeInvalid, "%d run ids are given; 1 to %d are allowed", n, world.MaxCancelRuns)
+	}
+	seen := make(map[string]bool, len(req.RunIDs))
+	for _, runID := range req.RunIDs {
+		if seen[runID] {
+			return world.Errorf(world.CodeInvalid, "The run id %.300q stands there twice", runID)
+		}
+		seen[runID] = true
+	}
+	return checkCancelReason(req.Reason)
+}
+
+func checkCancelReason(reason string) error {
+	if n := len(utf16.Encode([]rune(reason))); n > world.MaxCancelReason {
+		return world.Errorf(world.CodeInvalid, "The cancel reason has %d characters; the most is %d", n, world.MaxCancelReason)
+	}
+	return nil
+}
+
+// cancelOne cancels one run and says what became of it.
+func (s *Store) cancelOne(ctx context.Context, runID string, req world.CancelRuns) world.CancelResult {
+	result := world.CancelResult{RunID: runID}
+	if !ids.Valid(runID) {
+		result.Outcome = world.CancelNotFound // there can be no such run
+		return result
+	}
+	already, err := s.cancelUnlessCancelled(ctx, runID, req)
+	switch world.ErrorCode(err) {
+	case "":
+		result.Outcome = world.Cancelled
+		if already {
+			result.Outcome = world.AlreadyCancelled
+		}
+	case world.CodeRunNotFound:
+		result.Outcome = world.CancelNotFound
+	case world.CodeConflict:
+		result.Outcome = world.NotCancellable
+		run, found, peekErr := s.peekRun(ctx, runID)
+		switch {
+		case peekErr != nil || !found:
+			result.Outcome, result.Code, result.Retryable = world.CancelFailed, world.CodeUnavailable, true
+		case run.Status == world.RunCancelled:
+			result.Outcome = world.AlreadyCancelled
+		default:
+			result.Status = run.Status
+		}
+	default:
+		result.Outcome, result.Code = world.CancelFailed, world.ErrorCode(err)
+		result.Retryable = result.Code != world.CodeRunNotSupported && result.Code != world.CodeInvalid
+	}
+	return result
+}
+
+// cancelUnlessCancelled applies run_cancelled under a request id of its own for this run. It is
+// a refusal, unlike with run_cancelled, when another call has cancelled the run before.
+func (s *Store) cancelUnlessCancelled(ctx context.Context, runID string, many world.CancelRuns) (already bool, err error) {
+	req := world.CreateEvent{
+		RunID: runID, Type: world.EventRunCancelled, RequestID: many.RequestID + " of many", ResolveNone: true,
+	}
+	if many.Reason != "" {
+		reason, err := cbor.Marshal(many.Reason)
+		if err != nil {
+			return false, fmt.Errorf("encode the cancel reason: %w", err)
+		}
+		req.Data = world.Fields{{Key: "cancelReason", Value: reason}}
+	}
+	if err := s.prepare(&req); err != nil {
+		return false, err
+	}
+	c := s.newCall(req)
+	o, err := s.apply(ctx, c, s.scripts.runCancel, []string{c.keys.hooks(), c.keys.hooksOrder(), c.keys.leftHooks(), c.keys.ended()})
+	if errors.Is(err, errLegacyRun) {
+		update := world.UpdateLegacyRun{RunID: runID, Status: world.RunCancelled, RequestID: many.RequestID, ResolveNone: true}
+		_, changed, err := s.updateLegacyRun(ctx, update)
+		return !changed, err
+	}
+	if err != nil {
+		return false, err
+	}
+	ctx = context.WithoutCancel(ctx)
+	if err := s.releaseLeft(ctx, runID, o.rest.list(1)); err != nil {
+		return false, err
+	}
+	return false, s.moveRun(ctx, s.entryOf(runID, "", c.now, world.RunCancelled))
+}
