@@ -14,6 +14,11 @@ export interface Call {
   path: string;
   body?: Uint8Array;
   contentType?: string;
+  headers?: Record<string, string> | undefined;
+  /** How long the service may keep the answer to itself, in milliseconds, on top of the usual time. Such a call has a socket of its own. */
+  holdMs?: number;
+  /** Gives the call up. */
+  signal?: AbortSignal | undefined;
 }
 
 /** Pauses between tries grow from the first to the second of these. */
@@ -63,23 +68,25 @@ export async function pauseFor(ms: number, signal: AbortSignal): Promise<void> {
 type Result = { value: unknown } | { error: Error; again: boolean; waitMs: number };
 
 async function tryOnce(config: Config, request: Call, headers: Record<string, string>): Promise<Result> {
-  const { calls, basePath } = connectionTo(config.url);
+  const { calls, reads, basePath } = connectionTo(config.url);
+  const timeout = config.timeoutMs + (request.holdMs ?? 0);
   const path = basePath + request.path;
   const url = serviceUrl(config, request.path);
   let answer;
   let bytes: Uint8Array;
   try {
-    answer = await calls.request({
+    answer = await (request.holdMs === undefined ? calls : reads).request({
       method: request.method,
       path,
       headers,
       body: request.body ?? null,
-      headersTimeout: config.timeoutMs,
-      bodyTimeout: config.timeoutMs,
+      headersTimeout: timeout,
+      bodyTimeout: timeout,
+      signal: request.signal ?? null,
     });
     bytes = new Uint8Array(await answer.body.arrayBuffer());
   } catch (cause) {
-    return { error: transportError(cause, url), again: true, waitMs: 0 };
+    return { error: transportError(cause, url), again: !request.signal?.aborted, waitMs: 0 };
   }
   const contentType = String(answer.headers['content-type'] ?? '');
   const status = answer.statusCode;
@@ -107,7 +114,7 @@ export function serviceUrl(config: Config, path: string): string {
 }
 
 function requestHeaders(config: Config, request: Call): Record<string, string> {
-  const headers = { ...commonHeaders(config), accept: CBOR } as Record<string, string>;
+  const headers = { ...request.headers, ...commonHeaders(config), accept: CBOR } as Record<string, string>;
   if (request.method === 'POST') headers['idempotency-key'] = randomUUID();
   if (request.body !== undefined) headers['content-type'] = request.contentType ?? CBOR;
   return headers;

@@ -33,6 +33,13 @@ export function decode(bytes: Uint8Array): unknown {
   return coder.decode(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength));
 }
 
+/** Writes JSON, with bytes tagged and dates as ISO 8601; what {@link decodeJson} reads. */
+export function encodeJson(value: unknown): string {
+  return JSON.stringify(toWire(value), (_key, part: unknown) =>
+    types.isUint8Array(part) ? { __type: 'Uint8Array', data: Buffer.from(part.buffer, part.byteOffset, part.byteLength).toString('base64') } : part,
+  );
+}
+
 /** Parses JSON, turning tagged bytes back into `Uint8Array`s. */
 export function decodeJson(text: string): unknown {
   return JSON.parse(text, (_key, value: unknown) => {

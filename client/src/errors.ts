@@ -55,6 +55,29 @@ export class RunExpiredError extends WorkflowWorldError {
   }
 }
 
+/** The stream could not be read or written (SDK v5); the SDK blames the World for it and not the workflow. */
+export class StreamError extends WorkflowWorldError {
+  constructor(message: string, details: Omit<WorldErrorDetails, 'code' | 'retryAfter'> = {}) {
+    super(message, { ...details, code: 'STREAM_ERROR' });
+    this.name = 'StreamError';
+  }
+}
+
+/** The stream is gone for good with the data of its run. */
+export class StreamExpiredError extends WorkflowWorldError {
+  readonly runId: string;
+  readonly streamId: string;
+  readonly expiredAt: Date | undefined;
+
+  constructor(message: string, runId: string, streamId: string, expiredAt?: Date) {
+    super(message, { status: 410, code: 'stream-expired' });
+    this.name = 'StreamExpiredError';
+    this.runId = runId;
+    this.streamId = streamId;
+    this.expiredAt = expiredAt;
+  }
+}
+
 /** A step is not due yet; `retryAfter` is in seconds. */
 export class TooEarlyError extends WorkflowWorldError {
   constructor(message: string, options: { retryAfter?: number | undefined } = {}) {

@@ -1,10 +1,11 @@
 import { call } from './call.js';
 import type { Config } from './config.js';
-import { encode } from './encoding.js';
+import { encode, encodeJson } from './encoding.js';
 import { appForQueue } from './registration.js';
+import { detectSdk } from './sdk.js';
 import type { QueueOptions, RedisWorld } from './types.js';
 
-/** Builds queue(); nothing happens until it is called. */
+/** Builds queue(); nothing happens until it is called. Without a queueBatch() the SDK calls it for many messages at once. */
 export function createQueue(config: () => Config): RedisWorld['queue'] {
   return async (queueName, message, options: QueueOptions = {}) => {
     const settings = config();
@@ -14,7 +15,8 @@ export function createQueue(config: () => Config): RedisWorld['queue'] {
     const own = settings.deploymentNamed ? settings.deploymentId : app?.deploymentId;
     const body = encode({
       queueName,
-      message,
+      // The apps of v5 look into what is delivered to them and know JSON only, as the SDK's own Worlds deliver it.
+      ...(detectSdk() === 'v5' ? { jsonMessage: encodeJson(message) } : { message }),
       idempotencyKey: options.idempotencyKey,
       delaySeconds: options.delaySeconds,
       headers: options.headers,

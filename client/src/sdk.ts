@@ -1,7 +1,9 @@
-/** The SDK generations that load this client. */
+/** The SDK generations that load this client. The one before event sourcing counts as v4; its calls differ by name. */
 export type Sdk = 'v4' | 'v5';
 
 const V5_MARK = Symbol.for('@workflow/world//getWorldFn');
+/** Left by every v5 that knows event ids as positions; the betas before it (up to about beta.35) do not have it. */
+const SLOTS_MARK = Symbol.for('@workflow/errors//StreamError');
 
 /**
  * Which SDK generation is in this process. v5 leaves a mark on `globalThis` when it is loaded, before it creates
@@ -12,11 +14,15 @@ export function detectSdk(): Sdk {
 }
 
 /**
- * The spec version to show that SDK. Either would misbehave with the other's number: v4 would stamp runs with
- * a version it does not speak, v5 refuses a World below 6.
+ * The spec version to show to the SDK in this process. Each would refuse or misuse another's number: v4 would stamp
+ * runs with a version it does not speak, v5 wants 6 or 7, and its early betas want theirs exactly. The few betas
+ * that these marks do not tell apart can be told with `WORKFLOW_WORLD_SPEC_VERSION`.
  */
-export function specVersionFor(sdk: Sdk): number {
-  if (sdk === 'v4') return 3;
+export function specVersionForSdk(): number {
+  const told = Number(process.env['WORKFLOW_WORLD_SPEC_VERSION']);
+  if (Number.isInteger(told) && told > 0) return told;
+  if (detectSdk() === 'v4') return 3;
+  if (!(SLOTS_MARK in globalThis)) return 5;
   const sealed = process.env['WORKFLOW_SEALED_LOG'];
   return sealed === '0' || sealed === 'false' ? 6 : 7;
 }

@@ -1,8 +1,10 @@
 import { call } from './call.js';
 import type { Config } from './config.js';
 import { encode } from './encoding.js';
+import { createLegacyCalls, mayBeLegacy } from './legacy.js';
 import { eventDataToWire, type Fields, isFields, reviveEntity, reviveEvent, toMillis } from './moments.js';
 import { pathSegment, withQuery } from './path.js';
+import { createRunOperations } from './runs.js';
 import type { Page, Pagination, RedisWorld, ResolveData } from './types.js';
 
 /** The parts of a World that store and list entities. */
@@ -26,6 +28,13 @@ const CREATE_PARAMS = [
 export function createStorage(config: () => Config): Storage {
   const get = (path: string) => call(config(), { method: 'GET', path });
 
+  const legacy = createLegacyCalls(config);
+
+  const createEvent = async (runId: string | null, event: Fields, params: Fields | undefined) => {
+    const path = runId ? `/v1/runs/${pathSegment(runId)}/events` : '/v1/events';
+    return reviveResult(await call(config(), { method: 'POST', path, body: encode(createRequest(event, params)) }));
+  };
+
   const getOne = async (path: string, params: { resolveData?: ResolveData } | undefined, revive: Revive) =>
     revive(await get(withQuery(path, { resolveData: params?.resolveData })));
 
@@ -43,8 +52,11 @@ export function createStorage(config: () => Config): Storage {
         const { workflowName, status, pagination, resolveData } = params;
         return getPage('/v1/runs', { workflowName, status, pagination, resolveData }, reviveEntity);
       },
+      ...createRunOperations(config),
+      ...legacy.runs,
     },
     steps: {
+      ...legacy.steps,
       get: async (runId, stepId, params) => {
         const parent = runId === undefined ? '/v1' : `/v1/runs/${pathSegment(runId)}`;
         return getOne(`${parent}/steps/${pathSegment(stepId)}`, params, reviveEntity);
@@ -54,18 +66,45 @@ export function createStorage(config: () => Config): Storage {
     },
     events: {
       create: async (runId, event, params) => {
-        const path = runId ? `/v1/runs/${pathSegment(runId)}/events` : '/v1/events';
-        const body = encode(createRequest(event as Fields, params as Fields | undefined));
-        return reviveResult(await call(config(), { method: 'POST', path, body }));
+        if (runId && mayBeLegacy(event as Fields, params as Fields | undefined)) {
+          try {
+            return await legacy.createEvent(runId, event as Fields, params as { resolveData?: ResolveData } | undefined);
+          } catch (error) {
+            // Not a run of that time, or none at all. No SDK gets here: later ones name their spec version.
+            const { status } = error as { status?: number };
+            if (status !== 409 && status !== 404) throw error;
+          }
+        }
+        return createEvent(runId, event as Fields, params as Fields | undefined);
+      },
+      createBatch: async (runId, events, params) => {
+        const requests = events.map(({ event, occurredAt }) => ({
+          event: eventToWire(event as Fields),
+          occurredAt: toMillis(occurredAt),
+        }));
+        const body = encode({ events: requests, params: { resolveData: params?.resolveData } });
+        const answer = await call(config(), { method: 'POST', path: `/v1/runs/${pathSegment(runId)}/events/batch`, body });
+        return { results: (answer as { results: unknown[] }).results.map(reviveResult) };
       },
       get: async (runId, eventId, params) =>
         getOne(`/v1/runs/${pathSegment(runId)}/events/${pathSegment(eventId)}`, params, reviveEvent),
-      list: async ({ runId, pagination, resolveData }) =>
-        getPage(`/v1/runs/${pathSegment(runId)}/events`, { pagination, resolveData }, reviveEvent),
+      // Without a limit the whole log is asked for; the service sends a long one in several pages.
+      list: async ({ runId, pagination, resolveData }) => {
+        const path = `/v1/runs/${pathSegment(runId)}/events`;
+        const page = await getPage(path, { pagination, resolveData }, reviveEvent);
+        while (page.hasMore && page.cursor !== null && pagination?.limit === undefined) {
+          const next = await getPage(path, { pagination: { ...pagination, cursor: page.cursor }, resolveData }, reviveEvent);
+          page.data.push(...next.data);
+          page.cursor = next.cursor ?? page.cursor;
+          page.hasMore = next.hasMore;
+        }
+        return page;
+      },
       listByCorrelationId: async ({ correlationId, runId, pagination, resolveData }) =>
         getPage('/v1/events', { correlationId, runId, pagination, resolveData }, reviveEvent),
     },
     hooks: {
+      ...legacy.hooks,
       get: async (hookId, params) => getOne(`/v1/hooks/${pathSegment(hookId)}`, params, reviveEntity),
       getByToken: async (token, params) =>
         getOne(withQuery('/v1/hooks/by-token', { token, resolveData: params?.resolveData }), undefined, reviveEntity),
@@ -88,15 +127,14 @@ interface Query {
 
 /** The body of events.create. A resume id is a parameter to the SDK and part of the event to the service. */
 function createRequest(event: Fields, params: Fields | undefined): Fields {
-  const { eventType, correlationId, specVersion, eventData } = event;
   const wireParams: Fields = {};
   for (const key of CREATE_PARAMS) wireParams[key] = params?.[key];
   wireParams['occurredAt'] = toMillis(params?.['occurredAt']);
-  const resumeId = params?.['resumeId'];
-  return {
-    event: { eventType, correlationId, specVersion, eventData: eventDataToWire(eventData), resumeId },
-    params: wireParams,
-  };
+  return { event: { ...eventToWire(event), resumeId: params?.['resumeId'] }, params: wireParams };
+}
+
+function eventToWire({ eventType, correlationId, specVersion, eventData }: Fields): Fields {
+  return { eventType, correlationId, specVersion, eventData: eventDataToWire(eventData) };
 }
 
 /** The answer of events.create as the SDK expects it. */

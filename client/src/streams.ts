@@ -4,7 +4,7 @@ import { encode } from './encoding.js';
 import { CHUNKS, encodeFrames } from './frames.js';
 import { pathSegment, withQuery } from './path.js';
 import { openStream } from './streamReader.js';
-import type { ChunkPage, GetChunksOptions, StreamInfo } from './types.js';
+import type { ChunkPage, GetChunksOptions, StreamInfo, StreamWriteSession } from './types.js';
 
 /** What the SDK may write as one chunk. */
 export type Chunk = string | Uint8Array;
@@ -17,10 +17,18 @@ export interface Streams {
   write(runId: string | Promise<string>, name: string, chunk: Chunk): Promise<void>;
   writeMulti(runId: string | Promise<string>, name: string, chunks: Chunk[]): Promise<void>;
   close(runId: string | Promise<string>, name: string): Promise<void>;
+  /** A writer that numbers its chunks; the service stores each number once, however late it is sent again. */
+  createWriteSession(runId: string, name: string, options: { writerId: string }): StreamWriteSession;
   read(name: string, startIndex?: number): Promise<ReadableStream<Uint8Array>>;
   list(runId: string): Promise<string[]>;
   getChunks(name: string, options?: GetChunksOptions): Promise<ChunkPage>;
   getInfo(name: string): Promise<StreamInfo>;
+}
+
+/** A writer's own numbering: its id, and the number of the first chunk that it sends now. */
+interface Writer {
+  id: string;
+  sequence: number;
 }
 
 /** Builds the stream operations; nothing happens until one is called. */
@@ -28,24 +36,37 @@ export function createStreams(config: () => Config): Streams {
   const streamPath = async (runId: string | Promise<string>, name: string) =>
     `/v1/runs/${pathSegment(await runId)}/streams/${pathSegment(name)}`;
 
-  return {
-    async write(runId, name, chunk) {
+  const append = async (runId: string | Promise<string>, name: string, chunks: Chunk[], writer?: Writer) => {
+    const path = await streamPath(runId, name);
+    let sent = 0;
+    for (const batch of batches(chunks.map(toBytes))) {
+      const only = batch.length === 1 ? batch[0] : undefined;
       await call(config(), {
         method: 'POST',
-        path: await streamPath(runId, name),
-        body: toBytes(chunk),
-        contentType: 'application/octet-stream',
+        path,
+        body: only ?? encodeFrames(batch),
+        contentType: only === undefined ? CHUNKS : 'application/octet-stream',
+        headers: writer && {
+          'x-stream-writer': writer.id,
+          'x-stream-sequence': String(writer.sequence + sent),
+        },
       });
-    },
-    async writeMulti(runId, name, chunks) {
-      const path = await streamPath(runId, name);
-      for (const batch of batches(chunks.map(toBytes))) {
-        await call(config(), { method: 'POST', path, body: encodeFrames(batch), contentType: CHUNKS });
-      }
-    },
-    async close(runId, name) {
-      await call(config(), { method: 'POST', path: `${await streamPath(runId, name)}/close`, body: encode({}) });
-    },
+      sent += batch.length;
+    }
+  };
+
+  const close = async (runId: string | Promise<string>, name: string) => {
+    await call(config(), { method: 'POST', path: `${await streamPath(runId, name)}/close`, body: encode({}) });
+  };
+
+  return {
+    write: (runId, name, chunk) => append(runId, name, [chunk]),
+    writeMulti: (runId, name, chunks) => append(runId, name, chunks),
+    close,
+    createWriteSession: (runId, name, { writerId }) => ({
+      write: (sequence, chunks) => append(runId, name, chunks, { id: writerId, sequence }),
+      close: () => close(runId, name),
+    }),
     async read(name, startIndex = 0) {
       return openStream(config(), name, startIndex);
     },

@@ -50,10 +50,50 @@ export interface ChunkPage {
   done: boolean;
 }
 
+/** One writer of a stream; `chunkSeq` is its own number of the first chunk, from 0. */
+export interface StreamWriteSession {
+  write(chunkSeq: number, chunks: (string | Uint8Array)[]): Promise<void>;
+  close(): Promise<void>;
+}
+
 /** A stream's state; `tailIndex` is -1 when it is empty. */
 export interface StreamInfo {
   tailIndex: number;
   done: boolean;
+}
+
+/** What one call may ask of the answer. */
+interface Resolve {
+  resolveData?: ResolveData;
+}
+
+/** The calls of SDKs from before event sourcing, where the caller changes the entities itself. */
+export interface LegacyCalls {
+  runs: {
+    create(run: { deploymentId: string; workflowName: string; input: any[]; executionContext?: any }): Promise<any>;
+    update(id: string, change: { status?: string; output?: any; error?: any; executionContext?: any }): Promise<any>;
+    cancel(id: string, params?: Resolve): Promise<any>;
+    pause(id: string, params?: Resolve): Promise<any>;
+    resume(id: string, params?: Resolve): Promise<any>;
+  };
+  steps: {
+    create(runId: string, step: { stepId: string; stepName: string; input: any[] }): Promise<any>;
+    update(
+      runId: string,
+      stepId: string,
+      change: { status?: string; attempt?: number; output?: any; error?: any; retryAfter?: Date },
+    ): Promise<any>;
+  };
+  hooks: {
+    create(runId: string, hook: { hookId: string; token: string; metadata?: any }, params?: Resolve): Promise<any>;
+    dispose(hookId: string, params?: Resolve): Promise<any>;
+  };
+  /** The form that events.create has there: it answers with the event itself. */
+  createEvent(
+    runId: string,
+    event: { eventType?: unknown; correlationId?: unknown; eventData?: unknown },
+    params?: Resolve,
+  ): Promise<any>;
 }
 
 /**
@@ -63,13 +103,15 @@ export interface StreamInfo {
  */
 export interface RedisWorld {
   specVersion: number;
+  /** What v5 may rely on. */
+  capabilities: { hookRetention: { active: boolean }; hookResumeDedup: boolean };
   streamFlushIntervalMs: number;
   start(): Promise<void>;
   close(): Promise<void>;
   getDeploymentId(): Promise<string>;
   queue(queueName: string, message: unknown, options?: QueueOptions): Promise<{ messageId: any }>;
   createQueueHandler(prefix: string, handler: MessageHandler): (request: Request) => Promise<Response>;
-  runs: {
+  runs: LegacyCalls['runs'] & {
     get(id: string, params?: { resolveData?: ResolveData }): Promise<any>;
     list(params?: {
       workflowName?: string;
@@ -77,13 +119,38 @@ export interface RedisWorld {
       pagination?: Pagination;
       resolveData?: ResolveData;
     }): Promise<Page>;
+    /** Several runs in the order of their ids, null for those that do not exist. */
+    getMany(ids: readonly string[], params?: { resolveData?: ResolveData }): Promise<any[]>;
+    /** The run when it has ended, or as it is after `timeoutMs` (0 if not given) or when the signal fires. */
+    waitForTerminalStatus(
+      id: string,
+      params?: { timeoutMs?: number; signal?: AbortSignal; resolveData?: ResolveData },
+    ): Promise<any>;
+    /** Cancels up to 500 runs and says of each what became of it. */
+    cancelMany(request: { runIds: string[]; cancelReason?: string }): Promise<any>;
+    /** Sets attributes, or deletes those whose value is null; answers with all of the run's. */
+    experimentalSetAttributes(
+      runId: string,
+      changes: { key: string; value: string | null }[],
+      options?: { allowReservedAttributes?: boolean },
+    ): Promise<{ attributes: Record<string, string> }>;
   };
-  steps: {
+  steps: LegacyCalls['steps'] & {
     get(runId: string | undefined, stepId: string, params?: { resolveData?: ResolveData }): Promise<any>;
     list(params: { runId: string; pagination?: Pagination; resolveData?: ResolveData }): Promise<Page>;
   };
   events: {
+    /**
+     * Answers with `{event, run?, step?, …}`. An event without a spec version on a run of {@link LegacyCalls} is
+     * appended as it is, and the answer is the event itself.
+     */
     create(runId: string | null, event: any, params?: any): Promise<any>;
+    /** Several events in one write, each with a result of its own, in their order. */
+    createBatch(
+      runId: string,
+      events: readonly { event: any; occurredAt?: Date }[],
+      params?: { resolveData?: ResolveData },
+    ): Promise<{ results: any[] }>;
     get(runId: string, eventId: string, params?: { resolveData?: ResolveData }): Promise<any>;
     list(params: { runId: string; pagination?: Pagination; resolveData?: ResolveData }): Promise<Page>;
     listByCorrelationId(params: {
@@ -93,7 +160,7 @@ export interface RedisWorld {
       resolveData?: ResolveData;
     }): Promise<Page>;
   };
-  hooks: {
+  hooks: LegacyCalls['hooks'] & {
     get(hookId: string, params?: { resolveData?: ResolveData }): Promise<any>;
     getByToken(token: string, params?: { resolveData?: ResolveData }): Promise<any>;
     list(params?: { runId?: string; pagination?: Pagination; resolveData?: ResolveData }): Promise<Page>;
@@ -114,5 +181,7 @@ export interface RedisWorld {
     list(runId: string): Promise<string[]>;
     getChunks(runId: string, name: string, options?: GetChunksOptions): Promise<ChunkPage>;
     getInfo(runId: string, name: string): Promise<StreamInfo>;
+    /** A writer that numbers its chunks, so that none is stored twice. */
+    createWriteSession(runId: string, name: string, options: { writerId: string }): StreamWriteSession;
   };
 }

@@ -5,6 +5,7 @@ import {
   PreconditionFailedError,
   RunExpiredError,
   RunNotSupportedError,
+  StreamExpiredError,
   ThrottleError,
   TooEarlyError,
   WorkflowRunNotFoundError,
@@ -22,6 +23,9 @@ export interface WireError {
   token?: unknown;
   runSpecVersion?: unknown;
   worldSpecVersion?: unknown;
+  /** Of a stream that is gone with its run: its name, and since when in epoch milliseconds. */
+  stream?: unknown;
+  expiredAt?: unknown;
 }
 
 /** Where a refusal came from. */
@@ -56,6 +60,11 @@ export function errorFromWire(wire: WireError | undefined, refusal: Refusal): Er
       return new HookNotFoundError(text(wire?.token) ?? '');
     case 'RunNotSupportedError':
       return new RunNotSupportedError(number(wire?.runSpecVersion) ?? 0, number(wire?.worldSpecVersion) ?? 0);
+    case 'StreamExpiredError': {
+      const expiredAt = number(wire?.expiredAt);
+      const moment = expiredAt === undefined ? undefined : new Date(expiredAt);
+      return new StreamExpiredError(message, text(wire?.runId) ?? '', text(wire?.stream) ?? '', moment);
+    }
     case 'AttributeValidationError':
       return new AttributeValidationError(message);
     default:

@@ -4,9 +4,10 @@ import { closeConnection } from './connection.js';
 import { createQueue } from './queue.js';
 import { createQueueHandler } from './queueHandler.js';
 import { startRegistering, stopRegistering } from './registration.js';
-import { detectSdk, specVersionFor } from './sdk.js';
+import { specVersionForSdk } from './sdk.js';
 import { createStorage } from './storage.js';
 import { createStreams } from './streams.js';
+import { withStreamErrors } from './streamError.js';
 import type { RedisWorld } from './types.js';
 
 /**
@@ -18,7 +19,8 @@ export function createWorld(options: WorldOptions = {}): RedisWorld {
   const streams = createStreams(config);
 
   return {
-    specVersion: specVersionFor(detectSdk()),
+    specVersion: specVersionForSdk(),
+    capabilities: { hookRetention: { active: true }, hookResumeDedup: true },
     // The SDK lets a writer wait for its flush before it takes the next chunk, so an interval never gathers
     // anything: it only delays every single chunk. One append costs a fraction of a millisecond.
     streamFlushIntervalMs: 0,
@@ -45,13 +47,17 @@ export function createWorld(options: WorldOptions = {}): RedisWorld {
     getStreamInfo: (name) => streams.getInfo(name),
 
     streams: {
-      write: (runId, name, chunk) => streams.write(runId, name, chunk),
-      writeMulti: (runId, name, chunks) => streams.writeMulti(runId, name, chunks),
-      close: (runId, name) => streams.close(runId, name),
-      get: (_runId, name, startIndex) => streams.read(name, startIndex),
-      list: (runId) => streams.list(runId),
-      getChunks: (_runId, name, chunkOptions) => streams.getChunks(name, chunkOptions),
-      getInfo: (_runId, name) => streams.getInfo(name),
+      ...withStreamErrors<Omit<RedisWorld['streams'], 'createWriteSession'>>({
+        write: (runId, name, chunk) => streams.write(runId, name, chunk),
+        writeMulti: (runId, name, chunks) => streams.writeMulti(runId, name, chunks),
+        close: (runId, name) => streams.close(runId, name),
+        get: (_runId, name, startIndex) => streams.read(name, startIndex),
+        list: (runId) => streams.list(runId),
+        getChunks: (_runId, name, chunkOptions) => streams.getChunks(name, chunkOptions),
+        getInfo: (_runId, name) => streams.getInfo(name),
+      }),
+      createWriteSession: (runId, name, sessionOptions) =>
+        withStreamErrors(streams.createWriteSession(runId, name, sessionOptions)),
     },
   } satisfies RedisWorld & World;
 }

@@ -5,10 +5,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import { runChild } from './helpers/child.js';
-import { clientEntry, createWorld, part } from './helpers/client.js';
+import { clientEntry, createWorld } from './helpers/client.js';
 import { Fake, json, streamBody } from './helpers/fake.js';
-
-const { specVersionFor } = part<typeof import('../dist/sdk.js')>('sdk');
 
 const fakes: Fake[] = [];
 after(() => Promise.all(fakes.map((fake) => fake.stop())));
@@ -105,19 +103,26 @@ test('members are own properties that work taken apart and spread', async () => 
 });
 
 test('each SDK generation is shown the spec version that it speaks', () => {
-  const mark = Symbol.for('@workflow/world//getWorldFn');
+  const v5 = Symbol.for('@workflow/world//getWorldFn');
+  const slots = Symbol.for('@workflow/errors//StreamError');
   const globals = globalThis as Record<symbol, unknown>;
   assert.equal(createWorld().specVersion, 3);
-  globals[mark] = () => undefined;
   try {
+    globals[v5] = () => undefined;
+    assert.equal(createWorld().specVersion, 5, 'an early beta wants exactly 5');
+    globals[slots] = Error;
     assert.equal(createWorld().specVersion, 7);
-    process.env['WORKFLOW_SEALED_LOG'] = '0';
-    assert.equal(createWorld().specVersion, 6);
-    process.env['WORKFLOW_SEALED_LOG'] = 'false';
-    assert.equal(specVersionFor('v5'), 6);
+    for (const off of ['0', 'false']) {
+      process.env['WORKFLOW_SEALED_LOG'] = off;
+      assert.equal(createWorld().specVersion, 6);
+    }
+    process.env['WORKFLOW_WORLD_SPEC_VERSION'] = '4';
+    assert.equal(createWorld().specVersion, 4);
   } finally {
-    delete globals[mark];
+    delete globals[v5];
+    delete globals[slots];
     delete process.env['WORKFLOW_SEALED_LOG'];
+    delete process.env['WORKFLOW_WORLD_SPEC_VERSION'];
   }
 });
 

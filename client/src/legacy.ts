@@ -1,0 +1,88 @@
+import { call } from './call.js';
+import type { Config } from './config.js';
+import { encode } from './encoding.js';
+import { asApiError } from './legacyError.js';
+import { eventDataToWire, type Fields, reviveEntity, reviveEvent, toMillis } from './moments.js';
+import { pathSegment } from './path.js';
+import type { LegacyCalls } from './types.js';
+
+/**
+ * What SDKs from before event sourcing call (contract §9): there the caller changes the entities itself, and events
+ * are a log beside them. Payloads are plain JSON values. Refusals are the one error class of that time.
+ */
+export function createLegacyCalls(config: () => Config): LegacyCalls {
+  const post = async (path: string, body: Fields = {}) => {
+    try {
+      return await call(config(), { method: 'POST', path: `/v1/legacy${path}`, body: encode(body) });
+    } catch (error) {
+      throw asApiError(error);
+    }
+  };
+  const run = (id: string) => `/runs/${pathSegment(id)}`;
+  const postRun = async (path: string, body?: Fields) => reviveEntity(await post(path, body));
+
+  return {
+    runs: {
+      create: ({ deploymentId, workflowName, input, executionContext }) =>
+        postRun('/runs', { deploymentId, workflowName, input, executionContext }),
+      update: (id, { status, output, error, executionContext }) =>
+        postRun(run(id), { status, output, error, executionContext }),
+      cancel: (id, params) => postRun(`${run(id)}/cancel`, { resolveData: params?.resolveData }),
+      pause: (id, params) => postRun(`${run(id)}/pause`, { resolveData: params?.resolveData }),
+      resume: (id, params) => postRun(`${run(id)}/resume`, { resolveData: params?.resolveData }),
+    },
+    steps: {
+      create: async (runId, { stepId, stepName, input }) =>
+        reviveEntity(await post(`${run(runId)}/steps`, { stepId, stepName, input })),
+      update: async (runId, stepId, { status, attempt, output, error, retryAfter }) =>
+        reviveEntity(
+          await post(`${run(runId)}/steps/${pathSegment(stepId)}`, {
+            status,
+            attempt,
+            output,
+            error,
+            retryAfter: toMillis(retryAfter),
+          }),
+        ),
+    },
+    createEvent: async (runId, { eventType, correlationId, eventData }, params) =>
+      reviveEvent(
+        await post(`${run(runId)}/events`, {
+          eventType,
+          correlationId,
+          eventData: eventDataToWire(eventData),
+          resolveData: params?.resolveData,
+        }),
+      ),
+    hooks: {
+      create: async (runId, { hookId, token, metadata }, params) =>
+        reviveEntity(await post(`${run(runId)}/hooks`, { hookId, token, metadata, resolveData: params?.resolveData })),
+      dispose: async (hookId, params) =>
+        reviveEntity(await post(`/hooks/${pathSegment(hookId)}/dispose`, { resolveData: params?.resolveData })),
+    },
+  };
+}
+
+/** The event types that such an SDK writes. */
+const LEGACY_TYPES = new Set([
+  'workflow_started',
+  'workflow_completed',
+  'workflow_failed',
+  'step_started',
+  'step_completed',
+  'step_failed',
+  'step_retrying',
+  'hook_created',
+  'hook_received',
+  'hook_disposed',
+  'wait_created',
+  'wait_completed',
+]);
+
+/**
+ * Whether a call of events.create may be one of such an SDK: it knows no spec versions, while later ones name theirs
+ * in every event, and their tools say `v1Compat` when they touch a run of that time.
+ */
+export function mayBeLegacy(event: Fields, params: Fields | undefined): boolean {
+  return event['specVersion'] === undefined && !params?.['v1Compat'] && LEGACY_TYPES.has(String(event['eventType']));
+}

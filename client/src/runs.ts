@@ -1,0 +1,56 @@
+import { call, callOnce } from './call.js';
+import type { Config } from './config.js';
+import { connectionTo } from './connection.js';
+import { encode } from './encoding.js';
+import { reviveEntity } from './moments.js';
+import { pathSegment, withQuery } from './path.js';
+import type { RedisWorld } from './types.js';
+
+/** The run operations of v5 beyond get and list. */
+export type RunOperations = Pick<
+  RedisWorld['runs'],
+  'getMany' | 'waitForTerminalStatus' | 'cancelMany' | 'experimentalSetAttributes'
+>;
+
+/** Builds the run operations; nothing happens until one is called. */
+export function createRunOperations(config: () => Config): RunOperations {
+  const post = (path: string, body: unknown) => call(config(), { method: 'POST', path, body: encode(body) });
+
+  const snapshot = async (id: string, resolveData: 'all' | 'none' | undefined) =>
+    reviveEntity(await call(config(), { method: 'GET', path: withQuery(`/v1/runs/${pathSegment(id)}`, { resolveData }) }));
+
+  return {
+    async getMany(ids, params) {
+      if (ids.length === 0) return [];
+      const answer = await post('/v1/runs/get', { runIds: ids, resolveData: params?.resolveData });
+      return (answer as { data: unknown[] }).data.map((run) => (run === null ? null : reviveEntity(run)));
+    },
+
+    async waitForTerminalStatus(id, params = {}) {
+      const { timeoutMs = 0, signal, resolveData } = params;
+      if (timeoutMs <= 0 || signal?.aborted) return snapshot(id, resolveData);
+      const settings = config();
+      const { closing } = connectionTo(settings.url);
+      const path = withQuery(`/v1/runs/${pathSegment(id)}/wait`, { timeoutMs: Math.ceil(timeoutMs), resolveData });
+      try {
+        return reviveEntity(await callOnce(settings, { method: 'GET', path, holdMs: timeoutMs, signal }));
+      } catch (error) {
+        // After close() a snapshot would open the connection again.
+        if (closing.signal.aborted) throw error;
+        // Cut off, or given up by the caller: both are answered with the run as it is now, and a run that does not
+        // exist is told so once more.
+        return snapshot(id, resolveData);
+      }
+    },
+
+    async cancelMany(request) {
+      return (await post('/v1/runs/cancel', request)) as Awaited<ReturnType<RunOperations['cancelMany']>>;
+    },
+
+    async experimentalSetAttributes(runId, changes, options) {
+      const body = { changes, allowReservedAttributes: options?.allowReservedAttributes };
+      const answer = await post(`/v1/runs/${pathSegment(runId)}/attributes`, body);
+      return { attributes: (answer as { attributes: Record<string, string> }).attributes };
+    },
+  };
+}

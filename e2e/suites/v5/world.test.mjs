@@ -1,0 +1,3 @@
+import { createTestSuite } from '@workflow/world-testing';
+
+createTestSuite('@world-redis/client');
