@@ -7,9 +7,10 @@ SHELL := bash
 MAKEFLAGS += --no-builtin-rules
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-E2E_APP := e2e/apps/v4
+E2E_APPS := e2e/apps/v4 e2e/apps/v5
 DEMO_APP := examples/hono-v4
-APPS := $(E2E_APP) $(DEMO_APP)
+APPS := $(E2E_APPS) $(DEMO_APP)
+SUITES := e2e/suites/v4 e2e/suites/v5
 BUNDLE := .well-known/workflow/v1/manifest.json
 PACKAGES := node_modules/.package-lock.json
 NPM_CI := npm ci --no-audit --no-fund --loglevel=error >/dev/null
@@ -38,12 +39,17 @@ client/dist/index.js: client/$(PACKAGES) client/tsconfig.json $(wildcard client/
 	@touch $@
 
 # Each app has its own package.json, its own Node 22 and its own copy of the SDK.
-$(APPS:%=%/$(PACKAGES)): %/$(PACKAGES): %/package.json %/package-lock.json scripts/node22.sh
+$(APPS:%=%/$(PACKAGES)) $(SUITES:%=%/$(PACKAGES)): %/$(PACKAGES): %/package.json %/package-lock.json scripts/node22.sh
 	cd $* && $(NPM_CI)
 	@scripts/node22.sh $* >/dev/null
 	@touch $@
 
+# The end-to-end apps run the same workflows, each in a copy of its own: a bundler follows a link back to where it points.
+WORKFLOWS := e2e/apps/workflows
+$(E2E_APPS:%=%/$(BUNDLE)): $(wildcard $(WORKFLOWS)/*.ts $(WORKFLOWS)/*/*.ts)
+
 $(APPS:%=%/$(BUNDLE)): %/$(BUNDLE): %/$(PACKAGES) $$(wildcard $$*/workflows/*.ts)
+	$(if $(filter $(E2E_APPS),$*),@mkdir -p $*/workflows && cp $(wildcard $(WORKFLOWS)/*.ts $(WORKFLOWS)/$(notdir $*)/*.ts) $*/workflows/)
 	cd $* && PATH="$$PWD/node_modules/node/bin:$$PATH" node_modules/.bin/workflow build >/dev/null
 	@touch $@
 
@@ -61,8 +67,8 @@ example: build client $(DEMO_APP)/$(BUNDLE) ## install and build the example app
 
 # One after the other even with -j: two cores are not enough for two of them. The cheap ones come first.
 .PHONY: test
-test: ## lint, vet, race tests, client tests, end-to-end tests
-	@for part in vet lint test-go test-client e2e; do $(MAKE) --no-print-directory "$$part"; done
+test: ## lint, vet, race tests, client tests, the SDK's suites, end-to-end tests
+	@for part in vet lint test-go test-client test-suites e2e; do $(MAKE) --no-print-directory "$$part"; done
 
 .PHONY: vet
 vet: ## go vet
@@ -89,10 +95,16 @@ test-client: build client need-redis ## tests of the TypeScript client
 	$(SAY) 'client tests'
 	@cd client && npm test --silent
 
+.PHONY: test-suites
+test-suites: build client $(SUITES:%=%/$(PACKAGES)) need-redis ## the SDK's own published tests of a World, v5 and v4
+	$(SAY) "the SDK's suites"
+	@"$$(scripts/node22.sh e2e/suites/v5)" e2e/suites/run.mjs v5 12
+	@"$$(scripts/node22.sh e2e/suites/v4)" e2e/suites/run.mjs v4 5
+
 .PHONY: e2e
-e2e: build client $(E2E_APP)/$(BUNDLE) need-redis ## the SDK's workflows on the real service and a real Redis
+e2e: build client $(E2E_APPS:%=%/$(BUNDLE)) need-redis ## the SDK's workflows on the real service and a real Redis
 	$(SAY) 'end-to-end tests'
-	@"$$(scripts/node22.sh $(E2E_APP))" --test --test-reporter=spec --test-concurrency=2 --test-timeout=180000 e2e/*.test.mjs
+	@"$$(scripts/node22.sh e2e/apps/v5)" --test --test-reporter=spec --test-concurrency=2 --test-timeout=180000 e2e/*.test.mjs
 
 .PHONY: bench
 bench: need-redis ## Go benchmarks of storage, queue and streams on a real Redis
@@ -105,4 +117,4 @@ need-redis:
 .PHONY: clean
 clean: ## remove everything that was built or installed here
 	rm -rf bin .tools client/dist client/build-test client/node_modules
-	rm -rf $(APPS:%=%/node_modules) $(APPS:%=%/.well-known) $(APPS:%=%/.swc)
+	rm -rf $(APPS:%=%/node_modules) $(APPS:%=%/.well-known) $(APPS:%=%/.swc) $(E2E_APPS:%=%/workflows) $(SUITES:%=%/node_modules)

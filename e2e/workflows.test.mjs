@@ -2,13 +2,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { checkEndedRun, checkQueueEmpty } from './lib/invariants.mjs';
+import { sdks } from './lib/sdks.mjs';
 import { startStack } from './lib/stack.mjs';
 import { until } from './lib/wait.mjs';
 
-for (const redis of ['embedded', 'server']) {
-  describe(`workflows on ${redis} Redis`, () => {
+for (const [sdk, redis] of sdks.flatMap((sdk) => [[sdk, 'embedded'], [sdk, 'server']])) {
+  describe(`workflows of SDK ${sdk} on ${redis} Redis`, () => {
     test('all of them', async (t) => {
-      const stack = await startStack(t, { redis });
+      const stack = await startStack(t, { sdk, redis });
       const { app, api } = stack;
 
       const complete = async (name, args, expected) => {
