@@ -95,6 +95,7 @@ func TestWakeUpsOfAV4RunDoNotOverlap(t *testing.T) {
 		input := flow("wrun_1")
 		enqueue(t, q, input)
 		a.await(t, 1) // what is more than a wake-up is not held up
+		require.Eventually(t, func() bool { return now.Load() == 2 }, patience, time.Millisecond)
 		close(release)
 		a.await(t, 1)
 		require.Equal(t, second, a.seen()[3].MessageID)
@@ -147,7 +148,7 @@ func TestEarliestDelayedWakeUpStays(t *testing.T) {
 		left, err := r.Client.ZRange(t.Context(), retry, 0, -1).Result()
 		require.NoError(t, err)
 		require.Equal(t, []string{ids[2]}, left)
-		tasks, err := r.Client.Keys(t.Context(), "asynq:{"+config(r, nil).JobPrefix+"flows}:t:*").Result()
+		tasks, err := r.Keys(t.Context(), "asynq:{"+config(r, nil).JobPrefix+"flows}:t:*")
 		require.NoError(t, err)
 		require.Len(t, tasks, 1, "the bodies of the others are gone")
 	})

@@ -17,7 +17,7 @@ import (
 	"github.com/world-redis/world-redis/queue"
 )
 
-func TestMain(m *testing.M) { redistest.Main(m, goleak.Find) }
+func TestMain(m *testing.M) { redistest.Main(m, goleak.Find, redistest.OnCluster) }
 
 // patience is how long a test waits for something that should come at once.
 const patience = 20 * time.Second
@@ -199,7 +199,7 @@ func leftovers(t testing.TB, r *redistest.Redis) []string {
 	t.Helper()
 	var left []string
 	for _, pattern := range []string{r.Prefix + "*", "asynq:{" + strings.TrimSuffix(r.Prefix, ":") + "_*"} {
-		keys, err := r.Client.Keys(context.Background(), pattern).Result()
+		keys, err := r.Keys(context.Background(), pattern)
 		require.NoError(t, err)
 		for _, k := range keys {
 			switch {

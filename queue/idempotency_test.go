@@ -137,7 +137,7 @@ func TestRepeatedCallAddsNothing(t *testing.T) {
 		holder := enqueue(t, q, held)
 		held.RequestID = "req 2"
 		require.Equal(t, holder, enqueue(t, q, held))
-		keys, err := r.Client.Keys(t.Context(), r.Prefix+"queue:*:request:*").Result()
+		keys, err := r.Keys(t.Context(), r.Prefix+"queue:*:request:*")
 		require.NoError(t, err)
 		require.Len(t, keys, 2)
 		for _, k := range keys {

@@ -88,15 +88,11 @@ func TestMessagesOfADeadReplicaAreDeliveredAgain(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		// The connection of the first replica is cut, not the process: to the others it is dead.
 		release := make(chan struct{})
-		address := r.Addr
-		if address == "" {
-			address = r.Client.(*redis.Client).Options().Addr
-		}
-		link := newLink(t, address)
+		link := newLink(t, r)
 		first := newApp(untilReleased(release))
 		c, said := config(r, first), &lines{}
 		c.Logger = said.logger()
-		q1 := run(t, newQueue(t, link.Client, c))
+		q1 := run(t, newQueue(t, link.UniversalClient, c))
 		register(t, q1.Queue, world.App{BaseURL: "http://app", DeploymentID: "dpl_1", SDK: "v4"})
 		step := enqueue(t, q1, stepOf("wrun_1", "step_1"))
 		running := enqueue(t, q1, wakeUp("wrun_1"))

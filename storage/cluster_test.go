@@ -2,59 +2,20 @@ package storage
 
 import (
 	"fmt"
-	"net"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
-	"github.com/world-redis/world-redis/internal/redisconn"
 	"github.com/world-redis/world-redis/internal/redistest"
 )
-
-// newCluster starts three masters that share the slots.
-func newCluster(t *testing.T) *redistest.Redis {
-	t.Helper()
-	var addrs []string
-	var nodes []*redis.Client
-	for range 3 {
-		bus, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		_, port, err := net.SplitHostPort(bus.Addr().String())
-		require.NoError(t, err)
-		require.NoError(t, bus.Close())
-		server := redistest.Start(t, "--cluster-enabled", "yes", "--cluster-port", port, "--cluster-node-timeout", "30000")
-		addrs = append(addrs, server.Addr)
-		nodes = append(nodes, redistest.Client(t, server.Addr))
-		host, own, err := net.SplitHostPort(server.Addr)
-		require.NoError(t, err)
-		require.NoError(t, nodes[0].Do(t.Context(), "CLUSTER", "MEET", host, own, port).Err())
-	}
-	for i, node := range nodes {
-		require.NoError(t, node.ClusterAddSlotsRange(t.Context(), i*16384/3, (i+1)*16384/3-1).Err())
-	}
-	require.Eventually(t, func() bool {
-		for _, node := range nodes {
-			info := node.ClusterInfo(t.Context()).Val()
-			if !strings.Contains(info, "cluster_state:ok") || !strings.Contains(info, "cluster_known_nodes:3") {
-				return false
-			}
-		}
-		return true
-	}, 30*time.Second, 20*time.Millisecond)
-	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs, ContextTimeoutEnabled: true})
-	t.Cleanup(func() { require.NoError(t, client.Close()) })
-	return &redistest.Redis{Client: client, Addr: addrs[0], Prefix: "cluster:", Mode: redisconn.Cluster}
-}
 
 // Three masters: every script finds all its keys on one of them, what lies in other slots is
 // kept in step, and a sweep mends there too.
 func TestCluster(t *testing.T) {
 	t.Parallel()
-	r := newCluster(t)
+	r := redistest.NewCluster(t)
 	b := newBundle(t, r)
 	var runs []string
 	for i := range 12 {

@@ -8,4 +8,4 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-func TestMain(m *testing.M) { redistest.Main(m, goleak.Find) }
+func TestMain(m *testing.M) { redistest.Main(m, goleak.Find, redistest.OnCluster) }

@@ -145,7 +145,7 @@ func TestBadInput(t *testing.T) {
 	require.Equal(t, world.CodeInvalid, world.ErrorCode(err))
 	_, err = b.GetHook(b.ctx, "", false)
 	require.Equal(t, world.CodeInvalid, world.ErrorCode(err))
-	_, err = b.ListRuns(b.ctx, world.RunQuery{Statuses: []world.RunStatus{"paused"}})
+	_, err = b.ListRuns(b.ctx, world.RunQuery{Statuses: []world.RunStatus{"sleeping"}})
 	require.Equal(t, world.CodeInvalid, world.ErrorCode(err))
 }
 

@@ -109,7 +109,7 @@ func TestAWritersNumberingAddsOnlyWhatIsNew(t *testing.T) {
 		require.ErrorContains(t, err, `writer "w" continues with sequence 6, not 7`)
 		_, err = s.AppendChunks(t.Context(), world.Append{Name: "st", Chunks: raw("z"), WriterID: "w", Sequence: -1})
 		require.Equal(t, world.CodeInvalid, world.ErrorCode(err))
-		require.Empty(t, r.Client.Keys(t.Context(), r.Prefix+"stream_req:*").Val())
+		require.Empty(t, keys(t, r, "stream_req:*"))
 
 		// The repeat of a stored chunk is no write to a closed stream, a new one is.
 		require.NoError(t, s.CloseStream(t.Context(), "st", "wrun_1"))
@@ -169,7 +169,7 @@ func TestRefusals(t *testing.T) {
 		first, err := s.AppendChunks(ctx, world.Append{Name: "st", RunID: "wrun_1"})
 		require.NoError(t, err)
 		require.Equal(t, int64(0), first)
-		require.Empty(t, r.Client.Keys(ctx, r.Prefix+"*").Val())
+		require.Empty(t, keys(t, r, "*"))
 
 		require.NoError(t, s.CloseStream(ctx, "st", "wrun_1"))
 		for _, data := range [][][]byte{nil, raw("a")} {

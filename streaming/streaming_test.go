@@ -17,7 +17,7 @@ import (
 	"github.com/world-redis/world-redis/streaming"
 )
 
-func TestMain(m *testing.M) { redistest.Main(m, goleak.Find) }
+func TestMain(m *testing.M) { redistest.Main(m, goleak.Find, redistest.OnCluster) }
 
 const longWait = 30 * time.Second
 
@@ -129,4 +129,12 @@ func numbered(from, to int) []string {
 		list = append(list, fmt.Sprintf("chunk %d", i))
 	}
 	return list
+}
+
+// keys are those of the test that match a pattern.
+func keys(t testing.TB, r *redistest.Redis, pattern string) []string {
+	t.Helper()
+	all, err := r.Keys(t.Context(), r.Prefix+pattern)
+	require.NoError(t, err)
+	return all
 }

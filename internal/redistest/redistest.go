@@ -26,29 +26,63 @@ import (
 // Redis is what a test works with.
 type Redis struct {
 	Client redis.UniversalClient
-	Addr   string // host:port
+	Addr   string // host:port; of a cluster all of them, separated by commas
 	Prefix string // of this test's keys; ends in ":"
 	Mode   redisconn.Mode
 }
 
 // URL returns the address in the form that the service takes.
-func (r *Redis) URL() string { return "redis://" + r.Addr + "/0" }
+func (r *Redis) URL() string {
+	if r.Mode == redisconn.Cluster {
+		return "redis+cluster://" + r.Addr
+	}
+	return "redis://" + r.Addr + "/0"
+}
+
+// Keys returns the keys that match a pattern, of all nodes of a cluster.
+func (r *Redis) Keys(ctx context.Context, pattern string) ([]string, error) {
+	cluster, ok := r.Client.(*redis.ClusterClient)
+	if !ok {
+		return r.Client.Keys(ctx, pattern).Result()
+	}
+	var mu sync.Mutex
+	var all []string
+	err := cluster.ForEachMaster(ctx, func(ctx context.Context, node *redis.Client) error {
+		keys, err := node.Keys(ctx, pattern).Result()
+		mu.Lock()
+		defer mu.Unlock()
+		all = append(all, keys...)
+		return err
+	})
+	return all, err
+}
 
 type shared struct {
 	once   sync.Once
 	server *Server
 	err    error
 	count  atomic.Int64
+
+	onCluster   bool
+	clusterOnce sync.Once
+	cluster     *cluster
+	clusterErr  error
 }
 
 var binary shared
 
-// Main runs a package's tests, ends the shared server and then looks for leaked
-// goroutines; pass goleak.Find.
-func Main(m *testing.M, find func(...goleak.Option) error) {
+// Main runs a package's tests, ends the shared servers and then looks for leaked
+// goroutines; pass goleak.Find, and [OnCluster] if Each is to run on a cluster, too.
+func Main(m *testing.M, find func(...goleak.Option) error, options ...func()) {
+	for _, option := range options {
+		option()
+	}
 	code := m.Run()
 	if binary.server != nil {
 		binary.server.end()
+	}
+	if binary.cluster != nil {
+		binary.cluster.end()
 	}
 	if err := find(); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, "leaked goroutines:", err)
@@ -84,11 +118,14 @@ func Embedded(tb testing.TB) *Redis {
 	return &Redis{Client: c.Client, Prefix: prefix(tb), Mode: redisconn.Embedded}
 }
 
-// Each runs a test on the real server and on the embedded one.
+// Each runs a test on the real server and on the embedded one, and with [OnCluster] on a cluster.
 func Each(t *testing.T, test func(t *testing.T, r *Redis)) {
 	t.Helper()
 	t.Run("redis", func(t *testing.T) { t.Parallel(); test(t, New(t)) })
 	t.Run("embedded", func(t *testing.T) { t.Parallel(); test(t, Embedded(t)) })
+	if binary.onCluster {
+		t.Run("cluster", func(t *testing.T) { t.Parallel(); test(t, NewCluster(t)) })
+	}
 }
 
 // Client returns a client for an address, set up like the service's own.
