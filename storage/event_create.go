@@ -35,7 +35,7 @@ func (s *Store) create(ctx context.Context, c *call) (world.EventResult, error) 
 	case world.EventStepCreated:
 		return s.createStep(ctx, c)
 	case world.EventStepStarted:
-		return s.changeStep(ctx, c, s.scripts.stepStart)
+		return s.startStep(ctx, c)
 	case world.EventStepCompleted:
 		return s.changeStep(ctx, c, s.scripts.stepEnd, string(world.StepCompleted), "oe", "0")
 	case world.EventStepFailed:

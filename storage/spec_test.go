@@ -200,3 +200,71 @@ func TestPreload(t *testing.T) {
 		require.Empty(t, skipped.Cursor)
 	}
 }
+
+// A step_started that brings name and input along creates the step too: two events in a row,
+// one winner among racing calls, and the same answer to the same call.
+func TestLazyStepStart(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		b := newBundle(t, r)
+		runID := b.runOf(7)
+		start := func(requestID string) (world.EventResult, error) {
+			return b.CreateEvent(b.ctx, world.CreateEvent{
+				RunID: runID, Type: world.EventStepStarted, CorrelationID: x, SpecVersion: 7, RequestID: requestID,
+				Data: data(t, "stepName", "add", "input", []byte{1}, "workflowName", "wf", "ownerMessageId", "msg_1"),
+			})
+		}
+		first, err := start("r1")
+		require.NoError(t, err)
+		require.True(t, first.StepCreated)
+		require.Equal(t, world.StepRunning, first.Step.Status)
+		require.Equal(t, 1, first.Step.Attempt)
+		require.Equal(t, raw(t, []byte{1}), first.Step.Input)
+		require.Equal(t, b.now(), first.Step.StartedAt)
+		log := b.events(runID)
+		require.Equal(t, []world.EventType{
+			world.EventRunCreated, world.EventRunStarted, world.EventStepCreated, world.EventStepStarted,
+		}, types(log))
+		require.Equal(t, fmt.Sprintf("evnt_%026d", 3), log[2].EventID)
+		require.Equal(t, data(t, "stepName", "add", "input", []byte{1}), log[2].Data)
+		require.Equal(t, data(t, "stepName", "add", "workflowName", "wf", "ownerMessageId", "msg_1"), log[3].Data)
+		require.Equal(t, *first.Event, log[3])
+
+		again, err := start("r1")
+		require.NoError(t, err)
+		require.Equal(t, first, again)
+		_, err = start("r2")
+		require.Equal(t, world.CodeConflict, world.ErrorCode(err))
+		step, err := b.GetStep(b.ctx, "", x, false)
+		require.NoError(t, err)
+		require.Equal(t, *first.Step, step)
+		require.Equal(t, 2, b.send(runID, world.EventStepStarted, x, data(t, "stepName", "add")).Step.Attempt)
+		b.check(runID)
+
+		b.send(runID, world.EventRunCancelled, "", nil)
+		_, err = b.try(runID, world.EventStepStarted, "step_2", data(t, "stepName", "add", "input", []byte{1}))
+		require.Equal(t, world.CodeConflict, world.ErrorCode(err))
+		_, err = b.try("wrun_none", world.EventStepStarted, "step_2", data(t, "stepName", "add", "input", []byte{1}))
+		require.Equal(t, world.CodeRunNotFound, world.ErrorCode(err))
+		require.Len(t, b.events(runID), 6)
+	})
+}
+
+// Of racing lazy starts, on two replicas, exactly one creates the step.
+func TestLazyStepStartRace(t *testing.T) {
+	t.Parallel()
+	all := replicas(t, 2)
+	b := all[0]
+	runID := b.runOf(7)
+	for i := range 100 {
+		id := fmt.Sprintf("step_%d", i)
+		f := data(t, "stepName", "add", "input", []byte{1})
+		start := func(on *bundle) func() error {
+			return func() error { _, err := on.try(runID, world.EventStepStarted, id, f); return err }
+		}
+		got := codes(together(start(all[0]), start(all[1]), start(all[0])))
+		require.Equal(t, map[world.Code]int{"": 1, world.CodeConflict: 2}, got)
+	}
+	require.Len(t, b.events(runID), 202)
+	b.check(runID)
+}
