@@ -7,9 +7,9 @@ SHELL := bash
 MAKEFLAGS += --no-builtin-rules
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-E2E_APP := e2e/apps/v4
+E2E_APPS := e2e/apps/v4
 DEMO_APP := examples/hono-v4
-APPS := $(E2E_APP) $(DEMO_APP)
+APPS := $(E2E_APPS) $(DEMO_APP)
 BUNDLE := .well-known/workflow/v1/manifest.json
 PACKAGES := node_modules/.package-lock.json
 NPM_CI := npm ci --no-audit --no-fund --loglevel=error >/dev/null
@@ -90,9 +90,9 @@ test-client: build client need-redis ## tests of the TypeScript client
 	@cd client && npm test --silent
 
 .PHONY: e2e
-e2e: build client $(E2E_APP)/$(BUNDLE) need-redis ## the SDK's workflows on the real service and a real Redis
+e2e: build client $(E2E_APPS:%=%/$(BUNDLE)) need-redis ## the SDK's workflows on the real service and a real Redis
 	$(SAY) 'end-to-end tests'
-	@"$$(scripts/node22.sh $(E2E_APP))" --test --test-reporter=spec --test-concurrency=2 --test-timeout=180000 e2e/*.test.mjs
+	@"$$(scripts/node22.sh $(firstword $(E2E_APPS)))" --test --test-reporter=spec --test-concurrency=2 --test-timeout=180000 e2e/*.test.mjs
 
 .PHONY: bench
 bench: need-redis ## Go benchmarks of storage, queue and streams on a real Redis
