@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -93,7 +94,7 @@ func (s *Store) withdraw(ctx context.Context, held claim, hash string) error {
 // claim than the one that was just withdrawn.
 func (s *Store) restoreEntry(ctx context.Context, runID, hookID string) error {
 	value, err := s.redis.HGet(ctx, s.keys.of(runID).hooks(), hookID).Result()
-	if err == redis.Nil { //nolint:errorlint // go-redis returns it bare
+	if errors.Is(err, redis.Nil) {
 		return nil
 	}
 	if err != nil {
@@ -104,7 +105,7 @@ func (s *Store) restoreEntry(ctx context.Context, runID, hookID string) error {
 		return nil
 	}
 	score, err := s.redis.ZScore(ctx, s.keys.of(runID).hooksOrder(), hookID).Result()
-	if err != nil && err != redis.Nil { //nolint:errorlint // go-redis returns it bare
+	if err != nil && !errors.Is(err, redis.Nil) {
 		return fail(err)
 	}
 	return s.writeHookEntry(ctx, live.claim, live.tokenHash, score)

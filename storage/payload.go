@@ -41,7 +41,7 @@ func millisField(f world.Fields, key string) (ms world.Millis, ok bool) {
 	}
 	switch n := v.(type) {
 	case uint64:
-		return world.Millis(n), n <= math.MaxInt64 //nolint:gosec // checked beside it
+		return world.Millis(n), n <= math.MaxInt64
 	case int64:
 		return world.Millis(n), true
 	case float64:
