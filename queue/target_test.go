@@ -237,8 +237,10 @@ func TestRegistrationDuringAFailingDelivery(t *testing.T) {
 	})
 }
 
-var _ world.AppRegistry = (*queue.Queue)(nil)
-var _ world.Queue = (*queue.Queue)(nil)
+var (
+	_ world.AppRegistry = (*queue.Queue)(nil)
+	_ world.Queue       = (*queue.Queue)(nil)
+)
 
 func (l *lines) count(text string) int {
 	l.mu.Lock()

@@ -68,8 +68,10 @@ func (l *lane) sweep(ctx context.Context) (more bool, err error) {
 	if q.outage.recent(leaseTime) {
 		returnLapsed = "0"
 	}
-	args := []any{k.task, score(now), score(now + world.Millis(leaseTime.Milliseconds())), returnLapsed,
-		sweepAtOnce, q.cfg.Clock.Now().UnixNano(), q.ringing(0)}
+	args := []any{
+		k.task, score(now), score(now + world.Millis(leaseTime.Milliseconds())), returnLapsed,
+		sweepAtOnce, q.cfg.Clock.Now().UnixNano(), q.ringing(0),
+	}
 	held := l.held()
 	for id, c := range held {
 		args = append(args, id, c.owner)
