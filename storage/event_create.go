@@ -20,7 +20,10 @@ func (s *Store) CreateEvent(ctx context.Context, req world.CreateEvent) (world.E
 	if errors.Is(err, errLegacyRun) {
 		return s.createLegacy(ctx, c, err)
 	}
-	return result, err
+	if err != nil {
+		return world.EventResult{}, err
+	}
+	return s.withDelta(ctx, req, result), nil
 }
 
 func (s *Store) create(ctx context.Context, c *call) (world.EventResult, error) {
@@ -55,7 +58,7 @@ func (s *Store) create(ctx context.Context, c *call) (world.EventResult, error) 
 		return s.createWait(ctx, c)
 	case world.EventWaitCompleted:
 		return s.completeWait(ctx, c)
-	default:
-		return world.EventResult{}, world.Errorf(world.CodeInvalid, "Event type %q is not supported", c.req.Type)
+	default: // attr_set
+		return world.EventResult{}, world.Errorf(world.CodeInvalid, "Event type %q is not supported yet", c.req.Type)
 	}
 }

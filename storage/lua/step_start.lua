@@ -20,8 +20,8 @@ local refusal = status and refused(spec)
 if refusal then
   return refusal
 end
-local step = redis.call('HMGET', step_key, 's', 'a', 'ra')
-local step_status, attempt, retry_after = step[1], step[2], step[3]
+local step = redis.call('HMGET', step_key, 's', 'a', 'ra', 'sa')
+local step_status, attempt, retry_after, started_at = step[1], step[2], step[3], step[4]
 if creates then
   if not status then
     return {RUN_MISSING}
@@ -57,8 +57,9 @@ if creates then
 end
 local added = append(log, spec, event, event.record, event.payload)
 local new_attempt = string.format('%d', tonumber(attempt) + 1)
-redis.call('HSET', step_key, 's', 'running', 'a', new_attempt, 'u', added[2])
-redis.call('HSETNX', step_key, 'sa', added[2])
-redis.call('HDEL', step_key, 'ra')
+redis.call('HSET', step_key, 's', 'running', 'a', new_attempt, 'u', added[2], 'sa', started_at or added[2])
+if retry_after then
+  redis.call('HDEL', step_key, 'ra')
+end
 remember(added[3], new_attempt)
 return {DONE, added, entity(log, step_key, added[3], with_payload)}
