@@ -92,7 +92,7 @@ test-client: build client need-redis ## tests of the TypeScript client
 .PHONY: e2e
 e2e: build client $(E2E_APPS:%=%/$(BUNDLE)) need-redis ## the SDK's workflows on the real service and a real Redis
 	$(SAY) 'end-to-end tests'
-	@"$$(scripts/node22.sh $(firstword $(E2E_APPS)))" --test --test-reporter=spec --test-concurrency=2 --test-timeout=180000 e2e/*.test.mjs
+	@"$$(scripts/node22.sh $(firstword $(E2E_APPS)))" --test --test-reporter=spec --test-concurrency=2 --test-timeout=300000 e2e/*.test.mjs
 
 .PHONY: bench
 bench: need-redis ## Go benchmarks of storage, queue and streams on a real Redis

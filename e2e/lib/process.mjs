@@ -48,7 +48,7 @@ export class Child {
   }
 
   /** Sends the signal, waits for the end, and returns the exit code or the signal's name. */
-  async end(signal = 'SIGTERM', patience = 20_000) {
+  async end(signal = 'SIGTERM', patience = 45_000) {
     if (!this.alive) return this.exited;
     this.#process.kill(signal);
     const insist = setTimeout(() => this.#process.kill('SIGKILL'), patience);
@@ -68,7 +68,7 @@ export class Child {
 /** Runs a command to its end and returns how it went. */
 export async function run(command, args, options) {
   const child = new Child(command, command, args, options);
-  const limit = setTimeout(() => child.signal('SIGKILL'), options?.timeout ?? 30_000);
+  const limit = setTimeout(() => child.signal('SIGKILL'), options?.timeout ?? 60_000);
   const code = await child.exited;
   clearTimeout(limit);
   return { code, stdout: child.stdout, tail: child.tail };
