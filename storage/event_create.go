@@ -20,10 +20,7 @@ func (s *Store) CreateEvent(ctx context.Context, req world.CreateEvent) (world.E
 	if errors.Is(err, errLegacyRun) {
 		return s.createLegacy(ctx, c, err)
 	}
-	if err != nil {
-		return world.EventResult{}, err
-	}
-	return s.withDelta(ctx, req, result), nil
+	return result, err
 }
 
 func (s *Store) create(ctx context.Context, c *call) (world.EventResult, error) {
@@ -41,7 +38,7 @@ func (s *Store) create(ctx context.Context, c *call) (world.EventResult, error) 
 	case world.EventStepCreated:
 		return s.createStep(ctx, c)
 	case world.EventStepStarted:
-		return s.startStep(ctx, c)
+		return s.changeStep(ctx, c, s.scripts.stepStart)
 	case world.EventStepCompleted:
 		return s.changeStep(ctx, c, s.scripts.stepEnd, string(world.StepCompleted), "oe", "0")
 	case world.EventStepFailed:
@@ -58,7 +55,7 @@ func (s *Store) create(ctx context.Context, c *call) (world.EventResult, error) 
 		return s.createWait(ctx, c)
 	case world.EventWaitCompleted:
 		return s.completeWait(ctx, c)
-	default: // attr_set
-		return world.EventResult{}, world.Errorf(world.CodeInvalid, "Event type %q is not supported yet", c.req.Type)
+	default:
+		return world.EventResult{}, world.Errorf(world.CodeInvalid, "Event type %q is not supported", c.req.Type)
 	}
 }

@@ -18,38 +18,7 @@ func (s *Store) createStep(ctx context.Context, c *call) (world.EventResult, err
 	return s.stepResult(c, o)
 }
 
-// startStep applies step_started. One that brings the step's name and input along creates the
-// step as well, with a step_created event of its own; of several such calls one wins.
-func (s *Store) startStep(ctx context.Context, c *call) (world.EventResult, error) {
-	keys := []string{c.keys.step(c.req.CorrelationID), c.keys.steps()}
-	name := textField(c.req.Data, "stepName")
-	if name == "" || !c.req.Data.Has("input") {
-		o, err := s.apply(ctx, c, s.scripts.stepStart, keys, "", "")
-		if err != nil {
-			return world.EventResult{}, err
-		}
-		return s.stepResult(c, o)
-	}
-	created := c.event
-	created.Type = world.EventStepCreated
-	created.Data = world.Fields{
-		{Key: "stepName", Value: c.req.Data.Get("stepName")}, {Key: "input", Value: c.req.Data.Get("input")},
-	}
-	c.event.Data = c.req.Data.Without("input")
-	record, split, err := encodeRecord(created)
-	if err != nil {
-		return world.EventResult{}, fail(err)
-	}
-	o, err := s.applyLocated(ctx, c, s.scripts.stepStart, keys, record, split)
-	if err != nil {
-		return world.EventResult{}, err
-	}
-	result, err := s.stepResult(c, o)
-	result.StepCreated = err == nil
-	return result, err
-}
-
-// changeStep applies the other events of a step that exists.
+// changeStep applies the events of a step that exists.
 func (s *Store) changeStep(ctx context.Context, c *call, script script, args ...any) (world.EventResult, error) {
 	o, err := s.apply(ctx, c, script, []string{c.keys.step(c.req.CorrelationID)}, args...)
 	if err != nil {
