@@ -75,7 +75,8 @@ func TestScriptHeaders(t *testing.T) {
 		m := reCodes.FindStringSubmatch(text)
 		require.NotNil(t, m, script.Name)
 		answered := map[string]bool{}
-		body := text[strings.Index(text, "-- $include"):]
+		_, body, found := strings.Cut(text, "-- $include")
+		require.True(t, found, script.Name)
 		for _, word := range reWord.FindAllString(body, -1) {
 			if codes[word] {
 				answered[word] = true
