@@ -1,5 +1,6 @@
 // Child processes of a test: started with a clean environment, ended by their own id, and never left behind.
 import { spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
@@ -74,12 +75,19 @@ export async function run(command, args, options) {
   return { code, stdout: child.stdout, tail: child.tail };
 }
 
-/** A port of this machine that nobody listens on. */
+/**
+ * A port of this machine that nobody listens on. It is below the range from which the kernel takes the
+ * ports of outgoing connections, so that none of those takes it while its server is away.
+ */
 export async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
+  for (;;) {
+    const port = randomInt(15_000, 32_000);
+    const server = createServer();
+    const free = new Promise((answer) => server.once('listening', () => answer(true)).once('error', () => answer(false)));
+    server.listen(port, '127.0.0.1');
+    if (!(await free)) continue;
+    server.close();
+    await once(server, 'close');
+    return port;
+  }
 }
