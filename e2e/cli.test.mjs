@@ -55,7 +55,7 @@ test('workflow inspect, cancel, health and web', async (t) => {
   });
 
   await t.test('health: the queue answers for both routes', async () => {
-    const { code, stdout, tail } = await run(nodeOf(sdk), [workflowCLI(sdk), 'health', '--json', '--backend', world], { ...options, timeout: 45_000 });
+    const { code, stdout, tail } = await run(nodeOf(sdk), [workflowCLI(sdk), 'health', '--json', '--backend', world], options);
     assert.equal(code, 0, tail);
     assert.equal(JSON.parse(stdout).allHealthy, true, stdout);
   });

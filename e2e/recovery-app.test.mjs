@@ -1,6 +1,6 @@
 // The app goes away in the middle of something; the run goes on when it is back.
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -9,28 +9,31 @@ import { checkEndedRun, checkQueueEmpty } from './lib/invariants.mjs';
 import { startStack } from './lib/stack.mjs';
 import { until } from './lib/wait.mjs';
 
-/** A file to which a step writes "begin" and "end". */
-async function journalFor(t) {
+/** A step that lasts until its gate opens, and a journal of how often it began and ended. */
+async function gatedStep(t) {
   const folder = await mkdtemp(join(tmpdir(), 'world-redis-e2e-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
-  const path = join(folder, 'journal');
-  return { path, lines: async () => (await readFile(path, 'utf8')).trim().split('\n') };
+  const [journal, gate] = [join(folder, 'journal'), join(folder, 'gate')];
+  return {
+    args: [journal, gate],
+    open: () => writeFile(gate, ''),
+    lines: async () => (await readFile(journal, 'utf8')).trim().split('\n'),
+  };
 }
 
 test('the app is killed in the middle of a step: the step is run again and the run completes', async (t) => {
   const stack = await startStack(t);
   const { app, api } = stack;
-  const journal = await journalFor(t);
-  const runId = await app.begin('slow', 1500, journal.path);
-  await until('the step to begin', async () => (await journal.lines()).length === 1);
+  const step = await gatedStep(t);
+  const runId = await app.begin('gated', ...step.args);
+  await until('the step to begin', async () => (await step.lines()).length === 1);
 
   await app.kill();
+  await step.open();
   await app.start();
 
-  const { status, value } = await app.outcome(runId);
-  assert.equal(status, 'completed');
-  assert.equal(value.text, 'done!');
-  assert.deepEqual(await journal.lines(), ['begin', 'begin', 'end'], 'cut off once, done once');
+  assert.deepEqual(await app.outcome(runId), { status: 'completed', value: { attempt: 2, text: 'done!' } });
+  assert.deepEqual(await step.lines(), ['begin', 'begin', 'end'], 'cut off once, done once');
   const events = await checkEndedRun(api, runId);
   assert.equal(events.filter((e) => e.eventType === 'step_completed').length, 2);
   await checkQueueEmpty(stack);

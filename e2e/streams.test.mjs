@@ -9,7 +9,7 @@ test('live streams', async (t) => {
 
   await t.test('a reader that was there first gets every chunk before the writer is done', async () => {
     const runId = await app.begin('ticker', 10, 100);
-    const response = await fetch(`${app.url}/stream/${runId}`, { signal: AbortSignal.timeout(20_000) });
+    const response = await fetch(`${app.url}/stream/${runId}`, { signal: AbortSignal.timeout(60_000) });
     const seen = [];
     let statusAtFirst;
     for await (const bytes of response.body) {
@@ -35,7 +35,7 @@ test('live streams', async (t) => {
     });
     const response = await fetch(`${service.url}/v1/streams/${name}?startIndex=0`, {
       headers: { accept: 'application/vnd.world-redis.chunks' },
-      signal: AbortSignal.timeout(20_000),
+      signal: AbortSignal.timeout(60_000),
     });
     assert.equal(response.headers.get('x-stream-start'), '0');
     const { chunks, ended } = frames(Buffer.from(await response.arrayBuffer()));

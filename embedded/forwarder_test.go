@@ -101,8 +101,10 @@ func TestAnswers(t *testing.T) {
 		"proxy without an app":  {502, nil, "", refused(502, 0), nil},
 		"not now":               {503, map[string]string{"Retry-After": "0.5"}, "", refused(503, 500*time.Millisecond), nil},
 		"acknowledged by a 500": {500, json(), `{"ok":true}`, refused(500, 0), nil},
-		"bytes that are no text": {500, typed("application/octet-stream"), "\xff\xfe" + strings.Repeat("a", 300) + "END", refused(500, 0),
-			[]string{`"?` + strings.Repeat("a", 198) + `"`}},
+		"bytes that are no text": {
+			500, typed("application/octet-stream"), "\xff\xfe" + strings.Repeat("a", 300) + "END", refused(500, 0),
+			[]string{`"?` + strings.Repeat("a", 198) + `"`},
+		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

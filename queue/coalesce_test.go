@@ -70,7 +70,7 @@ func TestWakeUpsOfAV4RunDoNotOverlap(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		var now, most atomic.Int64
 		release := make(chan struct{})
-		a := newApp(func(ctx context.Context, d world.Delivery) world.Outcome {
+		a := newApp(func(_ context.Context, d world.Delivery) world.Outcome {
 			if d.RunID == "wrun_1" {
 				most.Store(max(most.Load(), now.Add(1)))
 				defer now.Add(-1)

@@ -25,17 +25,17 @@ func (q *Queue) ringing(due world.Millis) string {
 
 // hearDoorbells listens to the doorbells of other replicas until ctx ends. A bell that is
 // lost while the connection is down costs nothing: on return both queues are looked at.
-func (q *Queue) hearDoorbells(ctx context.Context) error {
+func (q *Queue) hearDoorbells(ctx context.Context) {
 	sub := q.redis.Subscribe(ctx, q.flows.keys.bell, q.steps.keys.bell)
 	defer sub.Close() //nolint:errcheck // nothing to lose
 	messages := sub.ChannelWithSubscriptions(redis.WithChannelHealthCheckInterval(doorbellCheck))
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
+			return
 		case m, open := <-messages:
 			if !open {
-				return nil
+				return
 			}
 			switch m := m.(type) {
 			case *redis.Subscription:

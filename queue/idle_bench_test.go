@@ -24,10 +24,10 @@ func BenchmarkIdle(b *testing.B) {
 	q := start(b, r, a)
 	enqueue(b, q, flow("wrun_1"))
 	a.await(b, 1)
-	time.Sleep(2 * time.Second)
+	<-time.After(2 * time.Second) // the start-up is not idleness
 	before := countCalls(b, r.Client)
 	const window = 20 * time.Second
-	time.Sleep(window)
+	<-time.After(window)
 	total := 0
 	for command, n := range countCalls(b, r.Client) {
 		if d := n - before[command]; d > 0 && command != "info" {

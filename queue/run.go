@@ -31,7 +31,7 @@ func (q *Queue) Run(ctx context.Context) error {
 	var support sync.WaitGroup
 	defer support.Wait()
 	defer stop()
-	support.Go(func() { _ = q.hearDoorbells(background) }) // ends with its context only
+	support.Go(func() { q.hearDoorbells(background) })
 	servers := make([]*asynq.Server, 0, 2)
 	for _, l := range q.lanes() {
 		support.Go(func() { l.upkeep(background) })

@@ -117,7 +117,7 @@ func (l *lane) accept(reply []any, owner string) (left int64, err error) {
 			return 0, fmt.Errorf("counters of message %s: %w", texts[0], err)
 		}
 		c := &claim{id: texts[0], owner: owner, message: texts[1], failed: failed, moved: moved, wakes: wakes}
-		c.ctx, c.cancel = context.WithCancelCause(l.q.delivering)
+		c.ctx, c.cancel = context.WithCancelCause(l.q.delivering) //nolint:fatcontext // one context a claim, none inside another
 		l.buffer = append(l.buffer, c)
 		l.claims[c] = struct{}{}
 	}

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fxamacker/cbor/v2"
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
@@ -193,66 +192,6 @@ func TestRefusalIsLoggedOnce(t *testing.T) {
 	require.Equal(t, 2, said.count("route missing"))
 }
 
-// Clients send their registration with every message; the same one again is not written.
-// One that was not renewed for thirty days is forgotten.
-func TestRegistrationIsCheapAndEnds(t *testing.T) {
-	t.Parallel()
-	r := redistest.New(t)
-	clock := &steppedClock{}
-	c := config(r, newApp(nil))
-	c.Clock = clock
-	q := newQueue(t, r.Client, c)
-	one := world.App{BaseURL: "http://one", DeploymentID: "dpl_1", SDK: "v4"}
-	two := world.App{BaseURL: "http://two", DeploymentID: "dpl_2", SDK: "v5"}
-	register(t, q, one)
-	registered := clock.Now()
-	apps, err := q.ListApps(t.Context())
-	require.NoError(t, err)
-	seenAt := apps[0].SeenAt
-	clock.skip(4 * time.Second)
-	register(t, q, one)
-	apps, err = q.ListApps(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, seenAt, apps[0].SeenAt)
-	clock.skip(4 * time.Second)
-	register(t, q, one)
-	apps, err = q.ListApps(t.Context())
-	require.NoError(t, err)
-	require.Greater(t, apps[0].SeenAt.Time().Sub(registered), 7*time.Second)
-	clock.skip(31 * 24 * time.Hour)
-	register(t, q, two)
-	apps, err = q.ListApps(t.Context())
-	require.NoError(t, err)
-	require.Len(t, apps, 1)
-	two.SeenAt = apps[0].SeenAt
-	require.Equal(t, two, apps[0])
-
-	for _, bad := range []string{"", "localhost:3000", "ftp://x", "http://", "http://a b"} {
-		require.Equal(t, world.CodeInvalid, world.ErrorCode(q.RegisterApp(t.Context(), world.App{BaseURL: bad})), bad)
-	}
-	var names map[string]string
-	names, err = r.Client.HGetAll(t.Context(), r.Prefix+"apps").Result()
-	require.NoError(t, err)
-	require.Len(t, names, 1)
-	for field, value := range names {
-		require.Equal(t, "dpl_2\nhttp://two", field)
-		require.NoError(t, cbor.Wellformed([]byte(value)))
-	}
-}
-
-// A process that only enqueues registers nothing and so never becomes a target.
-func TestOnlyEnqueuingMakesNoTarget(t *testing.T) {
-	t.Parallel()
-	r := redistest.New(t)
-	c := config(r, newApp(nil))
-	c.BaseURL = ""
-	q := newQueue(t, r.Client, c)
-	enqueue(t, q, flow("wrun_1"))
-	apps, err := q.ListApps(t.Context())
-	require.NoError(t, err)
-	require.Empty(t, apps)
-}
-
 // Another replica's registration is heard of by those that deliver.
 func TestRegistrationAtAnotherReplicaWakesMessages(t *testing.T) {
 	t.Parallel()
@@ -298,8 +237,10 @@ func TestRegistrationDuringAFailingDelivery(t *testing.T) {
 	})
 }
 
-var _ world.AppRegistry = (*queue.Queue)(nil)
-var _ world.Queue = (*queue.Queue)(nil)
+var (
+	_ world.AppRegistry = (*queue.Queue)(nil)
+	_ world.Queue       = (*queue.Queue)(nil)
+)
 
 func (l *lines) count(text string) int {
 	l.mu.Lock()

@@ -64,12 +64,14 @@ func (l *lane) sweep(ctx context.Context) (more bool, err error) {
 	defer cancel()
 	k, q := &l.keys, l.q
 	now := q.nowMillis()
-	recover := "1"
+	returnLapsed := "1"
 	if q.outage.recent(leaseTime) {
-		recover = "0"
+		returnLapsed = "0"
 	}
-	args := []any{k.task, score(now), score(now + world.Millis(leaseTime.Milliseconds())), recover,
-		sweepAtOnce, q.cfg.Clock.Now().UnixNano(), q.ringing(0)}
+	args := []any{
+		k.task, score(now), score(now + world.Millis(leaseTime.Milliseconds())), returnLapsed,
+		sweepAtOnce, q.cfg.Clock.Now().UnixNano(), q.ringing(0),
+	}
 	held := l.held()
 	for id, c := range held {
 		args = append(args, id, c.owner)

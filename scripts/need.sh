@@ -9,7 +9,7 @@ if [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null; then
   echo "installing $package, $reason" >&2
   export DEBIAN_FRONTEND=noninteractive
   install() { apt-get install -y -qq --no-install-recommends $package >/dev/null; }
-  install 2>/dev/null || { apt-get update -qq && install; }
+  install 2>/dev/null || { apt-get update -qq && install; } || true
   command -v "$program" >/dev/null && exit
 fi
 echo "$program is missing, $reason: install it (on Debian: apt-get install $package)" >&2

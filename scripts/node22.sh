@@ -7,8 +7,9 @@ set -euo pipefail
 package=${1:?usage: node22.sh APP_FOLDER}/node_modules/node
 binary=$package/bin/node
 
-if ! [ -x "$binary" ]; then
+if ! [[ -x $binary ]]; then
   (cd "$package" && node installArchSpecificPackage.js) >&2
+  ln -sf ../node/bin/node "$package/../.bin/node" # for npm run and npx
 fi
 version=$("$binary" --version)
 case $version in

@@ -20,6 +20,10 @@ type call struct {
 	news    *news // what the script had to tell; nil when nothing was asked
 }
 
+// requestBytes is how much of a hash is kept of a request id: enough that two calls to one run
+// within twenty minutes never look alike by chance, and no more, for there is one an event.
+const requestBytes = 10
+
 // newCall prepares a validated request.
 func (s *Store) newCall(req world.CreateEvent) *call {
 	if req.RequestID == "" {
@@ -31,7 +35,7 @@ func (s *Store) newCall(req world.CreateEvent) *call {
 	}
 	// The same id on another event of the run is another call, so both go into the hash.
 	sum := sha256.Sum256([]byte(req.RequestID + "\x00" + string(req.Type) + "\x00" + req.CorrelationID))
-	c.request = string(sum[:16])
+	c.request = string(sum[:requestBytes])
 	c.news = &news{}
 	return c
 }

@@ -60,7 +60,7 @@ func openEventCursor(scope, cursor string) (int, error) {
 	if n != len(raw) || position >= 1<<31 {
 		return 0, badCursor()
 	}
-	return int(position), nil //nolint:gosec // checked above
+	return int(position), nil
 }
 
 // place is a position in a list that is ordered by time and then by id.

@@ -9,6 +9,9 @@ import (
 
 // CreateEvent implements world.EventStore.
 func (s *Store) CreateEvent(ctx context.Context, req world.CreateEvent) (world.EventResult, error) {
+	if err := s.nameRun(ctx, &req); err != nil {
+		return world.EventResult{}, err
+	}
 	if err := s.prepare(&req); err != nil {
 		return world.EventResult{}, err
 	}

@@ -90,8 +90,8 @@ func (k keyspace) runsByStatus(status world.RunStatus) string {
 	return k.prefix + "runs:by_status:" + string(status)
 }
 
-// minted is a string: the run id that a runs.create call got; expires after 20 minutes.
-func (k keyspace) minted(requestHash string) string { return k.prefix + "run_request:" + requestHash }
+// namedRun is a string: the run id that was minted for a request id; expires.
+func (k keyspace) namedRun(requestHash string) string { return k.prefix + "request_run:" + requestHash }
 
 // hooksIndex is a zset of <run id>/<hook id>, score the ms of the claim: every hook that may
 // have something outside its run's slot. The entry is written first and removed last.

@@ -3,7 +3,6 @@ package storage
 import (
 	"context"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -18,22 +17,17 @@ const maxCandidates = 10_000
 // entries reads up to n entries of a zset that come after a place in the given order; a nil
 // place means from the beginning.
 func (s *Store) entries(ctx context.Context, key string, after *place, order world.Order, n int) ([]place, error) {
-	by := &redis.ZRangeBy{Min: "-inf", Max: "+inf"}
+	by := redis.ZRangeArgs{Key: key, Start: "-inf", Stop: "+inf", ByScore: true, Count: int64(n + 1)}
+	if order == world.Descending {
+		by.Start, by.Stop, by.Rev = "+inf", "-inf", true
+	}
 	if after != nil {
-		if order == world.Descending {
-			by.Max = strconv.FormatInt(int64(after.ms), 10)
-		} else {
-			by.Min = strconv.FormatInt(int64(after.ms), 10)
-		}
+		by.Start = int64(after.ms)
 	}
 	var out []place
 	// The entries of the very same millisecond are read again and skipped by id.
-	for by.Count = int64(n + 1); ; by.Offset += by.Count {
-		read := s.redis.ZRangeByScoreWithScores
-		if order == world.Descending {
-			read = s.redis.ZRevRangeByScoreWithScores
-		}
-		rows, err := read(ctx, key, by).Result()
+	for ; ; by.Offset += by.Count {
+		rows, err := s.redis.ZRangeArgsWithScores(ctx, by).Result()
 		if err != nil {
 			return nil, fail(err)
 		}

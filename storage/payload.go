@@ -20,13 +20,11 @@ func textField(f world.Fields, key string) string {
 	return s
 }
 
-// boolField returns a boolean of eventData.
-func boolField(f world.Fields, key string) (value, present bool) {
+// boolField returns a boolean of eventData, false when it is absent.
+func boolField(f world.Fields, key string) bool {
+	var value bool
 	raw := f.Get(key)
-	if raw == nil || cbor.Unmarshal(raw, &value) != nil {
-		return false, false
-	}
-	return value, true
+	return raw != nil && cbor.Unmarshal(raw, &value) == nil && value
 }
 
 // millisField returns a moment of eventData; ok is false when it is absent or no moment.
@@ -41,7 +39,7 @@ func millisField(f world.Fields, key string) (ms world.Millis, ok bool) {
 	}
 	switch n := v.(type) {
 	case uint64:
-		return world.Millis(n), n <= math.MaxInt64 //nolint:gosec // checked beside it
+		return world.Millis(n), n <= math.MaxInt64
 	case int64:
 		return world.Millis(n), true
 	case float64:

@@ -184,6 +184,20 @@ func TestBR38EventFields(t *testing.T) {
 	require.Nil(t, run.Output)
 }
 
+// Any text is a key of eventData.
+func TestKeysOfEventData(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, redistest.New(t))
+	runID := b.running()
+	f := world.Fields{}
+	for _, key := range []string{"", "\x00", "\x01", " ", "a", "inputs", "🧪", "\xff"} {
+		f = append(f, world.Field{Key: key, Value: raw(t, key+"!")})
+	}
+	f = append(f, world.Field{Key: "resumeAt", Value: raw(t, 5)})
+	b.send(runID, world.EventStepCreated, x, append(data(t, "stepName", "s"), f...))
+	require.Equal(t, append(data(t, "stepName", "s"), f...), b.events(runID)[2].Data)
+}
+
 // Errors of spec 3 and older become {message, stack?, code?}, whatever their form was; the
 // bytes of newer clients stay what they are, with resolveData 'none' too.
 func TestErrorShapes(t *testing.T) {

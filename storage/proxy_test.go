@@ -1,8 +1,6 @@
 package storage
 
 import (
-	"errors"
-	"io"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -77,7 +75,7 @@ func (p *proxy) pump(to, from net.Conn, answers bool) {
 				return
 			}
 		}
-		if errors.Is(err, io.EOF) || err != nil {
+		if err != nil {
 			return
 		}
 	}

@@ -128,3 +128,20 @@ func TestBR06LostReplyAppliesOnce(t *testing.T) {
 		})
 	}
 }
+
+// A creator that leaves the run id to us and sends its call again gets the run of the first time.
+func TestSameRequestSameRun(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, redistest.New(t))
+	create := func(requestID string) world.EventResult {
+		result, err := b.CreateEvent(b.ctx, world.CreateEvent{RequestID: requestID, Type: world.EventRunCreated, Data: b.runData()})
+		require.NoError(t, err)
+		return result
+	}
+	first := create("r1")
+	require.Equal(t, first, create("r1"))
+	require.NotEqual(t, first.Run.RunID, create("r2").Run.RunID)
+	page, err := b.ListRuns(b.ctx, world.RunQuery{})
+	require.NoError(t, err)
+	require.Len(t, page.Data, 2)
+}

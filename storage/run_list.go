@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 
@@ -124,7 +125,7 @@ func (s *Store) matchRuns(ctx context.Context, q world.RunQuery, keys []string, 
 		}
 		return nil
 	})
-	if err != nil && err != redis.Nil { //nolint:errorlint // go-redis returns it bare
+	if err != nil && !errors.Is(err, redis.Nil) {
 		return nil, fail(err)
 	}
 	step := 1

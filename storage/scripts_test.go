@@ -79,7 +79,8 @@ func TestScriptHeaders(t *testing.T) {
 		m := reCodes.FindStringSubmatch(text)
 		require.NotNil(t, m, script.Name)
 		answered := map[string]bool{}
-		body := text[strings.Index(text, "-- $include"):]
+		_, body, found := strings.Cut(text, "-- $include")
+		require.True(t, found, script.Name)
 		for _, m := range reInclude.FindAllStringSubmatch(text, -1) {
 			if lib, err := luaFiles.ReadFile("lua/lib/" + m[1] + ".lua"); !slices.Contains(baseLibs, m[1]) {
 				require.NoError(t, err)

@@ -39,6 +39,7 @@ func serveCommand() *cobra.Command {
 				return err
 			}
 			logger := newLogger(cmd.ErrOrStderr(), c)
+			setRedisLog(logger)
 			slices.Sort(unknown)
 			for _, name := range unknown {
 				logger.Warn("unknown setting, ignored: misspelt? see `world-redis env`", slog.String("variable", name))
@@ -46,14 +47,6 @@ func serveCommand() *cobra.Command {
 			return serve(cmd.Context(), c, logger, cmd.OutOrStdout())
 		},
 	}
-}
-
-func newLogger(w io.Writer, c config) *slog.Logger {
-	opts := &slog.HandlerOptions{Level: c.LogLevel}
-	if c.LogFormat == "json" {
-		return slog.New(slog.NewJSONHandler(w, opts))
-	}
-	return slog.New(slog.NewTextHandler(w, opts))
 }
 
 // serve builds the parts, runs them until ctx ends, and stops them in order: first the

@@ -18,7 +18,7 @@ export class Api {
         ...headers,
       },
       redirect: 'manual',
-      signal: AbortSignal.timeout(20_000),
+      signal: AbortSignal.timeout(60_000),
     });
     const text = await response.text();
     return { status: response.status, headers: response.headers, body: parse(text), text };

@@ -44,7 +44,7 @@ export class App {
   }
 
   /** Waits for the end of a run: `{status, value}` or `{status, error: {name, message, code}}`. */
-  outcome(runId, timeout = 30_000) {
+  outcome(runId, timeout = 60_000) {
     return this.#json(`/outcome/${runId}`, undefined, timeout);
   }
 
@@ -67,11 +67,11 @@ export class App {
 
   /** The bytes of a run's default stream, as the SDK hands them out; ends when the stream does. */
   async stream(runId, startIndex = 0) {
-    const response = await fetch(`${this.url}/stream/${runId}?startIndex=${startIndex}`, { signal: AbortSignal.timeout(20_000) });
+    const response = await fetch(`${this.url}/stream/${runId}?startIndex=${startIndex}`, { signal: AbortSignal.timeout(60_000) });
     return new Uint8Array(await response.arrayBuffer());
   }
 
-  async #json(path, body, timeout = 30_000) {
+  async #json(path, body, timeout = 60_000) {
     const response = await fetch(this.url + path, {
       method: body === undefined ? 'GET' : 'POST',
       headers: { 'content-type': 'application/json' },

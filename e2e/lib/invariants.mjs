@@ -66,7 +66,7 @@ export async function checkQueueEmpty({ api, redis }) {
     assert.equal(Object.keys(left).length, redis ? 24 : 12, JSON.stringify(left));
     assert.deepEqual(Object.entries(left).filter(([, n]) => n !== 0), []);
     return true;
-  }, { timeout: 10_000 });
+  }, { timeout: 30_000 });
 }
 
 async function depthsByService(api) {

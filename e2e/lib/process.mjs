@@ -1,5 +1,6 @@
 // Child processes of a test: started with a clean environment, ended by their own id, and never left behind.
 import { spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
@@ -48,7 +49,7 @@ export class Child {
   }
 
   /** Sends the signal, waits for the end, and returns the exit code or the signal's name. */
-  async end(signal = 'SIGTERM', patience = 20_000) {
+  async end(signal = 'SIGTERM', patience = 45_000) {
     if (!this.alive) return this.exited;
     this.#process.kill(signal);
     const insist = setTimeout(() => this.#process.kill('SIGKILL'), patience);
@@ -68,18 +69,25 @@ export class Child {
 /** Runs a command to its end and returns how it went. */
 export async function run(command, args, options) {
   const child = new Child(command, command, args, options);
-  const limit = setTimeout(() => child.signal('SIGKILL'), options?.timeout ?? 30_000);
+  const limit = setTimeout(() => child.signal('SIGKILL'), options?.timeout ?? 60_000);
   const code = await child.exited;
   clearTimeout(limit);
   return { code, stdout: child.stdout, tail: child.tail };
 }
 
-/** A port of this machine that nobody listens on. */
+/**
+ * A port of this machine that nobody listens on. It is below the range from which the kernel takes the
+ * ports of outgoing connections, so that none of those takes it while its server is away.
+ */
 export async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
+  for (;;) {
+    const port = randomInt(15_000, 32_000);
+    const server = createServer();
+    const free = new Promise((answer) => server.once('listening', () => answer(true)).once('error', () => answer(false)));
+    server.listen(port, '127.0.0.1');
+    if (!(await free)) continue;
+    server.close();
+    await once(server, 'close');
+    return port;
+  }
 }

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
  * Asks `probe` again and again until it returns something truthy, and returns that. Errors of the
  * probe count as "not yet"; after `timeout` milliseconds the last of them becomes the cause.
  */
-export async function until(what, probe, { timeout = 20_000, every = 25, child } = {}) {
+export async function until(what, probe, { timeout = 60_000, every = 25, child } = {}) {
   const deadline = performance.now() + timeout;
   let cause;
   for (;;) {

@@ -1,4 +1,5 @@
 // Steps that fail, steps that take their time, and runs that are cut off in the middle.
+import { existsSync } from 'node:fs';
 import { appendFile } from 'node:fs/promises';
 import { createHook, FatalError, getStepMetadata, RetryableError, sleep } from 'workflow';
 
@@ -26,10 +27,10 @@ export async function fatal(message: string) {
   await failForGood(message);
 }
 
-async function slowStep(milliseconds: number, journal: string) {
+async function gatedStep(journal: string, gate: string) {
   'use step';
   await appendFile(journal, 'begin\n');
-  await new Promise((done) => setTimeout(done, milliseconds));
+  while (!existsSync(gate)) await new Promise((done) => setTimeout(done, 20));
   await appendFile(journal, 'end\n');
   return getStepMetadata().attempt;
 }
@@ -39,10 +40,13 @@ async function finish(text: string) {
   return `${text}!`;
 }
 
-/** Spends its time in a step that writes its begin and end to a file, so that a test can cut it off between the two. */
-export async function slow(milliseconds: number, journal: string) {
+/**
+ * Has a step that notes its begin and end in the file `journal` and goes on for as long as there is no
+ * file `gate`, so that a test can cut it off between the two.
+ */
+export async function gated(journal: string, gate: string) {
   'use workflow';
-  const attempt = await slowStep(milliseconds, journal);
+  const attempt = await gatedStep(journal, gate);
   return { attempt, text: await finish('done') };
 }
 
