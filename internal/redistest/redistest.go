@@ -7,7 +7,9 @@ package redistest
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -193,7 +195,7 @@ func (s *Server) Restart() error {
 	}
 	c := redis.NewClient(&redis.Options{Addr: s.Addr, MaxRetries: -1})
 	defer c.Close() //nolint:errcheck // nothing to lose
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		err := c.Ping(context.Background()).Err()
 		if err == nil {
 			return nil
@@ -228,11 +230,20 @@ func (s *Server) end() {
 	_ = os.RemoveAll(s.dir)
 }
 
+// freePort finds a port for a server, and a second one 10,000 above it, which a cluster
+// node takes for its bus. Both lie below the ports that outgoing connections get, so that
+// none of those can take one in the meantime.
 func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
+	for range 100 {
+		port := 11_000 + rand.IntN(10_000) //nolint:gosec // any port does
+		if available(port) && available(port+10_000) {
+			return port, nil
+		}
 	}
-	port := l.Addr().(*net.TCPAddr).Port
-	return port, l.Close()
+	return 0, errors.New("no free port between 11000 and 31000")
+}
+
+func available(port int) bool {
+	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+	return err == nil && l.Close() == nil
 }
