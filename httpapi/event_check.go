@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"slices"
+	"unicode/utf16"
 
 	"github.com/world-redis/world-redis"
 )
@@ -69,7 +70,12 @@ func checkDatum(d codec, f *world.Field) error {
 		f.Value = appendWhole(nil, int64(ms))
 	case "token":
 		return checkDatumText(d, f, maxToken)
-	case "deploymentId", "workflowName", "stepName", "errorCode", "cancelReason", "encryptionPublicKey", "ownerMessageId":
+	case "cancelReason":
+		if s, ok := d.textOf(f.Value); ok && len(utf16.Encode([]rune(s))) > world.MaxCancelReason {
+			return invalid("event.eventData.cancelReason has more than %d characters", world.MaxCancelReason)
+		}
+		return checkDatumText(d, f, maxName)
+	case "deploymentId", "workflowName", "stepName", "errorCode", "encryptionPublicKey", "ownerMessageId":
 		return checkDatumText(d, f, maxName)
 	case "isWebhook", "isSystem", "allowReservedAttributes":
 		if _, ok := flagOf(f.Value); !ok {

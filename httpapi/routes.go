@@ -33,16 +33,17 @@ func (s *Server) routes() []route {
 		{method: post, path: "/v1/events", handle: s.createRunEvent},
 		{method: get, path: "/v1/events", handle: s.listEntityEvents},
 		{method: post, path: "/v1/runs/{runId}/events", handle: s.createEvent},
+		{method: post, path: "/v1/runs/{runId}/events/batch", handle: s.createEvents},
 		{method: get, path: "/v1/runs/{runId}/events", handle: s.listEvents},
 		{method: get, path: "/v1/runs/{runId}/events/{eventId}", handle: s.getEvent},
 
 		{method: get, path: "/v1/runs", handle: s.listRuns},
-		{method: get, path: "/v1/runs/{runId}", handle: s.getRun},
 		{method: post, path: "/v1/runs/get", handle: s.getRuns},
 		{method: post, path: "/v1/runs/cancel", handle: s.cancelRuns},
-		{method: get, path: "/v1/runs/{runId}/steps", handle: s.listSteps},
+		{method: get, path: "/v1/runs/{runId}", handle: s.getRun},
 		{method: get, path: "/v1/runs/{runId}/wait", handle: s.awaitRun},
 		{method: post, path: "/v1/runs/{runId}/attributes", handle: s.setAttributes},
+		{method: get, path: "/v1/runs/{runId}/steps", handle: s.listSteps},
 		{method: get, path: "/v1/runs/{runId}/steps/{stepId}", handle: s.getStep},
 		{method: get, path: "/v1/steps/{stepId}", handle: s.getStep},
 
@@ -62,7 +63,6 @@ func (s *Server) routes() []route {
 		{method: get, path: "/v1/streams/{name}/chunks", handle: s.listChunks},
 		{method: get, path: "/v1/streams/{name}/info", handle: s.streamInfo},
 
-		{method: post, path: wk + "/flow", handle: s.enqueueFlow},
 		{method: post, path: "/v1/legacy/runs", handle: s.createLegacyRun},
 		{method: post, path: "/v1/legacy/runs/{runId}", handle: s.updateLegacyRun},
 		{method: post, path: "/v1/legacy/runs/{runId}/cancel", handle: s.moveLegacyRun(world.RunCancelled, false)},
@@ -74,6 +74,7 @@ func (s *Server) routes() []route {
 		{method: post, path: "/v1/legacy/runs/{runId}/hooks", handle: s.createLegacyHook},
 		{method: post, path: "/v1/legacy/hooks/{hookId}/dispose", handle: s.disposeLegacyHook},
 
+		{method: post, path: wk + "/flow", handle: s.enqueueFlow},
 		{method: post, path: wk + "/step", handle: s.enqueueStep},
 
 		{method: get, path: "/healthz", open: true, handle: s.healthz},

@@ -40,23 +40,21 @@ type past struct {
 func (s *Store) pastOf(ctx context.Context, runID string, position int) (past, error) {
 	p := past{attributes: map[string]string{}}
 	q := world.EventQuery{RunID: runID, ResolveNone: true}
-	for at := 0; ; {
+	for at := 0; at <= position; {
+		q.Page.Limit = min(position+1-at, maxLimit)
 		page, err := s.ListEvents(ctx, q)
 		if err != nil {
 			return p, err
 		}
 		for _, e := range page.Data {
-			if at > position {
-				return p, nil
-			}
 			p.apply(e)
-			at++
 		}
-		if !page.HasMore {
-			return p, nil
+		if at += len(page.Data); !page.HasMore {
+			break
 		}
 		q.Page.Cursor = page.Cursor
 	}
+	return p, nil
 }
 
 func (p *past) apply(e world.Event) {

@@ -21,6 +21,20 @@ type bundle struct {
 	ctx   context.Context
 	redis *redistest.Redis
 	clock *testClock
+	spec  int // of its runs and events; 0 is 3
+}
+
+func (b *bundle) version() int {
+	if b.spec == 0 {
+		return 3
+	}
+	return b.spec
+}
+
+// on returns the bundle for another test, and for runs of a spec version.
+func (b *bundle) on(t *testing.T, spec int) *bundle {
+	t.Helper()
+	return &bundle{Store: b.Store, t: t, ctx: t.Context(), redis: b.redis, clock: b.clock, spec: spec}
 }
 
 func newBundle(t testing.TB, r *redistest.Redis) *bundle {
@@ -86,12 +100,21 @@ func (b *bundle) send(runID string, eventType world.EventType, correlationID str
 }
 
 func (b *bundle) try(runID string, eventType world.EventType, correlationID string, data world.Fields) (world.EventResult, error) {
-	return b.CreateEvent(b.ctx, world.CreateEvent{
-		RunID: runID, Type: eventType, CorrelationID: correlationID, Data: data, SpecVersion: 3,
-	})
+	return b.CreateEvent(b.ctx, b.request(runID, eventType, correlationID, data))
 }
 
-// newRun creates a run of spec 3 and returns its id.
+// request is what try sends.
+func (b *bundle) request(runID string, eventType world.EventType, correlationID string, data world.Fields) world.CreateEvent {
+	switch eventType {
+	case firstStart:
+		eventType = world.EventStepStarted
+	case retained:
+		eventType = world.EventHookCreated
+	}
+	return world.CreateEvent{RunID: runID, Type: eventType, CorrelationID: correlationID, Data: data, SpecVersion: b.version()}
+}
+
+// newRun creates a run and returns its id.
 func (b *bundle) newRun() string {
 	b.t.Helper()
 	return b.send("", world.EventRunCreated, "", b.runData()).Run.RunID

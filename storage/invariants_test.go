@@ -1,8 +1,11 @@
 package storage
 
 import (
+	"context"
 	"strings"
+	"sync"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
@@ -55,8 +58,8 @@ func (b *bundle) checkLog(log []world.Event) {
 			world.EventStepFailed, world.EventHookDisposed, world.EventHookConflict, world.EventWaitCompleted:
 			ended[e.CorrelationID] = e.Type
 		}
-		if e.Type == world.EventHookReceived {
-			require.Empty(b.t, ended[""], "hook_received after the run ended")
+		if e.Type == world.EventHookReceived || e.Type == world.EventAttrSet {
+			require.Empty(b.t, ended[""], "%s after the run ended", e.Type)
 		}
 	}
 }
@@ -66,7 +69,7 @@ func (b *bundle) checkEntities(run world.Run, log []world.Event) {
 	b.t.Helper()
 	status := world.RunPending
 	steps := map[string]world.Step{}
-	hooks := map[string]bool{}
+	hooks, outlive := map[string]bool{}, map[string]bool{}
 	for _, e := range log {
 		step := steps[e.CorrelationID]
 		switch e.Type {
@@ -95,8 +98,12 @@ func (b *bundle) checkEntities(run world.Run, log []world.Event) {
 			step.Status, step.CompletedAt = world.StepFailed, e.CreatedAt
 		case world.EventHookCreated:
 			hooks[e.CorrelationID] = true
+			if until, _ := millisField(e.Data, "tokenRetentionUntil"); until > b.now() {
+				outlive[e.CorrelationID] = true
+			}
 		case world.EventHookDisposed:
 			delete(hooks, e.CorrelationID)
+			delete(outlive, e.CorrelationID)
 		}
 		if strings.HasPrefix(string(e.Type), "step_") {
 			step.UpdatedAt = e.CreatedAt
@@ -114,7 +121,7 @@ func (b *bundle) checkEntities(run world.Run, log []world.Event) {
 			[]any{got.Status, got.Attempt, got.CreatedAt, got.UpdatedAt, got.StartedAt, got.CompletedAt}, "step %s", got.StepID)
 	}
 	if run.Status.Terminal() {
-		hooks = nil
+		hooks = outlive
 	}
 	live, err := b.ListHooks(b.ctx, world.HookQuery{RunID: run.RunID, Page: world.PageRequest{Limit: 1000}})
 	require.NoError(b.t, err)
@@ -133,9 +140,7 @@ func (b *bundle) checkEntities(run world.Run, log []world.Event) {
 // checkClaims is I4: every claim of a token belongs to a live hook.
 func (b *bundle) checkClaims() {
 	b.t.Helper()
-	keys, err := b.redis.Client.Keys(b.ctx, b.keys.prefix+"hooks:by_token:*").Result()
-	require.NoError(b.t, err)
-	for _, key := range keys {
+	for _, key := range b.keysLike(b.keys.prefix + "hooks:by_token:*") {
 		value, err := b.redis.Client.Get(b.ctx, key).Result()
 		require.NoError(b.t, err)
 		held := parseClaim(value)
@@ -143,4 +148,25 @@ func (b *bundle) checkClaims() {
 		require.NoError(b.t, err, "claim %s", value)
 		require.Equal(b.t, key, b.keys.claim(rediskey.Hash(hook.Token)))
 	}
+}
+
+// keysLike returns the keys that fit a pattern, of every master.
+func (b *bundle) keysLike(pattern string) []string {
+	b.t.Helper()
+	cluster, clustered := b.redis.Client.(*redis.ClusterClient)
+	if !clustered {
+		keys, err := b.redis.Client.Keys(b.ctx, pattern).Result()
+		require.NoError(b.t, err)
+		return keys
+	}
+	var mu sync.Mutex
+	var all []string
+	require.NoError(b.t, cluster.ForEachMaster(b.ctx, func(ctx context.Context, node *redis.Client) error {
+		keys, err := node.Keys(ctx, pattern).Result()
+		mu.Lock()
+		defer mu.Unlock()
+		all = append(all, keys...)
+		return err
+	}))
+	return all
 }

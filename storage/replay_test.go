@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 
 // replayable lists every event type with a state in which it is accepted, and what happens
 // to the run before the call comes again.
-func replayable() map[world.EventType]struct {
+func replayable(spec int) map[world.EventType]struct {
 	from  scene
 	later []world.EventType
 } {
@@ -25,7 +26,7 @@ func replayable() map[world.EventType]struct {
 		from  scene
 		later []world.EventType
 	}
-	return map[world.EventType]entry{
+	all := map[world.EventType]entry{
 		world.EventRunCreated:    {fresh, []world.EventType{world.EventRunStarted, world.EventRunFailed}},
 		world.EventRunStarted:    {pending, []world.EventType{world.EventRunCompleted}},
 		world.EventRunCompleted:  {running, nil},
@@ -42,53 +43,74 @@ func replayable() map[world.EventType]struct {
 		world.EventWaitCreated:   {running, []world.EventType{world.EventWaitCompleted}},
 		world.EventWaitCompleted: {running.then(world.EventWaitCreated), nil},
 	}
+	if spec >= 6 {
+		all[world.EventRunCreated] = entry{fresh, []world.EventType{world.EventAttrSet, world.EventRunStarted}}
+		all[world.EventRunStarted] = entry{pending, []world.EventType{world.EventAttrSet}}
+		all[world.EventAttrSet] = entry{pending, []world.EventType{world.EventRunStarted, world.EventRunFailed}}
+		all[firstStart] = entry{running, []world.EventType{world.EventStepStarted, world.EventStepRetrying}}
+		all[retained] = entry{running, []world.EventType{world.EventHookReceived, world.EventRunCompleted}}
+	}
+	return all
 }
 
 // The same call with the same request id changes nothing and gets the first answer, also when
 // the run has moved on, and in the bucket of request ids after the first call's.
 func TestSameRequestSameAnswer(t *testing.T) {
 	t.Parallel()
-	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
-		shared := newBundle(t, r)
-		for eventType, entry := range replayable() {
-			t.Run(string(eventType), func(t *testing.T) {
-				b := &bundle{Store: shared.Store, t: t, ctx: t.Context(), redis: r, clock: shared.clock}
-				runID := entry.from(b)
-				req := world.CreateEvent{RunID: runID, RequestID: "r1", Type: eventType, SpecVersion: 3, Data: sample(b, eventType)}
-				if !isRunEvent(eventType) {
-					req.CorrelationID = x
-				}
-				first, err := b.CreateEvent(b.ctx, req)
-				require.NoError(t, err)
-				for _, pass := range []string{"at once", "after more events"} {
-					log := b.events(runID)
-					b.clock.add(5 * time.Minute)
-					second, err := b.CreateEvent(b.ctx, req)
-					require.NoError(t, err, pass)
-					if eventType == world.EventRunStarted {
-						require.Equal(t, log, second.Events) // the log as it is now
-						second.Events, second.Cursor = first.Events, first.Cursor
-					}
-					require.Equal(t, first, second, pass)
-					require.Equal(t, log, b.events(runID), pass)
-					if pass == "at once" {
-						scene(func(*bundle) string { return runID }).then(entry.later...)(b)
-					}
-				}
-				b.check(runID)
-				other := req
-				other.RequestID = "r2"
-				_, err = b.CreateEvent(b.ctx, other)
-				switch eventType {
-				case world.EventRunCancelled, world.EventHookReceived:
-					require.NoError(t, err)
-				default:
-					require.Error(t, err, "another request id is another call")
-				}
-				_, _ = b.try(runID, world.EventRunCancelled, "", nil) // frees the token for the next type
+	for _, spec := range []int{3, 7} {
+		for _, none := range []bool{false, true} {
+			t.Run(fmt.Sprintf("spec %d, none %v", spec, none), func(t *testing.T) {
+				t.Parallel()
+				redistest.Each(t, func(t *testing.T, r *redistest.Redis) { testSameRequest(t, r, spec, none) })
 			})
 		}
-	})
+	}
+}
+
+func testSameRequest(t *testing.T, r *redistest.Redis, spec int, none bool) {
+	t.Helper()
+	shared := newBundle(t, r)
+	for eventType, entry := range replayable(spec) {
+		t.Run(string(eventType), func(t *testing.T) {
+			b := shared.on(t, spec)
+			runID := entry.from(b)
+			req := b.request(runID, eventType, correlationOf(eventType), sample(b, eventType))
+			req.RequestID, req.ResolveNone = "r1", none
+			first, err := b.CreateEvent(b.ctx, req)
+			require.NoError(t, err)
+			for _, pass := range []string{"at once", "after more events"} {
+				log := b.events(runID)
+				b.clock.add(5 * time.Minute)
+				second, err := b.CreateEvent(b.ctx, req)
+				require.NoError(t, err, pass)
+				if eventType == world.EventRunStarted {
+					page, err := b.ListEvents(b.ctx, world.EventQuery{RunID: runID, ResolveNone: none})
+					require.NoError(t, err)
+					require.Equal(t, page.Data, second.Events) // the log as it is now
+					second.Events, second.Cursor = first.Events, first.Cursor
+				}
+				require.Equal(t, first, second, pass)
+				require.Equal(t, log, b.events(runID), pass)
+				if pass == "at once" {
+					scene(func(*bundle) string { return runID }).then(entry.later...)(b)
+				}
+			}
+			b.check(runID)
+			other := req
+			other.RequestID = "r2"
+			_, err = b.CreateEvent(b.ctx, other)
+			switch eventType {
+			case world.EventRunCancelled, world.EventHookReceived:
+				require.NoError(t, err)
+			case world.EventRunStarted: // changes nothing while the run runs
+			default:
+				require.Error(t, err, "another request id is another call")
+			}
+			_, _ = b.try(runID, world.EventRunCancelled, "", nil) // frees the token for the next type
+			b.clock.add(retention)
+			b.sweep()
+		})
+	}
 }
 
 // BR-06: Redis applied the script and the answer was lost; go-redis sends it again. Each event
@@ -100,32 +122,37 @@ func TestBR06LostReplyAppliesOnce(t *testing.T) {
 	p := newProxy(t, r.Addr)
 	flaky, err := New(t.Context(), redistest.Client(t, p.addr()), Config{Prefix: r.Prefix, Clock: direct.clock})
 	require.NoError(t, err)
-	for eventType, entry := range replayable() {
-		t.Run(string(eventType), func(t *testing.T) {
-			b := &bundle{Store: direct.Store, t: t, ctx: t.Context(), redis: r, clock: direct.clock}
-			runID := entry.from(b)
-			before := 0
-			if eventType != world.EventRunCreated {
-				before = len(b.events(runID))
-			}
-			through := &bundle{Store: flaky, t: t, ctx: t.Context(), redis: r, clock: direct.clock}
-			correlationID := x
-			if isRunEvent(eventType) {
-				correlationID = ""
-			}
-			swallowed := p.swallows.Load()
-			p.armed.Store(true)
-			result := through.send(runID, eventType, correlationID, sample(b, eventType))
-			require.Equal(t, swallowed+1, p.swallows.Load())
-			log := b.events(runID)
-			require.Len(t, log, before+1)
-			require.Equal(t, log[before], *result.Event)
-			if result.Step != nil && eventType == world.EventStepStarted {
-				require.Equal(t, 1, result.Step.Attempt)
-			}
-			b.check(runID)
-			_, _ = b.try(runID, world.EventRunCancelled, "", nil)
-		})
+	for _, spec := range []int{3, 7} {
+		for eventType, entry := range replayable(spec) {
+			t.Run(fmt.Sprintf("spec %d/%s", spec, eventType), func(t *testing.T) {
+				b := direct.on(t, spec)
+				runID := entry.from(b)
+				before := 0
+				if eventType != world.EventRunCreated {
+					before = len(b.events(runID))
+				}
+				after := before + 1
+				if eventType == firstStart {
+					after++
+				}
+				through := (&bundle{Store: flaky, redis: r, clock: direct.clock}).on(t, spec)
+				swallowed := p.swallows.Load()
+				p.armed.Store(true)
+				result := through.send(runID, eventType, correlationOf(eventType), sample(b, eventType))
+				require.Equal(t, swallowed+1, p.swallows.Load())
+				log := b.events(runID)
+				require.Len(t, log, after)
+				require.Equal(t, log[after-1], *result.Event)
+				require.Equal(t, eventType == firstStart, result.StepCreated)
+				if result.Step != nil && result.Event.Type == world.EventStepStarted {
+					require.Equal(t, 1, result.Step.Attempt)
+				}
+				b.check(runID)
+				_, _ = b.try(runID, world.EventRunCancelled, "", nil)
+				b.clock.add(retention)
+				b.sweep()
+			})
+		}
 	}
 }
 

@@ -60,15 +60,19 @@ func (e entity) runAsOf(at stored, resolveNone bool) world.Run {
 // runAsOf is entity.runAsOf with the attributes of that moment.
 func (s *Store) runAsOf(ctx context.Context, e entity, at stored, resolveNone bool) (world.Run, error) {
 	r := e.runAsOf(at, resolveNone)
-	moved := r.UpdatedAt != e.ms("u") || !e.before("ap", atoi(at.position)) && e.fields["ap"] != ""
-	if !at.replayed || r.Status.Terminal() || !moved || r.SpecVersion < firstAttributeSpec {
+	position := atoi(at.position)
+	moved := at.event.Type == world.EventAttrSet || e.fields["ap"] != "" && !e.before("ap", position)
+	if !at.replayed || r.Status.Terminal() || !moved {
 		return r, nil
 	}
-	past, err := s.pastOf(ctx, e.runID, atoi(at.position))
+	past, err := s.pastOf(ctx, e.runID, position)
 	if err != nil {
 		return r, err
 	}
-	r.Attributes, r.StartedAt = encodeAttributes(past.attributes), past.startedAt
+	r.StartedAt = past.startedAt
+	if r.SpecVersion >= firstAttributeSpec {
+		r.Attributes = encodeAttributes(past.attributes)
+	}
 	if past.startedAt == 0 {
 		r.Status = world.RunPending
 	}

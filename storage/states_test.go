@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -20,13 +21,21 @@ func (s scene) then(events ...world.EventType) scene {
 	return func(b *bundle) string {
 		runID := s(b)
 		for _, e := range events {
-			correlationID := x
-			if isRunEvent(e) {
-				correlationID = ""
-			}
-			b.send(runID, e, correlationID, sample(b, e))
+			b.send(runID, e, correlationOf(e), sample(b, e))
 		}
 		return runID
+	}
+}
+
+// correlationOf is the entity that a row sends an event of the type to.
+func correlationOf(e world.EventType) string {
+	switch {
+	case isRunEvent(e):
+		return ""
+	case e == world.EventAttrSet:
+		return "attr_1"
+	default:
+		return x
 	}
 }
 
@@ -38,8 +47,33 @@ func isRunEvent(e world.EventType) bool {
 	return false
 }
 
-// sample is eventData as SDK v4 sends it.
+// Two kinds of events that are the same type as another one, but have other rules.
+const (
+	firstStart = world.EventType("step_started with input")
+	retained   = world.EventType("hook_created that outlives the run")
+)
+
+// retention is how long such a hook keeps its token.
+const retention = time.Hour
+
+// sample is eventData as SDK v4 sends it, or SDK v5 to a bundle of spec 6 and more.
 func sample(b *bundle, e world.EventType) world.Fields {
+	if b.spec >= 6 {
+		switch e {
+		case firstStart:
+			return data(b.t, "stepName", "add", "workflowName", "wf", "input", []byte{1}, "ownerMessageId", "msg_1")
+		case world.EventRunFailed:
+			return data(b.t, "error", []byte("devlboom"), "errorCode", "USER_ERROR")
+		case world.EventStepFailed, world.EventStepRetrying:
+			return data(b.t, "stepName", "add", "error", []byte("devlbad"))
+		case world.EventAttrSet:
+			return data(b.t, "changes", []map[string]any{{"key": "colour", "value": "blue"}, {"key": "size", "value": nil}},
+				"writer", map[string]string{"type": "workflow"})
+		case retained:
+			return data(b.t, "token", "retained "+b.keys.prefix+b.t.Name(), "metadata", []byte("meta"),
+				"tokenRetentionUntil", b.clock.Now().Add(retention).UnixMilli())
+		}
+	}
 	switch e {
 	case world.EventRunCreated:
 		return b.runData()
@@ -71,6 +105,61 @@ func sample(b *bundle, e world.EventType) world.Fields {
 // §3.6), that a refusal leaves no event behind, and that an acceptance leaves exactly one.
 func TestEveryEventInEveryState(t *testing.T) {
 	t.Parallel()
+	for _, spec := range []int{3, 7} {
+		t.Run(fmt.Sprintf("spec %d", spec), func(t *testing.T) {
+			t.Parallel()
+			redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+				b := newBundle(t, r)
+				for _, row := range stateRows(spec) {
+					t.Run(string(row.event)+"/"+row.scene, func(t *testing.T) { row.try(b.on(t, spec)) })
+				}
+				b.checkClaims()
+			})
+		})
+	}
+}
+
+// stateRow says how an event is answered in a state, and how when it is sent again.
+type stateRow struct {
+	event world.EventType
+	scene string
+	from  scene
+	first world.Code
+	again world.Code
+}
+
+func (row stateRow) try(b *bundle) {
+	runID := row.from(b)
+	events := 1
+	if row.event == firstStart {
+		events = 2
+	}
+	for round, want := range []world.Code{row.first, row.again} {
+		b.clock.add(time.Millisecond)
+		before := b.events(runID)
+		result, err := b.try(runID, row.event, correlationOf(row.event), sample(b, row.event))
+		require.Equal(b.t, want, world.ErrorCode(err), "call %d: %v", round+1, err)
+		after := b.events(runID)
+		if want != "" {
+			require.Equal(b.t, before, after, "a refusal changed the log")
+			continue
+		}
+		require.Len(b.t, after, len(before)+events)
+		require.Equal(b.t, after[len(after)-1], *result.Event)
+	}
+	b.sweep() // tokens whose time is over
+	if _, err := b.GetRun(b.ctx, runID, true); err == nil {
+		b.check(runID)
+	}
+	// Free the token for the next row.
+	_, err := b.try(runID, world.EventRunCancelled, "", nil)
+	require.Contains(b.t, []world.Code{"", world.CodeConflict, world.CodeRunNotFound}, world.ErrorCode(err))
+	b.clock.add(retention)
+	b.sweep()
+}
+
+// stateRows is the table for runs of a spec version.
+func stateRows(spec int) []stateRow {
 	const (
 		ok       = world.Code("")
 		conflict = world.CodeConflict
@@ -87,13 +176,7 @@ func TestEveryEventInEveryState(t *testing.T) {
 	waiting, hooked := running.then(world.EventWaitCreated), running.then(world.EventHookCreated)
 	stepDone, stepFailed := started.then(world.EventStepCompleted), started.then(world.EventStepFailed)
 
-	type row struct {
-		event world.EventType
-		scene string
-		from  scene
-		first world.Code
-		again world.Code
-	}
+	type row = stateRow
 	rows := []row{
 		{world.EventRunStarted, "missing", missing, noRun, noRun},
 		{world.EventRunCompleted, "missing", missing, noRun, noRun},
@@ -158,6 +241,10 @@ func TestEveryEventInEveryState(t *testing.T) {
 				row{e, s.name + ", run over", s.from.then(world.EventRunCompleted), conflict, conflict})
 		}
 	}
+	restart := ok // a step that runs may be started again after its run, up to SDK v4
+	if spec >= 4 {
+		restart = expired
+	}
 	for _, end := range []world.EventType{world.EventRunCompleted, world.EventRunFailed, world.EventRunCancelled} {
 		name := " before " + string(end)
 		again := conflict
@@ -182,7 +269,7 @@ func TestEveryEventInEveryState(t *testing.T) {
 			row{world.EventStepFailed, "created" + name, created.then(end), expired, expired},
 			row{world.EventStepCompleted, "created" + name, created.then(end), ok, conflict},
 			row{world.EventStepRetrying, "created" + name, created.then(end), ok, ok},
-			row{world.EventStepStarted, "started" + name, started.then(end), ok, ok},
+			row{world.EventStepStarted, "started" + name, started.then(end), restart, restart},
 			row{world.EventStepFailed, "started" + name, started.then(end), ok, conflict},
 			row{world.EventStepCompleted, "started" + name, started.then(end), ok, conflict},
 			row{world.EventStepRetrying, "started" + name, started.then(end), ok, ok},
@@ -193,37 +280,47 @@ func TestEveryEventInEveryState(t *testing.T) {
 			row{world.EventHookCreated, "hooked" + name, hooked.then(end), conflict, conflict},
 		)
 	}
-	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
-		b := newBundle(t, r)
-		for _, row := range rows {
-			t.Run(string(row.event)+"/"+row.scene, func(t *testing.T) {
-				b := &bundle{Store: b.Store, t: t, ctx: t.Context(), redis: b.redis, clock: b.clock}
-				runID := row.from(b)
-				correlationID := x
-				if isRunEvent(row.event) {
-					correlationID = ""
-				}
-				for round, want := range []world.Code{row.first, row.again} {
-					b.clock.add(time.Millisecond)
-					before := b.events(runID)
-					result, err := b.try(runID, row.event, correlationID, sample(b, row.event))
-					require.Equal(t, want, world.ErrorCode(err), "call %d: %v", round+1, err)
-					after := b.events(runID)
-					if want != ok {
-						require.Equal(t, before, after, "a refusal changed the log")
-						continue
-					}
-					require.Len(t, after, len(before)+1)
-					require.Equal(t, after[len(after)-1], *result.Event)
-				}
-				if _, err := b.GetRun(b.ctx, runID, true); err == nil {
-					b.check(runID)
-				}
-				// Free the token for the next row.
-				_, err := b.try(runID, world.EventRunCancelled, "", nil)
-				require.Contains(t, []world.Code{ok, conflict, noRun}, world.ErrorCode(err))
-			})
-		}
-		b.checkClaims()
-	})
+	if spec < 6 {
+		return rows
+	}
+	rows = append(rows,
+		row{firstStart, "missing", missing, noRun, noRun},
+		row{firstStart, "pending", pending, ok, conflict},
+		row{firstStart, "running", running, ok, conflict},
+		row{firstStart, "created", created, conflict, conflict},
+		row{firstStart, "started", started, conflict, conflict},
+		row{firstStart, "completed step", stepDone, conflict, conflict},
+		row{world.EventStepCreated, "begun", running.then(firstStart), conflict, conflict},
+		row{world.EventStepStarted, "begun", running.then(firstStart), ok, ok},
+		row{world.EventStepCompleted, "begun", running.then(firstStart), ok, conflict},
+		row{world.EventAttrSet, "missing", missing, noRun, noRun},
+		row{world.EventAttrSet, "pending", pending, ok, conflict},
+		row{world.EventAttrSet, "running", running, ok, conflict},
+		row{retained, "missing", missing, noRun, noRun},
+		row{retained, "running", running, ok, conflict},
+		row{world.EventHookDisposed, "retained", running.then(retained), ok, noHook},
+	)
+	for _, end := range []world.EventType{world.EventRunCompleted, world.EventRunFailed, world.EventRunCancelled} {
+		name := " before " + string(end)
+		kept := running.then(retained, end)
+		lapsed := scene(func(b *bundle) string {
+			runID := kept(b)
+			b.clock.add(retention)
+			return runID
+		})
+		rows = append(rows,
+			row{firstStart, "no step" + name, running.then(end), conflict, conflict},
+			row{firstStart, "created" + name, created.then(end), conflict, conflict},
+			row{firstStart, "begun" + name, running.then(firstStart, end), conflict, conflict},
+			row{world.EventStepCompleted, "begun" + name, running.then(firstStart, end), ok, conflict},
+			row{world.EventAttrSet, "run" + name, running.then(end), conflict, conflict},
+			row{world.EventAttrSet, "set" + name, running.then(world.EventAttrSet, end), conflict, conflict},
+			row{world.EventHookReceived, "retained" + name, kept, expired, expired},
+			row{world.EventHookDisposed, "retained" + name, kept, expired, expired},
+			row{retained, "retained" + name, kept, conflict, conflict},
+			row{world.EventHookReceived, "retained, lapsed," + name, lapsed, noHook, noHook},
+			row{world.EventHookDisposed, "retained, lapsed," + name, lapsed, noHook, noHook},
+		)
+	}
+	return rows
 }

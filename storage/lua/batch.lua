@@ -48,7 +48,7 @@ local function again(item, kept)
     return {tonumber(code), detail}
   end
   local position, note = string.match(kept, '^(%d+) (%d*)$')
-  local before = event_at(log, position, with_payload)
+  local before = event_at(log, position, true)
   local first = {before[1], before[2], before[3], position, note}
   if string.sub(item.type, 1, 4) == 'step' then
     return {REPLAYED, first, entity(log, item.step, '', with_payload)}
@@ -61,8 +61,10 @@ local function again(item, kept)
 end
 
 local remembered = redis.call('HGET', request.now, request.id) or redis.call('HGET', request.before, request.id)
-local next_kept = remembered and string.gmatch(remembered, '([^;]*);')
 local kept = {}
+for one in string.gmatch(remembered or '', '([^;]*);') do
+  kept[#kept + 1] = one
+end
 for i = 1, (#ARGV - 8) / 5 do
   local at = 8 + 5 * (i - 1)
   local item = {
@@ -70,7 +72,7 @@ for i = 1, (#ARGV - 8) / 5 do
     record = ARGV[at + 3], payload = ARGV[at + 4], extra = ARGV[at + 5], step = KEYS[11 + i],
   }
   if remembered then
-    replies[i] = again(item, next_kept())
+    replies[i] = again(item, kept[i])
   else
     local reply = apply[item.type](item)
     replies[i] = reply

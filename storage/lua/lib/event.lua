@@ -25,21 +25,22 @@ local function news(last)
 end
 
 -- replayed returns {id, record, payload, position, note, news} when a call with this request
--- id was applied before, else nil. The news are those of the first answer.
+-- id was applied before, else nil. The news are those of the first answer. The payload is
+-- there in any case: it may be an error, which entities keep without payloads, too.
 local function replayed()
   local value = redis.call('HGET', request.now, request.id) or redis.call('HGET', request.before, request.id)
   if not value then
     return nil
   end
   local position, note = string.match(value, '^(%d+) ?(%d*)$')
-  local first = event_at(log, position, with_payload)
+  local first = event_at(log, position, true)
   return {first[1], first[2], first[3], position, note, news(tonumber(position) - 1)}
 end
 
 -- recorded returns the same for an event that another call appended; the news go to the end
 -- of the log.
 local function recorded(position)
-  local before = event_at(log, position, with_payload)
+  local before = event_at(log, position, true)
   local last = redis.call('ZCARD', log.order) - 1
   if news_kind == 'b' then
     last = tonumber(position) - 1

@@ -1,0 +1,279 @@
+package storage
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/redistest"
+)
+
+// cursorAt returns the cursor of a page that ends with the n-th event of the log.
+func (b *bundle) cursorAt(runID string, n int) string {
+	b.t.Helper()
+	page, err := b.ListEvents(b.ctx, world.EventQuery{RunID: runID, Page: world.PageRequest{Limit: n}})
+	require.NoError(b.t, err)
+	require.Len(b.t, page.Data, n)
+	return page.Cursor
+}
+
+// noise appends events that the caller has not seen.
+func (b *bundle) noise(runID string, n int) {
+	b.t.Helper()
+	for i := range n {
+		b.send(runID, world.EventStepCreated, fmt.Sprintf("other_%d_%d", len(b.events(runID)), i), sample(b, world.EventStepCreated))
+	}
+}
+
+// With sinceCursor every answer brings all events after the cursor, its own included, whatever
+// the event and whoever else wrote meanwhile; the same call again brings the same.
+func TestSinceCursor(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		shared := newBundle(t, r)
+		for eventType, entry := range replayable(7) {
+			if eventType == world.EventRunCreated {
+				continue // there is no log yet
+			}
+			for _, none := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s/%v", eventType, none), func(t *testing.T) {
+					b := shared.on(t, 7)
+					runID := entry.from(b)
+					cursor := b.cursorAt(runID, 1)
+					b.noise(runID, 25) // more than a default page
+					req := b.request(runID, eventType, correlationOf(eventType), sample(b, eventType))
+					req.RequestID, req.SinceCursor, req.ResolveNone = "r", cursor, none
+					got, err := b.CreateEvent(b.ctx, req)
+					require.NoError(t, err)
+					want, err := b.ListEvents(b.ctx, world.EventQuery{RunID: runID, Page: world.PageRequest{Cursor: cursor}, ResolveNone: none})
+					require.NoError(t, err)
+					require.Equal(t, want.Data, got.Events)
+					require.Equal(t, want.Cursor, got.Cursor)
+					require.NotEmpty(t, got.Cursor)
+					require.False(t, got.HasMore)
+					require.Equal(t, got.Events[len(got.Events)-1], *got.Event)
+
+					_, err = b.try(runID, world.EventRunCancelled, "", nil)
+					require.Contains(t, []world.Code{"", world.CodeConflict}, world.ErrorCode(err))
+					again, err := b.CreateEvent(b.ctx, req)
+					require.NoError(t, err)
+					require.Equal(t, got.Events, again.Events)
+					require.Equal(t, got.Cursor, again.Cursor)
+					b.clock.add(retention)
+					b.sweep()
+				})
+			}
+		}
+	})
+}
+
+// With eventCount an answer reports the events between what the caller has seen and its own,
+// and nothing when there are none. It is never a reason to refuse.
+func TestEventCount(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		shared := newBundle(t, r)
+		for eventType, entry := range replayable(7) {
+			if eventType == world.EventRunCreated || eventType == world.EventRunStarted {
+				continue // these carry the log itself
+			}
+			for _, missed := range []int{0, 1, 30} {
+				t.Run(fmt.Sprintf("%s/%d", eventType, missed), func(t *testing.T) {
+					b := shared.on(t, 7)
+					runID := entry.from(b)
+					seen := int64(len(b.events(runID)))
+					b.noise(runID, missed)
+					req := b.request(runID, eventType, correlationOf(eventType), sample(b, eventType))
+					req.RequestID, req.EventCount = "r", &seen
+					got, err := b.CreateEvent(b.ctx, req)
+					require.NoError(t, err)
+					log := b.events(runID)
+					want := log[seen : len(log)-1]
+					if len(want) == 0 {
+						want = nil
+					}
+					require.Equal(t, want, got.Events)
+					require.Empty(t, got.Cursor)
+					require.False(t, got.HasMore)
+					_, _ = b.try(runID, world.EventRunCancelled, "", nil)
+					again, err := b.CreateEvent(b.ctx, req)
+					require.NoError(t, err)
+					require.Equal(t, got.Events, again.Events)
+					b.clock.add(retention)
+					b.sweep()
+				})
+			}
+		}
+	})
+}
+
+// Odd counts: none at all, one from the future, and one beside a cursor, which wins.
+func TestOddEventCounts(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, redistest.New(t)).on(t, 7)
+	runID := b.running()
+	for i, count := range []int64{0, 1, 2, 3, 4, 1 << 40} {
+		req := b.request(runID, world.EventStepCreated, fmt.Sprintf("step_%d", i), sample(b, world.EventStepCreated))
+		req.EventCount = &count
+		got, err := b.CreateEvent(b.ctx, req)
+		require.NoError(t, err)
+		var want []world.Event
+		if log := b.events(runID); count >= 1 && int(count) < len(log)-1 {
+			want = log[count : len(log)-1]
+		}
+		require.Equal(t, want, got.Events, count)
+	}
+	one := int64(1)
+	req := b.request(runID, world.EventStepCreated, x, sample(b, world.EventStepCreated))
+	req.EventCount, req.SinceCursor = &one, b.cursorAt(runID, 3)
+	got, err := b.CreateEvent(b.ctx, req)
+	require.NoError(t, err)
+	require.Equal(t, b.events(runID)[3:], got.Events)
+	require.NotEmpty(t, got.Cursor)
+}
+
+// A token that is taken is an answer like any other: it brings the news, too, the first time
+// and when the conflict stands in the log already.
+func TestNewsOfAConflict(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		b := newBundle(t, r).on(t, 7)
+		holder, runID := b.running(), b.running()
+		b.send(holder, world.EventHookCreated, "hook_1", data(t, "token", "tok"))
+		cursor := b.cursorAt(runID, 1)
+		for range 2 {
+			b.noise(runID, 2)
+			req := b.request(runID, world.EventHookCreated, "hook_2", data(t, "token", "tok"))
+			req.SinceCursor = cursor
+			got, err := b.CreateEvent(b.ctx, req)
+			require.NoError(t, err)
+			require.Equal(t, world.EventHookConflict, got.Event.Type)
+			require.Nil(t, got.Hook)
+			require.Equal(t, b.events(runID)[1:], got.Events)
+			require.Equal(t, b.cursorAt(runID, len(b.events(runID))), got.Cursor)
+			require.False(t, got.HasMore)
+		}
+		seen := int64(2)
+		b.noise(runID, 1)
+		req := b.request(runID, world.EventHookCreated, "hook_3", data(t, "token", "tok"))
+		req.EventCount = &seen
+		got, err := b.CreateEvent(b.ctx, req)
+		require.NoError(t, err)
+		log := b.events(runID)
+		require.Equal(t, log[2:len(log)-1], got.Events)
+	})
+}
+
+// A cursor that cannot be read, or is of another run, is refused before anything is stored.
+func TestUnreadableSinceCursor(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, redistest.New(t)).on(t, 7)
+	runID, other := b.running(), b.running()
+	for _, cursor := range []string{"x", "evnt_00000000000000000000000001", b.cursorAt(other, 1)} {
+		for _, e := range []world.EventType{world.EventStepCreated, world.EventRunCompleted, world.EventHookCreated} {
+			req := b.request(runID, e, correlationOf(e), sample(b, e))
+			req.SinceCursor = cursor
+			_, err := b.CreateEvent(b.ctx, req)
+			require.Equal(t, world.CodeInvalid, world.ErrorCode(err), "%s %s", e, cursor)
+		}
+	}
+	require.Len(t, b.events(runID), 2)
+	b.checkClaims()
+}
+
+// run_started with a cursor brings what came after it instead of the whole log, also when it
+// changes nothing.
+func TestStartSinceCursor(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, redistest.New(t)).on(t, 7)
+	runID := b.running()
+	b.noise(runID, 3)
+	req := b.request(runID, world.EventRunStarted, "", nil)
+	req.SinceCursor = b.cursorAt(runID, 2)
+	got, err := b.CreateEvent(b.ctx, req)
+	require.NoError(t, err)
+	require.Nil(t, got.Event)
+	require.Equal(t, b.events(runID)[2:], got.Events)
+	req.SinceCursor = b.cursorAt(runID, 5)
+	got, err = b.CreateEvent(b.ctx, req)
+	require.NoError(t, err)
+	require.Equal(t, []world.Event{}, got.Events)
+	require.Equal(t, req.SinceCursor, got.Cursor)
+}
+
+// 64 callers on two replicas append to one run at once. The log has every slot, and each
+// caller's delta is the log from its cursor to its own event, without a hole.
+func TestDenseUnderConcurrency(t *testing.T) {
+	t.Parallel()
+	all := replicas(t, 2)
+	b := all[0].on(t, 7)
+	runID := b.running()
+	type told struct {
+		after, own int
+		events     []world.Event
+		counted    bool
+	}
+	var mu sync.Mutex
+	var heard []told
+	var work sync.WaitGroup
+	for i := range 64 {
+		on := all[i%2].on(t, 7)
+		work.Go(func() {
+			cursor, after := b.cursorAt(runID, 2), 2
+			for n := range 6 {
+				req := on.request(runID, firstStart, fmt.Sprintf("step_%d_%d", i, n), sample(on, firstStart))
+				if n%2 == 1 {
+					req = on.request(runID, world.EventWaitCreated, fmt.Sprintf("wait_%d_%d", i, n), sample(on, world.EventWaitCreated))
+				}
+				counted := n == 3
+				if count := int64(after); counted {
+					req.EventCount = &count
+				} else {
+					req.SinceCursor = cursor
+				}
+				got, err := on.CreateEvent(on.ctx, req)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				own := slotOf(got.Event.EventID)
+				mu.Lock()
+				heard = append(heard, told{after: after, own: own, events: got.Events, counted: counted})
+				mu.Unlock()
+				if !counted {
+					cursor, after = got.Cursor, own
+				}
+			}
+		})
+	}
+	work.Wait()
+	log := b.events(runID)
+	require.Len(t, log, 2+64*(3*2+3))
+	for i, e := range log {
+		require.Equal(t, i+1, slotOf(e.EventID))
+	}
+	require.Len(t, heard, 64*6)
+	for _, h := range heard {
+		want := log[h.after:h.own]
+		if h.counted {
+			want = log[h.after : h.own-1]
+		}
+		require.Len(t, h.events, len(want))
+		for i := range want {
+			require.Equal(t, want[i], h.events[i])
+		}
+	}
+	b.check(runID)
+}
+
+// slotOf reads the slot number off an event id.
+func slotOf(eventID string) int {
+	n := 0
+	for _, c := range eventID[len("evnt_"):] {
+		n = 10*n + int(c-'0')
+	}
+	return n
+}
