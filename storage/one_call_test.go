@@ -59,23 +59,22 @@ func (r *recorder) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pro
 // until it is done.
 func TestOneScriptACall(t *testing.T) {
 	t.Parallel()
-	b := newBundle(t, redistest.New(t))
-	var r recorder
-	b.redis.Client.AddHook(&r)
-	for eventType, entry := range replayable() {
-		runID := entry.from(b)
-		id, want := x, []string{"evalsha"}
-		if isRunEvent(eventType) {
-			id = ""
-		}
-		if eventType == world.EventHookDisposed {
-			want = []string{"evalsha", "hdel"}
-		}
-		r.take()
-		b.send(runID, eventType, id, sample(b, eventType))
-		require.Equal(t, want, r.take(), fmt.Sprint(eventType))
-		if !isRunEvent(eventType) {
-			b.send(runID, world.EventRunCancelled, "", nil)
+	for _, spec := range []int{3, 7} {
+		b := newBundle(t, redistest.New(t)).on(t, spec)
+		var r recorder
+		b.redis.Client.AddHook(&r)
+		for eventType, entry := range replayable(spec) {
+			runID := entry.from(b)
+			want := []string{"evalsha"}
+			if eventType == world.EventHookDisposed {
+				want = []string{"evalsha", "hdel"}
+			}
+			r.take()
+			b.send(runID, eventType, correlationOf(eventType), sample(b, eventType))
+			require.Equal(t, want, r.take(), fmt.Sprint(spec, eventType))
+			if !isRunEvent(eventType) {
+				b.send(runID, world.EventRunCancelled, "", nil)
+			}
 		}
 	}
 }
