@@ -65,7 +65,8 @@ func (k runKeys) ended() string { return k.prefix + "run_ended:" + k.tag }
 // after the last, so an id is remembered for 10 minutes at least.
 const requestSpan = 600_000
 
-// request is a hash: hash of a request id → "<position of its event>[ <attempt>]".
+// request is a hash: hash of a request id → "<position of its event>[ <attempt>]", or of a batch
+// one "<position> [<attempt>];" or "!<code> [<detail>];" for each of its events.
 func (k runKeys) request(bucket int64) string {
 	return k.prefix + "request:" + k.tag + ":" + strconv.FormatInt(bucket, 10)
 }

@@ -113,6 +113,29 @@ func testSameRequest(t *testing.T, r *redistest.Redis, spec int, none bool) {
 	}
 }
 
+// A run whose id the World mints is made once, too: the id belongs to the request.
+func TestSameRequestSameRun(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		for _, spec := range []int{3, 7} {
+			b := newBundle(t, r).on(t, spec)
+			req := b.request("", world.EventRunCreated, "", b.runData())
+			req.RequestID = fmt.Sprintf("r%d", spec)
+			first, err := b.CreateEvent(b.ctx, req)
+			require.NoError(t, err)
+			b.clock.add(5 * time.Minute)
+			second, err := b.CreateEvent(b.ctx, req)
+			require.NoError(t, err)
+			require.Equal(t, first, second)
+			b.check(first.Run.RunID)
+			req.RequestID += "other"
+			third, err := b.CreateEvent(b.ctx, req)
+			require.NoError(t, err)
+			require.NotEqual(t, first.Run.RunID, third.Run.RunID)
+		}
+	})
+}
+
 // BR-06: Redis applied the script and the answer was lost; go-redis sends it again. Each event
 // stands in the log once and the caller gets the answer of the first time.
 func TestBR06LostReplyAppliesOnce(t *testing.T) {
