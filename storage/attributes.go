@@ -64,7 +64,7 @@ func checkFirstAttributes(data world.Fields) error {
 	if len(attributes) > maxAttributes {
 		return attributeInvalid("Run attribute count would exceed limit %d (post-merge %d)", maxAttributes, len(attributes))
 	}
-	reserved, _ := boolField(data, "allowReservedAttributes")
+	reserved := boolField(data, "allowReservedAttributes")
 	for key, value := range attributes {
 		if value == nil {
 			return attributeInvalid("The attribute %q is no text", short(key))
@@ -82,7 +82,7 @@ func checkAttributeChanges(req *world.CreateEvent) error {
 	if err != nil {
 		return err
 	}
-	reserved, _ := boolField(req.Data, "allowReservedAttributes")
+	reserved := boolField(req.Data, "allowReservedAttributes")
 	seen := make(map[string]bool, len(changes))
 	for _, ch := range changes {
 		if err := checkAttribute(ch.Key, ch.Value, reserved); err != nil {

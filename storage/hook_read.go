@@ -22,8 +22,8 @@ func hookOf(e world.Event, resolveNone bool) world.Hook {
 		RunID: e.RunID, HookID: e.CorrelationID, Token: textField(e.Data, "token"),
 		OwnerID: noOwner, ProjectID: noOwner, Environment: noOwner, SpecVersion: e.SpecVersion, CreatedAt: e.CreatedAt,
 	}
-	h.IsWebhook, _ = boolField(e.Data, "isWebhook")
-	h.IsSystem, _ = boolField(e.Data, "isSystem")
+	h.IsWebhook = boolField(e.Data, "isWebhook")
+	h.IsSystem = boolField(e.Data, "isSystem")
 	h.TokenRetentionUntil, _ = millisField(e.Data, "tokenRetentionUntil")
 	if !resolveNone {
 		h.Metadata = e.Data.Get("metadata")
@@ -113,7 +113,7 @@ func (s *Store) readHooksOf(ctx context.Context, wanted []claim, resolveNone, re
 		if err != nil {
 			return nil, fail(err)
 		}
-		live, _, _ := parseHook(wanted[i].runID, wanted[i].hookID, r.text(1))
+		live, _ := parseHook(wanted[i].runID, wanted[i].hookID, r.text(1))
 		out[i] = &foundHook{hook: hookOf(created, resolveNone), nonce: live.nonce}
 		if resumable {
 			e, err := decodeEntity(wanted[i].runID, r.list(3), nil)

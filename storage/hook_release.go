@@ -17,19 +17,19 @@ type heldHook struct {
 }
 
 // parseHook reads a field of the hash of hooks; lua/lib/hook.lua has its form.
-func parseHook(runID, hookID, value string) (h heldHook, position string, ok bool) {
+func parseHook(runID, hookID, value string) (h heldHook, ok bool) {
 	parts := strings.Split(value, " ")
 	if len(parts) != 3 && len(parts) != 4 {
-		return heldHook{}, "", false
+		return heldHook{}, false
 	}
-	return heldHook{claim: claim{runID: runID, hookID: hookID, nonce: parts[1]}, tokenHash: parts[2]}, parts[0], true
+	return heldHook{claim: claim{runID: runID, hookID: hookID, nonce: parts[1]}, tokenHash: parts[2]}, true
 }
 
 // leftHooks reads {hook id, hook, ...} from a script that removed hooks.
 func leftHooks(runID string, r reply) []heldHook {
 	var out []heldHook
 	for i := 0; i+1 < len(r); i += 2 {
-		if h, _, ok := parseHook(runID, r.text(i), r.text(i+1)); ok {
+		if h, ok := parseHook(runID, r.text(i), r.text(i+1)); ok {
 			out = append(out, h)
 		}
 	}
@@ -99,7 +99,7 @@ func (s *Store) restoreEntry(ctx context.Context, runID, hookID string) error {
 	if err != nil {
 		return fail(err)
 	}
-	live, _, ok := parseHook(runID, hookID, value)
+	live, ok := parseHook(runID, hookID, value)
 	if !ok {
 		return nil
 	}

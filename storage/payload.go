@@ -20,13 +20,11 @@ func textField(f world.Fields, key string) string {
 	return s
 }
 
-// boolField returns a boolean of eventData.
-func boolField(f world.Fields, key string) (value, present bool) {
+// boolField returns a boolean of eventData, false when it is absent or no boolean.
+func boolField(f world.Fields, key string) bool {
+	var value bool
 	raw := f.Get(key)
-	if raw == nil || cbor.Unmarshal(raw, &value) != nil {
-		return false, false
-	}
-	return value, true
+	return raw != nil && cbor.Unmarshal(raw, &value) == nil && value
 }
 
 // millisField returns a moment of eventData; ok is false when it is absent or no moment.

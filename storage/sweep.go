@@ -145,7 +145,7 @@ func (s *Store) mendHook(ctx context.Context, e place) (bool, error) {
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return false, fail(err)
 	}
-	if held, _, ok := parseHook(runID, hookID, over); ok { // it outlived its run, and that is over
+	if held, ok := parseHook(runID, hookID, over); ok { // it outlived its run, and that is over
 		return true, s.withdraw(ctx, held.claim, held.tokenHash)
 	}
 	left := heldHook{claim: claim{runID: runID, hookID: hookID}}
