@@ -76,7 +76,7 @@ type Queue interface {
 // Delivery is one attempt to hand a message to an app.
 type Delivery struct {
 	MessageID string // the same at every redelivery
-	Attempt   int    // 1-based: 1 + failed deliveries + 1 if ever rescheduled
+	Attempt   int    // 1-based: 1 + failed deliveries + 1 if ever rescheduled; 2 at least once an app may have seen the message
 	BaseURL   string // of the app, without a trailing slash
 	Kind      Kind
 	Message

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { checkEndedRun, checkQueueEmpty } from './lib/invariants.mjs';
+import { sdks } from './lib/sdks.mjs';
 import { startStack } from './lib/stack.mjs';
 import { until } from './lib/wait.mjs';
 
@@ -21,35 +22,39 @@ async function gatedStep(t) {
   };
 }
 
-test('the app is killed in the middle of a step: the step is run again and the run completes', async (t) => {
-  const stack = await startStack(t);
-  const { app, api } = stack;
-  const step = await gatedStep(t);
-  const runId = await app.begin('gated', ...step.args);
-  await until('the step to begin', async () => (await step.lines()).length === 1);
+for (const sdk of sdks) {
+  test(`SDK ${sdk}: the app is killed in the middle of a step: the step is run again and the run completes`, async (t) => {
+    const stack = await startStack(t, { sdk });
+    const { app, api } = stack;
+    const step = await gatedStep(t);
+    const runId = await app.begin('gated', ...step.args);
+    await until('the step to begin', async () => (await step.lines()).length === 1);
 
-  await app.kill();
-  await step.open();
-  await app.start();
+    await app.kill();
+    await step.open();
+    await app.start();
 
-  assert.deepEqual(await app.outcome(runId), { status: 'completed', value: { attempt: 2, text: 'done!' } });
-  assert.deepEqual(await step.lines(), ['begin', 'begin', 'end'], 'cut off once, done once');
-  const events = await checkEndedRun(api, runId);
-  assert.equal(events.filter((e) => e.eventType === 'step_completed').length, 2);
-  await checkQueueEmpty(stack);
-});
+    assert.deepEqual(await app.outcome(runId), { status: 'completed', value: { attempt: 2, text: 'done!' } });
+    assert.deepEqual(await step.lines(), ['begin', 'begin', 'end'], 'cut off once, done once');
+    const events = await checkEndedRun(api, runId);
+    assert.equal(events.filter((e) => e.eventType === 'step_completed').length, 2);
+    await checkQueueEmpty(stack);
+  });
+}
 
-test('the app is away while a run sleeps: it is woken when the app is back', async (t) => {
-  const stack = await startStack(t);
-  const { app, api } = stack;
-  const runId = await app.begin('naps', 2000);
-  await until('the timer', async () => (await api.events(runId)).some((e) => e.eventType === 'wait_created'));
+for (const sdk of sdks) {
+  test(`SDK ${sdk}: the app is away while a run sleeps: it is woken when the app is back`, async (t) => {
+    const stack = await startStack(t, { sdk });
+    const { app, api } = stack;
+    const runId = await app.begin('naps', 2000);
+    await until('the timer', async () => (await api.events(runId)).some((e) => e.eventType === 'wait_created'));
 
-  await app.kill();
-  await delay(2500); // the timer fires into the void
-  await app.start();
+    await app.kill();
+    await delay(2500); // the timer fires into the void
+    await app.start();
 
-  assert.deepEqual(await app.outcome(runId), { status: 'completed', value: 'awake' });
-  await checkEndedRun(api, runId);
-  await checkQueueEmpty(stack);
-});
+    assert.deepEqual(await app.outcome(runId), { status: 'completed', value: 'awake' });
+    await checkEndedRun(api, runId);
+    await checkQueueEmpty(stack);
+  });
+}

@@ -1,62 +1,65 @@
 // Streams that are read while they are written, by the SDK and by a plain HTTP client.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { sdks } from './lib/sdks.mjs';
 import { startStack } from './lib/stack.mjs';
 import { until } from './lib/wait.mjs';
 
-test('live streams', async (t) => {
-  const { app, api, service } = await startStack(t);
+for (const sdk of sdks) {
+  test(`SDK ${sdk}: live streams`, async (t) => {
+    const { app, api, service } = await startStack(t, { sdk });
 
-  await t.test('a reader that was there first gets every chunk before the writer is done', async () => {
-    const runId = await app.begin('ticker', 10, 100);
-    const response = await fetch(`${app.url}/stream/${runId}`, { signal: AbortSignal.timeout(60_000) });
-    const seen = [];
-    let statusAtFirst;
-    for await (const bytes of response.body) {
-      statusAtFirst ??= (await api.run(runId)).status;
-      seen.push(...bytes);
-    }
-    assert.deepEqual(seen, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
-    assert.equal(statusAtFirst, 'running');
-    assert.equal((await app.outcome(runId)).status, 'completed');
-  });
-
-  await t.test('three readers of a stream that is yet to be written, from different places', async () => {
-    const runId = await app.begin('ticker', 6, 50);
-    const read = async (startIndex) => [...(await app.stream(runId, startIndex))];
-    assert.deepEqual(await Promise.all([read(0), read(0), read(4)]), [[0, 1, 2, 3, 4, 5], [0, 1, 2, 3, 4, 5], [4, 5]]);
-  });
-
-  await t.test('over plain HTTP: frames with an end, pages of chunks, a tail index', async () => {
-    const runId = await app.begin('ticker', 5, 20);
-    const [name] = await until('the stream', async () => {
-      const { data } = await api.get(`/v1/runs/${runId}/streams`);
-      return data.length > 0 && data;
+    await t.test('a reader that was there first gets every chunk before the writer is done', async () => {
+      const runId = await app.begin('ticker', 10, 100);
+      const response = await fetch(`${app.url}/stream/${runId}`, { signal: AbortSignal.timeout(60_000) });
+      const seen = [];
+      let statusAtFirst;
+      for await (const bytes of response.body) {
+        statusAtFirst ??= (await api.run(runId)).status;
+        seen.push(...bytes);
+      }
+      assert.deepEqual(seen, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+      assert.equal(statusAtFirst, 'running');
+      assert.equal((await app.outcome(runId)).status, 'completed');
     });
-    const response = await fetch(`${service.url}/v1/streams/${name}?startIndex=0`, {
-      headers: { accept: 'application/vnd.world-redis.chunks' },
-      signal: AbortSignal.timeout(60_000),
+
+    await t.test('three readers of a stream that is yet to be written, from different places', async () => {
+      const runId = await app.begin('ticker', 6, 50);
+      const read = async (startIndex) => [...(await app.stream(runId, startIndex))];
+      assert.deepEqual(await Promise.all([read(0), read(0), read(4)]), [[0, 1, 2, 3, 4, 5], [0, 1, 2, 3, 4, 5], [4, 5]]);
     });
-    assert.equal(response.headers.get('x-stream-start'), '0');
-    const { chunks, ended } = frames(Buffer.from(await response.arrayBuffer()));
-    assert.equal(ended, true);
-    assert.equal(chunks.length, 5);
 
-    const first = await api.get(`/v1/streams/${name}/chunks?limit=2`);
-    assert.deepEqual(first.data.map((c) => c.index), [0, 1]);
-    assert.equal(first.hasMore, true);
-    const rest = await api.get(`/v1/streams/${name}/chunks?limit=10&cursor=${encodeURIComponent(first.cursor)}`);
-    assert.deepEqual(rest.data.map((c) => c.index), [2, 3, 4]);
-    assert.equal(rest.done, true);
-    const stored = [...first.data, ...rest.data].map((c) => Buffer.from(c.data.data, 'base64'));
-    assert.deepEqual(stored, chunks);
-    assert.deepEqual(await api.get(`/v1/streams/${name}/info`), { tailIndex: 4, done: true });
-  });
+    await t.test('over plain HTTP: frames with an end, pages of chunks, a tail index', async () => {
+      const runId = await app.begin('ticker', 5, 20);
+      const [name] = await until('the stream', async () => {
+        const { data } = await api.get(`/v1/runs/${runId}/streams`);
+        return data.length > 0 && data;
+      });
+      const response = await fetch(`${service.url}/v1/streams/${name}?startIndex=0`, {
+        headers: { accept: 'application/vnd.world-redis.chunks' },
+        signal: AbortSignal.timeout(60_000),
+      });
+      assert.equal(response.headers.get('x-stream-start'), '0');
+      const { chunks, ended } = frames(Buffer.from(await response.arrayBuffer()));
+      assert.equal(ended, true);
+      assert.equal(chunks.length, 5);
 
-  await t.test('a stream that nobody wrote is open and empty', async () => {
-    assert.deepEqual(await api.get('/v1/streams/nobody/info'), { tailIndex: -1, done: false });
+      const first = await api.get(`/v1/streams/${name}/chunks?limit=2`);
+      assert.deepEqual(first.data.map((c) => c.index), [0, 1]);
+      assert.equal(first.hasMore, true);
+      const rest = await api.get(`/v1/streams/${name}/chunks?limit=10&cursor=${encodeURIComponent(first.cursor)}`);
+      assert.deepEqual(rest.data.map((c) => c.index), [2, 3, 4]);
+      assert.equal(rest.done, true);
+      const stored = [...first.data, ...rest.data].map((c) => Buffer.from(c.data.data, 'base64'));
+      assert.deepEqual(stored, chunks);
+      assert.deepEqual(await api.get(`/v1/streams/${name}/info`), { tailIndex: 4, done: true });
+    });
+
+    await t.test('a stream that nobody wrote is open and empty', async () => {
+      assert.deepEqual(await api.get('/v1/streams/nobody/info'), { tailIndex: -1, done: false });
+    });
   });
-});
+}
 
 /** Splits a framed body (docs/protocol.md, "Stream bodies"), leaving keep-alives out. */
 function frames(body) {

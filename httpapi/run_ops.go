@@ -186,6 +186,14 @@ func (s *Server) setAttributes(c echo.Context) error {
 	if err := checkEvent(s.codec, &req); err != nil {
 		return err
 	}
+	// The SDK of an older run cannot replay an attr_set.
+	run, err := s.deps.Store.GetRun(c.Request().Context(), runID, true)
+	if err != nil {
+		return err
+	}
+	if run.SpecVersion < attributeSpec {
+		return invalid("run %s has spec version %d, attributes need %d", runID, run.SpecVersion, attributeSpec)
+	}
 	result, err := s.deps.Store.CreateEvent(c.Request().Context(), req)
 	if err != nil {
 		return err

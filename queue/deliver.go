@@ -54,13 +54,13 @@ func (l *lane) deliver(c *claim, payload []byte) (o outcome, reached string) {
 	app, found, err := l.q.resolve(c.ctx, m.DeploymentID)
 	switch {
 	case err != nil:
-		return outcome{step: stepReturned, due: l.q.dueIn(redisHiccup), reason: err.Error()}, ""
+		return outcome{step: stepReturned, due: l.q.dueIn(redisHiccup), reason: err.Error(), unseen: true}, ""
 	case !found:
 		reason := l.q.targets.missing(l.kind, m.DeploymentID)
-		return outcome{step: stepStalled, due: l.q.dueIn(l.q.cfg.Backoff.NoTarget), reason: reason}, ""
+		return outcome{step: stepStalled, due: l.q.dueIn(l.q.cfg.Backoff.NoTarget), reason: reason, unseen: true}, ""
 	}
 	if wait := l.q.targets.wait(app.BaseURL); wait > 0 {
-		return outcome{step: stepStalled, due: l.q.dueIn(wait)}, ""
+		return outcome{step: stepStalled, due: l.q.dueIn(wait), unseen: true}, ""
 	}
 	out := l.send(c, app.BaseURL, m)
 	return l.judge(c, app.BaseURL, m, out)
@@ -93,7 +93,7 @@ func (l *lane) judge(c *claim, baseURL string, m world.Message, out world.Outcom
 			l.log.Warn("a delivery was cut at shutdown; another one will be made",
 				slog.String("message", c.id), slog.String("run", m.RunID), slog.String("step", m.StepID))
 		}
-		return outcome{step: stepReturned, reason: context.Cause(c.ctx).Error()}, ""
+		return outcome{step: stepReturned, reason: context.Cause(c.ctx).Error(), unseen: out.Verdict == world.Unreachable && !out.Sent}, ""
 	case out.Verdict == world.Failed:
 		l.q.targets.refused(l.kind, baseURL, out.Reason)
 		return l.failed(c, m, out), baseURL
@@ -104,7 +104,7 @@ func (l *lane) judge(c *claim, baseURL string, m world.Message, out world.Outcom
 		return outcome{step: stepStalled, due: l.q.dueIn(l.q.cfg.Backoff.unreachable(2)), reason: out.Reason}, ""
 	default:
 		wait := l.q.targets.unreachable(baseURL, out.Reason)
-		return outcome{step: stepStalled, due: l.q.dueIn(wait), reason: out.Reason}, ""
+		return outcome{step: stepStalled, due: l.q.dueIn(wait), reason: out.Reason, unseen: true}, ""
 	}
 }
 

@@ -160,7 +160,7 @@ func (l *lane) returnBuffer() {
 	l.buffer = nil
 	l.mu.Unlock()
 	for i := len(buffer) - 1; i >= 0; i-- { // each goes to the front
-		l.finish(buffer[i], outcome{step: stepReturned})
+		l.finish(buffer[i], outcome{step: stepReturned, unseen: true})
 	}
 	if len(buffer) > 0 {
 		l.log.Debug("returned messages that were not delivered yet", slog.Int("messages", len(buffer)))

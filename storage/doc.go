@@ -16,6 +16,12 @@
 // for at least ten minutes; the second call finds it, changes nothing and gets the event as
 // stored and the entity as it was after that event.
 //
+// # What the caller has missed
+//
+// A caller may ask, with the event, for what it does not know of the log (news.go). The script
+// that appends answers that as well, so nothing is missing between the two, and the repeat
+// of a call gets the same. A batch is one script of its own, made of the same functions.
+//
 // # Across hash slots
 //
 // Lists of runs and the claims of hook tokens live in other slots. They are written before

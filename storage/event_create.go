@@ -9,8 +9,12 @@ import (
 
 // CreateEvent implements world.EventStore.
 func (s *Store) CreateEvent(ctx context.Context, req world.CreateEvent) (world.EventResult, error) {
-	if err := s.nameRun(ctx, &req); err != nil {
-		return world.EventResult{}, err
+	if req.RunID == "" && req.Type == world.EventRunCreated && req.RequestID != "" {
+		runID, err := s.mintRun(ctx, "run_created "+req.RequestID)
+		if err != nil {
+			return world.EventResult{}, err
+		}
+		req.RunID = runID
 	}
 	if err := s.prepare(&req); err != nil {
 		return world.EventResult{}, err

@@ -22,8 +22,8 @@ func (s *Store) receiveHook(ctx context.Context, c *call) (world.EventResult, er
 		return world.EventResult{}, fail(err)
 	}
 	run := e.run(c.req.ResolveNone)
-	if run.StartedAt == 0 {
-		*c.news = news{} // a log without a running run is of no use to the SDK
+	if run.StartedAt == 0 || c.news.events == nil {
+		*c.news = news{} // the SDK can use the run and its log together only
 		return result, nil
 	}
 	result.Run, result.MaxEvents = &run, s.maxEvents

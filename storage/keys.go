@@ -65,7 +65,8 @@ func (k runKeys) ended() string { return k.prefix + "run_ended:" + k.tag }
 // after the last, so an id is remembered for 10 minutes at least.
 const requestSpan = 600_000
 
-// request is a hash: hash of a request id → "<position of its event>[ <attempt>]".
+// request is a hash: hash of a request id → "<position of its event>[ <attempt>]", or of a batch
+// one "<position> [<attempt>];" or "!<code> [<detail>];" for each of its events.
 func (k runKeys) request(bucket int64) string {
 	return k.prefix + "request:" + k.tag + ":" + strconv.FormatInt(bucket, 10)
 }
@@ -90,8 +91,8 @@ func (k keyspace) runsByStatus(status world.RunStatus) string {
 	return k.prefix + "runs:by_status:" + string(status)
 }
 
-// namedRun is a string: the run id that was minted for a request id; expires.
-func (k keyspace) namedRun(requestHash string) string { return k.prefix + "request_run:" + requestHash }
+// minted is a string: the run id that a runs.create call got; expires after 20 minutes.
+func (k keyspace) minted(requestHash string) string { return k.prefix + "run_request:" + requestHash }
 
 // hooksIndex is a zset of <run id>/<hook id>, score the ms of the claim: every hook that may
 // have something outside its run's slot. The entry is written first and removed last.

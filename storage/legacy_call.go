@@ -52,20 +52,23 @@ func (s *Store) runLegacy(ctx context.Context, c legacyCall, script script, keys
 	return answer, nil
 }
 
+// remembered are the fields of which lua/lib/legacy.lua keeps how they were, in its order. Of
+// the last two, payloads, it only keeps whether they were there.
+var remembered = [...]string{"s", "u", "sa", "ca", "a", "ra", "out", "er"}
+
 // asOf puts an entity back to how it was after the call that the scalars were kept of.
 func (e entity) asOf(scalars string) {
-	if scalars == "" {
-		return
+	values := strings.Split(scalars, " ")
+	if len(values) != len(remembered) {
+		return // there are none: the entity is as the call left it
 	}
-	for i, value := range strings.Split(scalars, " ") {
-		if i == 6 {
-			return
-		}
-		field := [...]string{"s", "u", "sa", "ca", "a", "ra"}[i]
-		if value == "-" {
-			delete(e.fields, field)
-		} else {
-			e.fields[field] = value
+	for i, value := range values {
+		switch value {
+		case "-":
+			delete(e.fields, remembered[i])
+		case "+":
+		default:
+			e.fields[remembered[i]] = value
 		}
 	}
 }

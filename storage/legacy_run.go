@@ -4,11 +4,16 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/rediskey"
 )
+
+// mintMemory is how long the run id that a call got is remembered.
+const mintMemory = 20 * time.Minute
 
 // CreateLegacyRun implements world.LegacyStore.
 func (s *Store) CreateLegacyRun(ctx context.Context, req world.CreateLegacyRun) (world.Run, error) {
@@ -51,6 +56,25 @@ func (s *Store) CreateLegacyRun(ctx context.Context, req world.CreateLegacyRun) 
 		run.Input = req.Input
 	}
 	return run, nil
+}
+
+// mintRun returns a new run id, and the same one again for the same request.
+func (s *Store) mintRun(ctx context.Context, requestID string) (string, error) {
+	fresh := s.ids.Prefixed("wrun_")
+	if requestID == "" {
+		return fresh, nil
+	}
+	key := s.keys.minted(rediskey.Hash(requestID))
+	var holder *redis.StringCmd
+	_, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+		p.SetNX(ctx, key, fresh, mintMemory) //nolint:staticcheck // SET NX GET needs Redis 7
+		holder = p.Get(ctx, key)
+		return nil
+	})
+	if err != nil {
+		return "", fail(err)
+	}
+	return holder.Val(), nil
 }
 
 // UpdateLegacyRun implements world.LegacyStore.

@@ -56,6 +56,9 @@ func (c *call) hear(o outcome, told reply) error {
 		return err
 	}
 	complete := len(events) == told.number(0)
+	if !complete && (c.req.PreloadEvents || len(events) == 0) {
+		return nil // half a log is none, and the caller can list the events as well
+	}
 	if c.asked.kind == 'b' {
 		if told.number(0) > 0 && isSlot(o.stored.event.EventID) {
 			*c.news = news{events: events, hasMore: !complete}

@@ -204,6 +204,55 @@ func TestStartSinceCursor(t *testing.T) {
 	require.Equal(t, req.SinceCursor, got.Cursor)
 }
 
+// A delta that is too big for one answer is cut: what is there ends at the cursor, and the rest
+// can be listed from there. One whose first event is too big is left out.
+func TestDeltaTooBig(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, redistest.New(t)).on(t, 7)
+	runID := b.running()
+	cursor := b.cursorAt(runID, 2)
+	for i := range 34 {
+		b.send(runID, world.EventStepCreated, fmt.Sprintf("step_%d", i), data(t, "stepName", "add", "input", make([]byte, 1<<20)))
+	}
+	req := b.request(runID, world.EventWaitCreated, "wait_1", sample(b, world.EventWaitCreated))
+	req.SinceCursor = cursor
+	got, err := b.CreateEvent(b.ctx, req)
+	require.NoError(t, err)
+	require.True(t, got.HasMore)
+	require.Len(t, got.Events, 31)
+	all := got.Events
+	for q := (world.EventQuery{RunID: runID, Page: world.PageRequest{Cursor: got.Cursor}}); ; {
+		page, err := b.ListEvents(b.ctx, q)
+		require.NoError(t, err)
+		all = append(all, page.Data...)
+		if q.Page.Cursor = page.Cursor; !page.HasMore {
+			break
+		}
+	}
+	require.Len(t, all, 35)
+	for i, e := range all {
+		require.Equal(t, i+3, slotOf(e.EventID))
+	}
+	req = b.request(runID, world.EventWaitCreated, "wait_2", sample(b, world.EventWaitCreated))
+	req.SinceCursor, req.ResolveNone = cursor, true
+	got, err = b.CreateEvent(b.ctx, req)
+	require.NoError(t, err)
+	require.False(t, got.HasMore)
+	require.Len(t, got.Events, 36)
+
+	huge := b.running()
+	b.send(huge, world.EventStepCreated, x, data(t, "stepName", "add", "input", make([]byte, 33<<20)))
+	req = b.request(huge, world.EventWaitCreated, "wait_1", sample(b, world.EventWaitCreated))
+	req.SinceCursor = b.cursorAt(huge, 2)
+	got, err = b.CreateEvent(b.ctx, req)
+	require.NoError(t, err)
+	require.Nil(t, got.Events)
+	started, err := b.CreateEvent(b.ctx, world.CreateEvent{Type: world.EventRunCreated, SpecVersion: 7, Data: data(t,
+		"deploymentId", "d", "workflowName", "w", "input", make([]byte, 9<<20))})
+	require.NoError(t, err)
+	require.Nil(t, b.send(started.Run.RunID, world.EventRunStarted, "", nil).Events, "nothing of the log fits")
+}
+
 // 64 callers on two replicas append to one run at once. The log has every slot, and each
 // caller's delta is the log from its cursor to its own event, without a hole.
 func TestDenseUnderConcurrency(t *testing.T) {

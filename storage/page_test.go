@@ -65,12 +65,16 @@ func TestBR35EventPages(t *testing.T) {
 	lengths := []int{0, 1, 99, 100, 101, 999, 1000, 1001, 5000}
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		b := newBundle(t, r)
-		for _, length := range lengths {
+		for i, length := range append(lengths, lengths...) {
+			spec := 3
+			if i >= len(lengths) {
+				spec = 7
+			}
 			if length > 101 && r.Mode == redisconn.Embedded {
 				continue // the same code, and embedded Redis takes its time
 			}
-			t.Run(fmt.Sprint(length), func(t *testing.T) {
-				b := &bundle{Store: b.Store, t: t, ctx: t.Context(), redis: r, clock: b.clock}
+			t.Run(fmt.Sprintf("spec %d/%d", spec, length), func(t *testing.T) {
+				b := b.on(t, spec)
 				runID := b.ids.Prefixed("wrun_")
 				var want []string
 				add := func() {

@@ -20,7 +20,7 @@ func textField(f world.Fields, key string) string {
 	return s
 }
 
-// boolField returns a boolean of eventData, false when it is absent.
+// boolField returns a boolean of eventData, false when it is absent or no boolean.
 func boolField(f world.Fields, key string) bool {
 	var value bool
 	raw := f.Get(key)
@@ -39,7 +39,7 @@ func millisField(f world.Fields, key string) (ms world.Millis, ok bool) {
 	}
 	switch n := v.(type) {
 	case uint64:
-		return world.Millis(n), n <= math.MaxInt64
+		return world.Millis(n), n <= math.MaxInt64 //nolint:gosec // checked beside it
 	case int64:
 		return world.Millis(n), true
 	case float64:

@@ -113,6 +113,29 @@ func testSameRequest(t *testing.T, r *redistest.Redis, spec int, none bool) {
 	}
 }
 
+// A run whose id the World mints is made once, too: the id belongs to the request.
+func TestSameRequestSameRun(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		for _, spec := range []int{3, 7} {
+			b := newBundle(t, r).on(t, spec)
+			req := b.request("", world.EventRunCreated, "", b.runData())
+			req.RequestID = fmt.Sprintf("r%d", spec)
+			first, err := b.CreateEvent(b.ctx, req)
+			require.NoError(t, err)
+			b.clock.add(5 * time.Minute)
+			second, err := b.CreateEvent(b.ctx, req)
+			require.NoError(t, err)
+			require.Equal(t, first, second)
+			b.check(first.Run.RunID)
+			req.RequestID += "other"
+			third, err := b.CreateEvent(b.ctx, req)
+			require.NoError(t, err)
+			require.NotEqual(t, first.Run.RunID, third.Run.RunID)
+		}
+	})
+}
+
 // BR-06: Redis applied the script and the answer was lost; go-redis sends it again. Each event
 // stands in the log once and the caller gets the answer of the first time.
 func TestBR06LostReplyAppliesOnce(t *testing.T) {
@@ -154,21 +177,4 @@ func TestBR06LostReplyAppliesOnce(t *testing.T) {
 			})
 		}
 	}
-}
-
-// A creator that leaves the run id to us and sends its call again gets the run of the first time.
-func TestSameRequestSameRun(t *testing.T) {
-	t.Parallel()
-	b := newBundle(t, redistest.New(t))
-	create := func(requestID string) world.EventResult {
-		result, err := b.CreateEvent(b.ctx, world.CreateEvent{RequestID: requestID, Type: world.EventRunCreated, Data: b.runData()})
-		require.NoError(t, err)
-		return result
-	}
-	first := create("r1")
-	require.Equal(t, first, create("r1"))
-	require.NotEqual(t, first.Run.RunID, create("r2").Run.RunID)
-	page, err := b.ListRuns(b.ctx, world.RunQuery{})
-	require.NoError(t, err)
-	require.Len(t, page.Data, 2)
 }

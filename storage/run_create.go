@@ -9,17 +9,6 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// nameRun mints the id of a run whose creator leaves that to us. The same request id gets the
-// same run id, or a call that is sent again would create a second run.
-func (s *Store) nameRun(ctx context.Context, req *world.CreateEvent) error {
-	if req.Type != world.EventRunCreated || req.RunID != "" {
-		return nil
-	}
-	var err error
-	req.RunID, err = s.mintRun(ctx, req.RequestID)
-	return err
-}
-
 // createRun applies run_created. The run enters the lists before it exists: a crash in
 // between leaves an entry that readers skip, not a run that no list shows.
 func (s *Store) createRun(ctx context.Context, c *call) (world.EventResult, error) {

@@ -82,6 +82,9 @@ func (s *Store) startResult(ctx context.Context, c *call, o outcome, e entity) (
 	if err != nil {
 		return world.EventResult{}, fail(err)
 	}
+	if len(events) == 0 && log.number(0) > 0 {
+		return result, nil // the first event alone is too big
+	}
 	result.Events, result.HasMore = events, len(events) < log.number(0)
 	result.Cursor = eventCursor(eventScope(c.req.RunID, ""), len(events)-1)
 	return result, nil

@@ -6,8 +6,9 @@ import { until } from './wait.mjs';
 export class App {
   #child;
 
-  constructor({ sdk, service, port }) {
+  constructor({ sdk, service, port, deploymentId }) {
     this.sdk = sdk;
+    this.deploymentId = deploymentId;
     this.service = service;
     this.url = `http://127.0.0.1:${port}`;
   }
@@ -24,6 +25,7 @@ export class App {
         PORT: new URL(this.url).port,
         WORKFLOW_TARGET_WORLD: world,
         WORKFLOW_BASE_URL: this.url,
+        ...(this.deploymentId && { WORKFLOW_DEPLOYMENT_ID: this.deploymentId }),
       },
     });
     await until('the app to be ready', async () => (await fetch(`${this.url}/ready`)).ok, { child: this.#child });

@@ -23,6 +23,7 @@
 -- ARGV[7] now, in ns
 -- ARGV[8] what to say on the doorbell
 -- ARGV[9] task key prefix
+-- ARGV[10] 1 if it is certain that the app has seen nothing of the message
 -- Reply: {1, 1 if a message is pending now} put back, or dropped because an earlier wake-up of the run is delayed too; {0} no longer the caller's
 -- $include lib/leave.lua
 -- $include lib/release_run.lua
@@ -35,6 +36,9 @@ if released then
   redis.call('PUBLISH', KEYS[8], (string.gsub(ARGV[8], ' .*', '')))
 end
 local due, why = ARGV[3], ARGV[4]
+if ARGV[10] == '1' and redis.call('HGET', KEYS[1], 'begun') == 'now' then
+  redis.call('HDEL', KEYS[1], 'begun')
+end
 if why == 'failed' then
   redis.call('HINCRBY', KEYS[1], 'failed', 1)
 elseif why == 'moved' then

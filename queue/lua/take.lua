@@ -35,7 +35,7 @@ while taken < most and looked < 200 do
     break
   end
   local task = ARGV[1] .. id
-  local fields = redis.call('HMGET', task, 'msg', 'failed', 'moved', 'stalled', 'solo', 'wait')
+  local fields = redis.call('HMGET', task, 'msg', 'failed', 'moved', 'stalled', 'solo', 'wait', 'begun')
   local solo, wait = fields[5], fields[6]
   if fields[4] then
     redis.call('HDEL', task, 'stalled')
@@ -50,13 +50,19 @@ while taken < most and looked < 200 do
     end
     redis.call('LPUSH', KEYS[3], id)
     redis.call('ZADD', KEYS[4], ARGV[4], id)
-    redis.call('HSET', task, 'state', 'active', 'owner', ARGV[2])
+    redis.call('HSET', task, 'state', 'active', 'owner', ARGV[2], 'begun', fields[7] and 'before' or 'now')
     redis.call('HDEL', task, 'pending_since')
     taken = taken + 1
     reply[#reply + 1] = id
     reply[#reply + 1] = fields[1]
-    reply[#reply + 1] = fields[2] or '0'
-    reply[#reply + 1] = fields[3] or '0'
+    local failed, moved = fields[2] or '0', fields[3] or '0'
+    -- A delivery that broke off has perhaps begun the work, although nobody is charged for it:
+    -- the app must not take the next one for the first.
+    if fields[7] and failed == '0' and moved == '0' then
+      moved = '1'
+    end
+    reply[#reply + 1] = failed
+    reply[#reply + 1] = moved
   end
 end
 reply[1] = redis.call('LLEN', KEYS[1])

@@ -17,12 +17,15 @@ local function remember(what)
   redis.call('EXPIRE', request.now, 1200)
 end
 
--- scalars returns what changes of an entity, as text: s u sa ca a ra, '-' for what is absent.
+-- scalars returns what changes of an entity, as text: s u sa ca a ra, and '+' for out and er;
+-- '-' is for what is absent.
 local function scalars(key)
   local values = redis.call('HMGET', key, 's', 'u', 'sa', 'ca', 'a', 'ra')
   for i = 1, 6 do
     values[i] = values[i] or '-'
   end
+  values[7] = redis.call('HEXISTS', key, 'out') == 1 and '+' or '-'
+  values[8] = redis.call('HEXISTS', key, 'er') == 1 and '+' or '-'
   return table.concat(values, ' ')
 end
 

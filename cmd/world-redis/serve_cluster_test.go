@@ -1,0 +1,91 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis/internal/redistest"
+)
+
+// post sends JSON and returns the answer, which must be a 200.
+func post(t *testing.T, url, body string) map[string]any {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+	require.NoError(t, err)
+	req.Header.Set("Content-Type", "application/json")
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	res, err := client.Do(req)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, res.Body.Close()) }()
+	text, err := io.ReadAll(res.Body)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, res.StatusCode, string(text))
+	var answer map[string]any
+	require.NoError(t, json.Unmarshal(text, &answer))
+	return answer
+}
+
+// Two replicas on one Redis Cluster: what one writes wakes who waits at the other.
+func TestTwoReplicasOnACluster(t *testing.T) {
+	t.Parallel()
+	r := redistest.NewCluster(t)
+	environ := []string{
+		"WORKFLOW_REDIS_URL=" + r.URL(), "WORKFLOW_REDIS_KEY_PREFIX=" + r.Prefix,
+		"WORKFLOW_REDIS_JOB_PREFIX=" + strings.TrimSuffix(r.Prefix, ":") + "_",
+	}
+	one, _, stopOne := startService(t, environ...)
+	two, _, stopTwo := startService(t, environ...)
+
+	delivered := make(chan string, 1)
+	app := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		body, _ := io.ReadAll(req.Body)
+		delivered <- req.URL.Path + " " + string(body)
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"ok":true}`)
+	}))
+	defer app.Close()
+	post(t, one+"/v1/apps", `{"baseUrl":"`+app.URL+`","deploymentId":"dpl_1","sdk":"v5"}`)
+	post(t, two+"/v1/queue", `{"queueName":"__wkf_workflow_wf","jsonMessage":"{\"runId\":\"wrun_1\"}"}`)
+	require.Equal(t, `/.well-known/workflow/v1/flow {"runId":"wrun_1"}`, <-delivered)
+
+	created := post(t, one+"/v1/events",
+		`{"event":{"eventType":"run_created","specVersion":7,"eventData":{"deploymentId":"dpl_1","workflowName":"wf","input":[]}}}`)
+	runID, ok := created["run"].(map[string]any)["runId"].(string)
+	require.True(t, ok)
+	awaited := make(chan string, 1)
+	go func() {
+		_, body := get(t, two+"/v1/runs/"+runID+"/wait?timeoutMs=60000")
+		awaited <- body
+	}()
+	read := make(chan string, 1)
+	go func() {
+		_, body := get(t, two+"/v1/streams/strm_1")
+		read <- body
+	}()
+	post(t, one+"/v1/runs/"+runID+"/events", `{"event":{"eventType":"hook_created","correlationId":"hook_1","eventData":{"token":"tok"}}}`)
+	status, hook := get(t, two+"/v1/hooks/by-token?token=tok")
+	require.Equal(t, http.StatusOK, status)
+	require.Contains(t, hook, runID)
+	post(t, one+"/v1/runs/"+runID+"/events", `{"event":{"eventType":"run_cancelled"}}`)
+	require.Contains(t, <-awaited, `"status":"cancelled"`)
+	status, _ = get(t, two+"/v1/hooks/by-token?token=tok")
+	require.Equal(t, http.StatusNotFound, status)
+
+	write, err := http.NewRequestWithContext(t.Context(), http.MethodPost, one+"/v1/runs/"+runID+"/streams/strm_1", strings.NewReader("hello"))
+	require.NoError(t, err)
+	write.Header.Set("Content-Type", "application/octet-stream")
+	res, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(write)
+	require.NoError(t, err)
+	require.NoError(t, res.Body.Close())
+	require.Equal(t, http.StatusOK, res.StatusCode)
+	post(t, one+"/v1/runs/"+runID+"/streams/strm_1/close", `{}`)
+	require.Equal(t, "hello", <-read)
+	require.NoError(t, stopOne())
+	require.NoError(t, stopTwo())
+}
