@@ -35,6 +35,8 @@ func (s *Store) prepare(req *world.CreateEvent) error {
 				return err
 			}
 		}
+	case req.Type == world.EventRunCreated:
+		req.RunID = s.ids.Prefixed("wrun_")
 	default:
 		return world.Errorf(world.CodeInvalid, "runId is required for %s events", req.Type)
 	}
