@@ -81,7 +81,8 @@ func TestCrashAfterCommit(t *testing.T) {
 			started: {b.scripts.runStart, world.EventRunStarted, nil, []any{"3", "", "", 0, 0}},
 			ended: {
 				b.scripts.runEnd, world.EventRunFailed,
-				[]string{b.keys.of(ended).hooks(), b.keys.of(ended).hooksOrder(), b.keys.of(ended).leftHooks(), b.keys.of(ended).ended()}, []any{"failed", "ee"},
+				[]string{b.keys.of(ended).hooks(), b.keys.of(ended).hooksOrder(), b.keys.of(ended).leftHooks(), b.keys.of(ended).ended()},
+				[]any{"failed", "ee"},
 			},
 		} {
 			_, err := b.apply(b.ctx, b.newCall(world.CreateEvent{RunID: runID, Type: c.e, SpecVersion: 3, Data: sample(b, c.e)}), c.script, c.keys, c.args...)
