@@ -13,7 +13,7 @@ import (
 const maxBaseURL = 2048 // bytes
 
 func (s *Server) registerApp(c echo.Context) error {
-	body, err := s.readObject(c, "body")
+	body, err := s.readObject(c)
 	if err != nil {
 		return err
 	}

@@ -108,12 +108,13 @@ func (s *Server) readItem(c echo.Context) (world.Raw, error) {
 	return body, nil
 }
 
-func (s *Server) readObject(c echo.Context, path string) (*object, error) {
+// readObject reads the body as a map, which messages call "body".
+func (s *Server) readObject(c echo.Context) (*object, error) {
 	item, err := s.readItem(c)
 	if err != nil {
 		return nil, err
 	}
-	o := s.codec.objectOf(path, item)
+	o := s.codec.objectOf("body", item)
 	return o, o.err
 }
 

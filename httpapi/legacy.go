@@ -10,7 +10,7 @@ import (
 // values, and stay as they are like any other.
 
 func (s *Server) createLegacyRun(c echo.Context) error {
-	body, err := s.readObject(c, "body")
+	body, err := s.readObject(c)
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (s *Server) updateLegacyRun(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	body, err := s.readObject(c, "body")
+	body, err := s.readObject(c)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (s *Server) createLegacyStep(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	body, err := s.readObject(c, "body")
+	body, err := s.readObject(c)
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (s *Server) updateLegacyStep(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	body, err := s.readObject(c, "body")
+	body, err := s.readObject(c)
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (s *Server) createLegacyEvent(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	body, err := s.readObject(c, "body")
+	body, err := s.readObject(c)
 	if err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func (s *Server) createLegacyHook(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	body, err := s.readObject(c, "body")
+	body, err := s.readObject(c)
 	if err != nil {
 		return err
 	}
@@ -214,7 +214,7 @@ func (s *Server) onlyResolveData(c echo.Context) (none bool, err error) {
 	if c.Request().ContentLength == 0 {
 		return false, nil
 	}
-	body, err := s.readObject(c, "body")
+	body, err := s.readObject(c)
 	if err != nil {
 		return false, err
 	}

@@ -19,7 +19,7 @@ const (
 
 // enqueue serves POST /v1/queue.
 func (s *Server) enqueue(c echo.Context) error {
-	body, err := s.readObject(c, "body")
+	body, err := s.readObject(c)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 
 // getRuns serves runs.getMany. It is a POST because a thousand ids are too many for a path.
 func (s *Server) getRuns(c echo.Context) error {
-	body, err := s.readObject(c, "body")
+	body, err := s.readObject(c)
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (q query) wait(name string) (time.Duration, error) {
 
 // cancelRuns serves runs.cancelMany.
 func (s *Server) cancelRuns(c echo.Context) error {
-	body, err := s.readObject(c, "body")
+	body, err := s.readObject(c)
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func (s *Server) setAttributes(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	body, err := s.readObject(c, "body")
+	body, err := s.readObject(c)
 	if err != nil {
 		return err
 	}

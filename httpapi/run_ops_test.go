@@ -131,9 +131,10 @@ func TestAwaitRunEndsWithTheServiceAndWithTheCaller(t *testing.T) {
 	require.ErrorIs(t, <-left, context.Canceled)
 
 	answered := make(chan *httptest.ResponseRecorder, 1)
+	wait := call{method: http.MethodGet, target: "/v1/runs/r1/wait?timeoutMs=60000"}.request(t)
 	go func() {
 		w := httptest.NewRecorder()
-		s.Handler().ServeHTTP(w, call{method: http.MethodGet, target: "/v1/runs/r1/wait?timeoutMs=60000"}.request(t))
+		s.Handler().ServeHTTP(w, wait)
 		answered <- w
 	}()
 	<-waiting
@@ -150,8 +151,10 @@ func TestCancelRuns(t *testing.T) {
 	f.store.cancelRuns = func(req world.CancelRuns) ([]world.CancelResult, error) {
 		require.Equal(t, world.CancelRuns{RunIDs: []string{"a", "b", "c", "no such", "e"}, Reason: "why", RequestID: "k"}, req)
 		return []world.CancelResult{
-			{RunID: "a", Outcome: world.Cancelled}, {RunID: "b", Outcome: world.AlreadyCancelled},
-			{RunID: "c", Outcome: world.NotCancellable, Status: world.RunFailed}, {RunID: "no such", Outcome: world.CancelNotFound},
+			{RunID: "a", Outcome: world.Cancelled},
+			{RunID: "b", Outcome: world.AlreadyCancelled},
+			{RunID: "c", Outcome: world.NotCancellable, Status: world.RunFailed},
+			{RunID: "no such", Outcome: world.CancelNotFound},
 			{RunID: "e", Outcome: world.CancelFailed, Code: world.CodeUnavailable, Retryable: true},
 		}, nil
 	}

@@ -76,6 +76,8 @@ func TestAttributeWriters(t *testing.T) {
 	b.send(runID, world.EventAttrSet, "", b.set(writerStep, "k", "3"))
 	b.send(runID, world.EventAttrSet, "", b.set(writerStep, "k", "3"))
 	require.Len(t, b.events(runID), 5)
+	b.send(runID, world.EventAttrSet, "attr_s", b.set(writerStep, "k", "3"))
+	b.send(runID, world.EventAttrSet, "attr_s", b.set(writerStep, "k", "3"))
 	// One that breaks the rules does not use its correlation id up.
 	_, err = b.try(runID, world.EventAttrSet, "attr_2", b.set(writerWorkflow, "", "2"))
 	require.Equal(t, world.CodeAttributeInvalid, world.ErrorCode(err))

@@ -67,7 +67,7 @@ func (c *call) hear(o outcome, told reply) error {
 	}
 	last := c.asked.after + len(events)
 	// The script leaves the own event out: it is here already.
-	if own := atoi(o.stored.position); complete && own == last+1 && o.code != codeRecorded {
+	if own := atoi(o.stored.position); complete && own == last+1 {
 		events, last = append(events, *c.answer(o.stored.event)), own
 	}
 	*c.news = news{events: events, cursor: eventCursor(eventScope(c.req.RunID, ""), last), hasMore: !complete}

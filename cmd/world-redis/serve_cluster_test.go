@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -31,6 +32,27 @@ func post(t *testing.T, url, body string) map[string]any {
 	return answer
 }
 
+// later gets a page that may take its time, and sends what it said.
+func later(t *testing.T, url string) <-chan string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	require.NoError(t, err)
+	body := make(chan string, 1)
+	go func() {
+		res, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+		if err != nil {
+			body <- err.Error()
+			return
+		}
+		text, err := io.ReadAll(res.Body)
+		if err = errors.Join(err, res.Body.Close()); err != nil {
+			text = []byte(err.Error())
+		}
+		body <- string(text)
+	}()
+	return body
+}
+
 // Two replicas on one Redis Cluster: what one writes wakes who waits at the other.
 func TestTwoReplicasOnACluster(t *testing.T) {
 	t.Parallel()
@@ -58,16 +80,8 @@ func TestTwoReplicasOnACluster(t *testing.T) {
 		`{"event":{"eventType":"run_created","specVersion":7,"eventData":{"deploymentId":"dpl_1","workflowName":"wf","input":[]}}}`)
 	runID, ok := created["run"].(map[string]any)["runId"].(string)
 	require.True(t, ok)
-	awaited := make(chan string, 1)
-	go func() {
-		_, body := get(t, two+"/v1/runs/"+runID+"/wait?timeoutMs=60000")
-		awaited <- body
-	}()
-	read := make(chan string, 1)
-	go func() {
-		_, body := get(t, two+"/v1/streams/strm_1")
-		read <- body
-	}()
+	awaited := later(t, two+"/v1/runs/"+runID+"/wait?timeoutMs=60000")
+	read := later(t, two+"/v1/streams/strm_1")
 	post(t, one+"/v1/runs/"+runID+"/events", `{"event":{"eventType":"hook_created","correlationId":"hook_1","eventData":{"token":"tok"}}}`)
 	status, hook := get(t, two+"/v1/hooks/by-token?token=tok")
 	require.Equal(t, http.StatusOK, status)

@@ -13,7 +13,6 @@ import (
 	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
-	"golang.org/x/sync/errgroup"
 )
 
 // Listener hears what happens on a channel. Its methods are called from the connection's
@@ -113,20 +112,11 @@ func (b *Bell) begin(end func()) {
 func (b *Bell) session(ctx context.Context) error {
 	subscription := b.client.Subscribe(ctx)
 	messages := subscription.ChannelWithSubscriptions(redis.WithChannelSize(1000))
-	parts, ctx := errgroup.WithContext(ctx)
-	parts.Go(func() error {
-		b.listen(ctx, messages)
-		return nil
-	})
-	parts.Go(func() error {
-		b.subscribe(ctx, subscription)
-		return nil
-	})
-	err := parts.Wait()
-	if closeErr := subscription.Close(); err == nil {
-		err = closeErr
-	}
-	return err
+	var parts sync.WaitGroup
+	parts.Go(func() { b.listen(ctx, messages) })
+	parts.Go(func() { b.subscribe(ctx, subscription) })
+	parts.Wait()
+	return subscription.Close()
 }
 
 // subscribe makes the connection's subscriptions what the listeners need. One goroutine does

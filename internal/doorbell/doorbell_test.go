@@ -1,0 +1,124 @@
+package doorbell_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/world-redis/world-redis/internal/doorbell"
+	"github.com/world-redis/world-redis/internal/redistest"
+)
+
+func TestMain(m *testing.M) { redistest.Main(m, goleak.Find, redistest.OnCluster) }
+
+const patience = 20 * time.Second
+
+// ear hears what a bell has to tell.
+type ear struct {
+	ready chan struct{}
+	heard chan string
+}
+
+func newEar() *ear { return &ear{ready: make(chan struct{}, 100), heard: make(chan string, 100)} }
+
+func (e *ear) Ready()              { e.ready <- struct{}{} }
+func (e *ear) Ring(payload string) { e.heard <- payload }
+
+func next[T any](t *testing.T, from <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-from:
+		return v
+	case <-time.After(patience):
+		require.FailNow(t, "nothing came")
+		var none T
+		return none
+	}
+}
+
+// start runs a bell until the test ends.
+func start(t *testing.T, r *redistest.Redis) *doorbell.Bell {
+	t.Helper()
+	b := doorbell.New(r.Client, slog.New(slog.DiscardHandler))
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- b.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		require.NoError(t, <-ended)
+	})
+	return b
+}
+
+// Who has joined, and was told so, hears every message of the channel and none of others; who
+// has left hears nothing.
+func TestListenersHearTheirChannel(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		b := start(t, r)
+		publish := func(channel, payload string) {
+			require.NoError(t, r.Client.Publish(t.Context(), r.Prefix+channel, payload).Err())
+		}
+		one, two := newEar(), newEar()
+		b.Join(r.Prefix+"one", one)
+		b.Join(r.Prefix+"two", two)
+		next(t, one.ready)
+		next(t, two.ready)
+		publish("one", "a")
+		publish("two", "b")
+		publish("one", "")
+		require.Equal(t, "a", next(t, one.heard))
+		require.Empty(t, next(t, one.heard))
+		require.Equal(t, "b", next(t, two.heard))
+		require.Equal(t, int64(3), b.Heard())
+
+		// Left and joined again, perhaps before the connection noticed: the new one is told, too.
+		b.Leave(r.Prefix + "one")
+		again := newEar()
+		b.Join(r.Prefix+"one", again)
+		next(t, again.ready)
+		publish("one", "c")
+		require.Equal(t, "c", next(t, again.heard))
+		b.Leave(r.Prefix + "one")
+		publish("one", "d")
+		publish("two", "e")
+		require.Equal(t, "e", next(t, two.heard))
+		require.Empty(t, one.heard)
+		require.Empty(t, again.heard)
+	})
+}
+
+// A new connection, made because it was asked for or because the old one broke, hears the same
+// channels, and tells each listener that something may have been missed.
+func TestANewConnectionTellsSo(t *testing.T) {
+	t.Parallel()
+	r := redistest.New(t)
+	b := start(t, r)
+	e := newEar()
+	b.Join(r.Prefix+"x", e)
+	next(t, e.ready)
+	b.Renew()
+	next(t, e.ready)
+	require.NoError(t, r.Client.Publish(t.Context(), r.Prefix+"x", "a").Err())
+	require.Equal(t, "a", next(t, e.heard))
+}
+
+// A channel that is joined before the bell runs is heard once it does.
+func TestJoinBeforeRun(t *testing.T) {
+	t.Parallel()
+	r := redistest.New(t)
+	b := doorbell.New(r.Client, slog.New(slog.DiscardHandler))
+	b.Renew() // there is nothing to renew yet
+	e := newEar()
+	b.Join(r.Prefix+"x", e)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- b.Run(ctx) }()
+	next(t, e.ready)
+	cancel()
+	require.NoError(t, <-ended)
+}
