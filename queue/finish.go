@@ -74,13 +74,17 @@ func (l *lane) write(ctx context.Context, c *claim, o outcome) (ours bool, err e
 	case stepDead:
 		failed, _ := l.day(k.failed)
 		script = q.scripts.dead
-		keys = []string{task, k.active, k.lease, k.archived, k.idempotency, processed, k.processed, failed, k.failed,
-			k.running, k.parked, k.scheduled, k.pending, k.bell}
+		keys = []string{
+			task, k.active, k.lease, k.archived, k.idempotency, processed, k.processed, failed, k.failed,
+			k.running, k.parked, k.scheduled, k.pending, k.bell,
+		}
 		args = []any{c.id, c.owner, q.cfg.Clock.Now().Unix(), o.reason, deadKept, k.task, expireAt, q.ringing(0)}
 	default:
 		script = q.scripts.again
-		keys = []string{task, k.active, k.lease, k.pending, k.retry, k.stalled, k.wakes, k.bell,
-			k.running, k.parked, k.scheduled, k.delayed}
+		keys = []string{
+			task, k.active, k.lease, k.pending, k.retry, k.stalled, k.wakes, k.bell,
+			k.running, k.parked, k.scheduled, k.delayed,
+		}
 		args = []any{c.id, c.owner, dueScore(o.due), string(o.step), o.reason, c.wakes, q.cfg.Clock.Now().UnixNano(), q.ringing(o.due), k.task, o.unseen}
 	}
 	reply, err := script.Run(ctx, q.redis, keys, args...)
