@@ -106,7 +106,7 @@ func TestBR35EventPages(t *testing.T) {
 							continue
 						}
 						asc, cursor := walk(t, world.Ascending, limit, defaultLimit, list, nil)
-						require.Equal(t, len(own), len(asc))
+						require.Len(t, asc, len(own))
 						require.True(t, slices.Equal(own, eventIDs(asc)))
 						desc, _ := walk(t, world.Descending, limit, defaultLimit, list, nil)
 						slices.Reverse(desc)

@@ -79,7 +79,7 @@ func TestScriptHeaders(t *testing.T) {
 		m := reCodes.FindStringSubmatch(text)
 		require.NotNil(t, m, script.Name)
 		answered := map[string]bool{}
-		body := text[strings.Index(text, "-- $include"):]
+		_, body, _ := strings.Cut(text, "-- $include")
 		for _, m := range reInclude.FindAllStringSubmatch(text, -1) {
 			if lib, err := luaFiles.ReadFile("lua/lib/" + m[1] + ".lua"); !slices.Contains(baseLibs, m[1]) {
 				require.NoError(t, err)

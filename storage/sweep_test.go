@@ -33,7 +33,7 @@ func TestGhostRun(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		b := newBundle(t, r)
-		real := b.newRun()
+		made := b.newRun()
 		ghost := b.ids.Prefixed("wrun_")
 		pipe := r.Client.Pipeline()
 		b.add(b.ctx, pipe, b.entryOf(ghost, "wf", b.now(), world.RunPending))
@@ -44,7 +44,7 @@ func TestGhostRun(t *testing.T) {
 			for _, q := range []world.RunQuery{{}, {WorkflowName: "wf"}, {Statuses: []world.RunStatus{world.RunPending}}} {
 				page, err := b.ListRuns(b.ctx, q)
 				require.NoError(t, err)
-				require.Equal(t, []string{real}, runIDs(page.Data))
+				require.Equal(t, []string{made}, runIDs(page.Data))
 				require.False(t, page.HasMore)
 			}
 		}
@@ -55,7 +55,7 @@ func TestGhostRun(t *testing.T) {
 		require.Equal(t, 1, b.sweep())
 		visible() // reading the list of the workflow drops the ghost from that, too
 		for _, key := range []string{b.keys.runsIndex(), b.keys.runsByName("wf"), b.keys.runsByStatus(world.RunPending)} {
-			require.Equal(t, []string{real}, b.listed(key))
+			require.Equal(t, []string{made}, b.listed(key))
 		}
 		require.Zero(t, b.sweep())
 	})
