@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { checkEndedRun, checkQueueEmpty } from './lib/invariants.mjs';
+import { sdks } from './lib/sdks.mjs';
 import { startStack } from './lib/stack.mjs';
 import { until } from './lib/wait.mjs';
 
@@ -25,50 +26,52 @@ const anyStepDone = (api, runIds) => async () => {
   return events.flat().some((e) => e.eventType === 'step_completed');
 };
 
-test('the service is stopped under load and started again: every run completes', async (t) => {
-  const stack = await startStack(t);
-  const runIds = await startBusyRuns(stack.app, 10, 8);
-  await until('work to be under way', anyStepDone(stack.api, runIds));
+for (const sdk of sdks) {
+  test(`SDK ${sdk}: the service is stopped under load and started again: every run completes`, async (t) => {
+    const stack = await startStack(t, { sdk });
+    const runIds = await startBusyRuns(stack.app, 10, 8);
+    await until('work to be under way', anyStepDone(stack.api, runIds));
 
-  assert.equal(await stack.service.stop(), 0, 'the service stops in good order');
-  await stack.service.start();
+    assert.equal(await stack.service.stop(), 0, 'the service stops in good order');
+    await stack.service.start();
 
-  await checkBusyRuns(stack, runIds, 8);
-});
+    await checkBusyRuns(stack, runIds, 8);
+  });
 
-test('the service is killed under load and started again: every run completes', async (t) => {
-  const stack = await startStack(t);
-  const runIds = await startBusyRuns(stack.app, 10, 8);
-  await until('work to be under way', anyStepDone(stack.api, runIds));
+  test(`SDK ${sdk}: the service is killed under load and started again: every run completes`, async (t) => {
+    const stack = await startStack(t, { sdk });
+    const runIds = await startBusyRuns(stack.app, 10, 8);
+    await until('work to be under way', anyStepDone(stack.api, runIds));
 
-  await stack.service.kill();
-  await stack.service.start();
+    await stack.service.kill();
+    await stack.service.start();
 
-  await checkBusyRuns(stack, runIds, 8);
-});
+    await checkBusyRuns(stack, runIds, 8);
+  });
 
-test('Redis is away for five seconds under load: everything goes on by itself', async (t) => {
-  const stack = await startStack(t);
-  const runIds = await startBusyRuns(stack.app, 10, 8);
-  await until('work to be under way', anyStepDone(stack.api, runIds));
+  test(`SDK ${sdk}: Redis is away for five seconds under load: everything goes on by itself`, async (t) => {
+    const stack = await startStack(t, { sdk });
+    const runIds = await startBusyRuns(stack.app, 10, 8);
+    await until('work to be under way', anyStepDone(stack.api, runIds));
 
-  await stack.redis.pause();
-  const refused = await stack.api.request(`/v1/runs/${runIds[0]}`);
-  assert.equal(refused.status, 503, 'without Redis the service says so');
-  assert.equal(refused.body.error.code, 'unavailable');
-  await delay(5000);
-  await stack.redis.resume();
+    await stack.redis.pause();
+    const refused = await stack.api.request(`/v1/runs/${runIds[0]}`);
+    assert.equal(refused.status, 503, 'without Redis the service says so');
+    assert.equal(refused.body.error.code, 'unavailable');
+    await delay(5000);
+    await stack.redis.resume();
 
-  await checkBusyRuns(stack, runIds, 8);
-});
+    await checkBusyRuns(stack, runIds, 8);
+  });
 
-test('one of two services is killed under load: the other one takes over its work', async (t) => {
-  const stack = await startStack(t);
-  const second = await stack.startSecondService();
-  const runIds = await startBusyRuns(stack.app, 10, 8);
-  await until('work to be under way', anyStepDone(stack.api, runIds));
+  test(`SDK ${sdk}: one of two services is killed under load: the other one takes over its work`, async (t) => {
+    const stack = await startStack(t, { sdk });
+    const second = await stack.startSecondService();
+    const runIds = await startBusyRuns(stack.app, 10, 8);
+    await until('work to be under way', anyStepDone(stack.api, runIds));
 
-  await second.kill();
+    await second.kill();
 
-  await checkBusyRuns(stack, runIds, 8);
-});
+    await checkBusyRuns(stack, runIds, 8);
+  });
+}
