@@ -199,3 +199,17 @@ func TestAttributesUnderConcurrency(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, past.attributes, got, "the attributes are the fold of the log")
 }
+
+// A run of SDK v4 takes no attributes: its replay would stop at an event that it does not know.
+func TestAttributesOfARunWhoseSDKHasNone(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		b := newBundle(t, r)
+		runID := b.newRun()
+		before := b.events(runID)
+		_, err := b.CreateEvent(b.ctx, world.CreateEvent{RunID: runID, Type: world.EventAttrSet, SpecVersion: 7, Data: b.set(writerStep, "a", "1")})
+		require.Equal(t, world.CodeAttributeInvalid, world.ErrorCode(err))
+		require.ErrorContains(t, err, "spec version 3")
+		require.Equal(t, before, b.events(runID))
+	})
+}

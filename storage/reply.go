@@ -37,6 +37,7 @@ const (
 
 	codeAttributeExists = -20
 	codeAttributesFull  = -21
+	codeNoAttributes    = -22
 
 	codeRunModern    = -40
 	codeRunNotPaused = -41
@@ -146,6 +147,8 @@ func refusal(req world.CreateEvent, now world.Millis, code int, r reply) error {
 		return e
 	case codeAttributeExists:
 		return world.Errorf(world.CodeConflict, "Attribute event %q already exists", id)
+	case codeNoAttributes:
+		return attributeInvalid("The run has spec version %d; attributes came with version 4", r.number(1))
 	case codeAttributesFull:
 		return attributeInvalid("Run attribute count would exceed limit %d (post-merge %d)", maxAttributes, r.number(1))
 	case codeHookMissing:

@@ -3,7 +3,7 @@
 -- KEYS: run events order related request_now request_before
 -- ARGV: request now ulid correlation record payload want news once
 --       then the changes: key value ...; a value is '=<text>', or '-' to remove
--- CODES: DONE REPLAYED RUN_MISSING RUN_ENDED RUN_TOO_NEW RUN_LEGACY ATTRIBUTES_FULL ATTRIBUTE_EXISTS
+-- CODES: DONE REPLAYED RUN_MISSING RUN_ENDED RUN_TOO_NEW RUN_LEGACY ATTRIBUTES_FULL ATTRIBUTE_EXISTS ATTRIBUTES_UNKNOWN
 -- REPLY: DONE {id, createdAt, position, news} run | REPLAYED {id, record, payload, position, note, news} run
 -- $include lib/event.lua
 local once = ARGV[9] == '1'
@@ -20,6 +20,9 @@ end
 local refusal = refused(spec)
 if refusal then
   return refusal
+end
+if spec < 4 then -- a replay by that SDK would not know what to make of the event
+  return {ATTRIBUTES_UNKNOWN, spec}
 end
 if ended(status) then
   return {RUN_ENDED, status}

@@ -24,6 +24,7 @@ local WAIT_ENDED = -18
 local EVENT_MISSING = -19
 local ATTRIBUTE_EXISTS = -20 -- a workflow's write of attributes that the log has already
 local ATTRIBUTES_FULL = -21 -- + how many the run would have
+local ATTRIBUTES_UNKNOWN = -22 -- to the SDK of the run; + spec version of the run
 local RUN_MODERN = -40      -- a legacy call on a run of spec 2 or more; + spec version of the run
 local RUN_NOT_PAUSED = -41  -- + status
 local STEP_GONE = -42       -- an update of a step that has ended; + status
