@@ -36,6 +36,7 @@ type config struct {
 // must know them in order not to report them as mistakes.
 var clientVariables = []setting{
 	{Name: "WORKFLOW_WORLD_URL", Default: "http://127.0.0.1:8787", Help: "client: where the service is"},
+	{Name: "WORKFLOW_WORLD_SPEC_VERSION", Help: "client: the spec version to declare, for an SDK beta that it does not recognise"},
 }
 
 // loadConfig reads and checks the settings. Unknown WORKFLOW_WORLD_* and WORKFLOW_REDIS_*
