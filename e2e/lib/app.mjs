@@ -6,10 +6,11 @@ import { until } from './wait.mjs';
 export class App {
   #child;
 
-  constructor({ sdk, service, port, deploymentId }) {
+  constructor({ sdk, service, port, deploymentId, env }) {
     this.sdk = sdk;
     this.deploymentId = deploymentId;
     this.service = service;
+    this.env = env;
     this.url = `http://127.0.0.1:${port}`;
   }
 
@@ -26,6 +27,7 @@ export class App {
         WORKFLOW_TARGET_WORLD: world,
         WORKFLOW_BASE_URL: this.url,
         ...(this.deploymentId && { WORKFLOW_DEPLOYMENT_ID: this.deploymentId }),
+        ...this.env,
       },
     });
     await until('the app to be ready', async () => (await fetch(`${this.url}/ready`)).ok, { child: this.#child });
