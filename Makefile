@@ -110,6 +110,17 @@ e2e: build client $(E2E_APPS:%=%/$(BUNDLE)) need-redis ## the SDK's workflows on
 bench: need-redis ## Go benchmarks of storage, queue and streams on a real Redis
 	@go test -run '^$$' -bench . -benchmem ./storage/... ./queue/... ./streaming/...
 
+FUZZTIME ?= 60s
+MODEL_SEQUENCES ?= 200000
+
+.PHONY: fuzz
+fuzz: need-redis ## a long run of the model test, then each fuzz target for FUZZTIME (60s)
+	$(SAY) 'model test, $(MODEL_SEQUENCES) sequences'
+	@go test ./storage -run TestModel -timeout 0 -model.sequences=$(MODEL_SEQUENCES)
+	$(SAY) 'fuzz targets, $(FUZZTIME) each'
+	@grep -ro --include='*_test.go' '^func Fuzz[A-Za-z]*' . | sed 's|/[^/]*:func | |' | while read -r package target; do \
+		go test "$$package" -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5s; done
+
 .PHONY: need-redis
 need-redis:
 	@scripts/need.sh redis-server redis-server 'for tests on a real Redis'

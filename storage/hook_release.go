@@ -77,9 +77,22 @@ func (s *Store) releaseHooks(ctx context.Context, hooks []heldHook) error {
 	return nil
 }
 
-// withdraw undoes a reservation whose commit was refused, unless the hook lives: then the
-// reservation was its own, written again.
+// withdraw gives back the claim of a reservation whose commit was refused, unless the hook
+// lives: then the reservation was its own, written again. The list entries stay for the sweeper:
+// another call for the same hook may have written them too and be about to commit.
 func (s *Store) withdraw(ctx context.Context, held claim, hash string) error {
+	live, err := s.fence(ctx, held)
+	if err != nil || live {
+		return err
+	}
+	if _, err := s.scripts.valueRelease.Run(ctx, s.redis, []string{s.keys.claim(hash)}, held.String()); err != nil {
+		return fail(err)
+	}
+	return s.restoreEntry(ctx, held.runID, held.hookID)
+}
+
+// discard is withdraw for the sweeper, when no call is on its way any more: all goes.
+func (s *Store) discard(ctx context.Context, held claim, hash string) error {
 	live, err := s.fence(ctx, held)
 	if err != nil || live {
 		return err

@@ -133,7 +133,7 @@ func (b *bundle) checkEntities(run world.Run, log []world.Event) {
 		require.NotNil(b.t, got.Resume)
 		got.Resume = nil // the one thing that only a look-up by token has
 		require.Equal(b.t, hook, got)
-		require.NoError(b.t, b.redis.Client.ZScore(b.ctx, b.keys.hooksIndex(), hook.RunID+"/"+hook.HookID).Err())
+		require.NoError(b.t, b.redis.Client.ZScore(b.ctx, b.keys.hooksIndex(), hook.RunID+"/"+hook.HookID).Err(), "hook %s", hook.HookID)
 	}
 }
 

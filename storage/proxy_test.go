@@ -10,11 +10,12 @@ import (
 )
 
 // proxy stands between a client and Redis. Once armed, it lets the next command through but
-// swallows the answer and cuts the connection.
+// swallows the answer and cuts the connection; or first lets some answers pass.
 type proxy struct {
 	listener net.Listener
 	target   string
 	armed    atomic.Bool
+	after    atomic.Int64 // answers that pass before
 	swallows atomic.Int64
 	mu       sync.Mutex
 	open     []net.Conn
@@ -66,7 +67,7 @@ func (p *proxy) pump(to, from net.Conn, answers bool) {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(buf)
-		if n > 0 && answers && p.armed.CompareAndSwap(true, false) {
+		if n > 0 && answers && p.armed.Load() && p.after.Add(-1) < 0 && p.armed.CompareAndSwap(true, false) {
 			p.swallows.Add(1)
 			return
 		}

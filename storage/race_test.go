@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/rediskey"
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
@@ -253,4 +254,27 @@ func TestBR04ResilientStart(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, runID, page.Data[0].RunID)
 	}
+}
+
+// Two calls create one hook and the first is refused, say because its token was another's just
+// before: what it takes back is not what the second has written and is about to commit.
+func TestRefusedHookLeavesTheOtherCallsEntries(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		b := newBundle(t, r)
+		runID := b.running()
+		event := data(t, "token", "shared")
+		hash := rediskey.Hash("shared")
+		c := b.newCall(b.request(runID, world.EventHookCreated, x, event))
+		mine := claim{runID: runID, hookID: x, nonce: "second"}
+		_, err := b.reserve(b.ctx, c, hash, mine)
+		require.NoError(t, err)
+		require.NoError(t, b.withdraw(b.ctx, claim{runID: runID, hookID: x, nonce: "first"}, hash))
+		o, err := b.apply(b.ctx, c, b.scripts.hookCreate, []string{c.keys.hooks(), c.keys.hooksOrder(), c.keys.fence()}, mine.nonce, hash, "")
+		require.NoError(t, err)
+		require.Equal(t, codeDone, o.code)
+		_, err = b.GetHook(b.ctx, x, false)
+		require.NoError(t, err)
+		b.check(runID)
+	})
 }

@@ -146,7 +146,7 @@ func (s *Store) mendHook(ctx context.Context, e place) (bool, error) {
 		return false, fail(err)
 	}
 	if held, ok := parseHook(runID, hookID, over); ok { // it outlived its run, and that is over
-		return true, s.withdraw(ctx, held.claim, held.tokenHash)
+		return true, s.discard(ctx, held.claim, held.tokenHash)
 	}
 	left := heldHook{claim: claim{runID: runID, hookID: hookID}}
 	value, err := s.redis.Get(ctx, s.keys.hook(hookID)).Result()
@@ -163,7 +163,7 @@ func (s *Store) mendHook(ctx context.Context, e place) (bool, error) {
 			return false, fail(err)
 		}
 		if holder := parseClaim(held); holder.sameHook(left.claim) {
-			return true, s.withdraw(ctx, holder, hash)
+			return true, s.discard(ctx, holder, hash)
 		}
 	}
 	if err := s.releaseHooks(ctx, []heldHook{left}); err != nil {

@@ -1,0 +1,98 @@
+package storage
+
+import (
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis"
+)
+
+// What is written as a record is read back, with the payload inside or split off.
+func FuzzRecordRoundTrip(f *testing.F) {
+	f.Add(uint8(0), "step_1", "resume", "input", []byte{1}, []byte("other"), int64(1_800_000_000_000))
+	f.Add(uint8(10), "", "", "error", []byte(strings.Repeat("e", 2000)), []byte{}, int64(0))
+	f.Add(uint8(6), "s", "", "input", []byte(strings.Repeat("i", 2000)), []byte{0xf6}, int64(-1))
+	f.Fuzz(func(t *testing.T, kind uint8, id, resume, key string, value, other []byte, at int64) {
+		for _, text := range []string{id, resume, key} {
+			if !utf8.ValidString(text) {
+				t.Skip("texts of the wire are UTF-8")
+			}
+		}
+		if len(value) == 0 || len(other) == 0 || key == "other" {
+			t.Skip("a value of eventData is an item of CBOR, so never empty, and keys differ")
+		}
+		e := world.Event{
+			EventID: "e", RunID: "r", Type: kinds[int(kind)%len(kinds)], CorrelationID: id, ResumeID: resume, SpecVersion: int(kind),
+			CreatedAt: 1_800_000_000_000, OccurredAt: world.Millis(at),
+			Data: world.Fields{{Key: "other", Value: other}, {Key: key, Value: value}},
+		}
+		record, split, err := encodeRecord(e)
+		require.NoError(t, err)
+		got, err := decodeRecord("r", "e", "1800000000000"+string(record), split)
+		require.NoError(t, err)
+		require.Equal(t, e, got)
+	})
+}
+
+// A cursor is refused as CodeInvalid or leads to a position that gives the same cursor.
+func FuzzCursors(f *testing.F) {
+	f.Add("events/r/", eventCursor("events/r/", 7), int64(7), "x")
+	f.Add("runs", place{ms: 1_800_000_000_000, id: "wrun_1"}.cursor("runs"), int64(-1), "")
+	f.Add("runs", "AQ", int64(1)<<40, "{}")
+	f.Fuzz(func(t *testing.T, scope, cursor string, number int64, id string) {
+		if position, err := openEventCursor(scope, cursor); err != nil {
+			require.Equal(t, world.CodeInvalid, world.ErrorCode(err))
+		} else {
+			require.GreaterOrEqual(t, position, 0)
+		}
+		if p, err := openPlace(scope, cursor); err != nil {
+			require.Equal(t, world.CodeInvalid, world.ErrorCode(err))
+		} else {
+			require.NotEmpty(t, p.id)
+		}
+		if position := int(number & (1<<31 - 1)); position >= 0 {
+			got, err := openEventCursor(scope, eventCursor(scope, position))
+			require.NoError(t, err)
+			require.Equal(t, position, got)
+		}
+		if id != "" && len(id) <= 600 {
+			want := place{ms: world.Millis(number), id: id}
+			got, err := openPlace(scope, want.cursor(scope))
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+		}
+	})
+}
+
+// A reserved claim and a stored hook read from Redis never panic, whatever they are.
+func FuzzClaims(f *testing.F) {
+	f.Add("wrun_1 hook_1 nonce")
+	f.Add("3 nonce hash 1800000000000")
+	f.Add("")
+	f.Fuzz(func(t *testing.T, text string) {
+		if held := parseClaim(text); held != (claim{}) {
+			require.Equal(t, text, held.String())
+		}
+		if hook, ok := parseHook("r", "h", text); ok {
+			require.Equal(t, "r", hook.runID)
+		}
+	})
+}
+
+// Numbers and moments are read from any eventData without a panic.
+func FuzzDataFields(f *testing.F) {
+	f.Add([]byte(raw(f, time.UnixMilli(1_800_000_000_000))))
+	f.Add([]byte(raw(f, 1.5)))
+	f.Add([]byte{0xc1, 0xfb})
+	f.Fuzz(func(_ *testing.T, value []byte) {
+		fields := world.Fields{{Key: "k", Value: value}}
+		_, _ = millisField(fields, "k")
+		_ = textField(fields, "k")
+		_, _ = changesOf(world.Fields{{Key: "changes", Value: value}})
+		_ = checkFirstAttributes(world.Fields{{Key: "attributes", Value: value}})
+	})
+}

@@ -1,0 +1,152 @@
+package storage
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/world-redis/world-redis"
+)
+
+// mix makes random calls to a few runs; each run has ids of its own, and all share the tokens.
+type mix struct {
+	rng    *rand.Rand
+	by     map[int]*bundle // a bundle for each spec version, for its eventData
+	specs  map[string]int
+	runIDs []string
+	calls  int
+}
+
+// newMix moves the clock to a place that depends on the seed alone.
+func newMix(t *testing.T, b *bundle, seed uint64) *mix {
+	t.Helper()
+	m := &mix{rng: rand.New(rand.NewPCG(seed, 0)), by: map[int]*bundle{3: b.on(t, 3), 7: b.on(t, 7)}, specs: map[string]int{}}
+	const bucket = 20 * time.Minute
+	b.clock.add(bucket - time.Duration(b.now())*time.Millisecond%bucket + time.Duration(m.rng.Int64N(int64(bucket))).Truncate(time.Millisecond))
+	for range 2 + m.rng.IntN(2) {
+		runID := b.ids.Prefixed("wrun_")
+		m.runIDs = append(m.runIDs, runID)
+		m.specs[runID] = []int{3, 7}[m.rng.IntN(2)]
+	}
+	return m
+}
+
+func (m *mix) chance(percent int) bool { return m.rng.IntN(100) < percent }
+
+// weights says how often a type is drawn; the ends of runs are rare, or little else would happen.
+var weights = []struct {
+	kind   world.EventType
+	weight int
+}{
+	{world.EventRunCreated, 2},
+	{world.EventRunStarted, 4},
+	{world.EventRunCompleted, 1},
+	{world.EventRunFailed, 1},
+	{world.EventRunCancelled, 2},
+	{world.EventAttrSet, 3},
+	{world.EventStepCreated, 8},
+	{world.EventStepStarted, 9},
+	{firstStart, 5},
+	{world.EventStepRetrying, 5},
+	{world.EventStepCompleted, 5},
+	{world.EventStepFailed, 3},
+	{world.EventHookCreated, 8},
+	{retained, 3},
+	{world.EventHookReceived, 8},
+	{world.EventHookDisposed, 4},
+	{world.EventWaitCreated, 5},
+	{world.EventWaitCompleted, 4},
+}
+
+func (m *mix) kind() world.EventType {
+	total := 0
+	for _, w := range weights {
+		total += w.weight
+	}
+	at := m.rng.IntN(total)
+	for _, w := range weights {
+		if at -= w.weight; at < 0 {
+			return w.kind
+		}
+	}
+	panic("the weights do not add up")
+}
+
+// next draws a call. The first ones mostly create the runs.
+func (m *mix) next() world.CreateEvent {
+	run := m.rng.IntN(len(m.runIDs))
+	kind := m.kind()
+	if m.calls < len(m.runIDs) && m.chance(85) {
+		run, kind = m.calls, world.EventRunCreated
+	}
+	m.calls++
+	runID := m.runIDs[run]
+	b := m.by[m.specs[runID]]
+	if b.spec < 6 && kind == firstStart {
+		kind = world.EventStepStarted
+	} else if b.spec < 6 && kind == retained {
+		kind = world.EventHookCreated
+	}
+	fields := sample(b, kind)
+	id := ""
+	switch {
+	case kind == world.EventAttrSet:
+		fields = sample(m.by[7], kind)
+		id = fmt.Sprintf("attr%d_%d", run, m.rng.IntN(3))
+		if m.chance(30) {
+			id, fields = "", data(b.t, "changes", []map[string]any{{"key": "size", "value": "xl"}}, "writer", map[string]any{"type": "step"})
+		}
+	case !isRunEvent(kind):
+		entity, _, _ := strings.Cut(string(kind), "_")
+		id = fmt.Sprintf("%s%d_%d", entity, run, m.rng.IntN(4))
+	}
+	switch kind {
+	case world.EventRunStarted:
+		if m.chance(30) {
+			fields = b.runData()
+		}
+	case world.EventStepRetrying:
+		if m.chance(60) {
+			fields = append(fields, data(b.t, "retryAfter", b.clock.Now().Add(time.Duration(m.rng.IntN(20))*time.Second).UnixMilli())...)
+		}
+	case world.EventHookCreated, retained:
+		token := id[len(id)-1] % 3 // a hook has one token, and others have the same
+		fields = data(b.t, "token", fmt.Sprintf("token %d", token), "metadata", []byte("meta"))
+		if kind == retained {
+			fields = append(fields, data(b.t, "tokenRetentionUntil", b.clock.Now().Add(time.Duration(1+m.rng.IntN(60))*time.Second).UnixMilli())...)
+		}
+	}
+	req := b.request(runID, kind, id, fields)
+	req.RequestID = fmt.Sprintf("call %d", m.calls)
+	req.ResolveNone = m.chance(25)
+	if b.spec < 6 {
+		return req
+	}
+	req.SkipPreload = m.chance(30)
+	if m.chance(20) {
+		count := m.rng.Int64N(12)
+		req.EventCount = &count
+	}
+	if kind == world.EventHookReceived && m.chance(60) {
+		req.ResumeID = fmt.Sprintf("resume_%d", m.rng.IntN(3))
+		req.ResumePayloadDigest = []string{"", "d1", "d1", "d2"}[m.rng.IntN(4)]
+	}
+	return req
+}
+
+// note writes down a call and what comes of it, for the log of a failure.
+func (s *sequence) note(req world.CreateEvent, format string, args ...any) {
+	run := strings.Index(strings.Join(s.runIDs, "  "), req.RunID) / (len(req.RunID) + 2)
+	line := fmt.Sprintf("%d run %d (spec %d) %s %s", s.b.now(), run, req.SpecVersion, req.Type, req.CorrelationID)
+	for _, key := range []string{"token", "tokenRetentionUntil", "retryAfter", "input"} {
+		if req.Data.Has(key) {
+			line += fmt.Sprintf(" %s=%q", key, req.Data.Get(key))
+		}
+	}
+	if req.ResumeID != "" {
+		line += " resume " + req.ResumeID + " " + req.ResumePayloadDigest
+	}
+	s.lines = append(s.lines, line+" ["+req.RequestID+"] → "+fmt.Sprintf(format, args...))
+}
