@@ -16,13 +16,21 @@ type mix struct {
 	by     map[int]*bundle // a bundle for each spec version, for its eventData
 	specs  map[string]int
 	runIDs []string
+	focus  string // the entities that most calls go to, so that these get on in their lives
 	calls  int
+	made   map[string][]madeEntity // by kind of entity: what a call has tried to create
+}
+
+type madeEntity struct {
+	run int
+	id  string
 }
 
 // newMix moves the clock to a place that depends on the seed alone.
 func newMix(t *testing.T, b *bundle, seed uint64) *mix {
 	t.Helper()
-	m := &mix{rng: rand.New(rand.NewPCG(seed, 0)), by: map[int]*bundle{3: b.on(t, 3), 7: b.on(t, 7)}, specs: map[string]int{}}
+	m := &mix{rng: rand.New(rand.NewPCG(seed, 0)), by: map[int]*bundle{3: b.on(t, 3), 7: b.on(t, 7)}, specs: map[string]int{}, made: map[string][]madeEntity{}}
+	m.focus = []string{"step", "step", "hook", "hook", "wait", "r"}[m.rng.IntN(6)]
 	const bucket = 20 * time.Minute
 	b.clock.add(bucket - time.Duration(b.now())*time.Millisecond%bucket + time.Duration(m.rng.Int64N(int64(bucket))).Truncate(time.Millisecond))
 	for range 2 + m.rng.IntN(2) {
@@ -38,50 +46,53 @@ func (m *mix) chance(percent int) bool { return m.rng.IntN(100) < percent }
 // weights says how often a type is drawn; the ends of runs are rare, or little else would happen.
 var weights = []struct {
 	kind   world.EventType
-	weight int
+	weight int // of ten
 }{
-	{world.EventRunCreated, 2},
+	{world.EventRunCreated, 1},
 	{world.EventRunStarted, 4},
 	{world.EventRunCompleted, 1},
 	{world.EventRunFailed, 1},
-	{world.EventRunCancelled, 2},
+	{world.EventRunCancelled, 1},
 	{world.EventAttrSet, 3},
-	{world.EventStepCreated, 8},
-	{world.EventStepStarted, 9},
+	{world.EventStepCreated, 5},
+	{world.EventStepStarted, 10},
 	{firstStart, 5},
-	{world.EventStepRetrying, 5},
-	{world.EventStepCompleted, 5},
+	{world.EventStepRetrying, 7},
+	{world.EventStepCompleted, 4},
 	{world.EventStepFailed, 3},
-	{world.EventHookCreated, 8},
-	{retained, 3},
-	{world.EventHookReceived, 8},
+	{world.EventHookCreated, 7},
+	{retained, 7},
+	{world.EventHookReceived, 10},
 	{world.EventHookDisposed, 4},
-	{world.EventWaitCreated, 5},
-	{world.EventWaitCompleted, 4},
+	{world.EventWaitCreated, 7},
+	{world.EventWaitCompleted, 7},
 }
 
 func (m *mix) kind() world.EventType {
-	total := 0
-	for _, w := range weights {
-		total += w.weight
-	}
-	at := m.rng.IntN(total)
-	for _, w := range weights {
-		if at -= w.weight; at < 0 {
+	for {
+		w := weights[m.rng.IntN(len(weights))]
+		if m.rng.IntN(10) < w.weight && (strings.HasPrefix(string(w.kind), m.focus) || m.chance(25)) {
 			return w.kind
 		}
 	}
-	panic("the weights do not add up")
 }
 
 // next draws a call. The first ones mostly create the runs.
 func (m *mix) next() world.CreateEvent {
-	run := m.rng.IntN(len(m.runIDs))
+	run := min(m.rng.IntN(len(m.runIDs)), m.rng.IntN(len(m.runIDs)))
 	kind := m.kind()
 	if m.calls < len(m.runIDs) && m.chance(85) {
 		run, kind = m.calls, world.EventRunCreated
 	}
 	m.calls++
+	entity, verb, _ := strings.Cut(string(kind), "_")
+	id := fmt.Sprintf("%s%d_%d", entity, run, m.rng.IntN(3))
+	if made := m.made[entity]; !strings.HasPrefix(verb, "created") && len(made) > 0 && m.chance(85) {
+		at := made[m.rng.IntN(len(made))]
+		run, id = at.run, at.id
+	} else if strings.HasPrefix(verb, "created") && entity != "run" {
+		m.made[entity] = append(made, madeEntity{run, id})
+	}
 	runID := m.runIDs[run]
 	b := m.by[m.specs[runID]]
 	if b.spec < 6 && kind == firstStart {
@@ -90,17 +101,15 @@ func (m *mix) next() world.CreateEvent {
 		kind = world.EventHookCreated
 	}
 	fields := sample(b, kind)
-	id := ""
 	switch {
+	case isRunEvent(kind):
+		id = ""
 	case kind == world.EventAttrSet:
 		fields = sample(m.by[7], kind)
 		id = fmt.Sprintf("attr%d_%d", run, m.rng.IntN(3))
 		if m.chance(30) {
 			id, fields = "", data(b.t, "changes", []map[string]any{{"key": "size", "value": "xl"}}, "writer", map[string]any{"type": "step"})
 		}
-	case !isRunEvent(kind):
-		entity, _, _ := strings.Cut(string(kind), "_")
-		id = fmt.Sprintf("%s%d_%d", entity, run, m.rng.IntN(4))
 	}
 	switch kind {
 	case world.EventRunStarted:
@@ -112,7 +121,7 @@ func (m *mix) next() world.CreateEvent {
 			fields = append(fields, data(b.t, "retryAfter", b.clock.Now().Add(time.Duration(m.rng.IntN(20))*time.Second).UnixMilli())...)
 		}
 	case world.EventHookCreated, retained:
-		token := id[len(id)-1] % 3 // a hook has one token, and others have the same
+		token := id[len(id)-1] % 2 // a hook has one token, and others have the same
 		fields = data(b.t, "token", fmt.Sprintf("token %d", token), "metadata", []byte("meta"))
 		if kind == retained {
 			fields = append(fields, data(b.t, "tokenRetentionUntil", b.clock.Now().Add(time.Duration(1+m.rng.IntN(60))*time.Second).UnixMilli())...)
@@ -130,7 +139,7 @@ func (m *mix) next() world.CreateEvent {
 		req.EventCount = &count
 	}
 	if kind == world.EventHookReceived && m.chance(60) {
-		req.ResumeID = fmt.Sprintf("resume_%d", m.rng.IntN(3))
+		req.ResumeID = fmt.Sprintf("resume_%d", m.rng.IntN(2))
 		req.ResumePayloadDigest = []string{"", "d1", "d1", "d2"}[m.rng.IntN(4)]
 	}
 	return req

@@ -19,11 +19,11 @@ import (
 
 // A sequence of a failure comes again with -model.seed=<its seed> -model.sequences=1.
 var (
-	modelSequences = flags.Int("model.sequences", 2000, "how many random sequences of calls the model test makes")
+	modelSequences = flags.Int("model.sequences", 1000, "how many random sequences of calls the model test makes")
 	modelSeed      = flags.Uint64("model.seed", 0, "seed of the first sequence; 0 draws one")
 )
 
-const sequenceCalls = 30
+const sequenceCalls = 40
 
 // eachSequence runs the sequences on some workers, each with a database of its own.
 func eachSequence(t *testing.T, firstDB, workers, sequences int, run func(t *testing.T, b *bundle, seed uint64)) {
@@ -175,8 +175,8 @@ func (s *sequence) call(req world.CreateEvent) {
 	case len(want.appended) == 0:
 		require.Nil(s.t, result.Event)
 	default:
-		last := want.appended[len(want.appended)-1]
-		require.Equal(s.t, last, modelEvent{result.Event.Type, result.Event.CorrelationID})
+		got := modelEvent{result.Event.Type, result.Event.CorrelationID}
+		require.Equal(s.t, want.appended[len(want.appended)-1], got)
 		s.past = append(s.past, appliedCall{req, result})
 	}
 }
@@ -190,7 +190,13 @@ func (s *sequence) repeat(first appliedCall) {
 	if first.req.Type == world.EventRunStarted { // brings the log as it is now
 		result.Events, result.Cursor, result.HasMore = first.result.Events, first.result.Cursor, first.result.HasMore
 	}
-	require.Equal(s.t, first.result, result)
+	want := first.result
+	if want.Step != nil && result.Step != nil && result.Step.Error == nil && first.req.Type == world.EventStepStarted {
+		// The error of an earlier attempt is not told again once a later one has replaced it.
+		step := *want.Step
+		step.Error, want.Step = nil, &step
+	}
+	require.Equal(s.t, want, result)
 	s.compareLength(first.req.RunID)
 }
 
