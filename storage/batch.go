@@ -118,6 +118,6 @@ func (s *Store) batchResult(ctx context.Context, c *call, o outcome) (world.Even
 	case world.EventRunFailed:
 		return s.endResult(ctx, c, o, world.RunFailed)
 	default:
-		return s.stepResult(c, o)
+		return s.stepResult(ctx, c, o)
 	}
 }

@@ -178,3 +178,36 @@ func TestBR06LostReplyAppliesOnce(t *testing.T) {
 		}
 	}
 }
+
+// A step_started comes again after its step has failed once more: the answer still has the
+// error that the first one had, not the later one and not none.
+func TestRepeatedStartKeepsTheErrorOfItsTime(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		for _, spec := range []int{3, 7} {
+			b := newBundle(t, r).on(t, spec)
+			runID := b.running()
+			retrying := func(text string) {
+				b.send(runID, world.EventStepRetrying, x, data(t, "stepName", "add", "error", text))
+			}
+			b.send(runID, world.EventStepCreated, x, sample(b, world.EventStepCreated))
+			first := b.request(runID, world.EventStepStarted, x, data(t, "stepName", "add"))
+			first.RequestID = fmt.Sprintf("first %d", spec)
+			one, err := b.CreateEvent(b.ctx, first)
+			require.NoError(t, err)
+			require.Nil(t, one.Step.Error)
+			retrying("the first error")
+			second := first
+			second.RequestID = fmt.Sprintf("second %d", spec)
+			two, err := b.CreateEvent(b.ctx, second)
+			require.NoError(t, err)
+			require.Contains(t, string(two.Step.Error), "the first error")
+			retrying("the second error")
+			for req, want := range map[*world.CreateEvent]world.EventResult{&first: one, &second: two} {
+				again, err := b.CreateEvent(b.ctx, *req)
+				require.NoError(t, err)
+				require.Equal(t, want, again)
+			}
+		}
+	})
+}

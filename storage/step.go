@@ -15,7 +15,7 @@ func (s *Store) createStep(ctx context.Context, c *call) (world.EventResult, err
 	if err != nil {
 		return world.EventResult{}, err
 	}
-	return s.stepResult(c, o)
+	return s.stepResult(ctx, c, o)
 }
 
 // changeStep applies the events of a step that exists.
@@ -24,7 +24,7 @@ func (s *Store) changeStep(ctx context.Context, c *call, script script, args ...
 	if err != nil {
 		return world.EventResult{}, err
 	}
-	return s.stepResult(c, o)
+	return s.stepResult(ctx, c, o)
 }
 
 // retryStep applies step_retrying.
@@ -65,23 +65,53 @@ func (s *Store) beginStep(ctx context.Context, c *call) (world.EventResult, erro
 		created.CreatedAt = o.stored.event.CreatedAt
 		first = &stored{event: created, position: strconv.Itoa(atoi(o.stored.position) - 1)}
 	}
-	result, err := s.stepResultWith(c, o, first)
+	result, err := s.stepResultWith(ctx, c, o, first)
 	result.StepCreated = err == nil
 	return result, err
 }
 
-func (s *Store) stepResult(c *call, o outcome) (world.EventResult, error) {
-	return s.stepResultWith(c, o, o.own())
+func (s *Store) stepResult(ctx context.Context, c *call, o outcome) (world.EventResult, error) {
+	return s.stepResultWith(ctx, c, o, o.own())
 }
 
 // stepResultWith builds the answer; known is the event that the script left out.
-func (s *Store) stepResultWith(c *call, o outcome, known *stored) (world.EventResult, error) {
+func (s *Store) stepResultWith(ctx context.Context, c *call, o outcome, known *stored) (world.EventResult, error) {
 	e, err := decodeEntity(c.req.RunID, o.rest.list(0), known)
 	if err != nil {
 		return world.EventResult{}, fail(err)
 	}
 	step := e.stepAsOf(c.req.CorrelationID, o.stored, c.req.ResolveNone)
+	position := atoi(o.stored.position)
+	if o.stored.replayed && c.req.Type == world.EventStepStarted && e.fields["ee"] != "" && !e.before("ee", position) {
+		// The step has failed again since, so its hash names a later error than the one told then.
+		if step.Error, err = s.errorBefore(ctx, c.req, position, step.SpecVersion); err != nil {
+			return world.EventResult{}, err
+		}
+	}
 	return world.EventResult{Event: c.answer(o.stored.event), Step: &step}, nil
+}
+
+// errorBefore returns the error of the last step_retrying before a position of the log, nil when
+// there is none.
+func (s *Store) errorBefore(ctx context.Context, req world.CreateEvent, position, spec int) (world.Raw, error) {
+	q := world.EventQuery{RunID: req.RunID, CorrelationID: req.CorrelationID, Page: world.PageRequest{
+		Order: world.Descending, Cursor: eventCursor(eventScope(req.RunID, req.CorrelationID), position),
+	}}
+	for {
+		page, err := s.listRelated(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range page.Data {
+			if e.Type == world.EventStepRetrying {
+				return stepError(e.Data, spec), nil
+			}
+		}
+		if !page.HasMore {
+			return nil, nil
+		}
+		q.Page.Cursor = page.Cursor
+	}
 }
 
 // applyLocated is apply for an event that creates an entity; it also notes which run the
