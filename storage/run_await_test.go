@@ -154,7 +154,7 @@ func TestADeafConnectionIsReplaced(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
 	b, said := newBundle(t, r), &lines{}
-	b.log = slog.New(slog.NewTextHandler(said, nil))
+	b.endings = newEndings(b.Store.redis, b.keys, slog.New(slog.NewTextHandler(said, nil)))
 	b.works(5 * time.Millisecond)
 	require.Eventually(t, func() bool {
 		runID := b.running()

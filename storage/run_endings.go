@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"sync"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -12,13 +11,8 @@ import (
 	"github.com/world-redis/world-redis/internal/doorbell"
 )
 
-const (
-	// auditBatch is how many awaited runs are looked at in one round trip.
-	auditBatch = 500
-	// silentAudits in a row must find an end that nothing told before the subscription
-	// connection counts as dead.
-	silentAudits = 3
-)
+// auditBatch is how many awaited runs are looked at in one round trip.
+const auditBatch = 500
 
 // endings knows which runs somebody waits for, keeps exactly those subscribed, and wakes their
 // waiters. A message may be lost, so all awaited runs are also looked at from time to time:
@@ -119,27 +113,7 @@ func (e *endings) all() []*awaitedRun {
 // auditEndings looks at the awaited runs, again and again, and wakes the waiters of those that have
 // ended.
 func (s *Store) auditEndings(ctx context.Context) error {
-	ticker := time.NewTicker(s.auditInterval)
-	defer ticker.Stop()
-	silent, heard := 0, int64(0)
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
-		missed := s.auditOnce(ctx)
-		if now := s.endings.bell.Heard(); now != heard {
-			silent, heard = 0, now
-		} else if missed {
-			silent++
-		}
-		if silent == silentAudits {
-			s.log.WarnContext(ctx, "the ends of runs are not told; the subscription connection is made anew")
-			s.endings.bell.Renew()
-			silent = 0
-		}
-	}
+	return s.endings.bell.Audit(ctx, s.auditInterval, s.auditOnce)
 }
 
 // auditOnce reports whether it found an end that nothing had told.

@@ -3,43 +3,18 @@ package streaming
 import (
 	"context"
 	"log/slog"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 )
 
-const (
-	auditBatch = 500
-	// silentAudits in a row must find news that no doorbell told before the connection
-	// counts as dead. After a failover it can stay up with a node that nobody writes to.
-	silentAudits = 3
-)
+// auditBatch is how many streams are looked at in one round trip.
+const auditBatch = 500
 
 // audit looks at every stream that has live readers, again and again, and wakes readers
 // that lack something: doorbells get lost when a connection breaks or Redis fails over.
 // It asks once a stream and not once a reader, in pipelines, so idle readers cost little.
 func (s *Service) audit(ctx context.Context) error {
-	ticker := time.NewTicker(s.config.AuditInterval)
-	defer ticker.Stop()
-	silent, heard := 0, int64(0)
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
-		news := s.auditAll(ctx)
-		if now := s.readers.bell.Heard(); now != heard {
-			silent, heard = 0, now
-		} else if news {
-			silent++
-		}
-		if silent == silentAudits {
-			s.log.Warn("doorbells do not arrive; the subscription connection is made anew")
-			s.readers.bell.Renew()
-			silent = 0
-		}
-	}
+	return s.readers.bell.Audit(ctx, s.config.AuditInterval, s.auditAll)
 }
 
 // auditAll reports whether it found news for any reader.
