@@ -22,15 +22,19 @@ export async function stepStorm(token: string, rounds: number, branches: number)
   'use workflow';
   const unread = createHook({ token });
   const ledger: { won: number; lost: number }[] = [];
+  const steps: Promise<unknown>[] = [];
   for (let round = 0; round < rounds; round++) {
     const watchdog = sleep(300);
     const branch = async () => {
-      const first = await Promise.race([work(100, 500).then(() => 'won'), watchdog.then(() => 'lost')]);
+      const step = work(100, 500);
+      steps.push(step);
+      const first = await Promise.race([step.then(() => 'won'), watchdog.then(() => 'lost')]);
       if (first === 'lost') await work(0, 10);
       return first;
     };
     ledger.push(await reconcile(await Promise.all(Array.from({ length: branches }, branch))));
   }
+  await Promise.all(steps);
   unread.dispose();
   return ledger;
 }
