@@ -62,7 +62,7 @@ for (const sdk of sdks) {
       const outcome = await whileRunning(runId, async () => {
         const hooks = (await api.hooks(runId)).filter((hook) => !seen.has(hook.hookId));
         accepted += await resumeAll(hooks, seen);
-        await delay(25);
+        await delay(50);
       });
       const { value, events } = await completed(runId, outcome);
       checkLedger(value);
