@@ -57,6 +57,11 @@ test('SDK v5: abort', { concurrency: 6 }, async (t) => {
   row('a listener in the workflow: the same order at each replay', () =>
     complete('listenerInWorkflow', [], ['before-abort', 'listener', 'after-abort', 'true']));
 
+  for (const [who, byStep] of [['the workflow', false], ['a step', true]]) {
+    row(`a branch after an abort by ${who}: the same at each replay`, () =>
+      complete('branchOnAbort', [byStep], { before: 'not yet', after: 'aborted', reason: 'enough' }));
+  }
+
   for (const [when, milliseconds] of [['before the step', 0], ['in the middle of it', 500]]) {
     row(`throwIfAborted, aborted ${when}: fatal, and no second attempt`, async () => {
       const runId = await app.begin('throwIfAbortedInStep', milliseconds);

@@ -209,3 +209,21 @@ export async function listenerInWorkflow() {
   order.push(String((await looks(controller.signal)).aborted));
   return order;
 }
+
+async function takes(branch: string) {
+  'use step';
+  return branch;
+}
+
+/** Which branch it takes depends on the signal, which a step or the workflow itself has aborted; replays follow it. */
+export async function branchOnAbort(byStep: boolean) {
+  'use workflow';
+  const controller = new AbortController();
+  const before = await takes(controller.signal.aborted ? 'aborted' : 'not yet');
+  if (byStep) await abortsAfter(controller, 0, 'enough');
+  else controller.abort('enough');
+  await sleep(200);
+  const after = await takes(controller.signal.aborted ? 'aborted' : 'not yet');
+  await sleep(100);
+  return { before, after, reason: controller.signal.reason };
+}
