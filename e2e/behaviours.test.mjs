@@ -55,6 +55,8 @@ for (const sdk of sdks) {
     await t.test('timers: ten at once, three in a row, and one of a day that is left behind', async () => {
       const { events } = await complete('tenSleeps', [], 'awake');
       assert.equal(of(events, 'wait_completed').length, 10);
+      const resumeAt = Object.fromEntries(of(events, 'wait_created').map((e) => [e.correlationId, e.eventData.resumeAt]));
+      for (const e of of(events, 'wait_completed')) assert.ok(e.createdAt >= resumeAt[e.correlationId], 'woken too early');
       const { events: loop } = await complete('sleepInLoop', [], [1, 2, 3]);
       const [created, completed] = [of(loop, 'wait_created'), of(loop, 'wait_completed')];
       assert.equal(completed.length, 3);

@@ -44,6 +44,8 @@ for (const sdk of sdks) {
       assert.equal(response.status, 404);
       await app.resume('not-public', 'inside');
       assert.deepEqual(await app.outcome(runId), { status: 'completed', value: 'inside' });
+      const events = await checkEndedRun(api, runId);
+      assert.equal(events.filter((e) => e.eventType === 'hook_received').length, 1);
     });
   });
 }

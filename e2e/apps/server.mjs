@@ -11,7 +11,7 @@ const modules = join(process.cwd(), 'node_modules');
 const { serve } = await load('@hono/node-server');
 const { Hono } = await load('hono');
 // The SDK's export map has no require condition for these two.
-const { getRun, resumeHook, resumeWebhook, start } = await import(join(modules, 'workflow/dist/api.js'));
+const { getHookByToken, getRun, resumeHook, resumeWebhook, start } = await import(join(modules, 'workflow/dist/api.js'));
 const { getWorld } = await import(join(modules, 'workflow/dist/runtime.js'));
 
 const bundles = join(process.cwd(), '.well-known/workflow/v1');
@@ -42,9 +42,9 @@ app.all('/.well-known/workflow/v1/webhook/:token', async (c) => {
   }
 });
 
-// Starts a run; the body is the list of arguments.
+// Starts a run; the body is the list of arguments, `?options=` what else start() takes, in JSON.
 app.post('/start/:workflow', async (c) => {
-  const run = await start(workflowOf(c), await c.req.json());
+  const run = await start(workflowOf(c), await c.req.json(), JSON.parse(c.req.query('options') ?? '{}'));
   return c.json({ runId: run.runId });
 });
 
@@ -71,6 +71,11 @@ app.post('/resume', async (c) => {
   return c.json({ runId });
 });
 
+app.get('/hook', async (c) => {
+  const { runId, hookId, metadata } = await getHookByToken(c.req.query('token'));
+  return c.json({ runId, hookId, metadata: await metadata });
+});
+
 app.post('/cancel/:runId', async (c) => {
   await getRun(c.req.param('runId')).cancel();
   return c.json({});
@@ -83,6 +88,9 @@ app.get('/stream/:runId', (c) => {
   const startIndex = Number(c.req.query('startIndex') ?? 0);
   return new Response(getRun(c.req.param('runId')).getReadable({ startIndex }));
 });
+
+// The same as a list of values, sent when the stream has ended.
+app.get('/values/:runId', async (c) => c.json(await Array.fromAsync(getRun(c.req.param('runId')).getReadable())));
 
 app.get('/deliveries', (c) => c.json(deliveries));
 app.get('/ready', (c) => c.json({ pid: process.pid, node: process.version }));

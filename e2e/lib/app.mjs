@@ -47,6 +47,11 @@ export class App {
     return (await this.#json(`/start/${workflow}`, args)).runId;
   }
 
+  /** The same with options of the SDK's start(). */
+  async beginWith(options, workflow, ...args) {
+    return (await this.#json(`/start/${workflow}?options=${encodeURIComponent(JSON.stringify(options))}`, args)).runId;
+  }
+
   /** Waits for the end of a run: `{status, value}` or `{status, error: {name, message, code}}`. */
   outcome(runId, timeout = 60_000) {
     return this.#json(`/outcome/${runId}`, undefined, timeout);
@@ -61,6 +66,11 @@ export class App {
     return this.#json('/resume', { token, payload });
   }
 
+  /** Looks a hook up as an app does: `{runId, hookId, metadata}`. */
+  hook(token) {
+    return this.#json(`/hook?token=${encodeURIComponent(token)}`);
+  }
+
   cancel(runId) {
     return this.#json(`/cancel/${runId}`, {});
   }
@@ -73,6 +83,11 @@ export class App {
   async stream(runId, startIndex = 0) {
     const response = await fetch(`${this.url}/stream/${runId}?startIndex=${startIndex}`, { signal: AbortSignal.timeout(60_000) });
     return new Uint8Array(await response.arrayBuffer());
+  }
+
+  /** All values of a run's default stream, once it has ended. */
+  values(runId) {
+    return this.#json(`/values/${runId}`);
   }
 
   async #json(path, body, timeout = 60_000) {

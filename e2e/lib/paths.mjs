@@ -9,6 +9,7 @@ export const world = '@world-redis/client';
 /** The same package on disk, for what a test itself needs of it. */
 export const clientFolder = at('client/');
 export const appServer = at('e2e/apps/server.mjs');
+export const outsiderScript = at('e2e/apps/outsider.mjs');
 export const appFolder = (sdk) => at(`e2e/apps/${sdk}`);
 export const nodeOf = (sdk) => at(`e2e/apps/${sdk}/node_modules/node/bin/node`);
 export const workflowCLI = (sdk) => at(`e2e/apps/${sdk}/node_modules/workflow/bin/run.js`);
