@@ -1,0 +1,51 @@
+/**
+ * Every event type × state of its run and entity × repeat, for spec 3 (SDK v4) and 6 and 7 (v5), through the client and
+ * HTTP, on the real service and a real Redis. The tables are contract §3; they stand in tables/.
+ *
+ * Each cell is tried four times: the call, the same request once more (same answer, no effect), the same call of
+ * another caller, and the first request again after that.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { RedisWorld } from '../dist/index.js';
+import { Recorder } from './helpers/recorder.js';
+import { RedisServer } from './helpers/redis.js';
+import { SPECS, sdkOf, worldAs } from './helpers/sdk.js';
+import { Service } from './helpers/service.js';
+import { cellsOf, tryCells } from './helpers/tryTable.js';
+import { hookTable } from './tables/hooks.js';
+import { runTable } from './tables/runs.js';
+import { stepTable } from './tables/steps.js';
+import { waitTable } from './tables/waits.js';
+
+let redis: RedisServer;
+let service: Service;
+let recorder: Recorder;
+const worlds: RedisWorld[] = [];
+before(async () => {
+  redis = await RedisServer.start();
+  service = await Service.start({ WORKFLOW_REDIS_URL: redis.url });
+  recorder = await Recorder.start(service.url);
+});
+after(async () => {
+  for (const world of worlds) await world.close();
+  await recorder.stop();
+  await service.stop();
+  await redis.stop();
+});
+
+const tables = { run: runTable, step: stepTable, hook: hookTable, wait: waitTable };
+
+for (const spec of SPECS) {
+  describe(`SDK ${sdkOf(spec)}, spec ${spec}`, () => {
+    for (const [family, table] of Object.entries(tables)) {
+      const cells = cellsOf(table, spec);
+      test(`${family} events: ${cells.length} cells`, async () => {
+        const [direct, recorded] = [await worldAs(spec, service.url), await worldAs(spec, recorder.url)];
+        worlds.push(direct, recorded);
+        const wrong = await tryCells({ spec, direct, recorded, recorder }, cells);
+        assert.equal(wrong.length, 0, `\n${wrong.join('\n')}\n`);
+      });
+    }
+  });
+}
