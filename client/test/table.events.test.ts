@@ -7,32 +7,21 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { RedisWorld } from '../dist/index.js';
+import { Real } from './helpers/real.js';
 import { Recorder } from './helpers/recorder.js';
-import { RedisServer } from './helpers/redis.js';
-import { SPECS, sdkOf, worldAs } from './helpers/sdk.js';
-import { Service } from './helpers/service.js';
+import { SPECS, sdkOf } from './helpers/sdk.js';
 import { cellsOf, tryCells } from './helpers/tryTable.js';
 import { hookTable } from './tables/hooks.js';
 import { runTable } from './tables/runs.js';
 import { stepTable } from './tables/steps.js';
 import { waitTable } from './tables/waits.js';
 
-let redis: RedisServer;
-let service: Service;
+const real = Real.forThisFile();
 let recorder: Recorder;
-const worlds: RedisWorld[] = [];
 before(async () => {
-  redis = await RedisServer.start();
-  service = await Service.start({ WORKFLOW_REDIS_URL: redis.url });
-  recorder = await Recorder.start(service.url);
+  recorder = await Recorder.start(real.service.url);
 });
-after(async () => {
-  for (const world of worlds) await world.close();
-  await recorder.stop();
-  await service.stop();
-  await redis.stop();
-});
+after(() => recorder.stop());
 
 const tables = { run: runTable, step: stepTable, hook: hookTable, wait: waitTable };
 
@@ -41,8 +30,7 @@ for (const spec of SPECS) {
     for (const [family, table] of Object.entries(tables)) {
       const cells = cellsOf(table, spec);
       test(`${family} events: ${cells.length} cells`, async () => {
-        const [direct, recorded] = [await worldAs(spec, service.url), await worldAs(spec, recorder.url)];
-        worlds.push(direct, recorded);
+        const [direct, recorded] = [await real.world(spec), await real.world(spec, recorder.url)];
         const wrong = await tryCells({ spec, direct, recorded, recorder }, cells);
         assert.equal(wrong.length, 0, `\n${wrong.join('\n')}\n`);
       });
