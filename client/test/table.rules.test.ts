@@ -5,24 +5,10 @@ import type { RedisWorld } from '../dist/index.js';
 import { eventOf } from './helpers/events.js';
 import { newHookId, newRunId, newStepId, newWaitId } from './helpers/ids.js';
 import { Real, typesOf } from './helpers/real.js';
-import { recognised, SPECS, sdkOf } from './helpers/sdk.js';
+import { refused } from './helpers/refused.js';
+import { SPECS, sdkOf } from './helpers/sdk.js';
 
 const real = Real.forThisFile();
-
-/** Rejects with this error, and with one that both SDKs take for that. */
-async function refused(call: Promise<unknown>, expected: Record<string, unknown>): Promise<void> {
-  const error = await call.then(
-    (value) => assert.fail(`was taken: ${JSON.stringify(value)}`),
-    (caught: Error) => caught,
-  );
-  for (const [field, value] of Object.entries(expected)) {
-    const actual = (error as unknown as Record<string, unknown>)[field];
-    if (value instanceof RegExp) assert.match(String(actual), value);
-    else assert.equal(actual, value, `${field} of ${error.name}: ${error.message}`);
-  }
-  const { v4, v5 } = await recognised(error);
-  if (expected['name'] !== 'AttributeValidationError') assert.deepEqual([v4, v5], [[expected['name']], [expected['name']]]);
-}
 
 const badRequest = { name: 'WorkflowWorldError', status: 400 };
 
