@@ -12,7 +12,7 @@ import { createWorld } from './helpers/client.js';
 import { type Spec, SPECS, sdkOf, worldAs } from './helpers/sdk.js';
 import { Service } from './helpers/service.js';
 
-const real = Real.forThisFile({ WORKFLOW_WORLD_MAX_BODY: '1000000' });
+const real = Real.forThisFile({ env: { WORKFLOW_WORLD_MAX_BODY: '1000000' } });
 
 for (const spec of SPECS) {
   describe(`BR-11 on SDK ${sdkOf(spec)}, spec ${spec}`, () => {

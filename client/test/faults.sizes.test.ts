@@ -1,6 +1,6 @@
 /** BR-37, big payloads: they go both ways whole up to one documented limit, and above it nothing is written at all. */
 import assert from 'node:assert/strict';
-import { before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import type { RedisWorld } from '../dist/index.js';
 import { eventOf } from './helpers/events.js';
 import { newHookId, newRunId, newStepId, ulid } from './helpers/ids.js';
@@ -25,10 +25,11 @@ function assertSame(actual: Uint8Array, expected: Uint8Array, what: string): voi
 }
 
 describe('BR-37', () => {
-  const real = Real.forThisFile();
   let world: RedisWorld;
-  before(async () => {
-    world = await real.world(7);
+  const real = Real.forThisFile({
+    prepare: async (started) => {
+      world = await started.world(7);
+    },
   });
 
   for (const [name, size] of Object.entries(SIZES)) {
@@ -108,7 +109,7 @@ describe('BR-37', () => {
 });
 
 describe('BR-37, a log of 1 MB events in a Redis that is too small for it', () => {
-  const real = Real.forThisFile({}, '96mb');
+  const real = Real.forThisFile({ maxMemory: '96mb' });
 
   test('pages end before 8 MiB; when Redis is full, what is refused is not there and the rest can be read', async () => {
     const world = await real.world(7);

@@ -6,7 +6,7 @@
  * another caller, and the first request again after that.
  */
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import { Real } from './helpers/real.js';
 import { Recorder } from './helpers/recorder.js';
 import { SPECS, sdkOf } from './helpers/sdk.js';
@@ -16,10 +16,11 @@ import { runTable } from './tables/runs.js';
 import { stepTable } from './tables/steps.js';
 import { waitTable } from './tables/waits.js';
 
-const real = Real.forThisFile();
 let recorder: Recorder;
-before(async () => {
-  recorder = await Recorder.start(real.service.url);
+const real = Real.forThisFile({
+  prepare: async ({ service }) => {
+    recorder = await Recorder.start(service.url);
+  },
 });
 after(() => recorder.stop());
 

@@ -7,6 +7,13 @@ import { RedisServer } from './redis.js';
 import { type Spec, worldAs } from './sdk.js';
 import { Service } from './service.js';
 
+interface RealOptions {
+  /** Settings of the service. */
+  env?: Record<string, string>;
+  maxMemory?: string;
+  prepare?: (real: Real) => Promise<void>;
+}
+
 export class Real {
   redis!: RedisServer;
   service!: Service;
@@ -26,12 +33,16 @@ export class Real {
     return runId;
   }
 
-  /** Starts all of it before the tests of the file and stops it after them. */
-  static forThisFile(env: Record<string, string> = {}, maxMemory?: string): Real {
+  /**
+   * Starts all of it before the tests of the file or of the suite and stops it after them; `prepare` comes in between,
+   * since the hooks of a file do not wait for each other.
+   */
+  static forThisFile({ env, maxMemory, prepare }: RealOptions = {}): Real {
     const real = new Real();
     before(async () => {
       real.redis = await RedisServer.start(maxMemory);
       real.service = await Service.start({ WORKFLOW_REDIS_URL: real.redis.url, ...env });
+      await prepare?.(real);
     });
     after(async () => {
       for (const world of real.#worlds) await world.close();
