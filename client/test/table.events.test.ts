@@ -3,7 +3,7 @@
  * HTTP, on the real service and a real Redis. The tables are contract §3; they stand in tables/.
  *
  * Each cell is tried four times: the call, the same request once more (same answer, no effect), the same call of
- * another caller, and the first request again after that.
+ * another caller, and the first request again after that. Each of the two calls is sent twice at once.
  */
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';

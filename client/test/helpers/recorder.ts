@@ -1,6 +1,7 @@
 /**
- * A proxy in front of the real service that keeps the last POST of every run with its answer, and can send that very
- * request once more: what a proxy or a client's retry does when an answer is lost.
+ * A proxy in front of the real service that sends every POST twice at once and answers with one of the two, keeps the
+ * last POST of every run with both answers, and can send that very request once more: what a proxy or a client's retry
+ * does when an answer is slow or lost.
  */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -8,10 +9,15 @@ import { part } from './client.js';
 
 const { decodeBody } = part<typeof import('../../dist/call.js')>('call');
 
-export interface Exchange {
+/** An answer, decoded but not yet made the SDK's. */
+export interface Answered {
   status: number;
-  /** The answer, decoded but not yet made the SDK's. */
   answer: any;
+}
+
+export interface Exchange extends Answered {
+  /** What the request got that was sent at the same time. */
+  twin?: Answered;
   /** Sends the same request, with the same Idempotency-Key, again. */
   again: () => Promise<Exchange>;
 }
@@ -32,7 +38,9 @@ export class Recorder {
         const body = request.method === 'POST' ? { body: Buffer.concat(parts) } : {};
         const send = () => fetch(serviceUrl + request.url, { method: request.method ?? 'GET', headers, ...body });
         const again = async (): Promise<Exchange> => exchangeOf(await send(), again).then(({ exchange }) => exchange);
+        const twin = request.method === 'POST' ? send() : undefined;
         const { exchange, bytes, contentType } = await exchangeOf(await send(), again);
+        if (twin) exchange.twin = (await exchangeOf(await twin, again)).exchange;
         const runId = /^\/v1\/runs\/([^/]+)\/events$/.exec(request.url ?? '')?.[1];
         if (runId !== undefined && request.method === 'POST') recorder.#last.set(runId, exchange);
         response.writeHead(exchange.status, { 'content-type': contentType }).end(bytes);
@@ -60,5 +68,6 @@ export class Recorder {
 async function exchangeOf(answer: Response, again: () => Promise<Exchange>) {
   const bytes = new Uint8Array(await answer.arrayBuffer());
   const contentType = answer.headers.get('content-type') ?? '';
-  return { exchange: { status: answer.status, answer: decodeBody(bytes, contentType), again }, bytes, contentType };
+  const exchange: Exchange = { status: answer.status, answer: decodeBody(bytes, contentType), again };
+  return { exchange, bytes, contentType };
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { RedisWorld } from '../../dist/index.js';
 import { type Answer, readCell, type Rows, type Table } from '../tables/outcome.js';
 import { eventOf } from './events.js';
-import type { Exchange, Recorder } from './recorder.js';
+import type { Answered, Exchange, Recorder } from './recorder.js';
 import { RUN_STATES, type RunState, type Scene, setScene } from './scene.js';
 import { recognised, type Spec, sdkOf } from './sdk.js';
 
@@ -82,7 +82,9 @@ async function tryCall(stage: Stage, kind: string, scene: Scene, expected: Answe
   } catch (caught) {
     error = caught;
   }
-  const { status } = stage.recorder.last(runId);
+  const exchange = stage.recorder.last(runId);
+  const { status } = exchange;
+  assertAlike(exchange.twin as Answered, exchange, `${what}, sent twice at once`);
   const log = await logOf(stage, runId);
   scene.log = log;
   if ('refusal' in expected) {
@@ -109,12 +111,18 @@ async function tryCall(stage: Stage, kind: string, scene: Scene, expected: Answe
 
 /** The request of before, sent once more: the same answer, and the log as it was. */
 async function tryAgain(stage: Stage, { runId, log }: Scene, exchange: Exchange, what: string): Promise<void> {
-  const again = await exchange.again();
-  assert.equal(again.status, exchange.status, `${what}: ${JSON.stringify(again.answer?.error)}`);
-  assert.deepEqual(again.answer.error?.name, exchange.answer.error?.name, what);
-  assert.deepEqual(again.answer.event, exchange.answer.event, `${what}: the event`);
-  for (const entity of ['step', 'hook', 'wait']) assert.equal(typeof again.answer[entity], typeof exchange.answer[entity], `${what}: the ${entity}`);
+  assertAlike(await exchange.again(), exchange, what);
   assert.deepEqual(await logOf(stage, runId), log, `${what}: it has an effect of its own`);
+}
+
+/** Two answers to one request: the same refusal, or the same event and the same kinds of entities (which may have moved on). */
+function assertAlike(actual: Answered, expected: Answered, what: string): void {
+  assert.equal(actual.status, expected.status, `${what}: ${JSON.stringify(actual.answer?.error ?? expected.answer?.error)}`);
+  assert.deepEqual(actual.answer.error?.name, expected.answer.error?.name, what);
+  assert.deepEqual(actual.answer.event, expected.answer.event, `${what}: the event`);
+  for (const entity of ['run', 'step', 'hook', 'wait']) {
+    assert.equal(typeof actual.answer[entity], typeof expected.answer[entity], `${what}: the ${entity}`);
+  }
 }
 
 async function logOf({ direct }: Stage, runId: string): Promise<any[]> {
