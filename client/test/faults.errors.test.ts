@@ -85,7 +85,8 @@ for (const spec of SPECS) {
     test('a body too big is a clear 413, final, and the run is as it was', async () => {
       const runId = await real.run(world, spec);
       const event = { ...eventOf('step_created', spec, { id: newStepId() }), eventData: { stepName: 's', input: new Uint8Array(1_000_000) } };
-      const expected = { name: 'WorkflowWorldError', status: 413, code: 'too_large', message: /^the body has 1000\d{3} bytes, the limit is 1000000 / };
+      const message = /^the body has 1000\d{3} bytes, the limit is 1000000 /;
+      const expected = { name: 'WorkflowWorldError', status: 413, code: 'too_large', message };
       const error = await refused(world.events.create(runId, event), expected);
       assert.equal(isRetryable(error), false);
       assert.deepEqual(await typesOf(world, runId), ['run_created', 'run_started']);
@@ -106,13 +107,15 @@ describe('BR-11, trouble on the way', () => {
   });
   const call = () => world.events.create(newRunId(), eventOf('run_started', 3, { id: '' }));
   const throttled = json(429, { error: { name: 'ThrottleError', message: 'slow down', retryAfter: 7 } });
-  const bare = (status: number, headers: Record<string, string> = {}): Answer => (response) => void response.writeHead(status, headers).end('sorry');
+  const internal = json(500, { error: { name: 'WorkflowWorldError', message: 'm', code: 'internal' } });
+  const bare = (status: number, headers: Record<string, string> = {}): Answer => (response) =>
+    void response.writeHead(status, headers).end('sorry');
   const worldError = { name: 'WorkflowWorldError' };
   const cases: [what: string, answer: Answer, expected: { name: string; [field: string]: unknown }][] = [
     ['a throttled call', throttled, { name: 'ThrottleError', retryAfter: 7, message: 'slow down' }],
     ['a throttled call, told by a proxy', bare(429, { 'retry-after': '3' }), { name: 'ThrottleError', retryAfter: 3 }],
     ...[500, 502, 503, 504].map((status): (typeof cases)[number] => [`a bare ${status}`, bare(status), { ...worldError, status }]),
-    ['an internal error', json(500, { error: { name: 'WorkflowWorldError', message: 'm', code: 'internal' } }), { ...worldError, status: 500, code: 'internal' }],
+    ['an internal error', internal, { ...worldError, status: 500, code: 'internal' }],
     ['a connection that breaks', drop, { ...worldError, code: 'TRANSPORT', status: undefined }],
     ['a service that says nothing', () => undefined, { ...worldError, code: 'TIMEOUT', status: undefined }],
   ];

@@ -163,7 +163,10 @@ test('BR-35: garbage, cut and foreign cursors and impossible limits are 400, in 
   const [id, hook] = [newStepId(), newHookId()];
   const [one, two] = [await real.run(world, 7, id, 'step_created'), await real.run(world, 7, id, 'step_created')];
   for (const runId of [one, two]) await world.events.create(runId, eventOf('hook_created', 7, { id: `${hook}_${runId}`, token: runId }));
-  const lists: Record<string, List> = { runs: (pagination) => world.runs.list({ pagination }), hooks: (pagination) => world.hooks.list({ pagination }) };
+  const lists: Record<string, List> = {
+    runs: (pagination) => world.runs.list({ pagination }),
+    hooks: (pagination) => world.hooks.list({ pagination }),
+  };
   for (const runId of [one, two]) {
     lists[`events of ${runId}`] = (pagination) => world.events.list({ runId, pagination });
     lists[`related of ${runId}`] = (pagination) => world.events.listByCorrelationId({ correlationId: id, runId, pagination });

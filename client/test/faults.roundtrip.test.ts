@@ -58,7 +58,8 @@ for (const [way, create] of Object.entries(ways)) {
         const [one, two] = [await v5.steps.get(runId, done), await v5.steps.get(runId, failed)];
         assert.deepEqual([one.input, one.output, two.error], [bytes, bytes, bytes]);
         const fields = ['input', 'result', 'error', 'metadata', 'payload'];
-        const inLog = (data: any[]) => data.flatMap(({ eventData = {} }) => fields.filter((field) => field in eventData).map((field) => eventData[field]));
+        const inLog = (events: any[]) =>
+          events.flatMap(({ eventData = {} }) => fields.filter((field) => field in eventData).map((field) => eventData[field]));
         const { data } = await v5.events.list({ runId });
         assert.deepEqual(inLog(data), Array.from({ length: 8 }, () => bytes));
         assert.deepEqual(inLog((await json(`/v1/runs/${runId}/events`)).data), inLog(data));
@@ -93,7 +94,7 @@ for (const [way, create] of Object.entries(ways)) {
       for (const [name, text] of Object.entries(VALUES).filter(([, value]) => typeof value === 'string' && value !== '')) {
         const runId = newRunId();
         const step = newStepId();
-        const send = (kind: string, id: string, data: object) => create(runId, { ...eventOf(kind, 3, { id }), ...(Object.keys(data).length > 0 && { eventData: data }) });
+        const send = (kind: string, id: string, eventData: object) => create(runId, { ...eventOf(kind, 3, { id }), eventData });
         await create(runId, eventOf('run_created', 3, { id: '' }));
         await create(runId, eventOf('step_created', 3, { id: step }));
         await send('step_failed', step, { stepName: 's', error: text, stack: text });

@@ -62,7 +62,8 @@ describe('BR-37', () => {
       const payload = bytes(size);
       const [step, stream] = [newStepId(), `strm_${ulid()}`];
       const runId = await real.run(world, 7, step, 'step_created', 'step_started');
-      await world.events.create(runId, { ...eventOf('step_completed', 7, { id: step }), eventData: { stepName: 's', result: payload } }, { resolveData: 'none' });
+      const event = { ...eventOf('step_completed', 7, { id: step }), eventData: { stepName: 's', result: payload } };
+      await world.events.create(runId, event, { resolveData: 'none' });
       assertSame((await world.steps.get(runId, step)).output, payload, 'result of the step');
       await world.writeToStream(stream, runId, payload);
       assertSame((await world.getStreamChunks(stream, runId)).data[0]?.data as Uint8Array, payload, 'chunk');

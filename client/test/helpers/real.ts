@@ -29,7 +29,9 @@ export class Real {
   async run(world: RedisWorld, spec: Spec, ...about: [id: string, ...kinds: string[]] | []): Promise<string> {
     const runId = newRunId();
     const [id = '', ...kinds] = about;
-    for (const kind of ['run_created', 'run_started', ...kinds]) await world.events.create(runId, eventOf(kind, spec, { id, token: `token of ${id}` }));
+    for (const kind of ['run_created', 'run_started', ...kinds]) {
+      await world.events.create(runId, eventOf(kind, spec, { id, token: `token of ${id}` }));
+    }
     return runId;
   }
 
