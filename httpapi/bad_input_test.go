@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -114,9 +115,12 @@ func TestBodyLimit(t *testing.T) {
 				w := httptest.NewRecorder()
 				s.Handler().ServeHTTP(w, r)
 				require.Equal(t, http.StatusRequestEntityTooLarge, w.Code)
+				message := "the body is larger than the limit of 67108864 bytes (WORKFLOW_WORLD_MAX_BODY)"
+				if announced {
+					message = fmt.Sprintf("the body has %d bytes, the limit is 67108864 (WORKFLOW_WORLD_MAX_BODY)", size)
+				}
 				require.Equal(t, m{
-					"name": "WorkflowWorldError", "status": int64(413), "code": "too_large",
-					"message": "the body is larger than the limit of 67108864 bytes (WORKFLOW_WORLD_MAX_BODY)",
+					"name": "WorkflowWorldError", "status": int64(413), "code": "too_large", "message": message,
 				}, errorOf(t, w.Body.String()))
 				// It was read to its end, so that a client that sends before it reads gets the answer.
 				require.GreaterOrEqual(t, body.read, int64(size))

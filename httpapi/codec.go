@@ -136,7 +136,7 @@ func (s *Server) readBody(c echo.Context) ([]byte, error) {
 	limit := s.cfg.MaxBody
 	if r.ContentLength > limit {
 		s.discard(r, body)
-		return nil, tooLarge(limit)
+		return nil, tooLarge(r.ContentLength, limit)
 	}
 	var buf bytes.Buffer
 	// A claimed length is not yet a sent one: room is made for small bodies only.
@@ -145,7 +145,7 @@ func (s *Server) readBody(c echo.Context) ([]byte, error) {
 	switch {
 	case n > limit:
 		s.discard(r, body)
-		return nil, tooLarge(limit)
+		return nil, tooLarge(-1, limit)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, invalid("the body stopped arriving after %d bytes", n)
 	case err != nil:
@@ -154,8 +154,12 @@ func (s *Server) readBody(c echo.Context) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-func tooLarge(limit int64) *world.Error {
-	return world.Errorf(world.CodeTooLarge, "the body is larger than the limit of %d bytes (WORKFLOW_WORLD_MAX_BODY)", limit)
+// tooLarge refuses a body; size is -1 when it was not announced.
+func tooLarge(size, limit int64) *world.Error {
+	if size < 0 {
+		return world.Errorf(world.CodeTooLarge, "the body is larger than the limit of %d bytes (WORKFLOW_WORLD_MAX_BODY)", limit)
+	}
+	return world.Errorf(world.CodeTooLarge, "the body has %d bytes, the limit is %d (WORKFLOW_WORLD_MAX_BODY)", size, limit)
 }
 
 // discard reads on for a while after a body was refused: a client that is still sending

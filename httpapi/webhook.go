@@ -140,7 +140,7 @@ func (p *webhookProxy) failed(_ http.ResponseWriter, r *http.Request, cause erro
 	var refusal *world.Error
 	switch {
 	case errors.As(cause, &overLimit):
-		refusal = tooLarge(overLimit.Limit)
+		refusal = tooLarge(r.ContentLength, overLimit.Limit)
 	default:
 		refusal = world.Wrap(world.CodeUnavailable, cause, "the app that owns this hook could not be reached; try again")
 		if r.Context().Err() == nil {

@@ -168,5 +168,5 @@ func TestWebhookBodyLimit(t *testing.T) {
 	})
 	w := call{method: http.MethodPost, target: wildPath, body: strings.NewReader("eleven byte"), header: map[string]string{"Accept": typeJSON}}.do(t, s)
 	require.Equal(t, http.StatusRequestEntityTooLarge, w.Code)
-	require.Contains(t, errorOf(t, w.Body.String())["message"], "the limit of 10 bytes")
+	require.Contains(t, errorOf(t, w.Body.String())["message"], "the body has 11 bytes, the limit is 10 ")
 }

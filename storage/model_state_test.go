@@ -197,9 +197,13 @@ func (r *modelRun) predictStep(req world.CreateEvent, now world.Millis, done pre
 }
 
 func (r *modelRun) createHook(m *model, req world.CreateEvent, now world.Millis, done prediction) prediction {
-	if before := r.hooks[req.CorrelationID]; before != nil && before.conflict {
+	before := r.hooks[req.CorrelationID]
+	switch {
+	case r.status.Terminal():
+		return refuse(world.CodeConflict)
+	case before != nil && before.conflict:
 		return prediction{recorded: world.EventHookConflict}
-	} else if before != nil || r.status.Terminal() {
+	case before != nil:
 		return refuse(world.CodeConflict)
 	}
 	hook := &modelHook{run: r, id: req.CorrelationID, token: textField(req.Data, "token")}

@@ -50,7 +50,8 @@ export function decodeJson(text: string): unknown {
 
 function isTaggedBytes(value: unknown): value is { data: string } {
   const tagged = value as { __type?: unknown; data?: unknown } | null;
-  return typeof tagged === 'object' && tagged?.__type === 'Uint8Array' && typeof tagged.data === 'string';
+  if (typeof tagged !== 'object' || tagged?.__type !== 'Uint8Array' || typeof tagged.data !== 'string') return false;
+  return Object.keys(tagged).length === 2; // with more it is somebody's own object, which would lose the rest
 }
 
 /**

@@ -65,8 +65,9 @@ test('objects are plain maps, not records that only cbor-x can read', () => {
 });
 
 test('tagged bytes in JSON become bytes, other objects stay', () => {
-  const value = decodeJson('{"p":{"__type":"Uint8Array","data":"AQID"},"q":{"__type":"Other","data":"AQID"}}');
-  assert.deepEqual(value, { p: new Uint8Array([1, 2, 3]), q: { __type: 'Other', data: 'AQID' } });
+  const others = { q: { __type: 'Other', data: 'AQID' }, r: { __type: 'Uint8Array', data: 'AQID', more: 1 }, s: { __type: 'Uint8Array' } };
+  const value = decodeJson(JSON.stringify({ p: { __type: 'Uint8Array', data: 'AQID' }, ...others }));
+  assert.deepEqual(value, { p: new Uint8Array([1, 2, 3]), ...others });
 });
 
 test('half a surrogate pair is replaced, short text or long, so that the message stays readable', () => {

@@ -18,14 +18,14 @@ local refusal = refused(spec)
 if refusal then
   return refusal
 end
+if ended(status) then
+  return {RUN_CLOSED, status}
+end
 local position = related_position(log, event.correlation, false)
 if position then
   if header(event_at(log, position, false)[2]) == KIND_HOOK_CONFLICT then
     return {RECORDED, recorded(position)}
   end
   return {HOOK_EXISTS}
-end
-if ended(status) then
-  return {RUN_CLOSED, status}
 end
 return finish({DONE, append(log, spec, event)})

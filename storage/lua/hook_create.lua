@@ -23,15 +23,15 @@ local refusal = refused(spec)
 if refusal then
   return refusal
 end
+if ended(status) then
+  return {RUN_CLOSED, status}
+end
 local position = related_position(log, event.correlation, false)
 if position then
   if header(event_at(log, position, false)[2]) == KIND_HOOK_CONFLICT then
     return {RECORDED, recorded(position)}
   end
   return {HOOK_EXISTS}
-end
-if ended(status) then
-  return {RUN_CLOSED, status}
 end
 if redis.call('HEXISTS', fence_key, nonce) == 1 then
   return {CLAIM_REVOKED}
