@@ -7,7 +7,7 @@ SHELL := bash
 MAKEFLAGS += --no-builtin-rules
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-E2E_APPS := e2e/apps/v4 e2e/apps/v5
+E2E_APPS := e2e/apps/v4 e2e/apps/v5 e2e/apps/v4beta
 DEMO_APP := examples/hono-v4
 APPS := $(E2E_APPS) $(DEMO_APP)
 SUITES := e2e/suites/v4 e2e/suites/v5
