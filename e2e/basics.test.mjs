@@ -88,6 +88,12 @@ for (const sdk of sdks) {
         assert.deepEqual((await stepsOf(runId)).map(([, status, attempt]) => [status, attempt]), Array(3).fill(['completed', 1]));
       }),
 
+      t.test('a class that only steps know', async () => {
+        const { runId } = await completes('vectors', [], [11, 22, 33]);
+        const names = ['makeVector', 'makeVector', 'addVectors', 'partsOf'];
+        assert.deepEqual(await stepsOf(runId), names.map((name) => [name, 'completed', 1]));
+      }),
+
       t.test('resilient start: without its first event, a run is made from its message, by a World that was spread', async () => {
         const { runId, calls } = await app.beginWithoutEvents(THREE_ADDS, 123);
         assert.deepEqual(calls, ['run_created']);
@@ -129,9 +135,14 @@ for (const sdk of sdks) {
 }
 
 function onlyV5(t, { app, api }) {
-  const { completes, completed } = rowsOn({ app, api });
+  const { completes, completed, stepsOf } = rowsOn({ app, api });
   return [
     t.test('a step as the argument of a run', () => completes('stepToRun', [8], { input: 8, once: 16, twice: 32 })),
+
+    t.test('getters that are steps', async () => {
+      const { runId } = await completes('getters', [], [9, 100]);
+      assert.deepEqual(await stepsOf(runId), Array(2).fill(['Square#area', 'completed', 1]));
+    }),
 
     t.test('errors of every class, with cause, inner errors and moment of the next try', async () => {
       const classes = ['Error: plain', 'TypeError: type', 'RangeError: range', 'SyntaxError: syntax', 'ReferenceError: reference', 'EvalError: eval', 'URIError: uri'];

@@ -1,4 +1,5 @@
 // Shapes that only SDK v5 can carry.
+import { WORKFLOW_DESERIALIZE, WORKFLOW_SERIALIZE } from '@workflow/serde';
 import { RetryableError } from 'workflow';
 import { start } from 'workflow/api';
 
@@ -24,7 +25,12 @@ async function sameErrors(errors: Error[]) {
   return errors;
 }
 
-/** Errors of every built-in class, in and out of a workflow and a step; tells what they are in the workflow. */
+export async function errorsThrough(errors: Error[]) {
+  'use workflow';
+  return await sameErrors(errors);
+}
+
+/** Errors of every built-in class into a run, through its step and back; tells what they are then. */
 export async function errorsAround() {
   'use workflow';
   const cause = new TypeError('the cause');
@@ -39,7 +45,7 @@ export async function errorsAround() {
     new AggregateError([new Error('inner'), cause], 'aggregate', { cause }),
     new RetryableError('retryable', { retryAfter: new Date(86_400_000) }),
   ];
-  const back = await sameErrors(errors);
+  const back = await (await start(errorsThrough, [errors])).returnValue;
   return back.map((error, i) => ({
     sameClass: error.constructor === errors[i]!.constructor,
     text: `${error}`,
@@ -47,4 +53,27 @@ export async function errorsAround() {
     inner: error instanceof AggregateError ? error.errors.map(String) : undefined,
     retryAfter: error instanceof RetryableError ? error.retryAfter : undefined,
   }));
+}
+
+export class Square {
+  constructor(public side: number) {}
+
+  static [WORKFLOW_SERIALIZE]({ side }: Square) {
+    return { side };
+  }
+
+  static [WORKFLOW_DESERIALIZE]({ side }: { side: number }) {
+    return new Square(side);
+  }
+
+  get area(): Promise<number> {
+    'use step';
+    return Promise.resolve(this.side ** 2);
+  }
+}
+
+/** Getters that are steps. */
+export async function getters() {
+  'use workflow';
+  return [await new Square(3).area, await new Square(10).area];
 }
