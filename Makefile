@@ -7,7 +7,7 @@ SHELL := bash
 MAKEFLAGS += --no-builtin-rules
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-E2E_APPS := e2e/apps/v4 e2e/apps/v5
+E2E_APPS := e2e/apps/v4 e2e/apps/v5 e2e/apps/v4beta
 DEMO_APP := examples/hono-v4
 APPS := $(E2E_APPS) $(DEMO_APP)
 SUITES := e2e/suites/v4 e2e/suites/v5
@@ -45,11 +45,13 @@ $(APPS:%=%/$(PACKAGES)) $(SUITES:%=%/$(PACKAGES)): %/$(PACKAGES): %/package.json
 	@touch $@
 
 # The end-to-end apps run the same workflows, each in a copy of its own: a bundler follows a link back to where it points.
+# The folder modern is for v4 and v5, which compile what 4.0.1-beta does not.
 WORKFLOWS := e2e/apps/workflows
+workflows = $(wildcard $(WORKFLOWS)/*.ts $(WORKFLOWS)/$1/*.ts $(if $(filter v4 v5,$1),$(WORKFLOWS)/modern/*.ts))
 $(E2E_APPS:%=%/$(BUNDLE)): $(wildcard $(WORKFLOWS)/*.ts $(WORKFLOWS)/*/*.ts)
 
 $(APPS:%=%/$(BUNDLE)): %/$(BUNDLE): %/$(PACKAGES) $$(wildcard $$*/workflows/*.ts)
-	$(if $(filter $(E2E_APPS),$*),@mkdir -p $*/workflows && cp $(wildcard $(WORKFLOWS)/*.ts $(WORKFLOWS)/$(notdir $*)/*.ts) $*/workflows/)
+	$(if $(filter $(E2E_APPS),$*),@mkdir -p $*/workflows && cp $(call workflows,$(notdir $*)) $*/workflows/)
 	cd $* && PATH="$$PWD/node_modules/node/bin:$$PATH" node_modules/.bin/workflow build >/dev/null
 	@touch $@
 

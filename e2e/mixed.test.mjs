@@ -1,65 +1,77 @@
-// An afternoon of a house in the middle of its upgrade: apps of both SDKs on one service and one Redis, busy at once.
+// An afternoon of a house in the middle of its upgrades: apps of three generations of the SDK on one service and one
+// Redis, busy at once.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { App } from './lib/app.mjs';
 import { checkEndedRun, checkQueueEmpty } from './lib/invariants.mjs';
+import { checkEndedLegacyRun } from './lib/legacy.mjs';
 import { freePort } from './lib/process.mjs';
 import { startStack } from './lib/stack.mjs';
 import { until } from './lib/wait.mjs';
 
-const RUNS = 150;
+/** Each app does these; the runs of all of them are 200. */
+const FLOODS = [
+  { workflow: 'addition', args: [20, 22], value: 42, steps: 1, count: 169, atOnce: 6 },
+  { workflow: 'par', args: [4], value: 10, steps: 4, count: 20, atOnce: 2 },
+  { workflow: 'naps', args: [300], value: 'awake', steps: 0, count: 10, atOnce: 3 },
+];
+const RUNS = 200;
+const STEPS = FLOODS.reduce((sum, { steps, count }) => sum + steps * count, 0);
 
-test('an app of SDK v4 and one of v5 share a service, and neither sees anything of the other', async (t) => {
-  const stack = await startStack(t, { sdk: 'v4', deploymentId: 'dpl_old' });
+/** The apps by their deployments. Spec 1 is from before runs had a spec version. */
+const HOUSE = {
+  dpl_beta: { sdk: 'v4beta', spec: undefined, check: checkEndedLegacyRun },
+  dpl_old: { sdk: 'v4', spec: 3, check: checkEndedRun },
+  dpl_new: { sdk: 'v5', spec: 7, check: checkEndedRun },
+};
+
+test('apps of SDK 4.0.1 beta, v4 and v5 share a service, and none sees anything of another', async (t) => {
+  const stack = await startStack(t, { sdk: HOUSE.dpl_old.sdk, deploymentId: 'dpl_old' });
   const { api, service } = stack;
-  const apps = { dpl_old: stack.app, dpl_new: new App({ sdk: 'v5', service, port: await freePort(), deploymentId: 'dpl_new' }) };
-  t.after(() => apps.dpl_new.stop());
-  await apps.dpl_new.start();
+  const apps = { dpl_old: stack.app };
+  for (const deploymentId of ['dpl_beta', 'dpl_new']) {
+    apps[deploymentId] = new App({ sdk: HOUSE[deploymentId].sdk, service, port: await freePort(), deploymentId });
+    t.after(() => apps[deploymentId].stop());
+    await apps[deploymentId].start();
+  }
 
   const afternoon = async ([deploymentId, app]) => {
     const token = `of ${deploymentId}`;
     const waiting = await app.begin('hookwf', token);
-    const [adding, parallel, sleeping] = await Promise.all([
-      app.flood('addition', [20, 22], RUNS, 10),
-      app.flood('par', [4], 20, 4),
-      app.flood('naps', [300], 10, 5),
-    ]);
+    const floods = await Promise.all(FLOODS.map(({ workflow, args, count, atOnce }) => app.flood(workflow, args, count, atOnce)));
     await until('the hook', async () => (await api.hooks(waiting)).length === 1);
     await app.resume(token, deploymentId);
     assert.deepEqual(await app.outcome(waiting), { status: 'completed', value: deploymentId });
-    return [
-      [adding, 42, RUNS],
-      [parallel, 10, 20],
-      [sleeping, 'awake', 10],
-    ].flatMap(([{ outcomes }, value, count]) => {
-      assert.deepEqual(outcomes.map((o) => [o.status, o.value]), Array(count).fill(['completed', value]), deploymentId);
+    const runIds = floods.flatMap(({ outcomes }, i) => {
+      assert.deepEqual(outcomes.map((o) => [o.status, o.value]), Array(FLOODS[i].count).fill(['completed', FLOODS[i].value]), deploymentId);
       return outcomes.map((o) => o.runId);
-    }).concat(waiting);
+    });
+    return [deploymentId, [...runIds, waiting]];
   };
-  const runs = await Promise.all(Object.entries(apps).map(afternoon));
+  const runs = Object.fromEntries(await Promise.all(Object.entries(apps).map(afternoon)));
 
   await t.test('every run stayed with its deployment and its spec version, with a clean log', async () => {
-    const specs = { dpl_old: 3, dpl_new: 7 };
-    for (const [i, deploymentId] of Object.keys(apps).entries()) {
-      assert.equal(new Set(runs[i]).size, RUNS + 31);
-      for (const runId of runs[i]) {
+    for (const [deploymentId, { spec, check }] of Object.entries(HOUSE)) {
+      assert.equal(new Set(runs[deploymentId]).size, RUNS);
+      for (const runId of runs[deploymentId]) {
         const run = await api.run(runId);
-        assert.deepEqual([run.deploymentId, run.specVersion], [deploymentId, specs[deploymentId]]);
-        await checkEndedRun(api, runId);
+        assert.deepEqual([run.deploymentId, run.specVersion], [deploymentId, spec]);
+        await check(api, runId);
       }
     }
   });
 
-  await t.test('no message went to the other app: v5 has no route for steps, and failed deliveries would show', async () => {
+  await t.test('no message went to another app: v5 has no route for steps, and failed deliveries would show', async () => {
     await checkQueueEmpty(stack);
-    const { step } = await apps.dpl_new.deliveries();
-    assert.equal(step, 0);
-    assert.ok((await apps.dpl_old.deliveries()).step >= RUNS + 20 * 4);
+    const stepsOf = async (deploymentId) => (await apps[deploymentId].deliveries()).step;
+    assert.equal(await stepsOf('dpl_new'), 0);
+    assert.ok((await stepsOf('dpl_old')) >= STEPS);
+    assert.ok((await stepsOf('dpl_beta')) >= STEPS);
     assert.doesNotMatch(service.tail, /level=(WARN|ERROR)/);
   });
 
   await t.test('nothing is left over', async () => {
-    assert.equal((await api.runs()).length, 2 * (RUNS + 31));
+    assert.equal((await api.runs()).length, 3 * RUNS);
     assert.deepEqual(await api.runs('running'), []);
     assert.deepEqual(await api.runs('pending'), []);
     assert.deepEqual(await api.all('/v1/hooks'), []);

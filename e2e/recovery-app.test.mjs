@@ -18,7 +18,7 @@ async function gatedStep(t) {
   return {
     args: [journal, gate],
     open: () => writeFile(gate, ''),
-    lines: async () => (await readFile(journal, 'utf8')).trim().split('\n'),
+    lines: async () => (await readFile(journal, 'utf8')).split('\n').filter(Boolean),
   };
 }
 
@@ -28,7 +28,7 @@ for (const sdk of sdks) {
     const { app, api } = stack;
     const step = await gatedStep(t);
     const runId = await app.begin('gated', ...step.args);
-    await until('the step to begin', async () => (await step.lines()).length === 1);
+    await until('the step to begin', async () => (await step.lines()).length === 1 && (await api.steps(runId))[0]?.attempt === 1);
 
     await app.kill();
     await step.open();

@@ -41,7 +41,7 @@ func (s *Store) createHook(ctx context.Context, c *call) (world.EventResult, err
 		}
 		// A claim of this same hook, by a call that crashed or runs beside this one, is used as it is.
 		o, err := s.apply(ctx, c, s.scripts.hookCreate, []string{c.keys.hooks(), c.keys.hooksOrder(), c.keys.fence()},
-			holder.nonce, hash, retained)
+			holder.nonce, hash, retained, hookPlace(mine.hookID))
 		if o.code == codeClaimRevoked {
 			fresh := claim{runID: mine.runID, hookID: mine.hookID, nonce: s.ids.New().String()}
 			if _, err := s.takeOver(ctx, hash, holder.String(), fresh); err != nil {

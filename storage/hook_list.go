@@ -2,11 +2,23 @@ package storage
 
 import (
 	"context"
+	"strconv"
 	"strings"
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/ids"
 )
+
+// hookPlace is the score of a hook in the list of its run, "" if its id tells none. An SDK creates
+// the hooks of a suspension all at once, and their calls arrive in any order; but their ids are
+// ULIDs of one moment that grow in the order in which the workflow asked for them.
+func hookPlace(hookID string) string {
+	ms, ok := ids.Time("hook_", hookID)
+	if !ok {
+		return ""
+	}
+	return strconv.FormatInt(int64(ms), 10)
+}
 
 // ListHooks implements world.HookStore.
 func (s *Store) ListHooks(ctx context.Context, q world.HookQuery) (world.Page[world.Hook], error) {

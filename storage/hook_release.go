@@ -104,7 +104,8 @@ func (s *Store) discard(ctx context.Context, held claim, hash string) error {
 }
 
 // restoreEntry writes the list entries of a hook again if it lives after all, under another
-// claim than the one that was just withdrawn.
+// claim than the one that was just withdrawn. Their place in the list of all hooks is then that
+// in the list of the run: near enough.
 func (s *Store) restoreEntry(ctx context.Context, runID, hookID string) error {
 	value, err := s.redis.HGet(ctx, s.keys.of(runID).hooks(), hookID).Result()
 	if errors.Is(err, redis.Nil) {

@@ -70,6 +70,28 @@ func TestHookReads(t *testing.T) {
 	require.False(t, b.send(runID, world.EventHookCreated, "hook_2", data(t, "token", "tok2")).Hook.IsWebhook)
 }
 
+// An SDK asks for the hooks of a suspension all at once, so their calls arrive in any order. The
+// list of a run's hooks has them in the order in which the workflow asked, as their ids tell.
+func TestHooksOfARunAreListedInTheOrderOfTheWorkflow(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, redistest.New(t))
+	runID := b.running()
+	ids := []string{"hook_01J0000000000000000000000A", "hook_01J0000000000000000000000B", "hook_01J0000000000000000000000C"}
+	for _, i := range []int{2, 0, 1} {
+		b.clock.add(time.Second)
+		b.send(runID, world.EventHookCreated, ids[i], data(t, "token", ids[i]))
+	}
+	var listed []string
+	var cursor string
+	for range ids {
+		page, err := b.ListHooks(b.ctx, world.HookQuery{RunID: runID, Page: world.PageRequest{Limit: 1, Cursor: cursor}})
+		require.NoError(t, err)
+		require.Len(t, page.Data, 1)
+		listed, cursor = append(listed, page.Data[0].HookID), page.Cursor
+	}
+	require.Equal(t, ids, listed)
+}
+
 // BR-07: a resume id stands for one event. The same resume again gets that event, whatever
 // became of the hook; another payload or hook under the same id is refused.
 func TestBR07ResumeID(t *testing.T) {

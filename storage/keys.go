@@ -41,7 +41,7 @@ func (k runKeys) related() string { return k.prefix + "events:by_correlation:" +
 // steps is a zset of step ids, score createdAt.
 func (k runKeys) steps() string { return k.prefix + "steps:by_run:" + k.tag }
 
-// hooksOrder is a zset of the ids of live hooks, score createdAt.
+// hooksOrder is a zset of the ids of live hooks, score the time in the id, or createdAt for an id that is no ULID.
 func (k runKeys) hooksOrder() string { return k.prefix + "hooks:by_run:" + k.tag }
 
 // hooks is a hash of hooks: hook id → "<position of hook_created> <nonce> <token hash>[ <ms>]".

@@ -34,7 +34,7 @@ func (s *Store) CreateLegacyHook(ctx context.Context, req world.CreateLegacyHook
 			return world.Hook{}, world.Errorf(world.CodeConflict, "Hook with token %q already exists", req.Token)
 		}
 		r, err := s.runLegacy(ctx, c, s.scripts.legacyHookCreate, []string{c.keys.hooks(), c.keys.hooksOrder(), c.keys.fence()},
-			req.HookID, record, payload, holder.nonce, hash)
+			req.HookID, record, payload, holder.nonce, hash, hookPlace(req.HookID))
 		code, codeErr := r.code()
 		if codeErr == nil && code == codeClaimRevoked {
 			fresh := claim{runID: mine.runID, hookID: mine.hookID, nonce: s.ids.New().String()}

@@ -48,6 +48,24 @@ app.post('/start/:workflow', async (c) => {
   return c.json({ runId: run.runId });
 });
 
+// Starts a run in a World whose events.create does not reach the service: a copy by object spread, as callers may make.
+app.post('/start-without-events/:workflow', async (c) => {
+  const calls = [];
+  const create = async (_runId, event) => {
+    calls.push(event.eventType);
+    throw Object.assign(new Error('made to fail'), { name: 'WorkflowWorldError', status: 500 });
+  };
+  const cut = { ...world, events: { ...world.events, create } };
+  const run = await start(workflowOf(c), await c.req.json(), { world: cut });
+  return c.json({ runId: run.runId, calls });
+});
+
+// Calls a step as the plain function that it is outside of a run.
+app.post('/direct/:file/:step', async (c) => {
+  const module = await import(pathToFileURL(join(process.cwd(), 'workflows', `${c.req.param('file')}.ts`)).href);
+  return c.json(await module[c.req.param('step')](...(await c.req.json())));
+});
+
 // Starts `count` runs, `atOnce` of them outstanding at a time, and answers with the ids and outcomes.
 app.post('/flood/:workflow', async (c) => {
   const { args, count, atOnce } = await c.req.json();
@@ -96,7 +114,9 @@ app.get('/deliveries', (c) => c.json(deliveries));
 app.get('/ready', (c) => c.json({ pid: process.pid, node: process.version }));
 app.onError((error, c) => c.json({ error: { name: error.name, message: error.message } }, 500));
 
-const server = serve({ fetch: app.fetch, port, hostname: '127.0.0.1' }, async () => {
+// The SDK knows a Response by its class, so that of the platform's own fetch has to stay the global one.
+const overrideGlobalObjects = false;
+const server = serve({ fetch: app.fetch, port, hostname: '127.0.0.1', overrideGlobalObjects }, async () => {
   await world.start?.();
 });
 
@@ -117,6 +137,7 @@ async function loadBundle(name) {
 
 function workflowOf(c) {
   const name = c.req.param('workflow');
+  if (name.startsWith('workflow//')) return { workflowId: name }; // whether the app has it or not
   const workflow = workflows[name];
   if (!workflow) throw new Error(`this app has no workflow ${name}`);
   return workflow;
@@ -130,8 +151,15 @@ async function outcomeOf(runId, signal) {
     if (status === 'completed') return { status, value: await getRun(runId).returnValue };
     if (status === 'failed' || status === 'cancelled') {
       const error = await getRun(runId).returnValue.catch((e) => e);
-      return { status, error: { name: error.name, message: error.message, code: error.errorCode ?? error.cause?.code } };
+      return { status, error: { ...plain(error), code: error.errorCode ?? error.cause?.code } };
     }
     await new Promise((done) => setTimeout(done, 20));
   }
+}
+
+/** An error with its causes, as JSON; other values stay what they are. */
+function plain(value) {
+  if (!(value instanceof Error)) return value;
+  const { name, message, stack, fatal, cause } = value;
+  return { name, message, stack, fatal, cause: plain(cause) };
 }

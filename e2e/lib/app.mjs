@@ -44,15 +44,30 @@ export class App {
 
   /** Starts a run and returns its id. */
   async begin(workflow, ...args) {
-    return (await this.#json(`/start/${workflow}`, args)).runId;
+    return (await this.#json(`/start/${encodeURIComponent(workflow)}`, args)).runId;
   }
 
   /** The same with options of the SDK's start(). */
   async beginWith(options, workflow, ...args) {
-    return (await this.#json(`/start/${workflow}?options=${encodeURIComponent(JSON.stringify(options))}`, args)).runId;
+    return (await this.#json(`/start/${encodeURIComponent(workflow)}?options=${encodeURIComponent(JSON.stringify(options))}`, args)).runId;
   }
 
-  /** Waits for the end of a run: `{status, value}` or `{status, error: {name, message, code}}`. */
+  /** Starts a run on the deployment that is asked for. */
+  beginOn(deploymentId, workflow, ...args) {
+    return this.beginWith({ deploymentId }, workflow, ...args);
+  }
+
+  /** Starts a run without reaching the service for its first event: `{runId, calls}`, these being the event types tried. */
+  beginWithoutEvents(workflow, ...args) {
+    return this.#json(`/start-without-events/${encodeURIComponent(workflow)}`, args);
+  }
+
+  /** Calls an exported step of a workflow file outside of any run. */
+  direct(file, step, ...args) {
+    return this.#json(`/direct/${file}/${step}`, args);
+  }
+
+  /** Waits for the end of a run: `{status, value}` or `{status, error: {name, message, stack, code, cause}}`. */
   outcome(runId, timeout = 60_000) {
     return this.#json(`/outcome/${runId}`, undefined, timeout);
   }

@@ -1,6 +1,6 @@
 -- hook_create: hook_created, for a caller that holds the token (contract §3.6).
 -- KEYS: run events order related request_now request_before hooks hooks_order fence
--- ARGV: request now ulid correlation record payload want news nonce token_hash retained_until
+-- ARGV: request now ulid correlation record payload want news nonce token_hash retained_until place
 -- CODES: DONE REPLAYED RECORDED RUN_MISSING RUN_CLOSED RUN_TOO_NEW RUN_LEGACY HOOK_EXISTS CLAIM_REVOKED
 -- REPLY: DONE {id, createdAt, position, news} | REPLAYED or RECORDED {id, record, payload, position, note, news}
 -- $include lib/event.lua
@@ -10,6 +10,7 @@ local fence_key = KEYS[9]
 local nonce = ARGV[9]
 local token_hash = ARGV[10]
 local retained_until = ARGV[11] -- '' for a hook that ends with its run
+local place = ARGV[12] -- in the list of the run's hooks; '' for the moment of the event
 
 local first = replayed()
 if first then
@@ -43,5 +44,5 @@ if retained_until ~= '' then
   hook = hook .. ' ' .. retained_until
 end
 redis.call('HSET', hooks_key, event.correlation, hook)
-redis.call('ZADD', hooks_order, added[2], event.correlation)
+redis.call('ZADD', hooks_order, place ~= '' and place or added[2], event.correlation)
 return finish({DONE, added})

@@ -2,7 +2,7 @@
 -- log has no hook_created for it, or one that says nothing: the hook's record is in the hash of
 -- events, but not in the log.
 -- KEYS: run events order request_now request_before hooks hooks_order fence
--- ARGV: request now want hook record payload nonce token_hash
+-- ARGV: request now want hook record payload nonce token_hash place
 -- CODES: DONE REPLAYED RUN_MISSING RUN_MODERN RUN_EXPIRED HOOK_EXISTS CLAIM_REVOKED
 -- REPLY: DONE {id, record, payload} | REPLAYED {id, record, payload}
 -- $include lib/legacy.lua
@@ -15,6 +15,7 @@ local record = ARGV[5]
 local payload = ARGV[6]
 local nonce = ARGV[7]
 local token_hash = ARGV[8]
+local place = ARGV[9] -- in the list of the run's hooks; '' for now
 
 if remembered() then
   return {REPLAYED, legacy_hook(log, hook, with_payload)}
@@ -34,6 +35,6 @@ if redis.call('HEXISTS', fence_key, nonce) == 1 then
 end
 store_legacy_hook(log, hook, now .. record, payload)
 redis.call('HSET', hooks_key, hook, NO_POSITION .. ' ' .. nonce .. ' ' .. token_hash)
-redis.call('ZADD', hooks_order, now, hook)
+redis.call('ZADD', hooks_order, place ~= '' and place or now, hook)
 remember('')
 return {DONE, legacy_hook(log, hook, with_payload)}
