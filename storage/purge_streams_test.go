@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 
 // purges is what a store is told to do with the streams of runs.
 type purges struct {
+	mu    sync.Mutex
 	runs  []string
 	fails bool
 }
@@ -21,6 +23,8 @@ func (p *purges) purge(_ context.Context, runID string) error {
 	if p.fails {
 		return world.Errorf(world.CodeUnavailable, "the streams are away")
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.runs = append(p.runs, runID)
 	return nil
 }
