@@ -28,7 +28,9 @@ func (m *mix) runData(b *bundle) world.Fields {
 	return append(fields, data(b.t, "attributes", attributes, "allowReservedAttributes", true)...)
 }
 
-func (m *mix) attribute() string { return []string{"a", "b", "ü {c}", "$root", "e", "f", "g"}[m.rng.IntN(7)] }
+func (m *mix) attribute() string {
+	return []string{"a", "b", "ü {c}", "$root", "e", "f", "g"}[m.rng.IntN(7)]
+}
 
 // changes draws an attr_set: a workflow's, under an id, or a step's, mostly without.
 func (m *mix) changes(b *bundle, run int) (id string, fields world.Fields) {

@@ -18,6 +18,7 @@ type mix struct {
 	runIDs []string
 	focus  string // the entities that most calls go to, so that these get on in their lives
 	calls  int
+	flaws  []flaw
 	made   map[string][]madeEntity // by kind of entity: what a call has tried to create
 }
 

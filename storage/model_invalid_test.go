@@ -93,13 +93,15 @@ func flaws() []flaw {
 
 // invalid draws a call and spoils it.
 func (m *mix) invalid() (world.CreateEvent, world.Code) {
-	all := flaws()
+	if m.flaws == nil {
+		m.flaws = flaws()
+	}
 	made, calls := maps.Clone(m.made), m.calls // a refused call makes nothing
 	req := m.next()
 	m.made, m.calls = made, calls
 	req.RequestID += " invalid"
 	for {
-		if code := all[m.rng.IntN(len(all))](m, &req); code != "" {
+		if code := m.flaws[m.rng.IntN(len(m.flaws))](m, &req); code != "" {
 			return req, code
 		}
 	}

@@ -24,7 +24,7 @@ type sequence struct {
 	model   *model
 	seed    uint64
 	past    []appliedCall
-	lines   []string
+	lines   []func() string
 }
 
 type appliedCall struct {
@@ -43,7 +43,7 @@ func (s *sequence) run(before func()) {
 	done := false
 	defer func() {
 		if !done {
-			s.t.Logf("seed %d; the calls, and what the model expected:\n%s", s.seed, strings.Join(s.lines, "\n"))
+			s.t.Logf("seed %d; the calls, and what the model expected:\n%s", s.seed, s.story())
 		}
 	}()
 	start := s.b.clock.Now()
@@ -211,15 +211,27 @@ func (s *sequence) compareRun(want *modelRun, run world.Run) {
 
 // note writes down a call and what comes of it, for the log of a failure.
 func (s *sequence) note(req world.CreateEvent, format string, args ...any) {
-	run := slices.Index(s.runIDs, req.RunID)
-	line := fmt.Sprintf("%d run %d (spec %d) %s %s", s.b.now(), run, req.SpecVersion, req.Type, req.CorrelationID)
-	for _, key := range []string{"token", "tokenRetentionUntil", "retryAfter", "input", "changes", "attributes"} {
-		if req.Data.Has(key) {
-			line += fmt.Sprintf(" %s=%q", key, req.Data.Get(key))
+	now := s.b.now()
+	s.lines = append(s.lines, func() string {
+		run := slices.Index(s.runIDs, req.RunID)
+		line := fmt.Sprintf("%d run %d (spec %d) %s %s", now, run, req.SpecVersion, req.Type, req.CorrelationID)
+		for _, key := range []string{"token", "tokenRetentionUntil", "retryAfter", "input", "changes", "attributes"} {
+			if req.Data.Has(key) {
+				line += fmt.Sprintf(" %s=%q", key, req.Data.Get(key))
+			}
 		}
+		if req.ResumeID != "" {
+			line += " resume " + req.ResumeID + " " + req.ResumePayloadDigest
+		}
+		return line + " [" + req.RequestID + "] → " + fmt.Sprintf(format, args...)
+	})
+}
+
+// story is what note wrote down.
+func (s *sequence) story() string {
+	var out strings.Builder
+	for _, line := range s.lines {
+		out.WriteString(line() + "\n")
 	}
-	if req.ResumeID != "" {
-		line += " resume " + req.ResumeID + " " + req.ResumePayloadDigest
-	}
-	s.lines = append(s.lines, line+" ["+req.RequestID+"] → "+fmt.Sprintf(format, args...))
+	return out.String()
 }

@@ -73,7 +73,7 @@ func TestModel(t *testing.T) {
 	})
 	t.Run("embedded", func(t *testing.T) {
 		t.Parallel()
-		eachSequence(t, -1, 1, max(1, *modelSequences/20), direct)
+		eachSequence(t, -1, 1, max(1, *modelSequences/40), direct)
 	})
 }
 
