@@ -13,12 +13,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/world-redis/world-redis/internal/redistest"
 )
-
-func TestMain(m *testing.M) { redistest.Main(m, goleak.Find) }
 
 // lines collects what the service prints and tells when a pattern has come.
 type lines struct {
