@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -110,6 +111,14 @@ func TestBR02StartedAgainstCompleted(t *testing.T) {
 			calls = append(calls, all[n%2].call(runID, world.EventStepCompleted, id))
 		}
 		rand.Shuffle(len(calls), func(i, j int) { calls[i], calls[j] = calls[j], calls[i] })
+		if i%2 == 0 {
+			for n, call := range calls {
+				calls[n] = func() error {
+					<-time.After(time.Duration(rand.IntN(3000)) * time.Microsecond) //nolint:gosec // any moment does
+					return call()
+				}
+			}
+		}
 		got := codes(together(calls...))
 		require.Equal(t, 7, got[""]+got[world.CodeConflict])
 		step, err := b.GetStep(b.ctx, runID, id, false)
@@ -192,7 +201,7 @@ func TestBR09TokenIsFreeWhenTheCallReturns(t *testing.T) {
 	b.check(runA)
 }
 
-// Claims, disposals and ends of many runs race for three tokens on two replicas. Whatever the
+// BR-08, BR-09: claims, disposals and ends of many runs race for three tokens on two replicas. Whatever the
 // order, a token never has two live hooks and no claim is left over.
 func TestTokensUnderContention(t *testing.T) {
 	t.Parallel()
@@ -230,12 +239,28 @@ func TestTokensUnderContention(t *testing.T) {
 	b.check(runs...)
 }
 
-// BR-04: run_started brings the run's input along and races the late run_created. There is
-// one run_created, it is first, and the run never lacks its input.
+// BR-04: run_started brings the run's input along and races the late run_created, comes long
+// before it, or comes alone. There is one run_created, it is first, and the run never lacks its
+// input.
 func TestBR04ResilientStart(t *testing.T) {
 	t.Parallel()
 	all := replicas(t, 2)
 	b := all[0]
+	var unraced []string
+	for i := range 800 {
+		runID := b.ids.Prefixed("wrun_")
+		started := all[i%2].send(runID, world.EventRunStarted, "", b.runData())
+		require.Equal(t, world.RunRunning, started.Run.Status)
+		require.Equal(t, raw(t, []byte("in")), started.Run.Input)
+		if i%2 == 0 {
+			_, err := all[i/2%2].try(runID, world.EventRunCreated, "", b.runData())
+			require.Equal(t, world.CodeConflict, world.ErrorCode(err))
+		}
+		again := b.send(runID, world.EventRunStarted, "", b.runData())
+		require.Equal(t, []world.EventType{world.EventRunCreated, world.EventRunStarted}, types(again.Events))
+		unraced = append(unraced, runID)
+	}
+	b.check(unraced...)
 	for range 200 {
 		runID := b.ids.Prefixed("wrun_")
 		var started world.EventResult

@@ -67,14 +67,14 @@ func TestBR03ServiceIsKilled(t *testing.T) {
 	lives.Go(func() { runs = liveUntil(ctx, t, func() string { return base.Load().(string) }) })
 	const kills = 12
 	for range kills {
-		time.Sleep(time.Duration(rand.IntN(250)) * time.Millisecond) //nolint:gosec // any moment does
+		<-time.After(time.Duration(20+rand.IntN(350)) * time.Millisecond) //nolint:gosec // any moment does
 		service.kill()
 		service = startProcess(t, environ...)
 		base.Store(service.base)
 	}
 	stop()
 	lives.Wait()
-	require.Greater(t, len(runs), 4)
+	require.GreaterOrEqual(t, len(runs), 4)
 	t.Logf("%d lives, %d kills", len(runs), kills)
 	for n, runID := range runs {
 		checkLife(t, service.base, runID, n)

@@ -80,7 +80,7 @@ func (p *patient) send(path, requestID, body string) (map[string]any, error) {
 		if err == nil && status != http.StatusServiceUnavailable {
 			return nil, last
 		}
-		time.Sleep(2 * time.Millisecond) // what a client does before it tries again
+		<-time.After(2 * time.Millisecond) // what a client does before it tries again
 	}
 	return nil, last
 }
@@ -123,10 +123,12 @@ func (p *patient) live(n int) (runID string, err error) {
 // checkLife asserts that a run has lived exactly once: I1 to I4 of the fault catalogue.
 func checkLife(t *testing.T, base, runID string, n int) {
 	t.Helper()
-	read := func(path string) (out struct {
+	type answer struct {
 		Data   []map[string]any
 		Status string
-	}) {
+	}
+	read := func(path string) answer {
+		var out answer
 		status, text := get(t, base+path)
 		require.Equal(t, http.StatusOK, status, text)
 		require.NoError(t, json.Unmarshal([]byte(text), &out))
