@@ -67,6 +67,7 @@ type Store struct {
 	retention time.Duration
 	sweeps    sweepState
 	endings   *endings
+	stats     stats
 	// purgeStreams is Config.PurgeStreams.
 	purgeStreams func(ctx context.Context, runID string) error
 	// auditInterval is how long a lost message may delay those who wait for a run to end.

@@ -65,7 +65,7 @@ func TestBR03ServiceIsKilled(t *testing.T) {
 	var runs map[int]string
 	var lives sync.WaitGroup
 	lives.Go(func() { runs = liveUntil(ctx, t, func() string { return base.Load().(string) }) })
-	const kills = 12
+	const kills = 10
 	for range kills {
 		<-time.After(time.Duration(20+rand.IntN(350)) * time.Millisecond) //nolint:gosec // any moment does
 		service.kill()

@@ -79,7 +79,7 @@ func serve(ctx context.Context, c config, logger *slog.Logger, out io.Writer) (e
 		return err
 	}
 	minter := ids.NewMinter(clock)
-	stats := newMetrics(q, logger)
+	stats := newMetrics(q, store, logger)
 	api, err := httpapi.New(httpapi.Config{
 		Listen: c.Listen, Tokens: c.tokens(), BaseURL: c.BaseURL, MaxBody: c.MaxBody, Logger: logger, DrainGrace: drainGrace,
 	}, httpapi.Deps{
