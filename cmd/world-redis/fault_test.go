@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -120,6 +121,44 @@ func TestBR03ConnectionsAreCut(t *testing.T) {
 			}
 		})
 	}
+}
+
+// BR-06: the answer to a call is lost on its way to the client, once for each event of a life. The
+// client's second try changes nothing: the life is the same as if all answers had come.
+func TestBR06LostAnswers(t *testing.T) {
+	t.Parallel()
+	_, environ := redisOf(t)
+	base, _, stop := startService(t, environ...)
+	p := newPatient(func() string { return base })
+	runID, log := "", 0
+	for i, e := range life(1) {
+		path := "/v1/runs/" + runID + "/events"
+		if runID == "" {
+			path = "/v1/events"
+		}
+		request := fmt.Sprintf("lost %d", i)
+		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(base, "http://"))
+		require.NoError(t, err)
+		_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nIdempotency-Key: %s\r\nContent-Length: %d\r\n\r\n%s",
+			path, request, len(e.body()), e.body())
+		require.NoError(t, err)
+		_, err = conn.Read(make([]byte, 1)) // answered, and nobody hears it
+		require.NoError(t, err)
+		require.NoError(t, conn.Close())
+		answer, err := p.send(path, request, e.body())
+		require.NoError(t, err)
+		if runID == "" {
+			runID = answer["run"].(map[string]any)["runId"].(string) //nolint:forcetypeassert // a test
+		}
+		log++
+		if e.id == "step_2" && e.kind == "step_started" {
+			log++
+		}
+		_, events := get(t, base+"/v1/runs/"+runID+"/events")
+		require.Equal(t, log, strings.Count(events, `"eventType"`), e.kind)
+	}
+	checkLife(t, base, runID, 1)
+	require.NoError(t, stop())
 }
 
 // BR-01: two processes get the same creation at the same instant. One stores it, the other is

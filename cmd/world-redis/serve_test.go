@@ -77,6 +77,8 @@ func TestServeWithNothingConfiguredSaysThatDataIsLostAndHowToPointAnAppHere(t *t
 	status, body := get(t, base+"/metrics")
 	require.Equal(t, http.StatusOK, status)
 	require.Contains(t, body, `world_redis_queue_messages{queue="workflow_flows",state="pending"} 0`)
+	require.Contains(t, body, "\nworld_redis_runs_lost_total 0\n")
+	require.Contains(t, body, "\nworld_redis_steps_mended_total 0\n")
 	require.NoError(t, stop())
 }
 
