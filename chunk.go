@@ -52,4 +52,7 @@ type StreamStore interface {
 	StreamInfo(ctx context.Context, name string) (StreamInfo, error)
 	// ListStreams returns the names of a run's streams.
 	ListStreams(ctx context.Context, runID string) ([]string, error)
+	// PurgeRun takes every chunk of a run's streams away, for good: each is then an empty
+	// stream that has ended, also one that is written later. Calling it again changes nothing.
+	PurgeRun(ctx context.Context, runID string) error
 }

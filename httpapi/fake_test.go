@@ -238,3 +238,5 @@ func (f *fakeStreams) ListStreams(_ context.Context, runID string) ([]string, er
 	}
 	return f.list(runID)
 }
+
+func (f *fakeStreams) PurgeRun(context.Context, string) error { return unexpected(f.t, "PurgeRun") }

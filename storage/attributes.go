@@ -209,4 +209,9 @@ func (e entity) attributes() map[string]string {
 	return out
 }
 
-func days(d time.Duration) string { return fmt.Sprintf("%g days", d.Hours()/24) }
+func days(d time.Duration) string {
+	if d%(24*time.Hour) != 0 {
+		return d.String()
+	}
+	return fmt.Sprintf("%g days", d.Hours()/24)
+}

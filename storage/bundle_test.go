@@ -22,6 +22,8 @@ type bundle struct {
 	redis *redistest.Redis
 	clock *testClock
 	spec  int // of its runs and events; 0 is 3
+	// streams is told of runs that keep nothing; nil: nobody is.
+	streams *purges
 }
 
 func (b *bundle) version() int {
@@ -34,7 +36,7 @@ func (b *bundle) version() int {
 // on returns the bundle for another test, and for runs of a spec version.
 func (b *bundle) on(t *testing.T, spec int) *bundle {
 	t.Helper()
-	return &bundle{Store: b.Store, t: t, ctx: t.Context(), redis: b.redis, clock: b.clock, spec: spec}
+	return &bundle{Store: b.Store, t: t, ctx: t.Context(), redis: b.redis, clock: b.clock, spec: spec, streams: b.streams}
 }
 
 func newBundle(t testing.TB, r *redistest.Redis) *bundle {

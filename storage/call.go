@@ -83,7 +83,7 @@ func (s *Store) apply(ctx context.Context, c *call, script script, keys []string
 	}
 	r, err := script.Run(ctx, s.redis, keys, args...)
 	if err != nil {
-		return outcome{}, fail(err)
+		return outcome{}, s.failIn(ctx, c.req.RunID, err)
 	}
 	return c.outcome(r)
 }

@@ -113,7 +113,7 @@ func (w logWalk) chunk(ctx context.Context, first, count, maxBytes int) (logChun
 	r, err := w.store.scripts.eventPage.Run(ctx, w.store.redis, []string{keys.events(), keys.order()},
 		first, count, flag(backwards), maxBytes, flag(maxBytes == maxPageBytes), want(w.q.ResolveNone))
 	if err != nil {
-		return logChunk{}, fail(err)
+		return logChunk{}, w.store.failIn(ctx, w.q.RunID, err)
 	}
 	answer := reply(r)
 	c := logChunk{total: answer.number(1), first: answer.number(2)}

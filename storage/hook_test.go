@@ -1,9 +1,11 @@
 package storage
 
 import (
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
@@ -150,6 +152,86 @@ func TestBR07FiftyResumes(t *testing.T) {
 	}
 	require.Len(t, seen, 50)
 	b.check(runID)
+}
+
+// BR-07: fifty resumes one after the other stand in the log in that order.
+func TestBR07ResumesInOrder(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, redistest.New(t))
+	runID := b.running()
+	b.send(runID, world.EventHookCreated, x, sample(b, world.EventHookCreated))
+	for i := range 50 {
+		b.send(runID, world.EventHookReceived, x, data(t, "payload", []byte{byte(i)}))
+	}
+	for i, e := range b.events(runID)[3:] {
+		require.Equal(t, raw(t, []byte{byte(i)}), e.Data.Get("payload"))
+	}
+	b.check(runID)
+}
+
+// BR-07: the answer to a resume is lost and nobody below the caller tries again: the caller's own
+// second try, under another request id, gets the event of the first, and there is one.
+func TestBR07LostAnswer(t *testing.T) {
+	t.Parallel()
+	r := redistest.New(t)
+	b := newBundle(t, r).on(t, 7)
+	p := newProxy(t, r.Addr)
+	client := redis.NewClient(&redis.Options{Addr: p.addr(), MaxRetries: -1, ContextTimeoutEnabled: true})
+	t.Cleanup(func() { _ = client.Close() })
+	flaky, err := New(t.Context(), client, Config{Prefix: r.Prefix, Clock: b.clock})
+	require.NoError(t, err)
+	runID := b.running()
+	b.send(runID, world.EventHookCreated, x, sample(b, world.EventHookCreated))
+	req := b.request(runID, world.EventHookReceived, x, sample(b, world.EventHookReceived))
+	req.ResumeID, req.ResumePayloadDigest, req.RequestID = "resume_1", "d1", "first"
+	p.armed.Store(true)
+	_, err = flaky.CreateEvent(b.ctx, req)
+	require.Equal(t, world.CodeUnavailable, world.ErrorCode(err))
+	require.Equal(t, int64(1), p.swallows.Load())
+	req.RequestID = "second"
+	again, err := flaky.CreateEvent(b.ctx, req)
+	require.NoError(t, err)
+	log := b.events(runID)
+	require.Len(t, log, 4)
+	require.Equal(t, log[3], *again.Event)
+	b.check(runID)
+}
+
+// BR-12: a run is cancelled before it has started, while it sleeps, or while it waits for a
+// hook: nothing of it goes on, its waits and hooks are gone, and a second cancel changes nothing.
+func TestBR12NothingGoesOnAfterCancel(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		for _, spec := range []int{3, 7} {
+			b := newBundle(t, r).on(t, spec)
+			for _, parked := range []world.EventType{"", world.EventWaitCreated, world.EventHookCreated} {
+				runID := b.newRun()
+				if parked != "" {
+					b.send(runID, world.EventRunStarted, "", nil)
+					b.send(runID, parked, x, sample(b, parked))
+				}
+				b.send(runID, world.EventRunCancelled, "", nil)
+				for kind, want := range map[world.EventType]world.Code{
+					world.EventRunStarted: world.CodeRunExpired, world.EventStepCreated: world.CodeConflict,
+					world.EventWaitCreated: world.CodeConflict, world.EventHookCreated: world.CodeConflict,
+					world.EventRunCompleted: world.CodeConflict, world.EventRunFailed: world.CodeConflict,
+					world.EventWaitCompleted: world.CodeWaitNotFound, world.EventHookReceived: world.CodeHookNotFound,
+				} {
+					id := correlationOf(kind)
+					if strings.HasSuffix(string(kind), "_created") {
+						id = "late_1"
+					}
+					_, err := b.try(runID, kind, id, sample(b, kind))
+					require.Equal(t, want, world.ErrorCode(err), "%s after the cancel of a run parked on %q", kind, parked)
+				}
+				again := b.send(runID, world.EventRunCancelled, "", nil)
+				require.Equal(t, world.RunCancelled, again.Run.Status)
+				_, err := b.GetHookByToken(b.ctx, textField(sample(b, world.EventHookCreated), "token"), false)
+				require.Equal(t, world.CodeHookNotFound, world.ErrorCode(err))
+				b.check(runID)
+			}
+		}
+	})
 }
 
 // BR-12: a run that was cancelled stays so, whatever comes late.

@@ -65,23 +65,36 @@ func (s *Store) takeOff(ctx context.Context, p redis.Pipeliner, e runEntry) {
 // itself, and takes back what is not true. What fails here is mended by the sweeper.
 func (s *Store) correct(ctx context.Context, e runEntry) {
 	run, found, err := s.peekRun(ctx, e.runID)
-	if err == nil && !found {
+	switch {
+	case err != nil:
+	case !found:
 		err = s.dropRun(ctx, e)
-	} else if err == nil {
-		_, err = s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
-			if run.Status != e.status {
-				p.ZRem(ctx, s.keys.runsByStatus(e.status), e.runID)
-			}
-			if run.WorkflowName != e.name {
-				p.ZRem(ctx, s.keys.runsByName(e.name), e.runID)
-			}
-			return nil
-		})
+	case run.Status.Terminal():
+		// The call that ended it may have broken off, and this entry be all that the sweeper has.
+		if err = s.settle(ctx, run, e); err == nil {
+			err = s.takeBack(ctx, run, e)
+		}
+	default:
+		err = s.takeBack(ctx, run, e)
 	}
 	if err != nil {
 		s.log.WarnContext(ctx, "an entry in the lists of runs is left for the sweeper",
 			slog.String("run_id", e.runID), slog.Any("error", err))
 	}
+}
+
+// takeBack removes the parts of an entry that are not true of the run.
+func (s *Store) takeBack(ctx context.Context, run world.Run, e runEntry) error {
+	_, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+		if run.Status != e.status {
+			p.ZRem(ctx, s.keys.runsByStatus(e.status), e.runID)
+		}
+		if run.WorkflowName != e.name {
+			p.ZRem(ctx, s.keys.runsByName(e.name), e.runID)
+		}
+		return nil
+	})
+	return fail(err)
 }
 
 // dropRun takes a run that does not exist off the lists, and puts it back when it came to

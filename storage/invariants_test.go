@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 
@@ -22,12 +23,32 @@ func (b *bundle) check(runIDs ...string) {
 		require.NoError(b.t, err)
 		b.checkLog(log)
 		b.checkEntities(run, log)
-		for _, status := range statuses {
-			err := b.redis.Client.ZScore(b.ctx, b.keys.runsByStatus(status), runID).Err()
-			require.Equal(b.t, run.Status == status, err == nil, "run %s (%s) in the list %s", runID, run.Status, status)
+	}
+	b.checkLists(runIDs...)
+	b.checkClaims()
+}
+
+// checkLists asserts that each run is in the list of its status and in no other.
+func (b *bundle) checkLists(runIDs ...string) {
+	b.t.Helper()
+	status := make([]*redis.StringCmd, len(runIDs))
+	entries := make([][]*redis.FloatCmd, len(runIDs))
+	_, err := b.redis.Client.Pipelined(b.ctx, func(p redis.Pipeliner) error {
+		for i, runID := range runIDs {
+			status[i] = p.HGet(b.ctx, b.keys.of(runID).run(), "s")
+			for _, list := range statuses {
+				entries[i] = append(entries[i], p.ZScore(b.ctx, b.keys.runsByStatus(list), runID))
+			}
+		}
+		return nil
+	})
+	require.True(b.t, err == nil || errors.Is(err, redis.Nil), "%v", err)
+	for i, runID := range runIDs {
+		for n, list := range statuses {
+			is := status[i].Val()
+			require.Equal(b.t, is == string(list), entries[i][n].Err() == nil, "run %s (%s) in the list %s", runID, is, list)
 		}
 	}
-	b.checkClaims()
 }
 
 // checkLog is I1 and I2.
@@ -64,8 +85,8 @@ func (b *bundle) checkLog(log []world.Event) {
 	}
 }
 
-// checkEntities is I3: what the entities say is what folding the events gives.
-func (b *bundle) checkEntities(run world.Run, log []world.Event) {
+// checkEntities is I3: what the entities say is what folding the events gives. It returns the steps.
+func (b *bundle) checkEntities(run world.Run, log []world.Event) []world.Step {
 	b.t.Helper()
 	status := world.RunPending
 	steps := map[string]world.Step{}
@@ -135,6 +156,7 @@ func (b *bundle) checkEntities(run world.Run, log []world.Event) {
 		require.Equal(b.t, hook, got)
 		require.NoError(b.t, b.redis.Client.ZScore(b.ctx, b.keys.hooksIndex(), hook.RunID+"/"+hook.HookID).Err(), "hook %s", hook.HookID)
 	}
+	return page.Data
 }
 
 // checkClaims is I4: every claim of a token belongs to a live hook.

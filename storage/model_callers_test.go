@@ -16,9 +16,13 @@ import (
 func TestModelManyCallers(t *testing.T) {
 	t.Parallel()
 	const callers, each = 4, 10
-	eachSequence(t, 5, 1, max(1, *modelSequences/10), func(t *testing.T, b *bundle, seed uint64) {
-		other, err := New(t.Context(), b.redis.Client, Config{Prefix: b.redis.Prefix, Clock: b.clock})
-		require.NoError(t, err)
+	var other *Store
+	eachSequence(t, 5, 1, max(1, *modelSequences/20), func(t *testing.T, b *bundle, seed uint64) {
+		if other == nil {
+			var err error
+			other, err = New(t.Context(), b.redis.Client, Config{Prefix: b.redis.Prefix, Clock: b.clock})
+			require.NoError(t, err)
+		}
 		m := newMix(t, b, seed)
 		defer func() {
 			if t.Failed() {

@@ -18,6 +18,7 @@ type mix struct {
 	runIDs []string
 	focus  string // the entities that most calls go to, so that these get on in their lives
 	calls  int
+	flaws  []flaw
 	made   map[string][]madeEntity // by kind of entity: what a call has tried to create
 }
 
@@ -30,7 +31,7 @@ type madeEntity struct {
 func newMix(t *testing.T, b *bundle, seed uint64) *mix {
 	t.Helper()
 	m := &mix{rng: rand.New(rand.NewPCG(seed, 0)), by: map[int]*bundle{3: b.on(t, 3), 7: b.on(t, 7)}, specs: map[string]int{}, made: map[string][]madeEntity{}}
-	m.focus = []string{"step", "step", "hook", "hook", "wait", "r"}[m.rng.IntN(6)]
+	m.focus = []string{"step", "step", "hook", "hook", "wait", "attr", "r"}[m.rng.IntN(7)]
 	const bucket = 20 * time.Minute
 	b.clock.add(bucket - time.Duration(b.now())*time.Millisecond%bucket + time.Duration(m.rng.Int64N(int64(bucket))).Truncate(time.Millisecond))
 	for range 2 + m.rng.IntN(2) {
@@ -105,16 +106,14 @@ func (m *mix) next() world.CreateEvent {
 	case isRunEvent(kind):
 		id = ""
 	case kind == world.EventAttrSet:
-		fields = sample(m.by[7], kind)
-		id = fmt.Sprintf("attr%d_%d", run, m.rng.IntN(3))
-		if m.chance(30) {
-			id, fields = "", data(b.t, "changes", []map[string]any{{"key": "size", "value": "xl"}}, "writer", map[string]any{"type": "step"})
-		}
+		id, fields = m.changes(b, run)
 	}
 	switch kind {
+	case world.EventRunCreated:
+		fields = m.runData(b)
 	case world.EventRunStarted:
 		if m.chance(30) {
-			fields = b.runData()
+			fields = m.runData(b)
 		}
 	case world.EventStepRetrying:
 		if m.chance(60) {
@@ -143,19 +142,4 @@ func (m *mix) next() world.CreateEvent {
 		req.ResumePayloadDigest = []string{"", "d1", "d1", "d2"}[m.rng.IntN(4)]
 	}
 	return req
-}
-
-// note writes down a call and what comes of it, for the log of a failure.
-func (s *sequence) note(req world.CreateEvent, format string, args ...any) {
-	run := strings.Index(strings.Join(s.runIDs, "  "), req.RunID) / (len(req.RunID) + 2)
-	line := fmt.Sprintf("%d run %d (spec %d) %s %s", s.b.now(), run, req.SpecVersion, req.Type, req.CorrelationID)
-	for _, key := range []string{"token", "tokenRetentionUntil", "retryAfter", "input"} {
-		if req.Data.Has(key) {
-			line += fmt.Sprintf(" %s=%q", key, req.Data.Get(key))
-		}
-	}
-	if req.ResumeID != "" {
-		line += " resume " + req.ResumeID + " " + req.ResumePayloadDigest
-	}
-	s.lines = append(s.lines, line+" ["+req.RequestID+"] → "+fmt.Sprintf(format, args...))
 }

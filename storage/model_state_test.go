@@ -1,7 +1,7 @@
 package storage
 
 import (
-	"slices"
+	"maps"
 
 	"github.com/world-redis/world-redis"
 )
@@ -18,31 +18,11 @@ type modelRun struct {
 	steps      map[string]*modelStep
 	hooks      map[string]*modelHook
 	waits      map[string]bool // whether it is over
-	attributes map[string]bool // correlation ids seen
+	attributes map[string]string
+	written    map[string]bool // correlation ids of attr_set seen
 	resumes    map[string]modelResume
 	log        []modelEvent
 }
-
-type modelStep struct {
-	status     world.RunStatus // steps have the names of runs
-	attempt    int
-	retryAfter world.Millis
-}
-
-type modelHook struct {
-	run      *modelRun
-	id       string
-	token    string
-	retained world.Millis
-	open     bool // neither disposed nor a conflict
-	conflict bool
-}
-
-func (h *modelHook) lives(now world.Millis) bool {
-	return h != nil && h.open && (!h.run.status.Terminal() || h.retained > now)
-}
-
-type modelResume struct{ hook, digest string }
 
 type modelEvent struct {
 	kind world.EventType
@@ -54,7 +34,7 @@ func newModel(specs map[string]int) *model {
 	for runID, spec := range specs {
 		m.runs[runID] = &modelRun{
 			spec: spec, steps: map[string]*modelStep{}, hooks: map[string]*modelHook{}, waits: map[string]bool{},
-			attributes: map[string]bool{}, resumes: map[string]modelResume{},
+			attributes: map[string]string{}, written: map[string]bool{}, resumes: map[string]modelResume{},
 		}
 	}
 	return m
@@ -107,10 +87,7 @@ func (r *modelRun) predict(m *model, req world.CreateEvent, now world.Millis) pr
 	case r.status.Terminal():
 		return refuse(world.CodeConflict)
 	case req.Type == world.EventAttrSet:
-		if r.attributes[id] {
-			return refuse(world.CodeConflict)
-		}
-		r.attributes[id] = id != "" // a step's write has no id
+		return r.setAttributes(req, done)
 	default: // wait_created
 		if seen {
 			return refuse(world.CodeConflict)
@@ -130,8 +107,10 @@ func (r *modelRun) predictRun(req world.CreateEvent, done prediction) prediction
 		return refuse(world.CodeConflict)
 	case req.Type == world.EventRunCreated:
 		r.status = world.RunPending
+		r.attributes = modelAttributes(req.Data)
 	case req.Type == world.EventRunStarted && r.status == "" && req.Data != nil:
 		r.status = world.RunRunning
+		r.attributes = modelAttributes(req.Data)
 		done.appended = []modelEvent{{kind: world.EventRunCreated}, {kind: world.EventRunStarted}}
 	case r.status == "":
 		return refuse(world.CodeRunNotFound)
@@ -149,94 +128,37 @@ func (r *modelRun) predictRun(req world.CreateEvent, done prediction) prediction
 	return done
 }
 
-func (r *modelRun) predictStep(req world.CreateEvent, now world.Millis, done prediction) prediction {
-	step, ended := r.steps[req.CorrelationID], r.status.Terminal()
-	lazy := req.Type == world.EventStepStarted && req.Data.Has("input")
-	if req.Type == world.EventStepCreated || lazy {
-		switch {
-		case r.status == "":
-			return refuse(world.CodeRunNotFound)
-		case ended || step != nil:
-			return refuse(world.CodeConflict)
-		}
-		step = &modelStep{status: world.RunPending}
-		r.steps[req.CorrelationID] = step
-		if lazy {
-			step.status, step.attempt = world.RunRunning, 1
-			done.appended = append([]modelEvent{{world.EventStepCreated, req.CorrelationID}}, done.appended...)
-		}
-		return done
+// modelAttributes reads those that a run is created with.
+func modelAttributes(fields world.Fields) map[string]string {
+	out := map[string]string{}
+	first := firstAttributes(fields)
+	for i := 0; i < len(first); i += 2 {
+		out[first[i].(string)] = first[i+1].(string)
 	}
-	starts := req.Type == world.EventStepStarted
-	consults := starts || req.Type == world.EventStepFailed
+	return out
+}
+
+func (r *modelRun) setAttributes(req world.CreateEvent, done prediction) prediction {
+	after := maps.Clone(r.attributes)
+	changes, _ := changesOf(req.Data)
+	for _, ch := range changes {
+		if delete(after, ch.Key); ch.Value != nil {
+			after[ch.Key] = *ch.Value
+		}
+	}
 	switch {
-	case step == nil && ended && consults:
-		return refuse(world.CodeRunExpired)
-	case step == nil:
-		return refuse(world.CodeStepNotFound)
-	case step.status.Terminal():
+	case len(after) > 64:
+		return refuse(world.CodeAttributeInvalid)
+	case writerOf(req.Data) == writerWorkflow && r.written[req.CorrelationID]:
 		return refuse(world.CodeConflict)
-	case ended && consults && (step.status != world.RunRunning || (starts && r.spec >= 4)):
-		return refuse(world.CodeRunExpired)
-	case starts && step.retryAfter > now:
-		return refuse(world.CodeTooEarly)
 	}
-	switch req.Type {
-	case world.EventStepStarted:
-		step.status, step.retryAfter = world.RunRunning, 0
-		step.attempt++
-	case world.EventStepRetrying:
-		step.status = world.RunPending
-		step.retryAfter, _ = millisField(req.Data, "retryAfter")
-	case world.EventStepCompleted:
-		step.status = world.RunCompleted
-	case world.EventStepFailed:
-		step.status = world.RunFailed
-	}
+	r.written[req.CorrelationID] = req.CorrelationID != "" // a step's write has no id
+	r.attributes = after
 	return done
 }
 
-func (r *modelRun) createHook(m *model, req world.CreateEvent, now world.Millis, done prediction) prediction {
-	before := r.hooks[req.CorrelationID]
-	switch {
-	case r.status.Terminal():
-		return refuse(world.CodeConflict)
-	case before != nil && before.conflict:
-		return prediction{recorded: world.EventHookConflict}
-	case before != nil:
-		return refuse(world.CodeConflict)
-	}
-	hook := &modelHook{run: r, id: req.CorrelationID, token: textField(req.Data, "token")}
-	r.hooks[hook.id] = hook
-	if m.tokens[hook.token].lives(now) {
-		hook.conflict = true
-		done.appended[0].kind = world.EventHookConflict
-		return done
-	}
-	hook.open = true
-	hook.retained, _ = millisField(req.Data, "tokenRetentionUntil")
-	m.tokens[hook.token] = hook
-	return done
-}
+// keepsNothing reports zero retention.
+func (r *modelRun) keepsNothing() bool { return r.attributes["$retention"] == "0" }
 
-func (r *modelRun) predictHook(req world.CreateEvent, now world.Millis, done prediction) prediction {
-	if taken, ok := r.resumes[req.ResumeID]; ok && req.ResumeID != "" {
-		known := []string{"", taken.digest}
-		if taken.hook != req.CorrelationID || (taken.digest != "" && !slices.Contains(known, req.ResumePayloadDigest)) {
-			return refuse(world.CodeConflict)
-		}
-		return prediction{recorded: world.EventHookReceived}
-	}
-	hook := r.hooks[req.CorrelationID]
-	switch {
-	case !hook.lives(now):
-		return refuse(world.CodeHookNotFound)
-	case r.status.Terminal():
-		return refuse(world.CodeRunExpired)
-	case req.Type == world.EventHookDisposed:
-		hook.open = false
-	case req.ResumeID != "":
-		r.resumes[req.ResumeID] = modelResume{req.CorrelationID, req.ResumePayloadDigest}
-	}
-	return done
-}
+// expired reports whether the run has lost its payloads.
+func (r *modelRun) expired() bool { return r.keepsNothing() && r.status.Terminal() }

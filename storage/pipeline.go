@@ -24,7 +24,7 @@ func (s *Store) applyWith(ctx context.Context, c *call, ordered bool, front func
 	}
 	r, err := s.runWith(ctx, front, script, keys, allArgs)
 	if err != nil {
-		return outcome{}, err
+		return outcome{}, s.failIn(ctx, c.req.RunID, err)
 	}
 	return c.outcome(r)
 }

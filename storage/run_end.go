@@ -17,15 +17,42 @@ func (s *Store) endRun(ctx context.Context, c *call, status world.RunStatus, ref
 	return s.endResult(ctx, c, o, status)
 }
 
-// endResult frees the tokens of the run's hooks, moves it in the lists, and builds the answer.
+// endResult completes the end of a run outside its slot, and builds the answer.
 func (s *Store) endResult(ctx context.Context, c *call, o outcome, status world.RunStatus) (world.EventResult, error) {
 	// What is committed is finished even if the caller has gone.
 	ctx = context.WithoutCancel(ctx)
-	if err := s.releaseLeft(ctx, c.req.RunID, o.rest.list(1)); err != nil {
+	result, err := s.runResult(ctx, c, o)
+	if err != nil {
 		return world.EventResult{}, err
 	}
-	if err := s.moveRun(ctx, s.entryOf(c.req.RunID, "", c.now, status)); err != nil {
-		return world.EventResult{}, err
+	return result, s.cleanUp(ctx, o.rest.list(1), result.Run.ExpiredAt != 0, s.entryOf(c.req.RunID, "", c.now, status))
+}
+
+// cleanUp does what the end of a run leaves to do outside its slot: it frees the tokens of the
+// hooks that are gone, takes away the streams of a run that keeps nothing, and moves the run in
+// the lists. That comes last, because the sweeper looks after the runs in the lists of the living.
+func (s *Store) cleanUp(ctx context.Context, left reply, expired bool, entry runEntry) error {
+	if err := s.releaseLeft(ctx, entry.runID, left); err != nil {
+		return err
 	}
-	return s.runResult(ctx, c, o)
+	if expired {
+		if err := s.purgeStreams(ctx, entry.runID); err != nil {
+			return err
+		}
+	}
+	return s.moveRun(ctx, entry)
+}
+
+// settle completes the last change of a run when the call that made it may have broken off.
+func (s *Store) settle(ctx context.Context, run world.Run, entry runEntry) error {
+	left, err := s.redis.HGetAll(ctx, s.keys.of(run.RunID).leftHooks()).Result()
+	if err != nil {
+		return fail(err)
+	}
+	var flat reply
+	for hookID, hook := range left {
+		flat = append(flat, hookID, hook)
+	}
+	entry.name, entry.status = run.WorkflowName, run.Status
+	return s.cleanUp(ctx, flat, run.ExpiredAt != 0, entry)
 }

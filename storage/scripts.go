@@ -23,7 +23,7 @@ type script struct {
 type scriptSet struct {
 	runCreate, runStart, runEnd               script
 	stepCreate, stepStart, stepEnd, stepRetry script
-	stepBegin, attrSet, batch                 script
+	stepBegin, stepMend, attrSet, batch       script
 	hookCreate, hookConflict, hookFence       script
 	hookReceive, hookDispose                  script
 	waitCreate, waitComplete                  script
@@ -43,7 +43,7 @@ func loadScripts() (*scriptSet, error) {
 	for name, field := range map[string]*script{
 		"run_create": &set.runCreate, "run_start": &set.runStart, "run_end": &set.runEnd,
 		"step_create": &set.stepCreate, "step_start": &set.stepStart, "step_end": &set.stepEnd, "step_retry": &set.stepRetry,
-		"step_begin": &set.stepBegin, "attr_set": &set.attrSet, "batch": &set.batch,
+		"step_begin": &set.stepBegin, "step_mend": &set.stepMend, "attr_set": &set.attrSet, "batch": &set.batch,
 		"hook_create": &set.hookCreate, "hook_conflict": &set.hookConflict, "hook_fence": &set.hookFence,
 		"hook_receive": &set.hookReceive, "hook_dispose": &set.hookDispose,
 		"wait_create": &set.waitCreate, "wait_complete": &set.waitComplete,

@@ -11,7 +11,9 @@ import (
 
 // createStep applies step_created.
 func (s *Store) createStep(ctx context.Context, c *call) (world.EventResult, error) {
-	o, err := s.applyLocated(ctx, c, s.scripts.stepCreate, []string{c.keys.step(c.req.CorrelationID), c.keys.steps()})
+	o, err := s.orMend(ctx, c, func() (outcome, error) {
+		return s.applyLocated(ctx, c, s.scripts.stepCreate, []string{c.keys.step(c.req.CorrelationID), c.keys.steps()})
+	})
 	if err != nil {
 		return world.EventResult{}, err
 	}
@@ -20,7 +22,9 @@ func (s *Store) createStep(ctx context.Context, c *call) (world.EventResult, err
 
 // changeStep applies the events of a step that exists.
 func (s *Store) changeStep(ctx context.Context, c *call, script script, args ...any) (world.EventResult, error) {
-	o, err := s.apply(ctx, c, script, []string{c.keys.step(c.req.CorrelationID)}, args...)
+	o, err := s.orMend(ctx, c, func() (outcome, error) {
+		return s.apply(ctx, c, script, []string{c.keys.step(c.req.CorrelationID)}, args...)
+	})
 	if err != nil {
 		return world.EventResult{}, err
 	}
@@ -56,7 +60,9 @@ func (s *Store) beginStep(ctx context.Context, c *call) (world.EventResult, erro
 	if err != nil {
 		return world.EventResult{}, fail(err)
 	}
-	o, err := s.applyLocated(ctx, c, s.scripts.stepBegin, []string{c.keys.step(c.req.CorrelationID), c.keys.steps()}, record, split)
+	o, err := s.orMend(ctx, c, func() (outcome, error) {
+		return s.applyLocated(ctx, c, s.scripts.stepBegin, []string{c.keys.step(c.req.CorrelationID), c.keys.steps()}, record, split)
+	})
 	if err != nil {
 		return world.EventResult{}, err
 	}

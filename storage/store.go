@@ -23,6 +23,9 @@ type Config struct {
 	MaxEvents     int           // reported with every run; default 25000
 	SweepInterval time.Duration // between two batches of mending; default 5 s
 	HookRetention time.Duration // the longest that a hook may keep its token after its run; default 30 days
+	// PurgeStreams removes what a run that keeps nothing after its end has in streams. It must be
+	// safe to call again; nil: there are no streams.
+	PurgeStreams func(ctx context.Context, runID string) error
 }
 
 func (c Config) withDefaults() Config {
@@ -44,6 +47,9 @@ func (c Config) withDefaults() Config {
 	if c.HookRetention <= 0 {
 		c.HookRetention = 30 * 24 * time.Hour
 	}
+	if c.PurgeStreams == nil {
+		c.PurgeStreams = func(context.Context, string) error { return nil }
+	}
 	return c
 }
 
@@ -61,6 +67,9 @@ type Store struct {
 	retention time.Duration
 	sweeps    sweepState
 	endings   *endings
+	stats     stats
+	// purgeStreams is Config.PurgeStreams.
+	purgeStreams func(ctx context.Context, runID string) error
 	// auditInterval is how long a lost message may delay those who wait for a run to end.
 	auditInterval time.Duration
 }
@@ -87,7 +96,7 @@ func New(ctx context.Context, client redis.UniversalClient, c Config) (*Store, e
 		endings: newEndings(client, keys, c.Logger), auditInterval: 1500 * time.Millisecond,
 		redis: client, clustered: clustered, keys: keys, scripts: scripts,
 		ids: ids.NewMinter(c.Clock), clock: c.Clock, log: c.Logger, maxEvents: c.MaxEvents, interval: c.SweepInterval,
-		retention: c.HookRetention,
+		retention: c.HookRetention, purgeStreams: c.PurgeStreams,
 	}, nil
 }
 

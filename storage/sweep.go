@@ -115,19 +115,7 @@ func (s *Store) mender(listed world.RunStatus) func(context.Context, place) (boo
 		case run.Status == listed:
 			return false, nil
 		}
-		left, err := s.redis.HGetAll(ctx, s.keys.of(e.id).leftHooks()).Result()
-		if err != nil {
-			return false, fail(err)
-		}
-		var flat reply
-		for hookID, hook := range left {
-			flat = append(flat, hookID, hook)
-		}
-		if err := s.releaseLeft(ctx, e.id, flat); err != nil {
-			return false, err
-		}
-		entry.name, entry.status = run.WorkflowName, run.Status
-		if err := s.moveRun(ctx, entry); err != nil || listed != world.RunPaused {
+		if err := s.settle(ctx, run, entry); err != nil || listed != world.RunPaused {
 			return true, err
 		}
 		return true, fail(s.redis.ZRem(ctx, s.keys.runsByStatus(world.RunPaused), e.id).Err())

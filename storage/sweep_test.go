@@ -110,7 +110,7 @@ func TestCrashAfterCommit(t *testing.T) {
 	})
 }
 
-// A crash between the claim of a token and the commit leaves a claim without a hook. The same
+// BR-08: a crash between the claim of a token and the commit leaves a claim without a hook. The same
 // hook uses it, anyone else takes it over, and a commit that comes after all is refused.
 func TestHalfWrittenClaim(t *testing.T) {
 	t.Parallel()

@@ -5,8 +5,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/luascript"
 )
@@ -137,22 +135,6 @@ func readAppendReply(a world.Append, reply []any) (int64, error) {
 func requestDigest(requestID string, part int) []byte {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", part, requestID))
 	return sum[:16]
-}
-
-// list puts a stream into its run's list, before it gets its first record: a crash in
-// between leaves a name too many, never a stream that nobody finds.
-func (s *Service) list(ctx context.Context, runID, name string) error {
-	now := s.clock.Now()
-	pair := runID + "\x00" + name
-	if s.listed.has(pair, now) {
-		return nil
-	}
-	member := redis.Z{Score: float64(now.UnixMilli()), Member: name}
-	if err := s.client.ZAddNX(ctx, s.runKey(runID), member).Err(); err != nil {
-		return redisError(ctx, err)
-	}
-	s.listed.add(pair, now)
-	return nil
 }
 
 func closed(name string) error {

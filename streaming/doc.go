@@ -15,5 +15,9 @@
 //	                                        w:<writer> = next sequence and where it went
 //	stream_req:{<name>}:<bucket>    hash    request → first index, of ten minutes' appends
 //	stream_notify:{<name>}          channel the doorbell; says the count of chunks, or "end"
-//	streams:by_run:{<runId>}        zset    names by the time they were first written
+//	streams:by_run:{<runId>}        zset    names by the time they were first written, and an
+//	                                        empty one once the run was purged
+//
+// A stream that was purged is one that has ended and has no chunks: n = 0, eof = 1, and no
+// stream key.
 package streaming

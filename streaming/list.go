@@ -2,6 +2,7 @@ package streaming
 
 import (
 	"context"
+	"slices"
 	"strconv"
 
 	"github.com/world-redis/world-redis"
@@ -73,5 +74,5 @@ func (s *Service) ListStreams(ctx context.Context, runID string) ([]string, erro
 	if err != nil {
 		return nil, redisError(ctx, err)
 	}
-	return names, nil
+	return slices.DeleteFunc(names, func(name string) bool { return name == purgedMark }), nil
 }

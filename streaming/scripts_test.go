@@ -20,7 +20,7 @@ func everyScript(t *testing.T) []*luascript.Script {
 	require.NoError(t, err)
 	entries, err := luaFiles.ReadDir("lua")
 	require.NoError(t, err)
-	list := []*luascript.Script{s.append, s.close, s.page}
+	list := []*luascript.Script{s.append, s.close, s.page, s.purge}
 	require.Len(t, entries, len(list), "a script is not loaded")
 	return list
 }

@@ -84,7 +84,7 @@ func New(ctx context.Context, client redis.UniversalClient, config Config) (*Ser
 	if err != nil {
 		return nil, err
 	}
-	if err := luascript.Register(ctx, client, loaded.append, loaded.close, loaded.page); err != nil {
+	if err := luascript.Register(ctx, client, loaded.append, loaded.close, loaded.page, loaded.purge); err != nil {
 		return nil, err
 	}
 	return &Service{

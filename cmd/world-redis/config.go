@@ -28,6 +28,7 @@ type config struct {
 	Environment       string        `env:"WORKFLOW_WORLD_ENV" help:"production: refuse to run on embedded Redis"`
 	MaxBody           int64         `env:"WORKFLOW_WORLD_MAX_BODY" envDefault:"67108864" help:"largest request body, bytes"`
 	ShutdownGrace     time.Duration `env:"WORKFLOW_WORLD_SHUTDOWN_GRACE" envDefault:"30s" help:"how long running deliveries may go on after SIGTERM"`
+	HookRetention     time.Duration `env:"WORKFLOW_WORLD_HOOK_RETENTION" envDefault:"720h" help:"the longest that a hook may keep its token after the end of its run"`
 	LogLevel          slog.Level    `env:"WORKFLOW_WORLD_LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error"`
 	LogFormat         string        `env:"WORKFLOW_WORLD_LOG_FORMAT" envDefault:"text" help:"text or json"`
 }
@@ -75,6 +76,8 @@ func (c config) validate() error {
 		return errors.New("WORKFLOW_WORLD_MAX_BODY must be at least 1024 bytes")
 	case c.ShutdownGrace < 0:
 		return errors.New("WORKFLOW_WORLD_SHUTDOWN_GRACE must not be negative")
+	case c.HookRetention < time.Millisecond:
+		return errors.New("WORKFLOW_WORLD_HOOK_RETENTION must be at least 1ms")
 	case c.LogFormat != "text" && c.LogFormat != "json":
 		return fmt.Errorf("WORKFLOW_WORLD_LOG_FORMAT is %q: use text or json", c.LogFormat)
 	case c.RedisURL == "" && c.Environment == "production":

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -18,6 +19,7 @@ func TestConfigDefaultsAreThoseOfTheDocs(t *testing.T) {
 	require.Equal(t, 100, c.StepConcurrency)
 	require.Equal(t, "127.0.0.1:8787", c.Listen)
 	require.EqualValues(t, 64<<20, c.MaxBody)
+	require.Equal(t, 30*24*time.Hour, c.HookRetention)
 	require.Empty(t, c.RedisURL)
 }
 
@@ -54,6 +56,8 @@ func TestConfigRefusesWhatCannotWork(t *testing.T) {
 		"WORKFLOW_REDIS_JOB_PREFIX=a:b":         "WORKFLOW_REDIS_JOB_PREFIX",
 		"WORKFLOW_WORLD_MAX_BODY=1":             "WORKFLOW_WORLD_MAX_BODY",
 		"WORKFLOW_WORLD_SHUTDOWN_GRACE=-1s":     "WORKFLOW_WORLD_SHUTDOWN_GRACE",
+		"WORKFLOW_WORLD_HOOK_RETENTION=30":      "a setting cannot be read",
+		"WORKFLOW_WORLD_HOOK_RETENTION=0":       "WORKFLOW_WORLD_HOOK_RETENTION",
 		"WORKFLOW_WORLD_LOG_FORMAT=xml":         "WORKFLOW_WORLD_LOG_FORMAT",
 		"WORKFLOW_BASE_URL=localhost:3000":      "WORKFLOW_BASE_URL",
 		"WORKFLOW_WORLD_ENV=production":         "no Redis is configured",

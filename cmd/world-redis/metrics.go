@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/world-redis/world-redis/queue"
+	"github.com/world-redis/world-redis/storage"
 )
 
 // scrapeTimeout bounds what one scrape may ask of Redis.
@@ -31,7 +32,7 @@ type metrics struct {
 	requests *prometheus.HistogramVec
 }
 
-func newMetrics(q *queue.Queue, log *slog.Logger) *metrics {
+func newMetrics(q *queue.Queue, store *storage.Store, log *slog.Logger) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -43,6 +44,12 @@ func newMetrics(q *queue.Queue, log *slog.Logger) *metrics {
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		m.requests,
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "world_redis_runs_lost_total", Help: "Runs that were failed because events are gone from their logs; the log names them.",
+		}, func() float64 { return float64(store.Stats().RunsLost) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "world_redis_steps_mended_total", Help: "Steps that were not what their events say; the log names them.",
+		}, func() float64 { return float64(store.Stats().StepsMended) }),
 		depthCollector{depths: q.Depths, log: log, desc: prometheus.NewDesc("world_redis_queue_messages",
 			"Messages in a queue, by state.", []string{"queue", "state"}, nil)},
 	)

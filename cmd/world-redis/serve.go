@@ -60,11 +60,13 @@ func serve(ctx context.Context, c config, logger *slog.Logger, out io.Writer) (e
 	defer func() { err = errors.Join(err, conn.Close()) }()
 
 	clock := world.SystemClock{}
-	store, err := storage.New(ctx, conn.Client, storage.Config{Prefix: c.KeyPrefix, Clock: clock, Logger: logger})
+	streams, err := streaming.New(ctx, conn.Client, streaming.Config{Prefix: c.KeyPrefix, Clock: clock, Logger: logger})
 	if err != nil {
 		return err
 	}
-	streams, err := streaming.New(ctx, conn.Client, streaming.Config{Prefix: c.KeyPrefix, Clock: clock, Logger: logger})
+	store, err := storage.New(ctx, conn.Client, storage.Config{
+		Prefix: c.KeyPrefix, Clock: clock, Logger: logger, HookRetention: c.HookRetention, PurgeStreams: streams.PurgeRun,
+	})
 	if err != nil {
 		return err
 	}
@@ -77,7 +79,7 @@ func serve(ctx context.Context, c config, logger *slog.Logger, out io.Writer) (e
 		return err
 	}
 	minter := ids.NewMinter(clock)
-	stats := newMetrics(q, logger)
+	stats := newMetrics(q, store, logger)
 	api, err := httpapi.New(httpapi.Config{
 		Listen: c.Listen, Tokens: c.tokens(), BaseURL: c.BaseURL, MaxBody: c.MaxBody, Logger: logger, DrainGrace: drainGrace,
 	}, httpapi.Deps{

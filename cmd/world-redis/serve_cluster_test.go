@@ -14,8 +14,8 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// post sends JSON and returns the answer, which must be a 200.
-func post(t *testing.T, url, body string) map[string]any {
+// send sends JSON and returns the answer.
+func send(t *testing.T, url, body string) (status int, text string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
 	require.NoError(t, err)
@@ -24,11 +24,18 @@ func post(t *testing.T, url, body string) map[string]any {
 	res, err := client.Do(req)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, res.Body.Close()) }()
-	text, err := io.ReadAll(res.Body)
+	answer, err := io.ReadAll(res.Body)
 	require.NoError(t, err)
-	require.Equal(t, http.StatusOK, res.StatusCode, string(text))
+	return res.StatusCode, string(answer)
+}
+
+// post is send with an answer that must be a 200.
+func post(t *testing.T, url, body string) map[string]any {
+	t.Helper()
+	status, text := send(t, url, body)
+	require.Equal(t, http.StatusOK, status, text)
 	var answer map[string]any
-	require.NoError(t, json.Unmarshal(text, &answer))
+	require.NoError(t, json.Unmarshal([]byte(text), &answer))
 	return answer
 }
 
@@ -76,10 +83,7 @@ func TestTwoReplicasOnACluster(t *testing.T) {
 	post(t, two+"/v1/queue", `{"queueName":"__wkf_workflow_wf","jsonMessage":"{\"runId\":\"wrun_1\"}"}`)
 	require.Equal(t, `/.well-known/workflow/v1/flow {"runId":"wrun_1"}`, <-delivered)
 
-	created := post(t, one+"/v1/events",
-		`{"event":{"eventType":"run_created","specVersion":7,"eventData":{"deploymentId":"dpl_1","workflowName":"wf","input":[]}}}`)
-	runID, ok := created["run"].(map[string]any)["runId"].(string)
-	require.True(t, ok)
+	runID := newRun(t, one, "")
 	awaited := later(t, two+"/v1/runs/"+runID+"/wait?timeoutMs=60000")
 	read := later(t, two+"/v1/streams/strm_1")
 	post(t, one+"/v1/runs/"+runID+"/events", `{"event":{"eventType":"hook_created","correlationId":"hook_1","eventData":{"token":"tok"}}}`)
@@ -91,13 +95,7 @@ func TestTwoReplicasOnACluster(t *testing.T) {
 	status, _ = get(t, two+"/v1/hooks/by-token?token=tok")
 	require.Equal(t, http.StatusNotFound, status)
 
-	write, err := http.NewRequestWithContext(t.Context(), http.MethodPost, one+"/v1/runs/"+runID+"/streams/strm_1", strings.NewReader("hello"))
-	require.NoError(t, err)
-	write.Header.Set("Content-Type", "application/octet-stream")
-	res, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(write)
-	require.NoError(t, err)
-	require.NoError(t, res.Body.Close())
-	require.Equal(t, http.StatusOK, res.StatusCode)
+	require.Equal(t, http.StatusOK, writeChunk(t, one+"/v1/runs/"+runID+"/streams/strm_1", "hello"))
 	post(t, one+"/v1/runs/"+runID+"/streams/strm_1/close", `{}`)
 	require.Equal(t, "hello", <-read)
 	require.NoError(t, stopOne())

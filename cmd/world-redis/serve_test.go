@@ -13,12 +13,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/world-redis/world-redis/internal/redistest"
 )
-
-func TestMain(m *testing.M) { redistest.Main(m, goleak.Find) }
 
 // lines collects what the service prints and tells when a pattern has come.
 type lines struct {
@@ -80,6 +77,8 @@ func TestServeWithNothingConfiguredSaysThatDataIsLostAndHowToPointAnAppHere(t *t
 	status, body := get(t, base+"/metrics")
 	require.Equal(t, http.StatusOK, status)
 	require.Contains(t, body, `world_redis_queue_messages{queue="workflow_flows",state="pending"} 0`)
+	require.Contains(t, body, "\nworld_redis_runs_lost_total 0\n")
+	require.Contains(t, body, "\nworld_redis_steps_mended_total 0\n")
 	require.NoError(t, stop())
 }
 

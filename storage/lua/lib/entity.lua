@@ -16,7 +16,9 @@ local function entity(log, key, own, with_payload)
     end
     local wanted = field == 'ie' or field == 'ee' or (field == 'oe' and with_payload)
     if wanted and position ~= own then
-      local event = event_at(log, position, with_payload or field == 'ee')
+      -- An entity can be shown without an event that was lost.
+      local id = redis.call('ZRANGE', log.order, position, position)[1]
+      local event = id and load_event(log, id, with_payload or field == 'ee')
       if event then
         events[#events + 1] = position
         events[#events + 1] = event[1]

@@ -10,6 +10,11 @@ local KIND_HOOK_CONFLICT = 'o'
 local KIND_WAIT_CREATED = 'p'
 local KIND_WAIT_COMPLETED = 'q'
 
+-- lost stops the script: the log names an event that is not there. The text is known to storage/lost.go.
+local function lost(id)
+  error('EVENTLOST ' .. tostring(id))
+end
+
 -- header returns the kind of a record and where its meta ends.
 local function header(record)
   local _, stop, kind, size = string.find(record, '^%d+(%a)(%d+):')
@@ -38,13 +43,13 @@ local function load_event(log, id, with_payload)
   return {id, record, false}
 end
 
--- event_at is load_event by position.
+-- event_at is load_event by position. An event that is lost stops the script.
 local function event_at(log, position, with_payload)
   local id = redis.call('ZRANGE', log.order, position, position)[1]
   if not id then
     return false
   end
-  return load_event(log, id, with_payload)
+  return load_event(log, id, with_payload) or lost(id)
 end
 
 -- related_position returns the position of the first (or last) event of an entity, or nil.
@@ -81,7 +86,7 @@ local function page(log, first, last, max_bytes, at_least, with_payload)
     end
     local records = redis.call('HMGET', log.events, unpack(chunk))
     for i = 1, #chunk do
-      local record, payload = records[i], false
+      local record, payload = records[i] or lost(chunk[i]), false
       local kind, meta_end = header(record)
       if not with_payload then
         record = string.sub(record, 1, meta_end)

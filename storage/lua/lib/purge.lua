@@ -8,10 +8,12 @@ local function purge(log)
     end
     local records = redis.call('HMGET', log.events, unpack(chunk))
     for i = 1, #chunk do
-      if header(records[i]) < 'a' then
-        redis.call('HDEL', log.events, chunk[i] .. '/p')
+      if records[i] then
+        if header(records[i]) < 'a' then
+          redis.call('HDEL', log.events, chunk[i] .. '/p')
+        end
+        redis.call('HSET', log.events, chunk[i], bare(records[i]))
       end
-      redis.call('HSET', log.events, chunk[i], bare(records[i]))
     end
   end
 end

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/world-redis/world-redis/internal/redistest"
+)
+
+// beService makes this test binary run the service's own main, so that a test has a process
+// that it can kill.
+const beService = "TEST_BE_WORLD_REDIS"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(beService) != "" {
+		main()
+		return
+	}
+	redistest.Main(m, goleak.Find)
+}
+
+// process is the service as a process of its own.
+type process struct {
+	base string // its address
+	cmd  *exec.Cmd
+}
+
+// startProcess starts `world-redis serve` and waits until it listens.
+func startProcess(t *testing.T, environ ...string) *process {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	out := &lines{}
+	p := &process{cmd: exec.Command(self, "serve")} //nolint:gosec // the test binary itself
+	p.cmd.Env = append(os.Environ(), append([]string{beService + "=1", "WORKFLOW_WORLD_LISTEN=127.0.0.1:0"}, environ...)...)
+	p.cmd.Stdout, p.cmd.Stderr = out, out
+	require.NoError(t, p.cmd.Start())
+	t.Cleanup(p.kill)
+	pattern := regexp.MustCompile(`listens on (http://\S+),`)
+	require.Eventually(t, func() bool { return out.find(pattern) != nil }, 60*time.Second, 5*time.Millisecond)
+	p.base = out.find(pattern)[1]
+	return p
+}
+
+// kill is kill -9; a second time it does nothing.
+func (p *process) kill() {
+	if err := p.cmd.Process.Kill(); !errors.Is(err, os.ErrProcessDone) {
+		_ = p.cmd.Wait() // "signal: killed" is what was asked for
+	}
+}

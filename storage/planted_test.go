@@ -1,0 +1,114 @@
+package storage
+
+import (
+	"bytes"
+	"log/slog"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/redistest"
+)
+
+// loggingBundle returns what its store logs, too.
+func loggingBundle(t *testing.T, r *redistest.Redis, spec int) (*bundle, *bytes.Buffer) {
+	t.Helper()
+	out := &bytes.Buffer{}
+	b := newBundle(t, r).on(t, spec)
+	store, err := New(t.Context(), r.Client, Config{Prefix: r.Prefix, Clock: b.clock, Logger: slog.New(slog.NewTextHandler(out, nil))})
+	require.NoError(t, err)
+	b.Store = store
+	return b, out
+}
+
+// BR-03: somebody changed a step behind the service's back, so that it refuses what its run
+// needs: the step is made what its events say, the call goes through, and the log names the run.
+func TestBR03StepThatLiesIsMended(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		for _, spec := range []int{3, 7} {
+			b, out := loggingBundle(t, r, spec)
+			created, retried := scene((*bundle).running).then(world.EventStepCreated), scene((*bundle).running).then(
+				world.EventStepCreated, world.EventStepStarted, world.EventStepRetrying, world.EventStepStarted)
+			for name, c := range map[string]struct {
+				from  scene
+				spoil func(key string) error
+				next  world.EventType
+			}{
+				"completed, without the event": {retried, func(key string) error {
+					return r.Client.HSet(b.ctx, key, "s", "completed", "ca", int64(b.now()), "oe", 1).Err()
+				}, world.EventStepCompleted},
+				"failed, without the event, to be started": {created, func(key string) error {
+					return r.Client.HSet(b.ctx, key, "s", "failed").Err()
+				}, world.EventStepStarted},
+				"gone":                     {retried, func(key string) error { return r.Client.Del(b.ctx, key).Err() }, world.EventStepFailed},
+				"gone, to be started":      {created, func(key string) error { return r.Client.Del(b.ctx, key).Err() }, world.EventStepStarted},
+				"there, without any event": {(*bundle).running, func(key string) error { return r.Client.HSet(b.ctx, key, "s", "pending").Err() }, world.EventStepCreated},
+				"gone, and to be retried":  {retried, func(key string) error { return r.Client.Del(b.ctx, key).Err() }, world.EventStepRetrying},
+			} {
+				runID := c.from(b)
+				require.NoError(t, c.spoil(b.keys.of(runID).step(x)), name)
+				mended := b.Stats().StepsMended
+				b.send(runID, c.next, x, sample(b, c.next))
+				require.Equal(t, mended+1, b.Stats().StepsMended, name)
+				require.Contains(t, out.String(), runID, name)
+				b.check(runID)
+			}
+			// A true refusal stays one and mends nothing.
+			before := b.Stats()
+			runID := created.then(world.EventStepCompleted)(b)
+			for _, late := range []world.EventType{world.EventStepCreated, world.EventStepStarted, world.EventStepCompleted} {
+				_, err := b.try(runID, late, x, sample(b, late))
+				require.Equal(t, world.CodeConflict, world.ErrorCode(err))
+			}
+			_, err := b.try(runID, world.EventStepStarted, "never_1", nil)
+			require.Equal(t, world.CodeStepNotFound, world.ErrorCode(err))
+			require.Equal(t, before, b.Stats())
+		}
+	})
+}
+
+// BR-03: an event is gone from the log of a run, so that no replay can ever be right: the run is
+// failed with the SDK's code for that and named in the log, its next delivery is told that it is
+// over, and the run can still be looked at. A run that keeps nothing can end, too.
+func TestBR03RunWithAHoleInItsLogIsFailed(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		for _, spec := range []int{3, 7} {
+			b, out := loggingBundle(t, r, spec)
+			for _, gone := range []int{0, 2, 5} {
+				for name, find := range map[string]func(runID string) error{
+					"a list":     func(runID string) error { _, err := b.ListEvents(b.ctx, world.EventQuery{RunID: runID}); return err },
+					"a delivery": func(runID string) error { _, err := b.try(runID, world.EventRunStarted, "", nil); return err },
+				} {
+					runID := scene((*bundle).running).then(world.EventWaitCreated, world.EventWaitCompleted)(b)
+					b.send(runID, world.EventHookCreated, "hook_1", data(t, "token", "t"))
+					b.send(runID, world.EventStepCreated, "step_1", sample(b, world.EventStepCreated))
+					id := b.events(runID)[gone].EventID
+					require.NoError(t, r.Client.HDel(b.ctx, b.keys.of(runID).events(), id, id+"/p").Err())
+					lost := b.Stats().RunsLost
+					require.Equal(t, world.CodeInternal, world.ErrorCode(find(runID)), "%s, event %d", name, gone)
+					require.Equal(t, lost+1, b.Stats().RunsLost)
+					require.Contains(t, out.String(), runID)
+					run, err := b.GetRun(b.ctx, runID, false)
+					require.NoError(t, err)
+					require.Equal(t, []any{world.RunFailed, lostLogCode}, []any{run.Status, run.ErrorCode})
+					require.Contains(t, string(run.Error), "gone from the run's log")
+					_, err = b.try(runID, world.EventRunStarted, "", nil)
+					require.Equal(t, world.CodeRunExpired, world.ErrorCode(err))
+					_, err = b.ListEvents(b.ctx, world.EventQuery{RunID: runID})
+					require.Equal(t, world.CodeInternal, world.ErrorCode(err))
+					require.Equal(t, lost+1, b.Stats().RunsLost, "once")
+					_, err = b.GetHookByToken(b.ctx, "t", false)
+					require.Equal(t, world.CodeHookNotFound, world.ErrorCode(err))
+				}
+			}
+		}
+		b := newBundle(t, r).on(t, 7)
+		runID := b.keepsNothing()
+		id := b.events(runID)[1].EventID
+		require.NoError(t, r.Client.HDel(b.ctx, b.keys.of(runID).events(), id).Err())
+		require.NotZero(t, b.send(runID, world.EventRunCompleted, "", sample(b, world.EventRunCompleted)).Run.ExpiredAt)
+	})
+}

@@ -1,0 +1,16 @@
+-- stream_purge: take every chunk of a stream away for good and record its end, so that it reads
+-- as an empty stream that has ended. What writers know of their own numbering stays.
+--
+-- KEYS  1 stream   2 meta   3 channel
+-- ARGV  none
+-- Reply {0}   purged
+--       {1}   was purged before
+local stream, meta, channel = KEYS[1], KEYS[2], KEYS[3]
+
+local state = redis.call('HMGET', meta, 'n', 'eof')
+if state[1] == '0' and state[2] and redis.call('EXISTS', stream) == 0 then return {1} end
+
+redis.call('HSET', meta, 'n', '0', 'mx', '0', 'eof', '1')
+redis.call('UNLINK', stream)
+redis.call('PUBLISH', channel, 'end')
+return {0}
