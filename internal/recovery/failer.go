@@ -67,7 +67,8 @@ func thrownError(spec int, code, sentence string) (world.Raw, error) {
 	// The SDK's format "devl": values in a list that refer to one another by index, and a type
 	// that JSON does not have as a pair of its name and its parts.
 	parts, err := json.Marshal([]any{
-		[]any{"Error", 1}, map[string]int{"name": 2, "message": 3, "stack": 4},
+		[]any{"Error", 1},
+		map[string]int{"name": 2, "message": 3, "stack": 4},
 		"WorkflowRuntimeError", sentence, "WorkflowRuntimeError: " + sentence,
 	})
 	if err != nil {
