@@ -21,7 +21,8 @@ func (k keyspace) of(runID string) runKeys { return runKeys{prefix: k.prefix, ta
 // run is a hash: s status, v spec version, u updatedAt, sa startedAt, ca completedAt, x
 // expiredAt (ms), and ie, oe, ee, the positions of the events with the input (and all that
 // never changes), the output and the error. ap is the position of the last attr_set, and
-// each field with '@' before its name is an attribute.
+// each field with '@' before its name is an attribute. rs is how many events the log had when
+// recovery found the run at rest.
 // Of legacy calls: c createdAt, d deployment, n name, and the CBOR items in, out, er (error) and xc (context).
 func (k runKeys) run() string { return k.prefix + "run:" + k.tag }
 
@@ -90,6 +91,9 @@ func (k keyspace) runsByName(name string) string {
 func (k keyspace) runsByStatus(status world.RunStatus) string {
 	return k.prefix + "runs:by_status:" + string(status)
 }
+
+// lead is a string: which process does a piece of work that one at a time does; a lease.
+func (k keyspace) lead(work string) string { return k.prefix + "lead:" + work }
 
 // minted is a string: the run id that a runs.create call got; expires after 20 minutes.
 func (k keyspace) minted(requestHash string) string { return k.prefix + "run_request:" + requestHash }

@@ -32,7 +32,7 @@ type scriptSet struct {
 	legacyRunCreate, legacyRunUpdate          script
 	legacyStepCreate, legacyStepUpdate        script
 	legacyHookCreate, legacyHookDispose       script
-	runRead, stepRead, hookRead               script
+	runRead, stepRead, hookRead, runRest      script
 	eventRead, eventPage, eventRelated        script
 	valueClaim, valueSwap, valueRelease       script
 	list                                      []*luascript.Script
@@ -52,7 +52,7 @@ func loadScripts() (*scriptSet, error) {
 		"legacy_run_create": &set.legacyRunCreate, "legacy_run_update": &set.legacyRunUpdate,
 		"legacy_step_create": &set.legacyStepCreate, "legacy_step_update": &set.legacyStepUpdate,
 		"legacy_hook_create": &set.legacyHookCreate, "legacy_hook_dispose": &set.legacyHookDispose,
-		"run_read": &set.runRead, "step_read": &set.stepRead, "hook_read": &set.hookRead,
+		"run_read": &set.runRead, "step_read": &set.stepRead, "hook_read": &set.hookRead, "run_rest": &set.runRest,
 		"event_read": &set.eventRead, "event_page": &set.eventPage, "event_related": &set.eventRelated,
 		"value_claim": &set.valueClaim, "value_swap": &set.valueSwap, "value_release": &set.valueRelease,
 	} {

@@ -1,0 +1,86 @@
+package recovery
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"github.com/world-redis/world-redis"
+)
+
+// The codes with which the service itself fails a run. The SDK knows both (contract §7).
+const (
+	CodeUndeliverable  = "MAX_DELIVERIES_EXCEEDED" // a message was given up
+	CodeDeploymentGone = "DEPLOYMENT_MISMATCH"     // no app of the run's deployment is left
+)
+
+// firstBytesSpec is the spec version from which a run's error is bytes of the SDK's format
+// instead of an object (contract §2.5).
+const firstBytesSpec = 4
+
+// Failer ends runs that cannot go on.
+type Failer struct {
+	Store interface {
+		world.RunStore
+		world.EventStore
+	}
+}
+
+// FailRun writes run_failed with the code and the sentence. A run that has ended, or does not
+// exist, is left as it is; that is no error. It is safe to call twice.
+func (f Failer) FailRun(ctx context.Context, runID, code, sentence string) error {
+	run, err := f.Store.GetRun(ctx, runID, true)
+	if world.ErrorCode(err) == world.CodeRunNotFound {
+		return nil
+	}
+	if err != nil || run.Status.Terminal() {
+		return err
+	}
+	thrown, err := thrownError(run.SpecVersion, code, sentence)
+	if err != nil {
+		return err
+	}
+	errorCode, err := cbor.Marshal(code)
+	if err != nil {
+		return fmt.Errorf("encode error code: %w", err)
+	}
+	_, err = f.Store.CreateEvent(ctx, world.CreateEvent{
+		RunID: runID, RequestID: "fail " + code, Type: world.EventRunFailed, SpecVersion: run.SpecVersion, ResolveNone: true,
+		Data: world.Fields{{Key: "error", Value: thrown}, {Key: "errorCode", Value: errorCode}},
+	})
+	switch world.ErrorCode(err) {
+	case world.CodeConflict, world.CodeRunExpired, world.CodeRunNotFound:
+		return nil // it ended meanwhile
+	default:
+		return err
+	}
+}
+
+// thrownError is the value of eventData.error: what the SDK of the run would have written for
+// an Error that its own runtime throws.
+func thrownError(spec int, code, sentence string) (world.Raw, error) {
+	if spec < firstBytesSpec {
+		return marshal(map[string]string{"message": sentence, "code": code})
+	}
+	// The SDK's format "devl": values in a list that refer to one another by index, and a type
+	// that JSON does not have as a pair of its name and its parts.
+	parts, err := json.Marshal([]any{
+		[]any{"Error", 1},
+		map[string]int{"name": 2, "message": 3, "stack": 4},
+		"WorkflowRuntimeError", sentence, "WorkflowRuntimeError: " + sentence,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("encode error: %w", err)
+	}
+	return marshal(append([]byte("devl"), parts...))
+}
+
+func marshal(v any) (world.Raw, error) {
+	raw, err := cbor.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("encode error: %w", err)
+	}
+	return raw, nil
+}

@@ -1,0 +1,50 @@
+package recovery
+
+import (
+	"testing"
+
+	"github.com/fxamacker/cbor/v2"
+	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/redistest"
+)
+
+// BR-13: a run whose message cannot be delivered fails with a code and a sentence, in the form
+// that its SDK reads; once, and not when it has ended otherwise.
+func TestFailRun(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, redistest.New(t))
+	f := Failer{Store: b.store}
+	v4, v5, done := b.begin(3), b.begin(7), b.begin(7)
+	b.event(done, 7, world.EventRunCompleted, "", "output", []byte{1})
+	for range 2 {
+		for _, runID := range []string{v4, v5, done, "wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV"} {
+			require.NoError(t, f.FailRun(t.Context(), runID, CodeUndeliverable, `the app said "no" 60 times`))
+		}
+	}
+	run, err := b.store.GetRun(t.Context(), v4, false)
+	require.NoError(t, err)
+	require.Equal(t, world.RunFailed, run.Status)
+	var object map[string]string
+	require.NoError(t, cbor.Unmarshal(run.Error, &object))
+	require.Equal(t, map[string]string{"message": `the app said "no" 60 times`, "code": "MAX_DELIVERIES_EXCEEDED"}, object)
+
+	run, err = b.store.GetRun(t.Context(), v5, false)
+	require.NoError(t, err)
+	require.Equal(t, world.RunFailed, run.Status)
+	require.Equal(t, "MAX_DELIVERIES_EXCEEDED", run.ErrorCode)
+	var bytes []byte
+	require.NoError(t, cbor.Unmarshal(run.Error, &bytes))
+	require.Equal(t, `devl[["Error",1],{"message":3,"name":2,"stack":4},"WorkflowRuntimeError",`+
+		`"the app said \"no\" 60 times","WorkflowRuntimeError: the app said \"no\" 60 times"]`, string(bytes))
+
+	run, err = b.store.GetRun(t.Context(), done, false)
+	require.NoError(t, err)
+	require.Equal(t, world.RunCompleted, run.Status)
+	for runID, count := range map[string]int{v4: 3, v5: 3, done: 3} {
+		events, err := b.store.ListEvents(t.Context(), world.EventQuery{RunID: runID})
+		require.NoError(t, err)
+		require.Len(t, events.Data, count)
+	}
+}

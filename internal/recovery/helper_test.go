@@ -1,0 +1,130 @@
+package recovery
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/fxamacker/cbor/v2"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/ids"
+	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/storage"
+)
+
+func TestMain(m *testing.M) { redistest.Main(m, goleak.Find) }
+
+// testClock stands still until it is moved.
+type testClock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *testClock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *testClock) add(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// fakeQueue notes what is queued. A request id that it knows adds nothing, as in the queue.
+type fakeQueue struct {
+	mu       sync.Mutex
+	messages []world.Message
+	requests map[string]bool
+	busy     map[string]bool // runs with a message
+}
+
+func (q *fakeQueue) Enqueue(_ context.Context, m world.Message) (string, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.requests[m.RequestID] {
+		q.requests[m.RequestID] = true
+		q.messages = append(q.messages, m)
+	}
+	return fmt.Sprintf("msg_%d", len(q.messages)), nil
+}
+
+func (q *fakeQueue) Outstanding(_ context.Context, runIDs []string) ([]bool, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	out := make([]bool, len(runIDs))
+	for i, id := range runIDs {
+		out[i] = q.busy[id]
+	}
+	return out, nil
+}
+
+// woken returns the runs of the messages so far, and forgets them.
+func (q *fakeQueue) woken() []string {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	out := []string{}
+	for _, m := range q.messages {
+		out = append(out, m.RunID)
+	}
+	q.messages = nil
+	return out
+}
+
+// bundle is a reconciler on a real store.
+type bundle struct {
+	*Reconciler
+	t      *testing.T
+	store  *storage.Store
+	queue  *fakeQueue
+	clock  *testClock
+	minter *ids.Minter
+}
+
+func newBundle(t *testing.T, r *redistest.Redis) *bundle {
+	t.Helper()
+	clock := &testClock{now: time.UnixMilli(1_800_000_000_000)}
+	store, err := storage.New(t.Context(), r.Client, storage.Config{Prefix: r.Prefix, Clock: clock})
+	require.NoError(t, err)
+	queue := &fakeQueue{requests: map[string]bool{}, busy: map[string]bool{}}
+	return &bundle{
+		Reconciler: New(store, queue, Config{Holder: "me", Clock: clock}),
+		t:          t, store: store, queue: queue, clock: clock, minter: ids.NewMinter(clock),
+	}
+}
+
+// begin makes a running run of the given spec version.
+func (b *bundle) begin(spec int) string {
+	b.t.Helper()
+	runID := b.minter.Prefixed("wrun_")
+	b.clock.add(time.Millisecond)
+	b.event(runID, spec, world.EventRunCreated, "", "deploymentId", "dpl_1", "workflowName", "workflow//./a//f", "input", []byte{1})
+	b.event(runID, spec, world.EventRunStarted, "")
+	return runID
+}
+
+// event appends one with alternating keys and values as its data.
+func (b *bundle) event(runID string, spec int, kind world.EventType, correlation string, pairs ...any) {
+	b.t.Helper()
+	var data world.Fields
+	for i := 0; i < len(pairs); i += 2 {
+		value, err := cbor.Marshal(pairs[i+1])
+		require.NoError(b.t, err)
+		data = append(data, world.Field{Key: pairs[i].(string), Value: value})
+	}
+	_, err := b.store.CreateEvent(b.t.Context(), world.CreateEvent{
+		RunID: runID, Type: kind, CorrelationID: correlation, SpecVersion: spec, Data: data,
+	})
+	require.NoError(b.t, err)
+}
+
+func (b *bundle) hook(runID string, spec int, id string) {
+	b.t.Helper()
+	b.event(runID, spec, world.EventHookCreated, id, "token", "token of "+id)
+}

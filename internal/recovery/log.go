@@ -1,0 +1,58 @@
+package recovery
+
+import (
+	"context"
+
+	"github.com/world-redis/world-redis"
+)
+
+// logPage is how many events are read at a time, without their payloads.
+const logPage = 1000
+
+// logState is what the log of a run says about what the run waits for.
+type logState struct {
+	open map[string]struct{} // steps and waits that have not ended, by correlation id
+	last world.EventType
+}
+
+// readLog folds the log, a page at a time. It happens once for each length that the log of a
+// parked run has, see [world.RestStore].
+func readLog(ctx context.Context, store world.EventStore, runID string) (logState, error) {
+	s := logState{open: map[string]struct{}{}}
+	page := world.PageRequest{Limit: logPage}
+	for {
+		events, err := store.ListEvents(ctx, world.EventQuery{RunID: runID, Page: page, ResolveNone: true})
+		if err != nil {
+			return s, err
+		}
+		for i := range events.Data {
+			s.add(&events.Data[i])
+		}
+		if !events.HasMore {
+			return s, nil
+		}
+		page.Cursor = events.Cursor
+	}
+}
+
+func (s *logState) add(e *world.Event) {
+	switch e.Type {
+	case world.EventStepCreated, world.EventStepStarted, world.EventStepRetrying, world.EventWaitCreated:
+		s.open[e.CorrelationID] = struct{}{}
+	case world.EventStepCompleted, world.EventStepFailed, world.EventWaitCompleted:
+		delete(s.open, e.CorrelationID)
+	}
+	if e.Type != world.EventNoop && e.Type != world.EventAttrSet {
+		s.last = e.Type
+	}
+}
+
+// waitsForHooksOnly reports that no step and no wait is open.
+func (s *logState) waitsForHooksOnly() bool { return len(s.open) == 0 }
+
+// parked reports that the run has looked at everything in its log and waits for its hooks: the
+// last thing that happened is a hook, which the run itself makes.
+func (s *logState) parked() bool {
+	return s.waitsForHooksOnly() &&
+		(s.last == world.EventHookCreated || s.last == world.EventHookDisposed || s.last == world.EventHookConflict)
+}

@@ -1,0 +1,131 @@
+package recovery
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/redistest"
+)
+
+// BR-29: whatever a run is in the middle of, when nothing is left that will wake it, it is woken
+// once, with the message that its SDK understands.
+func TestForgottenRunsAreWokenOnce(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		b := newBundle(t, r)
+		started := b.begin(3)
+		inStep := b.begin(7)
+		b.event(inStep, 7, world.EventStepCreated, "step_1", "stepName", "s", "input", []byte{1})
+		stepDone := b.begin(3)
+		b.event(stepDone, 3, world.EventStepCreated, "step_1", "stepName", "s", "input", []byte{1})
+		b.event(stepDone, 3, world.EventStepStarted, "step_1")
+		b.event(stepDone, 3, world.EventStepCompleted, "step_1", "result", []byte{1})
+		besideHook := b.begin(7)
+		b.event(besideHook, 7, world.EventWaitCreated, "wait_1", "resumeAt", 1_900_000_000_000)
+		b.hook(besideHook, 7, "hook_1")
+		unread := b.begin(7) // the wake-up of a payload was lost
+		b.hook(unread, 7, "hook_2")
+		b.event(unread, 7, world.EventHookReceived, "hook_2", "token", "token of hook_2", "payload", []byte{1})
+		busy := b.begin(3)
+		b.queue.busy[busy] = true
+
+		require.NoError(t, b.pass(t.Context()))
+		require.Empty(t, b.queue.woken(), "all of them were busy a moment ago")
+
+		b.clock.add(time.Minute)
+		require.NoError(t, b.pass(t.Context()))
+		messages := b.queue.messages
+		require.Equal(t, []string{started, inStep, stepDone, besideHook, unread}, b.queue.woken())
+		require.Equal(t, world.Message{
+			QueueName: "__wkf_workflow_workflow//./a//f", Body: append([]byte{0xa1, 0x65}, append([]byte("runId\x78\x1f"), started...)...),
+			ContentType: "application/cbor", DeploymentID: "dpl_1", RequestID: "recover " + started + " 2", RunID: started, Plain: true,
+		}, messages[0])
+		require.Equal(t, `{"runId":"`+inStep+`"}`, string(messages[1].Body))
+		require.Equal(t, "application/json", messages[1].ContentType)
+
+		require.NoError(t, b.pass(t.Context()))
+		require.Empty(t, b.queue.woken(), "once")
+		b.event(stepDone, 3, world.EventStepCreated, "step_2", "stepName", "s", "input", []byte{1})
+		b.clock.add(time.Minute)
+		require.NoError(t, b.pass(t.Context()))
+		require.Equal(t, []string{stepDone}, b.queue.woken(), "it went on and was forgotten once more")
+	})
+}
+
+// BR-27: runs that wait for nothing but their hooks are left alone, however often everybody
+// boots; the log of each is read once.
+func TestParkedRunsAreLeftAlone(t *testing.T) {
+	t.Parallel()
+	r := redistest.New(t)
+	b := newBundle(t, r)
+	for range 3 {
+		runID := b.begin(7)
+		b.event(runID, 7, world.EventStepCreated, "step_1", "stepName", "s", "input", []byte{1})
+		b.event(runID, 7, world.EventStepStarted, "step_1")
+		b.event(runID, 7, world.EventStepCompleted, "step_1", "result", []byte{1})
+		b.hook(runID, 7, "hook_of_"+runID)
+	}
+	b.clock.add(time.Hour)
+	for range 5 {
+		require.NoError(t, b.pass(t.Context()))
+	}
+	require.Empty(t, b.queue.woken())
+	runs, err := b.store.ListRuns(t.Context(), world.RunQuery{})
+	require.NoError(t, err)
+	rests, err := b.store.RunsRest(t.Context(), []string{runs.Data[0].RunID})
+	require.NoError(t, err)
+	require.Equal(t, world.RunRest{Events: 6, LastAt: runs.Data[0].UpdatedAt, Hooks: true, Rested: true}, rests[0])
+}
+
+// A run whose hook got a payload and then was parked again, with nothing new in its log, is
+// woken once to find that out and then left alone.
+func TestAReadPayloadWakesOnce(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, redistest.New(t))
+	runID := b.begin(7)
+	b.hook(runID, 7, "hook_1")
+	b.event(runID, 7, world.EventHookReceived, "hook_1", "token", "token of hook_1", "payload", []byte{1})
+	b.clock.add(time.Hour)
+	require.NoError(t, b.pass(t.Context()))
+	require.Equal(t, []string{runID}, b.queue.woken())
+	b.queue.requests = map[string]bool{} // the queue has forgotten by now
+	require.NoError(t, b.pass(t.Context()))
+	require.Empty(t, b.queue.woken())
+}
+
+// One replica at a time looks; another takes over when it is gone.
+func TestOneLeads(t *testing.T) {
+	t.Parallel()
+	r := redistest.New(t)
+	b := newBundle(t, r)
+	b.begin(3)
+	b.clock.add(time.Hour)
+	leads, err := b.store.Lead(t.Context(), "recovery", "another", time.Hour)
+	require.NoError(t, err)
+	require.True(t, leads)
+	require.NoError(t, b.pass(t.Context()))
+	require.Empty(t, b.queue.woken())
+
+	again, err := b.store.Lead(t.Context(), "recovery", "another", time.Hour)
+	require.NoError(t, err)
+	require.True(t, again, "it goes on leading")
+	require.NoError(t, r.Client.Del(t.Context(), r.Prefix+"lead:recovery").Err()) // as when the lease lapses
+	require.NoError(t, b.pass(t.Context()))
+	require.Len(t, b.queue.woken(), 1)
+}
+
+// More runs than a batch has: all are looked at, in order.
+func TestEveryRunIsLookedAt(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, redistest.New(t))
+	want := []string{}
+	for range batch + 10 {
+		want = append(want, b.begin(3))
+	}
+	b.clock.add(time.Hour)
+	require.NoError(t, b.pass(t.Context()))
+	require.Equal(t, want, b.queue.woken())
+}

@@ -1,0 +1,53 @@
+package recovery
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strconv"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"github.com/world-redis/world-redis"
+)
+
+// wake queues one plain wake-up of a run. The queue remembers the request for ten minutes, so
+// a run whose log does not grow by it is not woken more often than that.
+func (r *Reconciler) wake(ctx context.Context, run world.Run, rest world.RunRest) error {
+	m, err := r.wakeUp(run)
+	if err != nil {
+		return err
+	}
+	m.RequestID = "recover " + run.RunID + " " + strconv.FormatInt(rest.Events, 10)
+	id, err := r.queue.Enqueue(ctx, m)
+	if err != nil {
+		return err
+	}
+	r.cfg.Logger.WarnContext(ctx, "a run had nothing that would wake it; it is woken",
+		slog.String("run", run.RunID), slog.String("workflow", run.WorkflowName), slog.Int64("events", rest.Events),
+		slog.Time("still_since", rest.LastAt.Time()), slog.String("message", id))
+	r.cfg.Woken()
+	return nil
+}
+
+// wakeUp builds the message that the SDK's own recovery would send (contract §5.7).
+func (r *Reconciler) wakeUp(run world.Run) (world.Message, error) {
+	m := world.Message{
+		QueueName:    "__wkf_workflow_" + run.WorkflowName,
+		DeploymentID: run.DeploymentID, RunID: run.RunID, Plain: true,
+	}
+	body := map[string]string{"runId": run.RunID}
+	var err error
+	if run.SpecVersion < firstBytesSpec {
+		m.ContentType = "application/cbor"
+		m.Body, err = cbor.Marshal(body)
+	} else {
+		m.ContentType = "application/json"
+		m.Body, err = json.Marshal(body)
+	}
+	if err != nil {
+		return m, fmt.Errorf("encode wake-up: %w", err)
+	}
+	return m, nil
+}
