@@ -21,22 +21,6 @@ func framedValue(text string) []byte {
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(text))), text...)
 }
 
-// openEvents opens a stream as a browser does, the second time with the id of what it has.
-func openEvents(t *testing.T, target, lastEventID string) *http.Response {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, target, nil)
-	require.NoError(t, err)
-	req.Header.Set("Accept", typeEvents)
-	if lastEventID != "" {
-		req.Header.Set(headerLastEventID, lastEventID)
-	}
-	transport := &http.Transport{DisableKeepAlives: true}
-	resp, err := transport.RoundTrip(req)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = resp.Body.Close() })
-	return resp
-}
-
 // People watch a stream with curl or a browser: values in plain JSON, what is not readable in
 // base64, the index as the id to go on from, and the end as an event of its own.
 func TestEvents(t *testing.T) {
@@ -64,14 +48,14 @@ func TestEvents(t *testing.T) {
 		"event: end\ndata: {\"chunks\":4}\n\n",
 	}
 	for last, from := range map[string]int{"": 0, "1": 2, "3": 4} {
-		resp := openEvents(t, base+"/v1/runs/wrun_1/streams/strm_1?startIndex=0", last)
-		require.Equal(t, http.StatusOK, resp.StatusCode)
-		require.Equal(t, typeEvents, resp.Header.Get("Content-Type"))
-		body, err := io.ReadAll(resp.Body)
+		resp := openStreamAfter(t, base+"/v1/runs/wrun_1/streams/strm_1?startIndex=0", typeEvents, last)
+		require.Equal(t, http.StatusOK, resp.status)
+		require.Equal(t, typeEvents, resp.header.Get("Content-Type"))
+		body, err := io.ReadAll(resp.body)
 		require.NoError(t, err)
 		require.Equal(t, strings.Join(events[from:], ""), string(body))
 	}
-	require.Equal(t, http.StatusBadRequest, openEvents(t, base+"/v1/streams/strm_1", "first").StatusCode)
+	require.Equal(t, http.StatusBadRequest, openStreamAfter(t, base+"/v1/streams/strm_1", typeEvents, "first").status)
 }
 
 // A silent stream sends comments, which are no events; one that is cut has no event "end".
@@ -86,13 +70,13 @@ func TestEventsOfASilentStream(t *testing.T) {
 	}
 	s := newServer(t, f)
 	s.keepAlive = 5 * time.Millisecond
-	resp := openEvents(t, serve(t, s)+"/v1/streams/s", "")
+	resp := openStream(t, serve(t, s)+"/v1/streams/s", typeEvents)
 	got := make([]byte, len(": nothing new\n\n"))
-	_, err := io.ReadFull(resp.Body, got)
+	_, err := io.ReadFull(resp.body, got)
 	require.NoError(t, err)
 	require.Equal(t, ": nothing new\n\n", string(got))
 	close(cut)
-	rest, err := io.ReadAll(resp.Body)
+	rest, err := io.ReadAll(resp.body)
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 	require.NotContains(t, string(rest), "event")
 }
