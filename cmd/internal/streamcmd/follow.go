@@ -29,7 +29,7 @@ func (r refusal) Error() string { return r.text }
 // follow prints events until the end, and goes on after the last one when it is cut.
 func (t *tail) follow(ctx context.Context) error {
 	told := false
-	for {
+	for ctx.Err() == nil {
 		before := t.last
 		err := t.read(ctx)
 		var refused refusal
@@ -38,9 +38,7 @@ func (t *tail) follow(ctx context.Context) error {
 			return nil
 		case errors.As(err, &refused):
 			return err
-		case ctx.Err() != nil: // Ctrl-C
-			return nil
-		case before == "" && t.last == "" && !told:
+		case before == "" && t.last == "" && !told && ctx.Err() == nil:
 			told = true
 			_, _ = fmt.Fprintf(t.errOut, "world-redis: %v; trying again\n", err)
 		case before != t.last:
@@ -49,11 +47,11 @@ func (t *tail) follow(ctx context.Context) error {
 		timer := time.NewTimer(t.pause)
 		select {
 		case <-timer.C:
-		case <-ctx.Done():
+		case <-ctx.Done(): // Ctrl-C
 			timer.Stop()
-			return nil
 		}
 	}
+	return nil
 }
 
 // read makes one connection and prints what it brings.
