@@ -35,6 +35,11 @@ func (s *Server) readStream(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	if next, given, err := resumeIndex(c); err != nil {
+		return err
+	} else if given {
+		start = next
+	}
 	if s.isDraining() {
 		return world.Errorf(world.CodeUnavailable, "the service is shutting down")
 	}
@@ -49,7 +54,7 @@ func (s *Server) readStream(c echo.Context) error {
 
 	ctx, cancel := context.WithCancel(c.Request().Context())
 	defer cancel()
-	out := newChunkWriter(c.Response(), accepts(c.Request(), typeFrames))
+	out := newLiveWriter(c)
 	if err := out.open(start); err != nil {
 		panic(http.ErrAbortHandler)
 	}
@@ -94,9 +99,9 @@ func startIndex(c echo.Context) (int64, error) {
 
 // watchStream keeps a silent stream's connection alive and returns when the read has to
 // end: the service drains, the reader is gone, or the read is over by itself.
-func (s *Server) watchStream(ctx context.Context, out *chunkWriter) {
+func (s *Server) watchStream(ctx context.Context, out liveWriter) {
 	var beat <-chan time.Time
-	if out.framed {
+	if out.beats() {
 		ticker := time.NewTicker(s.keepAlive)
 		defer ticker.Stop()
 		beat = ticker.C
@@ -115,7 +120,28 @@ func (s *Server) watchStream(ctx context.Context, out *chunkWriter) {
 	}
 }
 
-// chunkWriter writes the chunks of one live read. Its methods may be called at once.
+// liveWriter writes one live read in one of its forms. Its methods may be called at once.
+type liveWriter interface {
+	// open sends the headers at once: a reader of a quiet stream should not wait for them.
+	open(start int64) error
+	send(chunks []world.Chunk) error // a world.ChunkSink
+	// beats reports whether keepAlive has a way to write something that is no chunk.
+	beats() bool
+	// keepAlive writes it when nothing was written for the interval.
+	keepAlive(interval time.Duration) error
+	// end says that the stream has ended.
+	end() error
+}
+
+func newLiveWriter(c echo.Context) liveWriter {
+	r := c.Request()
+	if accepts(r, typeEvents) {
+		return newEventWriter(c.Response())
+	}
+	return newChunkWriter(c.Response(), accepts(r, typeFrames))
+}
+
+// chunkWriter writes chunks as frames, or as their bytes alone.
 type chunkWriter struct {
 	framed  bool
 	header  http.Header
@@ -130,12 +156,17 @@ func newChunkWriter(w http.ResponseWriter, framed bool) *chunkWriter {
 	return &chunkWriter{framed: framed, header: w.Header(), out: w, control: http.NewResponseController(w)}
 }
 
-// open sends the headers at once: a reader of a quiet stream should not wait for them.
+func (w *chunkWriter) beats() bool { return w.framed }
+
 func (w *chunkWriter) open(start int64) error {
-	w.header.Set("Content-Type", typeChunk)
 	if w.framed {
-		w.header.Set("Content-Type", typeFrames)
+		return w.openAs(typeFrames, start)
 	}
+	return w.openAs(typeChunk, start)
+}
+
+func (w *chunkWriter) openAs(contentType string, start int64) error {
+	w.header.Set("Content-Type", contentType)
 	w.header.Set("Cache-Control", "no-store")
 	w.header.Set("X-Accel-Buffering", "no") // nginx would hold chunks back
 	w.header.Set(headerStart, strconv.FormatInt(start, 10))
@@ -145,7 +176,6 @@ func (w *chunkWriter) open(start int64) error {
 	return w.flush()
 }
 
-// send implements world.ChunkSink.
 func (w *chunkWriter) send(chunks []world.Chunk) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -162,7 +192,6 @@ func (w *chunkWriter) send(chunks []world.Chunk) error {
 	return w.flush()
 }
 
-// keepAlive writes its frame when nothing was written for the interval.
 func (w *chunkWriter) keepAlive(interval time.Duration) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

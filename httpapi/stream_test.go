@@ -127,21 +127,31 @@ func serve(t *testing.T, s *Server) string {
 
 // reading is an answer whose body is closed when the test ends.
 type reading struct {
+	status int
 	header http.Header
 	body   io.Reader
 }
 
 func openStream(t *testing.T, address, accept string) reading {
 	t.Helper()
+	return openStreamAfter(t, address, accept, "")
+}
+
+// openStreamAfter opens it as one who has the event with this id already.
+func openStreamAfter(t *testing.T, address, accept, lastEventID string) reading {
+	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
 	require.NoError(t, err)
 	req.Header.Set("Accept", accept)
+	if lastEventID != "" {
+		req.Header.Set(headerLastEventID, lastEventID)
+	}
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
 	resp, err := transport.RoundTrip(req)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, resp.Body.Close()) })
-	return reading{resp.Header, resp.Body}
+	return reading{resp.StatusCode, resp.Header, resp.Body}
 }
 
 func TestLiveRead(t *testing.T) {

@@ -92,7 +92,7 @@ func batchLength(chunks [][]byte) int {
 
 func (s *Service) appendBatch(ctx context.Context, a world.Append, chunks [][]byte, part int) (int64, error) {
 	keys, buckets := s.keys(a.Name), s.requestKeys(a.Name, s.clock.Now())
-	args := make([]any, 0, 5+2*len(chunks))
+	args := make([]any, 0, 7+2*len(chunks))
 	// A writer's own numbering outlives the request records and makes them needless.
 	request := []byte{}
 	if a.WriterID == "" {
@@ -102,7 +102,8 @@ func (s *Service) appendBatch(ctx context.Context, a world.Append, chunks [][]by
 	for _, chunk := range chunks {
 		largest = max(largest, len(chunk))
 	}
-	args = append(args, request, int(requestTTL.Seconds()), a.WriterID, a.Sequence, largest)
+	args = append(args, request, int(requestTTL.Seconds()), a.WriterID, a.Sequence, largest,
+		s.clock.Now().UnixMilli(), keptOwner(a.Name, a.RunID))
 	for _, chunk := range chunks {
 		id := s.minter.New()
 		args = append(args, chunk, id[:])

@@ -33,26 +33,31 @@ func (s *Service) auditAll(ctx context.Context) (news bool) {
 }
 
 func (s *Service) auditTopics(ctx context.Context, topics []*topic) (news bool, err error) {
-	states := make([]*redis.SliceCmd, len(topics))
+	reads := make([]*redis.SliceCmd, len(topics))
 	_, err = s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for i, t := range topics {
-			states[i] = pipe.HMGet(ctx, t.keys.meta, "n", "eof")
+			reads[i] = readState(ctx, pipe, t.keys)
 		}
 		return nil
 	})
+	open := make([]state, 0, len(topics))
 	for i, t := range topics {
-		fields, stateErr := states[i].Result()
+		state, stateErr := stateOf(t.keys, t.run, reads[i])
 		if stateErr != nil {
-			continue // err is the first of these
-		}
-		count, done, stateErr := readState(fields)
-		if stateErr != nil {
-			err = stateErr
+			if err == nil {
+				err = stateErr
+			}
 			continue
 		}
-		if s.readers.wakeBehind(t, count, done) {
+		if s.readers.wakeBehind(t, state.count, state.done) {
 			news = true
 		}
+		if !state.done {
+			open = append(open, state)
+		}
+	}
+	if err == nil {
+		err = s.endOrphans(ctx, open) // rings for those that it ends
 	}
 	return news, err
 }

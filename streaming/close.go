@@ -12,7 +12,7 @@ func (s *Service) CloseStream(ctx context.Context, name, runID string) error {
 		return err
 	}
 	keys := s.keys(name)
-	if _, err := s.scripts.close.Run(ctx, s.client, []string{keys.stream, keys.meta, keys.channel}); err != nil {
+	if _, err := s.scripts.close.Run(ctx, s.client, []string{keys.stream, keys.meta, keys.channel}, ""); err != nil {
 		return redisError(ctx, err)
 	}
 	return nil

@@ -33,6 +33,13 @@ func (s *Service) ListChunks(ctx context.Context, name string, request world.Pag
 	if err != nil {
 		return world.ChunkPage{}, err
 	}
+	if !p.done && s.config.Runs != nil {
+		state, err := s.state(ctx, name)
+		if err != nil {
+			return world.ChunkPage{}, err
+		}
+		p.done = state.done && state.count == p.count
+	}
 	result := world.ChunkPage{Done: p.done}
 	result.Data = p.chunks
 	if next := from + int64(len(p.chunks)); next < p.count {
@@ -47,25 +54,11 @@ func (s *Service) StreamInfo(ctx context.Context, name string) (world.StreamInfo
 	if err := checkName(name); err != nil {
 		return world.StreamInfo{}, err
 	}
-	fields, err := s.client.HMGet(ctx, s.keys(name).meta, "n", "eof").Result()
-	if err != nil {
-		return world.StreamInfo{}, redisError(ctx, err)
-	}
-	count, done, err := readState(fields)
+	state, err := s.state(ctx, name)
 	if err != nil {
 		return world.StreamInfo{}, err
 	}
-	return world.StreamInfo{TailIndex: count - 1, Done: done}, nil
-}
-
-// readState reads the fields n and eof of a stream's meta.
-func readState(fields []any) (count int64, done bool, err error) {
-	if text, ok := fields[0].(string); ok {
-		if count, err = strconv.ParseInt(text, 10, 64); err != nil {
-			return 0, false, badReply(err)
-		}
-	}
-	return count, fields[1] != nil, nil
+	return world.StreamInfo{TailIndex: state.count - 1, Done: state.done}, nil
 }
 
 // ListStreams implements [world.StreamStore]; the oldest stream comes first.

@@ -28,7 +28,7 @@ func (s *Service) ReadStream(ctx context.Context, name string, start int64, sink
 	if err := checkName(name); err != nil {
 		return err
 	}
-	listener := s.readers.join(s.keys(name))
+	listener := s.readers.join(s.keys(name), ownerOf(name))
 	defer s.readers.leave(listener)
 	if err := s.awaitSubscription(ctx, listener); err != nil {
 		return err
@@ -97,6 +97,13 @@ func (r *reader) run(ctx context.Context) error {
 			return nil
 		case r.next < p.count:
 			continue
+		}
+		if !opened {
+			// Nothing may ring any more, if the run has ended long ago. Whatever fails here is
+			// looked at again by the audit.
+			if _, err := r.service.state(ctx, r.name); err != nil {
+				r.service.log.Debug("look whether the run has ended", slog.String("stream", r.name), slog.Any("error", err))
+			}
 		}
 		if err := r.wait(ctx); err != nil {
 			return err

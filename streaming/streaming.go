@@ -25,6 +25,8 @@ type Config struct {
 	MaxChunk      int           // most bytes of one chunk; default 64 MiB
 	PageBytes     int           // bytes after which a reader's page is full; default 256 KiB
 	AuditInterval time.Duration // how long a lost doorbell may delay a reader; default 1.5 s
+
+	Runs world.RunEnds // tells when runs end, and so their streams; default: streams end by being closed only
 }
 
 const (

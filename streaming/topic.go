@@ -7,6 +7,7 @@ type topic struct {
 	owner     *readers
 	serial    int64 // tells it from an earlier topic of the same stream
 	keys      streamKeys
+	run       string // that the stream belongs to, as far as its name says it
 	listeners map[*listener]struct{}
 	rings     atomic.Int64
 	ready     chan struct{} // closed when Redis has confirmed the subscription

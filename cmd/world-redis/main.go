@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/world-redis/world-redis/cmd/internal/setupcmd"
+	"github.com/world-redis/world-redis/cmd/internal/streamcmd"
 	"github.com/world-redis/world-redis/setup"
 )
 
@@ -31,7 +32,7 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(serveCommand(), envCommand(), versionCommand(), setupcmd.New("setup"))
+	root.AddCommand(serveCommand(), envCommand(), versionCommand(), setupcmd.New("setup"), streamcmd.New(os.Getenv))
 	return root
 }
 

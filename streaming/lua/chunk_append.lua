@@ -5,7 +5,8 @@
 --       2 seconds that a request bucket lives
 --       3 writer; empty: none    4 sequence of the first chunk, per writer
 --       5 bytes of the largest chunk of this call
---       6… pairs: bytes of the chunk, bytes of its ULID
+--       6 now, in ms    7 run that the stream belongs to; empty: its name says it
+--       8… pairs: bytes of the chunk, bytes of its ULID
 -- Reply {0, first index}   stored
 --       {1, first index}   stored before; -1 when the index is no longer known
 --       {-1}               refused: the stream is closed
@@ -13,7 +14,8 @@
 local stream, meta, channel = KEYS[1], KEYS[2], KEYS[3]
 local request, ttl = ARGV[1], tonumber(ARGV[2])
 local writer, sequence, largest = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
-local FIRST_PAIR = 6
+local now, run = ARGV[6], ARGV[7]
+local FIRST_PAIR = 8
 local count = (#ARGV - FIRST_PAIR + 1) / 2
 
 local function integer(n) return string.format('%.0f', n) end
@@ -60,7 +62,8 @@ for i = skip, count - 1 do
   redis.call('XADD', stream, integer(n + 1) .. '-0', 'd', ARGV[at], 'u', ARGV[at + 1])
   n = n + 1
 end
-redis.call('HSET', meta, 'n', integer(n), 'mx', integer(math.max(known_largest, largest)))
+redis.call('HSET', meta, 'n', integer(n), 'mx', integer(math.max(known_largest, largest)), 't', now)
+if run ~= '' then redis.call('HSETNX', meta, 'r', run) end
 if writer ~= '' then
   redis.call('HSET', meta, writer_field,
     integer(sequence + count) .. ' ' .. integer(run_sequence) .. ' ' .. integer(run_first))

@@ -1,0 +1,153 @@
+package streamcmd
+
+import (
+	"bufio"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// longestLine is more than an event of the largest chunk has.
+const longestLine = 256 << 20
+
+// errEnded says that the stream's end has come.
+var errEnded = errors.New("the stream has ended")
+
+// refusal is an answer of the service that asking again would not change.
+type refusal struct{ text string }
+
+func (r refusal) Error() string { return r.text }
+
+// follow prints events until the end, and goes on after the last one when it is cut.
+func (t *tail) follow(ctx context.Context) error {
+	told := false
+	for ctx.Err() == nil {
+		before := t.last
+		err := t.read(ctx)
+		var refused refusal
+		switch {
+		case errors.Is(err, errEnded):
+			return nil
+		case errors.As(err, &refused):
+			return err
+		case before == "" && t.last == "" && !told && ctx.Err() == nil:
+			told = true
+			_, _ = fmt.Fprintf(t.errOut, "world-redis: %v; trying again\n", err)
+		case before != t.last:
+			told = false
+		}
+		timer := time.NewTimer(t.pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done(): // Ctrl-C
+			timer.Stop()
+		}
+	}
+	return nil
+}
+
+// read makes one connection and prints what it brings.
+func (t *tail) read(ctx context.Context) error {
+	address := fmt.Sprintf("%s/v1/runs/%s/streams/%s?startIndex=%d", t.url, url.PathEscape(t.run), url.PathEscape(t.name), t.from)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return refusal{err.Error()}
+	}
+	req.Header.Set("Accept", "text/event-stream")
+	if t.token != "" {
+		req.Header.Set("Authorization", "Bearer "+t.token)
+	}
+	if t.last != "" {
+		req.Header.Set("Last-Event-ID", t.last)
+	}
+	resp, err := http.DefaultClient.Do(req) //nolint:gosec // the address is the user's own
+	if err != nil {
+		return fmt.Errorf("the service at %s cannot be reached: %w", t.url, err)
+	}
+	defer func() { _ = resp.Body.Close() }() // all that matters has been read
+	if resp.StatusCode != http.StatusOK {
+		return answered(resp)
+	}
+	return t.events(resp.Body)
+}
+
+func answered(resp *http.Response) error {
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<16)) // what there is of it
+	var answer struct {
+		Error struct{ Message string }
+	}
+	text := strings.TrimSpace(string(body))
+	if json.Unmarshal(body, &answer) == nil && answer.Error.Message != "" {
+		text = answer.Error.Message
+	}
+	err := fmt.Errorf("the service answers %s: %s", resp.Status, text)
+	if resp.StatusCode >= http.StatusInternalServerError {
+		return err
+	}
+	return refusal{err.Error()}
+}
+
+// events prints the events of one answer.
+func (t *tail) events(body io.Reader) error {
+	lines := bufio.NewScanner(body)
+	lines.Buffer(nil, longestLine)
+	var event, id, data string
+	for lines.Scan() {
+		field, value, _ := strings.Cut(lines.Text(), ": ")
+		switch {
+		case lines.Text() == "":
+			if event == "end" {
+				return errEnded
+			}
+			if data != "" {
+				if err := t.print(event, id, data); err != nil {
+					return refusal{err.Error()}
+				}
+				t.last = id
+			}
+			event, id, data = "", "", ""
+		case field == "event":
+			event = value
+		case field == "id":
+			id = value
+		case field == "data":
+			data = value
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("the connection broke: %w", err)
+	}
+	return io.ErrUnexpectedEOF
+}
+
+func (t *tail) print(event, id, data string) error {
+	if !t.raw {
+		if event == "bytes" {
+			var encoded string
+			_ = json.Unmarshal([]byte(data), &encoded) // the service wrote it
+			data = fmt.Sprintf("(%d bytes that are not readable)", base64.StdEncoding.DecodedLen(len(encoded))-strings.Count(encoded, "="))
+		}
+		_, err := fmt.Fprintf(t.out, "%s\t%s\n", id, data)
+		return err
+	}
+	var text string
+	if json.Unmarshal([]byte(data), &text) != nil {
+		text = data + "\n" // a value that is no text
+	} else if event == "bytes" {
+		decoded, err := base64.StdEncoding.DecodeString(text)
+		if err != nil {
+			return fmt.Errorf("chunk %s: %s", strconv.Quote(id), err.Error())
+		}
+		text = string(decoded)
+	}
+	_, err := io.WriteString(t.out, text)
+	return err
+}

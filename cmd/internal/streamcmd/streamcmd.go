@@ -1,0 +1,84 @@
+// Package streamcmd is the command `world-redis stream`, which lets people watch the streams
+// of a running service over its HTTP API.
+package streamcmd
+
+import (
+	"cmp"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+const defaultURL = "http://127.0.0.1:8787"
+
+// New returns the command. getenv reads the environment: WORKFLOW_WORLD_URL and
+// WORKFLOW_WORLD_TOKEN are the defaults of the flags.
+func New(getenv func(string) string) *cobra.Command {
+	cmd := &cobra.Command{Use: "stream", Short: "Watch the streams of runs"}
+	cmd.AddCommand(tailCommand(getenv))
+	return cmd
+}
+
+func tailCommand(getenv func(string) string) *cobra.Command {
+	t := tail{pause: time.Second}
+	cmd := &cobra.Command{
+		Use:   "tail RUN [NAME]",
+		Short: "Print a stream as it is written, until it ends",
+		Long: "Prints what a run has written to a stream, then what it goes on to write, until the stream ends.\n" +
+			"NAME is the namespace that the app gave to getWritable, or the whole name of any stream (strm_…);\n" +
+			"without it, the run's default stream. A connection that breaks is made again, and nothing comes twice.",
+		Example: "  world-redis stream tail wrun_01K8…\n  world-redis stream tail wrun_01K8… logs --raw",
+		Args:    cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name := ""
+			if len(args) == 2 {
+				name = args[1]
+			}
+			var err error
+			if t.run, t.name, err = target(args[0], name); err != nil {
+				return err
+			}
+			t.url = strings.TrimRight(t.url, "/")
+			t.token, _, _ = strings.Cut(cmp.Or(t.token, getenv("WORKFLOW_WORLD_TOKEN")), ",")
+			t.out, t.errOut = cmd.OutOrStdout(), cmd.ErrOrStderr()
+			return t.follow(cmd.Context())
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&t.url, "url", cmp.Or(getenv("WORKFLOW_WORLD_URL"), defaultURL), "address of the service; WORKFLOW_WORLD_URL")
+	flags.StringVar(&t.token, "token", "", "token of the service; WORKFLOW_WORLD_TOKEN")
+	flags.Int64Var(&t.from, "from", 0, "index of the first chunk; negative: so many before the present end")
+	flags.BoolVar(&t.raw, "raw", false, "print texts and bytes as they are, without index and line end")
+	return cmd
+}
+
+// target returns the stream that is meant (contract §6.1).
+func target(run, name string) (runID, stream string, err error) {
+	ulid, ok := strings.CutPrefix(run, "wrun_")
+	if !ok {
+		return "", "", fmt.Errorf("%q is no run id: one begins with wrun_", run)
+	}
+	switch {
+	case name == "":
+		return run, "strm_" + ulid + "_user", nil
+	case strings.HasPrefix(name, "strm_"), strings.HasPrefix(name, "__"):
+		return run, name, nil
+	default:
+		return run, "strm_" + ulid + "_user_" + base64.RawURLEncoding.EncodeToString([]byte(name)), nil
+	}
+}
+
+// tail is one use of the command.
+type tail struct {
+	url, token, run, name string
+	from                  int64
+	raw                   bool
+	out, errOut           io.Writer
+	pause                 time.Duration // before a broken connection is made again
+
+	last string // id of the last event that was printed
+}

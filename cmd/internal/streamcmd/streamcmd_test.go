@@ -1,0 +1,81 @@
+package streamcmd
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// service answers each connection with the next script, and notes the Last-Event-ID it came with.
+func service(t *testing.T, answers ...func(w http.ResponseWriter)) (base string, seen *[]string) {
+	t.Helper()
+	seen = &[]string{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		*seen = append(*seen, r.URL.RequestURI()+" "+r.Header.Get("Authorization")+" "+r.Header.Get("Last-Event-ID"))
+		answers[len(*seen)-1](w)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL, seen
+}
+
+func says(text string) func(http.ResponseWriter) {
+	return func(w http.ResponseWriter) { _, _ = io.WriteString(w, text) }
+}
+
+func run(t *testing.T, base string, args ...string) (out, errOut string, err error) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd := New(func(name string) string {
+		return map[string]string{"WORKFLOW_WORLD_URL": base + "/", "WORKFLOW_WORLD_TOKEN": "new,old"}[name]
+	})
+	cmd.SetArgs(append([]string{"tail"}, args...))
+	cmd.SetOut(&stdout)
+	cmd.SetErr(&stderr)
+	cmd.SilenceUsage, cmd.SilenceErrors = true, true
+	err = cmd.ExecuteContext(t.Context())
+	return stdout.String(), stderr.String(), err
+}
+
+// A cut in the middle is not the end: the tail goes on after the last whole event.
+func TestTailGoesOnAfterACut(t *testing.T) {
+	t.Parallel()
+	base, seen := service(t,
+		says("id: 0\ndata: \"one\"\n\n: nothing new\n\nid: 1\ndata: {\"a\":1}\n\nid: 2\nda"),
+		says("event: bytes\nid: 2\ndata: \"AAEC/w==\"\n\nevent: end\ndata: {\"chunks\":3}\n\n"),
+	)
+	out, errOut, err := run(t, base, "wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV")
+	require.NoError(t, err)
+	require.Equal(t, "0\t\"one\"\n1\t{\"a\":1}\n2\t(4 bytes that are not readable)\n", out)
+	require.Empty(t, errOut)
+	require.Equal(t, []string{
+		"/v1/runs/wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV/streams/strm_01ARZ3NDEKTSV4RRFFQ69G5FAV_user?startIndex=0 Bearer new ",
+		"/v1/runs/wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV/streams/strm_01ARZ3NDEKTSV4RRFFQ69G5FAV_user?startIndex=0 Bearer new 1",
+	}, *seen)
+}
+
+func TestTailRaw(t *testing.T) {
+	t.Parallel()
+	base, seen := service(t, says("id: 0\ndata: \"to\"\n\nid: 1\ndata: \"ken\\n\"\n\nid: 2\ndata: [1]\n\nevent: bytes\nid: 3\ndata: \"AP8=\"\n\nevent: end\ndata: {}\n\n"))
+	out, _, err := run(t, base, "wrun_1", "a/b", "--raw", "--from=-4")
+	require.NoError(t, err)
+	require.Equal(t, "token\n[1]\n\x00\xff", out)
+	require.Equal(t, []string{"/v1/runs/wrun_1/streams/strm_1_user_YS9i?startIndex=-4 Bearer new "}, *seen)
+}
+
+// What the service refuses is told in its words; a service that is busy is asked again.
+func TestTailOfARefusal(t *testing.T) {
+	t.Parallel()
+	status := func(code int, body string) func(http.ResponseWriter) {
+		return func(w http.ResponseWriter) { w.WriteHeader(code); _, _ = io.WriteString(w, body) }
+	}
+	base, _ := service(t, status(503, `{"error":{"message":"starting"}}`), status(401, `{"error":{"message":"the token is wrong"}}`))
+	_, errOut, err := run(t, base, "wrun_1", "strm_x")
+	require.EqualError(t, err, "the service answers 401 Unauthorized: the token is wrong")
+	require.Equal(t, "world-redis: the service answers 503 Service Unavailable: starting; trying again\n", errOut)
+	_, _, err = run(t, base, "01ARZ")
+	require.ErrorContains(t, err, `"01ARZ" is no run id`)
+}

@@ -1,0 +1,135 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// The SDK puts a value into a chunk as a frame, a big-endian 32 bit length, then the letters
+// of a format, then the value (contract §6.1). One of the formats is text: a JSON list whose
+// entries refer to one another by their place.
+const (
+	chunkHeader = 4
+	formatText  = "devl"
+	formatSize  = 4
+	// A value for people goes no deeper than this and has no more parts: a part may be referred
+	// to many times, so a small chunk can stand for a value without end.
+	readableDepth = 64
+	readableParts = 10_000
+)
+
+var errNotReadable = errors.New("not a value that people can read")
+
+// readable turns a chunk into one line of JSON for people: the value that the app wrote, or
+// with bytes set the chunk itself in base64 (it is encrypted, compressed, or not the SDK's).
+// Nothing but a person's view may depend on it.
+func readable(chunk []byte) (line []byte, opaque bool) {
+	if value, err := chunkValue(chunk); err == nil {
+		if line, err := json.Marshal(value); err == nil {
+			return line, false
+		}
+	}
+	line, _ = json.Marshal(base64.StdEncoding.EncodeToString(chunk)) // a text is always JSON
+	return line, true
+}
+
+func chunkValue(chunk []byte) (any, error) {
+	if len(chunk) < chunkHeader+formatSize || int(binary.BigEndian.Uint32(chunk)) != len(chunk)-chunkHeader {
+		return nil, errNotReadable
+	}
+	text, ok := bytes.CutPrefix(chunk[chunkHeader:], []byte(formatText))
+	if !ok {
+		return nil, errNotReadable
+	}
+	var list []json.RawMessage
+	if err := json.Unmarshal(text, &list); err != nil {
+		return nil, fmt.Errorf("%w: %w", errNotReadable, err)
+	}
+	v := valueReader{list: list, left: readableParts}
+	return v.at(0, readableDepth)
+}
+
+// valueReader reads a value out of its list.
+type valueReader struct {
+	list []json.RawMessage
+	left int // parts that may still come
+}
+
+// at returns the value at a place, with what it refers to.
+func (v *valueReader) at(place, depth int) (any, error) {
+	if place < 0 {
+		return nil, nil // undefined, a hole, NaN and the like: JSON has none of them
+	}
+	v.left--
+	if place >= len(v.list) || depth == 0 || v.left < 0 {
+		return nil, errNotReadable
+	}
+	var entry any
+	if err := json.Unmarshal(v.list[place], &entry); err != nil {
+		return nil, err
+	}
+	switch e := entry.(type) {
+	case []any:
+		return v.listOf(e, depth)
+	case map[string]any:
+		for key, ref := range e {
+			value, err := v.follow(ref, depth)
+			if err != nil {
+				return nil, err
+			}
+			e[key] = value
+		}
+		return e, nil
+	default:
+		return e, nil
+	}
+}
+
+// listOf is an array of places, or the name of a type and its parts.
+func (v *valueReader) listOf(e []any, depth int) (any, error) {
+	name, typed := "", false
+	if len(e) > 0 {
+		name, typed = e[0].(string)
+	}
+	if typed {
+		return v.typed(name, e[1:], depth)
+	}
+	out := make([]any, len(e))
+	for i, ref := range e {
+		value, err := v.follow(ref, depth)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = value
+	}
+	return out, nil
+}
+
+func (v *valueReader) typed(name string, parts []any, depth int) (any, error) {
+	switch {
+	case name == "Set":
+		return v.listOf(parts, depth)
+	case len(parts) != 1:
+		return nil, errNotReadable
+	}
+	if text, ok := parts[0].(string); ok { // such as a Date
+		return text, nil
+	}
+	value, err := v.follow(parts[0], depth)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{"$" + name: value}, nil
+}
+
+func (v *valueReader) follow(ref any, depth int) (any, error) {
+	place, ok := ref.(float64)
+	if !ok {
+		return nil, errNotReadable
+	}
+	return v.at(int(place), depth-1)
+}
