@@ -44,6 +44,7 @@ type Queue struct {
 	registry     *registry
 	targets      *targets
 	outage       *outage
+	ended        chan endedRun // see forget.go
 
 	taking   context.Context // ends when no more messages are to be taken
 	stopTake context.CancelFunc
@@ -74,6 +75,7 @@ func New(ctx context.Context, client redis.UniversalClient, cfg Config) (*Queue,
 	q.client = asynq.NewClientFromRedisClient(&backend{UniversalClient: client, queue: q})
 	q.registry = newRegistry(q)
 	q.targets = newTargets(cfg.Backoff, cfg.Clock, cfg.Logger)
+	q.ended = make(chan endedRun, endedBacklog)
 	q.outage = &outage{clock: cfg.Clock, logger: cfg.Logger}
 	q.taking, q.stopTake = context.WithCancel(context.Background())
 	q.delivering, q.stopDeliver = context.WithCancelCause(context.Background())

@@ -38,8 +38,9 @@ local released = release_run(KEYS[1], ARGV[1], KEYS[10], KEYS[11], KEYS[12], KEY
 if released then
   redis.call('PUBLISH', KEYS[14], ARGV[8])
 end
-free_key(KEYS[1], KEYS[5], ARGV[1])
-unlist(KEYS[1], ARGV[1], KEYS[5])
+local f = redis.call('HMGET', KEYS[1], 'key', 'run')
+free_key(KEYS[5], f[1], ARGV[1])
+unlist(KEYS[5], f[2], ARGV[1])
 redis.call('HSET', KEYS[1], 'state', 'archived', 'reason', ARGV[4], 'ended', ARGV[9])
 redis.call('HINCRBY', KEYS[1], 'failed', 1)
 keep(KEYS[4], ARGV[3], ARGV[1], tonumber(ARGV[5]), ARGV[6])

@@ -27,17 +27,18 @@ local function forget_field(hash, field, id)
   end
 end
 
+-- is true when the message is gone.
 local function forget(id, list)
   local task = prefix .. id
   local f = redis.call('HMGET', task, 'state', 'solo', 'wait', 'stalled')
   local state = f[1]
   if state == 'active' then
     redis.call('HSET', task, 'over', '1')
-    return
+    return false
   end
   if not state or state == 'archived' or state == 'completed' then
     redis.call('SREM', list, id)
-    return
+    return true
   end
   if state == 'scheduled' then
     redis.call('ZREM', KEYS[2], id)
@@ -53,18 +54,37 @@ local function forget(id, list)
   end
   forget_field(KEYS[5], f[3], id)
   drop(task, id, KEYS[5])
+  return true
 end
 
-local reply, looked, cursor = {0, '0'}, 0, ARGV[4]
-for i = 8, #KEYS do
-  repeat
-    local page = redis.call('SSCAN', KEYS[i], cursor, 'COUNT', 100)
+-- goes once through the list of a run, or through a part of it. An embedded Redis passes over
+-- some when others are removed between two pages, so a list of several is gone through until
+-- nothing is removed any more.
+local looked = 0
+local function forget_all(list, cursor)
+  local removed, several = false, cursor ~= '0'
+  while true do
+    local page = redis.call('SSCAN', list, cursor, 'COUNT', 100)
     cursor = page[1]
     for _, id in ipairs(page[2]) do
-      forget(id, KEYS[i])
+      removed = forget(id, list) or removed
     end
     looked = looked + #page[2] + 1
-  until cursor == '0' or looked >= most
+    several = several or cursor ~= '0'
+    if cursor == '0' then
+      if not (several and removed) then
+        return cursor
+      end
+      removed = false
+    elseif looked >= most then
+      return cursor
+    end
+  end
+end
+
+local reply, cursor = {0, '0'}, ARGV[4]
+for i = 8, #KEYS do
+  cursor = forget_all(KEYS[i], cursor)
   if cursor ~= '0' then
     reply[2] = cursor
     break

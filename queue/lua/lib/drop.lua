@@ -3,7 +3,8 @@
 -- $include lib/free_key.lua
 -- $include lib/unlist.lua
 local function drop(task, id, sibling)
-  free_key(task, own_key(sibling, 'idempotency'), id)
-  unlist(task, id, sibling)
+  local f = redis.call('HMGET', task, 'key', 'run')
+  free_key(own_key(sibling, 'idempotency'), f[1], id)
+  unlist(sibling, f[2], id)
   redis.call('DEL', task)
 end

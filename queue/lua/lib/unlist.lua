@@ -1,8 +1,7 @@
--- unlist takes a message off the list of its run's messages. One without the field is of a
--- time before these lists. sibling is any key of the queue's own.
+-- unlist takes a message off the list of its run's messages; run is the field of the message,
+-- which one from before these lists has not. sibling is any key of the queue's own.
 -- $include lib/own_key.lua
-local function unlist(task, id, sibling)
-  local run = redis.call('HGET', task, 'run')
+local function unlist(sibling, run, id)
   if run then
     redis.call('SREM', own_key(sibling, 'of:' .. run), id)
   end
