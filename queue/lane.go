@@ -39,6 +39,7 @@ type claim struct {
 	failed    int    // failed deliveries so far
 	moved     int    // times the app has rescheduled it
 	wakes     string
+	since     time.Time // when it became pending
 
 	ctx    context.Context // of the delivery
 	cancel context.CancelCauseFunc

@@ -6,7 +6,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/rediskey"
 )
 
@@ -27,7 +26,7 @@ func (q *Queue) Outstanding(ctx context.Context, runIDs []string) ([]bool, error
 		return nil, nil
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
-		return nil, world.Wrap(world.CodeUnavailable, fmt.Errorf("messages of runs: %w", err), "the queues could not be read: Redis does not answer")
+		return nil, unreadable(fmt.Errorf("messages of runs: %w", err))
 	}
 	out := make([]bool, len(runIDs))
 	for i, f := range found {

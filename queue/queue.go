@@ -28,6 +28,11 @@ type Config struct {
 	Clock           world.Clock
 	Logger          *slog.Logger
 	Deliverer       world.Deliverer
+	// RunDead is told before a message of a run is set aside as dead, so that the run does not
+	// wait for it for ever. While it fails the message is delivered again instead. nil: nobody is.
+	RunDead func(ctx context.Context, m world.Message, reason string) error
+	// Observer counts what happens; nil: nobody does.
+	Observer Observer
 }
 
 // Queue holds messages in Redis and delivers them.
@@ -94,6 +99,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Observer == nil {
+		c.Observer = unobserved{}
 	}
 	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
 	c.Backoff = c.Backoff.withDefaults()
