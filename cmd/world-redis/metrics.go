@@ -22,7 +22,9 @@ const scrapeTimeout = 2 * time.Second
 type depthCollector struct {
 	depths func(context.Context) ([]queue.Depth, error)
 	log    *slog.Logger
-	desc   *prometheus.Desc
+	desc   *prometheus.Desc // messages
+	oldest *prometheus.Desc
+	paused *prometheus.Desc
 }
 
 // metrics is what /metrics serves, from a registry of its own.
@@ -31,7 +33,7 @@ type metrics struct {
 	requests *prometheus.HistogramVec
 }
 
-func newMetrics(q *queue.Queue, log *slog.Logger) *metrics {
+func newMetrics(q *queue.Queue, observer *queueMetrics, log *slog.Logger) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -39,12 +41,16 @@ func newMetrics(q *queue.Queue, log *slog.Logger) *metrics {
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .1, .5, 2.5, 10},
 		}, []string{"method", "route", "status"}),
 	}
+	observer.register(m.registry)
 	m.registry.MustRegister(
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		m.requests,
 		depthCollector{depths: q.Depths, log: log, desc: prometheus.NewDesc("world_redis_queue_messages",
-			"Messages in a queue, by state.", []string{"queue", "state"}, nil)},
+			"Messages in a queue, by state.", []string{"queue", "state"}, nil),
+			oldest: prometheus.NewDesc("world_redis_queue_oldest_pending_seconds",
+				"For how long the oldest message that is ready has waited to be delivered; 0: none is.", []string{"queue"}, nil),
+			paused: prometheus.NewDesc("world_redis_queue_paused", "1 while an operator has paused the queue.", []string{"queue"}, nil)},
 	)
 	return m
 }
@@ -63,7 +69,11 @@ func (m *metrics) observe(method, route string, status int, took time.Duration) 
 }
 
 // Describe implements prometheus.Collector.
-func (c depthCollector) Describe(out chan<- *prometheus.Desc) { out <- c.desc }
+func (c depthCollector) Describe(out chan<- *prometheus.Desc) {
+	out <- c.desc
+	out <- c.oldest
+	out <- c.paused
+}
 
 // Collect implements prometheus.Collector.
 func (c depthCollector) Collect(out chan<- prometheus.Metric) {
@@ -77,9 +87,18 @@ func (c depthCollector) Collect(out chan<- prometheus.Metric) {
 	for _, d := range depths {
 		for state, n := range map[string]int64{
 			"pending": d.Pending, "active": d.Active, "scheduled": d.Scheduled,
-			"retry": d.Retry, "stalled": d.Stalled, "dead": d.Dead,
+			"retry": d.Retry, "stalled": d.Stalled, "dead": d.Dead, "completed": d.Completed,
 		} {
 			out <- prometheus.MustNewConstMetric(c.desc, prometheus.GaugeValue, float64(n), d.Queue, state)
 		}
+		age, paused := 0.0, 0.0
+		if d.Oldest != 0 {
+			age = max(0, time.Since(d.Oldest.Time()).Seconds())
+		}
+		if d.Paused {
+			paused = 1
+		}
+		out <- prometheus.MustNewConstMetric(c.oldest, prometheus.GaugeValue, age, d.Queue)
+		out <- prometheus.MustNewConstMetric(c.paused, prometheus.GaugeValue, paused, d.Queue)
 	}
 }
