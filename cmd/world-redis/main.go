@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -31,7 +32,7 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(serveCommand(), envCommand(), versionCommand(), setupcmd.New("setup"))
+	root.AddCommand(serveCommand(), queueCommand(), envCommand(), versionCommand(), setupcmd.New("setup"))
 	return root
 }
 
@@ -41,6 +42,10 @@ func exitCode(err error) int {
 	}
 	if text := err.Error(); text != "" {
 		fmt.Fprintln(os.Stderr, "world-redis:", text)
+	}
+	var away *awayError
+	if errors.As(err, &away) {
+		return exitAway
 	}
 	return setup.ExitCode(err)
 }
