@@ -116,7 +116,7 @@ func decodeStored(stored string) (world.Message, error) {
 			return world.Message{}, errUndecodable
 		}
 		b = b[n:]
-		size := uint64(0)
+		var size uint64
 		switch tag & 7 {
 		case varint:
 			if _, n = binary.Uvarint(b); n <= 0 {

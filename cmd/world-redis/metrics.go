@@ -46,11 +46,13 @@ func newMetrics(q *queue.Queue, observer *queueMetrics, log *slog.Logger) *metri
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		m.requests,
-		depthCollector{depths: q.Depths, log: log, desc: prometheus.NewDesc("world_redis_queue_messages",
-			"Messages in a queue, by state.", []string{"queue", "state"}, nil),
+		depthCollector{
+			depths: q.Depths, log: log, desc: prometheus.NewDesc("world_redis_queue_messages",
+				"Messages in a queue, by state.", []string{"queue", "state"}, nil),
 			oldest: prometheus.NewDesc("world_redis_queue_oldest_pending_seconds",
 				"For how long the oldest message that is ready has waited to be delivered; 0: none is.", []string{"queue"}, nil),
-			paused: prometheus.NewDesc("world_redis_queue_paused", "1 while an operator has paused the queue.", []string{"queue"}, nil)},
+			paused: prometheus.NewDesc("world_redis_queue_paused", "1 while an operator has paused the queue.", []string{"queue"}, nil),
+		},
 	)
 	return m
 }
@@ -87,7 +89,7 @@ func (c depthCollector) Collect(out chan<- prometheus.Metric) {
 	for _, d := range depths {
 		for state, n := range map[string]int64{
 			"pending": d.Pending, "active": d.Active, "scheduled": d.Scheduled,
-			"retry": d.Retry, "stalled": d.Stalled, "dead": d.Dead, "completed": d.Completed,
+			"retry": d.Retry, "stalled": d.Stalled, "dead": d.Dead,
 		} {
 			out <- prometheus.MustNewConstMetric(c.desc, prometheus.GaugeValue, float64(n), d.Queue, state)
 		}

@@ -109,11 +109,22 @@ func writeMessages(out io.Writer, messages []messageLine) {
 func writeMessage(out io.Writer, m messageLine) {
 	table(out, func(w io.Writer) {
 		for _, line := range [][2]string{
-			{"message", m.MessageID}, {"queue", m.Queue + ", " + m.QueueName}, {"state", m.State}, {"run", m.RunID}, {"step", m.StepID},
-			{"deployment", m.DeploymentID}, {"waits for", m.WaitsFor}, {"idempotency key", m.IdempotencyKey},
-			{"enqueued", moment(m.EnqueuedAt)}, {"next delivery", moment(m.NextAt)}, {"ended", moment(m.EndedAt)},
-			{"attempt", fmt.Sprint(m.Attempt)}, {"failed", fmt.Sprint(m.Failed)}, {"rescheduled", fmt.Sprint(m.Rescheduled)},
-			{"reason", m.Reason}, {"body", fmt.Sprintf("%d bytes of %s", m.Size, m.ContentType)},
+			{"message", m.MessageID},
+			{"queue", m.Queue + ", " + m.QueueName},
+			{"state", m.State},
+			{"run", m.RunID},
+			{"step", m.StepID},
+			{"deployment", m.DeploymentID},
+			{"waits for", m.WaitsFor},
+			{"idempotency key", m.IdempotencyKey},
+			{"enqueued", moment(m.EnqueuedAt)},
+			{"next delivery", moment(m.NextAt)},
+			{"ended", moment(m.EndedAt)},
+			{"attempt", fmt.Sprint(m.Attempt)},
+			{"failed", fmt.Sprint(m.Failed)},
+			{"rescheduled", fmt.Sprint(m.Rescheduled)},
+			{"reason", m.Reason},
+			{"body", fmt.Sprintf("%d bytes of %s", m.Size, m.ContentType)},
 		} {
 			if line[1] != "" {
 				say(w, "%s\t%s\n", line[0], line[1])
