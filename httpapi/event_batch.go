@@ -28,6 +28,11 @@ func (s *Server) createEvents(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	for i := range items {
+		if items[i].Err == nil {
+			s.runEndedBy(req.Events[i].Type, runID)
+		}
+	}
 	return answerOne(s, c, &items, sizes(items, batchItemSize), writeBatch)
 }
 

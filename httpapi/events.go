@@ -38,6 +38,7 @@ func (s *Server) appendEvent(c echo.Context, runID string) error {
 	if err != nil {
 		return err
 	}
+	s.runEndedBy(req.Type, runID)
 	return answerOne(s, c, &result, resultSize(&result), writeResult)
 }
 

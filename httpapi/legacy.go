@@ -71,6 +71,9 @@ func (s *Server) answerLegacyRun(c echo.Context, req world.UpdateLegacyRun) erro
 	if err != nil {
 		return err
 	}
+	if run.Status.Terminal() {
+		s.runEnded(run.RunID)
+	}
 	return answerOne(s, c, &run, runSize(&run), writeRun)
 }
 

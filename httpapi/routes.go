@@ -52,6 +52,13 @@ func (s *Server) routes() []route {
 		{method: get, path: "/v1/hooks/{hookId}", handle: s.getHook},
 
 		{method: post, path: "/v1/queue", handle: s.enqueue},
+		{method: get, path: "/v1/queue", handle: s.withAdmin(s.queueDepths)},
+		{method: get, path: "/v1/queue/messages", handle: s.withAdmin(s.listMessages)},
+		{method: get, path: "/v1/queue/messages/{messageId}", handle: s.withAdmin(s.getMessage)},
+		{method: post, path: "/v1/queue/redrive", handle: s.withAdmin(s.redrive)},
+		{method: post, path: "/v1/queue/{queue}/pause", handle: s.withAdmin(s.pauseQueue)},
+		{method: post, path: "/v1/queue/{queue}/resume", handle: s.withAdmin(s.resumeQueue)},
+		{method: get, path: "/v1/runs/{runId}/messages", handle: s.withAdmin(s.runMessages)},
 		{method: post, path: "/v1/apps", handle: s.registerApp},
 		{method: get, path: "/v1/apps", handle: s.listApps},
 

@@ -119,6 +119,12 @@ func (s *Server) cancelRuns(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	for _, r := range results {
+		// One that was cancelled before may have been so by a call that broke off here.
+		if r.Outcome == world.Cancelled || r.Outcome == world.AlreadyCancelled {
+			s.runEnded(r.RunID)
+		}
+	}
 	e := newEncoder(256 + 128*len(results))
 	writeCancelResults(e, results)
 	return s.answer(c, http.StatusOK, e.bytes)

@@ -50,6 +50,10 @@ type Deps struct {
 	Queue   world.Queue
 	Apps    world.AppRegistry
 	Streams world.StreamStore
+	// Admin shows and controls the queue; nil: its routes answer 404.
+	Admin world.QueueAdmin
+	// Forget is told of every run that an answer ends; nil: nobody is.
+	Forget world.RunForgetter
 	// Ready reports why the service cannot work now, in words for people; nil: it can.
 	Ready func(ctx context.Context) error
 	// Webhook carries webhook requests to apps; nil: a transport of our own.

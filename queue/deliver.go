@@ -29,7 +29,10 @@ func (l *lane) handle(ctx context.Context, t *asynq.Task) error {
 	if c == nil {
 		return nil // not a message that we took
 	}
+	l.q.cfg.Observer.Waited(l.kind, l.q.cfg.Clock.Now().Sub(c.since))
+	begin := time.Now()
 	o, reached := l.deliver(c, t.Payload())
+	l.q.cfg.Observer.Ended(l.kind, string(o.step), time.Since(begin))
 	l.finish(c, o)
 	if reached != "" && l.q.targets.reached(reached) {
 		if err := l.q.wake(l.q.delivering); err != nil {
@@ -136,7 +139,21 @@ func (l *lane) failed(c *claim, m world.Message, out world.Outcome) outcome {
 	return outcome{step: stepFailed, due: l.q.dueIn(l.q.cfg.Backoff.failed(n, out.Delay)), reason: out.Reason}
 }
 
+// runDeadTimeout bounds what the run of a dead message is given to be failed.
+const runDeadTimeout = 10 * time.Second
+
+// dead sets a message aside, after its run has been told.
 func (l *lane) dead(c *claim, m world.Message, reason string) outcome {
+	if l.q.cfg.RunDead != nil && m.RunID != "" {
+		ctx, cancel := context.WithTimeout(l.q.lasting, runDeadTimeout)
+		defer cancel()
+		if err := l.q.cfg.RunDead(ctx, m, reason); err != nil {
+			l.log.Warn("a message cannot be delivered, and its run could not be told; it is tried again",
+				slog.String("message", c.id), slog.String("run", m.RunID), slog.String("reason", reason), slog.Any("error", err))
+			return outcome{step: stepFailed, due: l.q.dueIn(l.q.cfg.Backoff.failed(c.failed+1, 0)), reason: reason}
+		}
+		defer l.q.ForgetRun(m.RunID)
+	}
 	l.log.Error("a message is set aside as undeliverable", slog.String("message", c.id), slog.String("run", m.RunID),
 		slog.String("step", m.StepID), slog.Int("failed", c.failed+1), slog.String("reason", reason))
 	return outcome{step: stepDead, reason: reason}

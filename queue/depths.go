@@ -2,7 +2,9 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/redis/go-redis/v9"
 
@@ -10,38 +12,74 @@ import (
 )
 
 // Depth is how many messages a queue holds, by state.
-type Depth struct {
-	Kind      world.Kind
-	Queue     string // its name in asynq
-	Pending   int64  // to be delivered now
-	Active    int64  // being delivered
-	Scheduled int64  // delayed before their first delivery
-	Retry     int64  // delayed before another delivery
-	Stalled   int64  // those of Retry that wait for an app
-	Dead      int64  // set aside as undeliverable
-}
+type Depth = world.QueueDepth
+
+// oldestOf is how many of the messages to be taken next are looked at for the oldest: those
+// that came back go to the front although they are younger.
+const oldestOf = 16
+
+// QueueDepths implements world.QueueAdmin.
+func (q *Queue) QueueDepths(ctx context.Context) ([]Depth, error) { return q.Depths(ctx) }
 
 // Depths returns how full the queues are: flows, then steps.
 func (q *Queue) Depths(ctx context.Context) ([]Depth, error) {
 	pipe := q.redis.Pipeline()
-	var counts [][6]*redis.IntCmd
+	var counts [][8]*redis.IntCmd
+	var fronts []*redis.StringSliceCmd
 	for _, l := range q.lanes() {
 		k := &l.keys
-		counts = append(counts, [6]*redis.IntCmd{
+		counts = append(counts, [8]*redis.IntCmd{
 			pipe.LLen(ctx, k.pending), pipe.LLen(ctx, k.active), pipe.ZCard(ctx, k.scheduled),
 			pipe.ZCard(ctx, k.retry), pipe.SCard(ctx, k.stalled), pipe.ZCard(ctx, k.archived),
+			pipe.ZCard(ctx, k.completed), pipe.Exists(ctx, k.paused),
 		})
+		fronts = append(fronts, pipe.LRange(ctx, k.pending, -oldestOf, -1))
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
-		return nil, world.Wrap(world.CodeUnavailable, fmt.Errorf("queue depths: %w", err), "the queues could not be read: Redis does not answer")
+		return nil, unreadable(fmt.Errorf("queue depths: %w", err))
 	}
 	depths := make([]Depth, 0, len(counts))
 	for i, l := range q.lanes() {
 		c := counts[i]
+		oldest, err := l.oldest(ctx, fronts[i].Val())
+		if err != nil {
+			return nil, unreadable(err)
+		}
 		depths = append(depths, Depth{
 			Kind: l.kind, Queue: l.name, Pending: c[0].Val(), Active: c[1].Val(), Scheduled: c[2].Val(),
-			Retry: c[3].Val(), Stalled: c[4].Val(), Dead: c[5].Val(),
+			Retry: c[3].Val(), Stalled: c[4].Val(), Dead: c[5].Val(), Completed: c[6].Val(), Paused: c[7].Val() > 0, Oldest: oldest,
 		})
 	}
 	return depths, nil
+}
+
+// oldest returns since when the oldest of these messages is pending.
+func (l *lane) oldest(ctx context.Context, ids []string) (world.Millis, error) {
+	if len(ids) == 0 {
+		return 0, nil
+	}
+	pipe := l.q.redis.Pipeline()
+	since := make([]*redis.StringCmd, len(ids))
+	for i, id := range ids {
+		since[i] = pipe.HGet(ctx, l.keys.task+id, "pending_since")
+	}
+	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
+		return 0, fmt.Errorf("oldest message: %w", err)
+	}
+	oldest := world.Millis(0)
+	for i, id := range ids {
+		at := enqueuedAt(id)
+		if ns, err := strconv.ParseInt(since[i].Val(), 10, 64); err == nil {
+			at = world.Millis(ns / 1e6)
+		}
+		if at != 0 && (oldest == 0 || at < oldest) {
+			oldest = at
+		}
+	}
+	return oldest, nil
+}
+
+// unreadable is the refusal when Redis does not answer a question about the queues.
+func unreadable(err error) error {
+	return world.Wrap(world.CodeUnavailable, err, "the queues could not be read: Redis does not answer")
 }

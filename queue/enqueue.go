@@ -32,6 +32,7 @@ type addition struct {
 	request string
 	wait    string // of the hash of waiting wake-ups
 	solo    string // run whose deliveries must not overlap
+	run     string // whose message it is
 }
 
 type additionKey struct{}
@@ -56,6 +57,9 @@ func (q *Queue) Enqueue(ctx context.Context, m world.Message) (string, error) {
 	}
 	if m.IdempotencyKey != "" {
 		a.key = rediskey.Part(m.RunID) + ":" + rediskey.Part(m.IdempotencyKey)
+	}
+	if m.RunID != "" {
+		a.run = rediskey.Part(m.RunID)
 	}
 	q.coalesce(ctx, m, kind, a)
 	l := q.lane(kind)
@@ -83,8 +87,8 @@ func (q *Queue) add(ctx context.Context, l *lane, task string, args []any) (any,
 		request, remember = k.request+rediskey.Part(a.request), strconv.FormatInt(requestMemory.Milliseconds(), 10)
 	}
 	reply, err := q.scripts.enqueue.Run(ctx, q.redis,
-		[]string{task, k.pending, k.scheduled, k.idempotency, request, k.bell, k.waiting},
-		a.id, args[0], q.cfg.Clock.Now().UnixNano(), dueScore(a.due), a.key, remember, k.task, q.ringing(a.due), a.wait, a.solo)
+		[]string{task, k.pending, k.scheduled, k.idempotency, request, k.bell, k.waiting, k.ofRun + a.run},
+		a.id, args[0], q.cfg.Clock.Now().UnixNano(), dueScore(a.due), a.key, remember, k.task, q.ringing(a.due), a.wait, a.solo, a.run)
 	if err != nil {
 		return nil, err
 	}

@@ -9,8 +9,16 @@ import (
 	"github.com/world-redis/world-redis/internal/luascript"
 )
 
-// deadKept is how many dead messages a queue keeps.
-const deadKept = 1000
+// What a queue keeps of messages that have ended, for people to look at.
+const (
+	deadKept      = 1000
+	completedKept = 100
+	// completedSize bounds a message that is kept when it is done, as it lies in Redis: larger
+	// ones go at once.
+	completedSize = 64 << 10
+	// completedFor is how long asynq's janitor leaves those that are done.
+	completedFor = 7 * 24 * time.Hour
+)
 
 // step is what becomes of a message; the texts are those of again.lua.
 type step string
@@ -69,8 +77,11 @@ func (l *lane) write(ctx context.Context, c *claim, o outcome) (ours bool, err e
 	switch o.step {
 	case stepDone:
 		script = q.scripts.done
-		keys = []string{task, k.active, k.lease, k.idempotency, processed, k.processed, k.running, k.parked, k.scheduled, k.pending, k.bell}
-		args = []any{c.id, c.owner, expireAt, k.task, q.ringing(0)}
+		keys = []string{task, k.active, k.lease, k.idempotency, processed, k.processed, k.running, k.parked, k.scheduled, k.pending, k.bell, k.completed}
+		args = []any{
+			c.id, c.owner, expireAt, k.task, q.ringing(0),
+			int64(q.nowMillis()), q.cfg.Clock.Now().Add(completedFor).Unix(), completedKept, completedSize,
+		}
 	case stepDead:
 		failed, _ := l.day(k.failed)
 		script = q.scripts.dead
@@ -78,7 +89,7 @@ func (l *lane) write(ctx context.Context, c *claim, o outcome) (ours bool, err e
 			task, k.active, k.lease, k.archived, k.idempotency, processed, k.processed, failed, k.failed,
 			k.running, k.parked, k.scheduled, k.pending, k.bell,
 		}
-		args = []any{c.id, c.owner, q.cfg.Clock.Now().Unix(), o.reason, deadKept, k.task, expireAt, q.ringing(0)}
+		args = []any{c.id, c.owner, q.cfg.Clock.Now().Unix(), o.reason, deadKept, k.task, expireAt, q.ringing(0), int64(q.nowMillis())}
 	default:
 		script = q.scripts.again
 		keys = []string{

@@ -194,7 +194,7 @@ func requireQuiet(t testing.TB, r *redistest.Redis) {
 }
 
 // leftovers are the keys of the test but for what is there for good: asynq's counters and
-// ours of registrations, the apps, and the memory of request ids, which ends by itself.
+// ours of registrations, messages that are done, the apps, and the memory of request ids, which ends by itself.
 func leftovers(t testing.TB, r *redistest.Redis) []string {
 	t.Helper()
 	var left []string
@@ -203,6 +203,8 @@ func leftovers(t testing.TB, r *redistest.Redis) []string {
 		require.NoError(t, err)
 		for _, k := range keys {
 			switch {
+			case strings.HasSuffix(k, "}:completed"), strings.Contains(k, "}:t:") && r.Client.HGet(context.Background(), k, "state").Val() == "completed":
+				// the last hundred are kept for people to look at
 			case strings.Contains(k, "}:processed"), strings.Contains(k, "}:failed"), strings.HasSuffix(k, "}:wakes"),
 				strings.HasSuffix(k, ":apps"), strings.Contains(k, "}:request:"):
 			default:

@@ -39,6 +39,7 @@ type claim struct {
 	failed    int    // failed deliveries so far
 	moved     int    // times the app has rescheduled it
 	wakes     string
+	since     time.Time // when it became pending
 
 	ctx    context.Context // of the delivery
 	cancel context.CancelCauseFunc
@@ -67,9 +68,10 @@ func newLane(q *Queue, kind world.Kind, name string, concurrency int) *lane {
 // use any of them.
 type laneKeys struct {
 	asynqPrefix, task                                                             string
-	pending, paused, active, lease, scheduled, retry, archived                    string
+	pending, paused, active, lease, scheduled, retry, archived, completed         string
 	processed, failed                                                             string
 	idempotency, request, stalled, wakes, bell, waiting, running, parked, delayed string
+	ofRun                                                                         string // and the run: its messages that are not done or dead
 }
 
 func keysOf(prefix, name string) laneKeys {
@@ -79,11 +81,11 @@ func keysOf(prefix, name string) laneKeys {
 	return laneKeys{
 		asynqPrefix: a, task: a + "t:",
 		pending: a + "pending", paused: a + "paused", active: a + "active", lease: a + "lease",
-		scheduled: a + "scheduled", retry: a + "retry", archived: a + "archived",
+		scheduled: a + "scheduled", retry: a + "retry", archived: a + "archived", completed: a + "completed",
 		processed: a + "processed", failed: a + "failed",
 		idempotency: own + "idempotency", request: own + "request:", stalled: own + "stalled",
 		wakes: own + "wakes", bell: own + "bell",
-		waiting: own + "waiting", running: own + "running", parked: own + "parked", delayed: own + "delayed",
+		waiting: own + "waiting", running: own + "running", parked: own + "parked", delayed: own + "delayed", ofRun: own + "of:",
 	}
 }
 

@@ -28,6 +28,11 @@ type Config struct {
 	Clock           world.Clock
 	Logger          *slog.Logger
 	Deliverer       world.Deliverer
+	// RunDead is told before a message of a run is set aside as dead, so that the run does not
+	// wait for it for ever. While it fails the message is delivered again instead. nil: nobody is.
+	RunDead func(ctx context.Context, m world.Message, reason string) error
+	// Observer counts what happens; nil: nobody does.
+	Observer Observer
 }
 
 // Queue holds messages in Redis and delivers them.
@@ -44,6 +49,7 @@ type Queue struct {
 	registry     *registry
 	targets      *targets
 	outage       *outage
+	ended        chan endedRun // see forget.go
 
 	taking   context.Context // ends when no more messages are to be taken
 	stopTake context.CancelFunc
@@ -74,6 +80,7 @@ func New(ctx context.Context, client redis.UniversalClient, cfg Config) (*Queue,
 	q.client = asynq.NewClientFromRedisClient(&backend{UniversalClient: client, queue: q})
 	q.registry = newRegistry(q)
 	q.targets = newTargets(cfg.Backoff, cfg.Clock, cfg.Logger)
+	q.ended = make(chan endedRun, endedBacklog)
 	q.outage = &outage{clock: cfg.Clock, logger: cfg.Logger}
 	q.taking, q.stopTake = context.WithCancel(context.Background())
 	q.delivering, q.stopDeliver = context.WithCancelCause(context.Background())
@@ -92,6 +99,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Observer == nil {
+		c.Observer = unobserved{}
 	}
 	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
 	c.Backoff = c.Backoff.withDefaults()

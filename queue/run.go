@@ -32,6 +32,7 @@ func (q *Queue) Run(ctx context.Context) error {
 	defer support.Wait()
 	defer stop()
 	support.Go(func() { q.hearDoorbells(background) })
+	support.Go(func() { q.forgetRuns(background) })
 	servers := make([]*asynq.Server, 0, 2)
 	for _, l := range q.lanes() {
 		support.Go(func() { l.upkeep(background) })

@@ -87,7 +87,7 @@ func (l *lane) room() int {
 
 // accept turns the reply of take.lua into claims.
 func (l *lane) accept(reply []any, owner string) (left int64, err error) {
-	const fixed, each = 2, 4
+	const fixed, each = 2, 5
 	if len(reply) < fixed || (len(reply)-fixed)%each != 0 {
 		return 0, luascript.ErrShortReply
 	}
@@ -113,10 +113,11 @@ func (l *lane) accept(reply []any, owner string) (left int64, err error) {
 		}
 		failed, errFailed := strconv.Atoi(texts[2])
 		moved, errMoved := strconv.Atoi(texts[3])
-		if err := errors.Join(errFailed, errMoved); err != nil {
+		since, errSince := strconv.ParseInt(texts[4], 10, 64)
+		if err := errors.Join(errFailed, errMoved, errSince); err != nil {
 			return 0, fmt.Errorf("counters of message %s: %w", texts[0], err)
 		}
-		c := &claim{id: texts[0], owner: owner, message: texts[1], failed: failed, moved: moved, wakes: wakes}
+		c := &claim{id: texts[0], owner: owner, message: texts[1], failed: failed, moved: moved, wakes: wakes, since: time.Unix(0, since)}
 		c.ctx, c.cancel = context.WithCancelCause(l.q.delivering) //nolint:fatcontext // one context a claim, none inside another
 		l.buffer = append(l.buffer, c)
 		l.claims[c] = struct{}{}

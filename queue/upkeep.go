@@ -124,6 +124,7 @@ func (l *lane) swept(reply []any, asked world.Millis, held map[string]*claim) (m
 			return false, err
 		}
 		if int64(i) < returned {
+			l.q.cfg.Observer.Recovered(l.kind)
 			l.log.Warn("a worker has gone; its message is delivered again", slog.String("message", id))
 		} else if c := held[id]; c != nil {
 			// Unless it has just finished, somebody else delivers it by now.

@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -32,7 +33,7 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(serveCommand(), envCommand(), versionCommand(), setupcmd.New("setup"), streamcmd.New(os.Getenv))
+	root.AddCommand(serveCommand(), queueCommand(), streamcmd.New(os.Getenv), envCommand(), versionCommand(), setupcmd.New("setup"))
 	return root
 }
 
@@ -42,6 +43,10 @@ func exitCode(err error) int {
 	}
 	if text := err.Error(); text != "" {
 		fmt.Fprintln(os.Stderr, "world-redis:", text)
+	}
+	var away *awayError
+	if errors.As(err, &away) {
+		return exitAway
 	}
 	return setup.ExitCode(err)
 }

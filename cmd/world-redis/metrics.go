@@ -23,7 +23,9 @@ const scrapeTimeout = 2 * time.Second
 type depthCollector struct {
 	depths func(context.Context) ([]queue.Depth, error)
 	log    *slog.Logger
-	desc   *prometheus.Desc
+	desc   *prometheus.Desc // messages
+	oldest *prometheus.Desc
+	paused *prometheus.Desc
 }
 
 // metrics is what /metrics serves, from a registry of its own.
@@ -32,7 +34,7 @@ type metrics struct {
 	requests *prometheus.HistogramVec
 }
 
-func newMetrics(q *queue.Queue, store *storage.Store, log *slog.Logger) *metrics {
+func newMetrics(q *queue.Queue, store *storage.Store, observer *queueMetrics, log *slog.Logger) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -40,6 +42,7 @@ func newMetrics(q *queue.Queue, store *storage.Store, log *slog.Logger) *metrics
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .1, .5, 2.5, 10},
 		}, []string{"method", "route", "status"}),
 	}
+	observer.register(m.registry)
 	m.registry.MustRegister(
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
@@ -50,8 +53,13 @@ func newMetrics(q *queue.Queue, store *storage.Store, log *slog.Logger) *metrics
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "world_redis_steps_mended_total", Help: "Steps that were not what their events say; the log names them.",
 		}, func() float64 { return float64(store.Stats().StepsMended) }),
-		depthCollector{depths: q.Depths, log: log, desc: prometheus.NewDesc("world_redis_queue_messages",
-			"Messages in a queue, by state.", []string{"queue", "state"}, nil)},
+		depthCollector{
+			depths: q.Depths, log: log, desc: prometheus.NewDesc("world_redis_queue_messages",
+				"Messages in a queue, by state.", []string{"queue", "state"}, nil),
+			oldest: prometheus.NewDesc("world_redis_queue_oldest_pending_seconds",
+				"For how long the oldest message that is ready has waited to be delivered; 0: none is.", []string{"queue"}, nil),
+			paused: prometheus.NewDesc("world_redis_queue_paused", "1 while an operator has paused the queue.", []string{"queue"}, nil),
+		},
 	)
 	return m
 }
@@ -70,7 +78,11 @@ func (m *metrics) observe(method, route string, status int, took time.Duration) 
 }
 
 // Describe implements prometheus.Collector.
-func (c depthCollector) Describe(out chan<- *prometheus.Desc) { out <- c.desc }
+func (c depthCollector) Describe(out chan<- *prometheus.Desc) {
+	out <- c.desc
+	out <- c.oldest
+	out <- c.paused
+}
 
 // Collect implements prometheus.Collector.
 func (c depthCollector) Collect(out chan<- prometheus.Metric) {
@@ -88,5 +100,14 @@ func (c depthCollector) Collect(out chan<- prometheus.Metric) {
 		} {
 			out <- prometheus.MustNewConstMetric(c.desc, prometheus.GaugeValue, float64(n), d.Queue, state)
 		}
+		age, paused := 0.0, 0.0
+		if d.Oldest != 0 {
+			age = max(0, time.Since(d.Oldest.Time()).Seconds())
+		}
+		if d.Paused {
+			paused = 1
+		}
+		out <- prometheus.MustNewConstMetric(c.oldest, prometheus.GaugeValue, age, d.Queue)
+		out <- prometheus.MustNewConstMetric(c.paused, prometheus.GaugeValue, paused, d.Queue)
 	}
 }

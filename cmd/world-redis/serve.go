@@ -70,20 +70,21 @@ func serve(ctx context.Context, c config, logger *slog.Logger, out io.Writer) (e
 	if err != nil {
 		return err
 	}
+	observer := newQueueMetrics()
 	q, err := queue.New(ctx, conn.Client, queue.Config{
 		KeyPrefix: c.KeyPrefix, JobPrefix: c.JobPrefix, FlowConcurrency: c.FlowConcurrency, StepConcurrency: c.StepConcurrency,
 		ShutdownGrace: c.ShutdownGrace, BaseURL: c.BaseURL, Clock: clock, Logger: logger,
-		Deliverer: embedded.New(embedded.Config{Logger: logger}),
+		Deliverer: embedded.New(embedded.Config{Logger: logger}), Observer: observer,
 	})
 	if err != nil {
 		return err
 	}
 	minter := ids.NewMinter(clock)
-	stats := newMetrics(q, store, logger)
+	stats := newMetrics(q, store, observer, logger)
 	api, err := httpapi.New(httpapi.Config{
 		Listen: c.Listen, Tokens: c.tokens(), BaseURL: c.BaseURL, MaxBody: c.MaxBody, Logger: logger, DrainGrace: drainGrace,
 	}, httpapi.Deps{
-		Store: store, Queue: q, Apps: q, Streams: streams,
+		Store: store, Queue: q, Apps: q, Streams: streams, Admin: q, Forget: q,
 		Ready:        func(probe context.Context) error { return ready(probe, ctx, conn) },
 		Metrics:      stats.handler(),
 		Observe:      stats.observe,

@@ -24,8 +24,9 @@
 -- ARGV[8] what to say on the doorbell
 -- ARGV[9] task key prefix
 -- ARGV[10] 1 if it is certain that the app has seen nothing of the message
--- Reply: {1, 1 if a message is pending now} put back, or dropped because an earlier wake-up of the run is delayed too; {0} no longer the caller's
+-- Reply: {1, 1 if a message is pending now} put back, or dropped because an earlier wake-up of the run is delayed too or the run has ended; {0} no longer the caller's
 -- $include lib/leave.lua
+-- $include lib/drop.lua
 -- $include lib/release_run.lua
 
 if not leave(KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2]) then
@@ -34,6 +35,10 @@ end
 local released = release_run(KEYS[1], ARGV[1], KEYS[9], KEYS[10], KEYS[11], KEYS[4], ARGV[9])
 if released then
   redis.call('PUBLISH', KEYS[8], (string.gsub(ARGV[8], ' .*', '')))
+end
+if redis.call('HGET', KEYS[1], 'over') then -- the run ended meanwhile
+  drop(KEYS[1], ARGV[1], KEYS[9])
+  return {1, released and 1 or 0}
 end
 local due, why = ARGV[3], ARGV[4]
 if ARGV[10] == '1' and redis.call('HGET', KEYS[1], 'begun') == 'now' then
@@ -50,12 +55,12 @@ elseif why == 'moved' then
     local other = redis.call('HGET', KEYS[12], run)
     local other_due = other and redis.call('ZSCORE', KEYS[5], other)
     if other_due and tonumber(other_due) <= tonumber(due) then
-      redis.call('DEL', KEYS[1])
+      drop(KEYS[1], ARGV[1], KEYS[9])
       return {1, released and 1 or 0}
     end
     if other_due then
       redis.call('ZREM', KEYS[5], other)
-      redis.call('DEL', ARGV[9] .. other)
+      drop(ARGV[9] .. other, other, KEYS[9])
     end
     redis.call('HSET', KEYS[12], run, ARGV[1])
   end

@@ -22,10 +22,13 @@
 -- ARGV[6] task key prefix
 -- ARGV[7] when the counters of the day end, in seconds
 -- ARGV[8] what to say on the doorbell
+-- ARGV[9] now, in ms
 -- Reply: {1, 1 if another message is pending now} set aside; {0} no longer the caller's
 -- $include lib/leave.lua
 -- $include lib/count.lua
 -- $include lib/free_key.lua
+-- $include lib/unlist.lua
+-- $include lib/keep.lua
 -- $include lib/release_run.lua
 
 if not leave(KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2]) then
@@ -35,15 +38,12 @@ local released = release_run(KEYS[1], ARGV[1], KEYS[10], KEYS[11], KEYS[12], KEY
 if released then
   redis.call('PUBLISH', KEYS[14], ARGV[8])
 end
-free_key(KEYS[1], KEYS[5], ARGV[1])
-redis.call('HSET', KEYS[1], 'state', 'archived', 'reason', ARGV[4])
+local f = redis.call('HMGET', KEYS[1], 'key', 'run')
+free_key(KEYS[5], f[1], ARGV[1])
+unlist(KEYS[5], f[2], ARGV[1])
+redis.call('HSET', KEYS[1], 'state', 'archived', 'reason', ARGV[4], 'ended', ARGV[9])
 redis.call('HINCRBY', KEYS[1], 'failed', 1)
-redis.call('ZADD', KEYS[4], ARGV[3], ARGV[1])
-local oldest = redis.call('ZRANGE', KEYS[4], 0, -tonumber(ARGV[5]) - 1)
-for _, id in ipairs(oldest) do
-  redis.call('DEL', ARGV[6] .. id)
-  redis.call('ZREM', KEYS[4], id)
-end
+keep(KEYS[4], ARGV[3], ARGV[1], tonumber(ARGV[5]), ARGV[6])
 count(KEYS[6], KEYS[7], ARGV[7])
 count(KEYS[8], KEYS[9], ARGV[7])
 return {1, released and 1 or 0}

@@ -7,6 +7,7 @@
 -- KEYS[5] string: message id that this request id got before
 -- KEYS[6] doorbell channel
 -- KEYS[7] hash: run and deployment -> wake-up that waits to be delivered now
+-- KEYS[8] set: messages of the run that are not done or dead
 -- ARGV[1] message id
 -- ARGV[2] message, as asynq encodes it
 -- ARGV[3] now, in ns
@@ -17,6 +18,7 @@
 -- ARGV[8] what to say on the doorbell
 -- ARGV[9] field of KEYS[7], for a bare wake-up; empty: the message is none
 -- ARGV[10] run whose deliveries must not overlap; empty: they may
+-- ARGV[11] run that the message belongs to; empty: none
 -- Reply: {0, id} added; {1, id} that message is here already
 local function remember(id)
   if ARGV[6] ~= '0' then
@@ -58,24 +60,31 @@ if ARGV[9] ~= '' and ARGV[4] == '' then
   redis.call('HSET', KEYS[7], ARGV[9], ARGV[1])
 end
 
-redis.call('HSET', KEYS[1], 'msg', ARGV[2])
-if ARGV[9] ~= '' then
-  redis.call('HSET', KEYS[1], 'wait', ARGV[9])
+local fields = {'msg', ARGV[2]}
+local function field(name, value)
+  if value ~= '' then
+    fields[#fields + 1] = name
+    fields[#fields + 1] = value
+  end
 end
-if ARGV[10] ~= '' then
-  redis.call('HSET', KEYS[1], 'solo', ARGV[10])
+field('wait', ARGV[9])
+field('solo', ARGV[10])
+field('key', ARGV[5])
+field('run', ARGV[11])
+field('state', ARGV[4] ~= '' and 'scheduled' or 'pending')
+field('pending_since', ARGV[4] == '' and ARGV[3] or '')
+redis.call('HSET', KEYS[1], unpack(fields))
+if ARGV[11] ~= '' then
+  redis.call('SADD', KEYS[8], ARGV[1])
 end
 if ARGV[5] ~= '' then
-  redis.call('HSET', KEYS[1], 'key', ARGV[5])
   redis.call('HSET', KEYS[4], ARGV[5], ARGV[1])
 end
 remember(ARGV[1])
 if ARGV[4] ~= '' then
-  redis.call('HSET', KEYS[1], 'state', 'scheduled')
   redis.call('ZADD', KEYS[3], ARGV[4], ARGV[1])
   redis.call('PUBLISH', KEYS[6], ARGV[8])
 else
-  redis.call('HSET', KEYS[1], 'state', 'pending', 'pending_since', ARGV[3])
   -- Who found the list empty listens to the bell; who did not looks again by itself.
   if redis.call('LPUSH', KEYS[2], ARGV[1]) == 1 then
     redis.call('PUBLISH', KEYS[6], ARGV[8])

@@ -18,7 +18,8 @@
 -- ARGV[5] now, in ms
 -- ARGV[6] wake-ups being delivered since before this, in ms, hold up no other
 -- ARGV[7] when a parked one is looked at again, in seconds with three decimals
--- Reply: {messages left, wakes, id, message, failed deliveries, times rescheduled, id, ...}
+-- Reply: {messages left, wakes, id, message, failed deliveries, times rescheduled,
+--         pending since (ns), id, ...}
 -- $include lib/runs_alone.lua
 
 local hashes = {waiting = KEYS[7], running = KEYS[8], parked = KEYS[9], scheduled = KEYS[10]}
@@ -35,7 +36,7 @@ while taken < most and looked < 200 do
     break
   end
   local task = ARGV[1] .. id
-  local fields = redis.call('HMGET', task, 'msg', 'failed', 'moved', 'stalled', 'solo', 'wait', 'begun')
+  local fields = redis.call('HMGET', task, 'msg', 'failed', 'moved', 'stalled', 'solo', 'wait', 'begun', 'pending_since')
   local solo, wait = fields[5], fields[6]
   if fields[4] then
     redis.call('HDEL', task, 'stalled')
@@ -63,6 +64,7 @@ while taken < most and looked < 200 do
     end
     reply[#reply + 1] = failed
     reply[#reply + 1] = moved
+    reply[#reply + 1] = fields[8] or ARGV[5] .. '000000'
   end
 end
 reply[1] = redis.call('LLEN', KEYS[1])

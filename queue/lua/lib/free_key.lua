@@ -1,6 +1,6 @@
--- free_key lets go of the idempotency key of a message that is done or dead.
-local function free_key(task, keys, id)
-  local field = redis.call('HGET', task, 'key')
+-- free_key lets go of an idempotency key when its message is done or dead; field is that of
+-- the message, if it has one.
+local function free_key(keys, field, id)
   if field and redis.call('HGET', keys, field) == id then
     redis.call('HDEL', keys, field)
   end

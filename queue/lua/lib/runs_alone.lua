@@ -4,6 +4,7 @@
 --
 -- Nothing waits for ever: a mark that does not name an active message, or is older than
 -- since, does not count, and what is parked is due again by itself.
+-- $include lib/drop.lua
 local function runs_alone(task, id, run, k, prefix, now, since, park_until)
   local mark = redis.call('HGET', k.running, run)
   if mark then
@@ -15,7 +16,7 @@ local function runs_alone(task, id, run, k, prefix, now, since, park_until)
         if wait and redis.call('HGET', k.waiting, wait) == id then
           redis.call('HDEL', k.waiting, wait)
         end
-        redis.call('DEL', task)
+        drop(task, id, k.running)
         return false
       end
       redis.call('HSET', task, 'state', 'scheduled', 'parked', '1')

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// serviceTimeout bounds one call of a command to the service.
+const serviceTimeout = time.Minute
+
+// exitAway is the exit code when the service cannot be reached.
+const exitAway = 2
+
+// awayError says that nothing answers at the address.
+type awayError struct {
+	url   string
+	cause error
+}
+
+func (e *awayError) Error() string {
+	return fmt.Sprintf("no world-redis answers at %s (is it running? see --url): %v", e.url, e.cause)
+}
+
+func (e *awayError) Unwrap() error { return e.cause }
+
+// service is a running world-redis that a command talks to.
+type service struct {
+	url, token string
+	asJSON     bool
+}
+
+// flags adds what every command that talks to the service takes.
+func (s *service) flags(cmd *cobra.Command) {
+	address := os.Getenv("WORKFLOW_WORLD_URL")
+	if address == "" {
+		address = "http://127.0.0.1:8787"
+	}
+	f := cmd.PersistentFlags()
+	f.StringVar(&s.url, "url", address, "where the service is; else WORKFLOW_WORLD_URL")
+	f.StringVar(&s.token, "token", "", "bearer token; else WORKFLOW_WORLD_TOKEN, of several the first")
+	f.BoolVar(&s.asJSON, "json", false, "print the service's answer as JSON")
+}
+
+// call makes one request and returns the body of its answer.
+func (s *service) call(ctx context.Context, method, path string, query url.Values, body any) ([]byte, error) {
+	base, err := url.Parse(s.url)
+	if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
+		return nil, fmt.Errorf("the address %q is not http(s)://host[:port]: set --url or WORKFLOW_WORLD_URL", s.url)
+	}
+	target := strings.TrimRight(s.url, "/") + path
+	if len(query) > 0 {
+		target += "?" + query.Encode()
+	}
+	var content io.Reader
+	if body != nil {
+		encoded, err := json.Marshal(body)
+		if err != nil {
+			return nil, fmt.Errorf("encode the request: %w", err)
+		}
+		content = bytes.NewReader(encoded)
+	}
+	ctx, cancel := context.WithTimeout(ctx, serviceTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, target, content)
+	if err != nil {
+		return nil, fmt.Errorf("the address %q cannot be called: %w", s.url, err)
+	}
+	req.Header.Set("Accept", "application/json")
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if token := s.bearer(); token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}
+	res, err := (&http.Client{Transport: transport}).Do(req)
+	if err != nil {
+		var u *url.Error
+		if errors.As(err, &u) {
+			err = u.Err
+		}
+		return nil, &awayError{url: s.url, cause: err}
+	}
+	defer res.Body.Close() //nolint:errcheck // it was read, or is given up
+	answer, err := io.ReadAll(res.Body)
+	if err != nil {
+		return nil, fmt.Errorf("the answer of %s broke off: %w", s.url, err)
+	}
+	return answer, refusal(res, answer)
+}
+
+func (s *service) bearer() string {
+	token := s.token
+	if token == "" {
+		token, _, _ = strings.Cut(os.Getenv("WORKFLOW_WORLD_TOKEN"), ",")
+	}
+	return strings.TrimSpace(token)
+}
+
+// refusal turns an answer other than 200 into an error in words.
+func refusal(res *http.Response, answer []byte) error {
+	if res.StatusCode == http.StatusOK {
+		return nil
+	}
+	var body struct {
+		Error struct{ Message string }
+	}
+	text := fmt.Sprintf("the service answers %s", res.Status)
+	if json.Unmarshal(answer, &body) == nil && body.Error.Message != "" {
+		text = body.Error.Message
+	}
+	if res.StatusCode == http.StatusUnauthorized {
+		text += " (set --token or WORKFLOW_WORLD_TOKEN)"
+	}
+	return errors.New(text)
+}

@@ -1,0 +1,139 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/world-redis/world-redis/internal/luascript"
+	"github.com/world-redis/world-redis/internal/rediskey"
+)
+
+const (
+	// endedBacklog bounds the runs that have ended and are not seen to yet. Past it they are
+	// passed over: their messages do no harm, each is delivered once more and acknowledged.
+	endedBacklog  = 10_000
+	forgetAtOnce  = 32  // runs, in one call of the script
+	forgetLooks   = 200 // messages, in one call of the script
+	forgetSearch  = 2000
+	forgetTimeout = 5 * time.Second
+	// lookAgain is when a run is looked at once more that had deliveries in flight when it
+	// ended: these may have enqueued something since.
+	lookAgain = 3 * time.Second
+)
+
+// endedRun is a run whose messages are to go.
+type endedRun struct {
+	part  string // of its keys
+	again bool   // it was looked at before
+}
+
+// ForgetRun hears that a run has ended: its messages that wait, now or till later, are removed
+// soon. Those being delivered stay until their delivery ends, and are not put back then. It
+// never waits, and promises nothing: while Redis is away nothing is removed.
+func (q *Queue) ForgetRun(runID string) {
+	if runID != "" {
+		q.forgetLater(endedRun{part: rediskey.Part(runID)})
+	}
+}
+
+func (q *Queue) forgetLater(r endedRun) {
+	select {
+	case q.ended <- r:
+	default:
+		q.cfg.Logger.Debug("too many runs end at once; the messages of one are left to be delivered", slog.String("run", r.part))
+	}
+}
+
+// forgetRuns removes the messages of ended runs until ctx ends, and then of those that it has
+// heard of.
+func (q *Queue) forgetRuns(ctx context.Context) {
+	later := newSecondLooks(q)
+	defer later.stop()
+	for ctx.Err() == nil {
+		select {
+		case r := <-q.ended:
+			q.forget(q.takeEnded(r), later)
+		case <-ctx.Done():
+		}
+	}
+	later.stop()
+	deadline := time.Now().Add(forgetTimeout)
+	for time.Now().Before(deadline) {
+		select {
+		case r := <-q.ended:
+			q.forget(q.takeEnded(r), nil)
+		default:
+			return
+		}
+	}
+}
+
+// takeEnded adds those that wait already, as far as one call of the script may take them.
+func (q *Queue) takeEnded(first endedRun) []endedRun {
+	runs := []endedRun{first}
+	for len(runs) < forgetAtOnce {
+		select {
+		case r := <-q.ended:
+			runs = append(runs, r)
+		default:
+			return runs
+		}
+	}
+	return runs
+}
+
+func (q *Queue) forget(runs []endedRun, later *secondLooks) {
+	ctx, cancel := context.WithTimeout(q.lasting, forgetTimeout)
+	defer cancel()
+	busy := map[string]bool{}
+	for _, l := range q.lanes() {
+		if err := l.forget(ctx, runs, busy); err != nil {
+			q.cfg.Logger.Debug("messages of ended runs are left to be delivered", slog.Any("error", err))
+		}
+	}
+	for _, r := range runs {
+		if busy[r.part] && !r.again && later != nil {
+			later.add(r.part)
+		}
+	}
+}
+
+// forget removes the messages of the runs from one queue; busy gets those that have some in
+// an app's hands.
+func (l *lane) forget(ctx context.Context, runs []endedRun, busy map[string]bool) error {
+	k := &l.keys
+	cursor := "0"
+	for len(runs) > 0 {
+		keys := []string{k.pending, k.scheduled, k.retry, k.stalled, k.waiting, k.parked, k.delayed}
+		for _, r := range runs {
+			keys = append(keys, k.ofRun+r.part)
+		}
+		reply, err := l.q.scripts.forget.Run(ctx, l.q.redis, keys, k.task, forgetLooks, forgetSearch, cursor)
+		if err != nil {
+			return err
+		}
+		n, err := replyCode(reply)
+		if err != nil {
+			return err
+		}
+		const fixed = 2
+		if n < 0 || int(n) > len(runs) || len(reply) != fixed+int(n) {
+			return luascript.ErrShortReply
+		}
+		if cursor, err = replyText(reply[1]); err != nil {
+			return err
+		}
+		if n == 0 && cursor == "0" {
+			return fmt.Errorf("script forget: it does not get on")
+		}
+		for i, left := range reply[fixed:] {
+			if left != int64(0) {
+				busy[runs[i].part] = true
+			}
+		}
+		runs = runs[n:]
+	}
+	return nil
+}

@@ -1,0 +1,204 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/rediskey"
+)
+
+const (
+	messagesDefault = 50
+	messagesMost    = 200
+	// messagesLooked bounds what one page looks at to find what it is asked for.
+	messagesLooked = 2000
+	infosAtOnce    = 100
+)
+
+// shelf is one of the lists or sets that messages lie in.
+type shelf struct {
+	l     *lane
+	state world.MessageState
+	key   string
+	order shelfOrder
+}
+
+type shelfOrder int
+
+const (
+	asList      shelfOrder = iota // the last enqueued first
+	lowestFirst                   // by score
+	highestFirst
+)
+
+func (q *Queue) shelves() []shelf {
+	var all []shelf
+	for _, l := range q.lanes() {
+		k := &l.keys
+		all = append(all,
+			shelf{l, world.MessageActive, k.active, asList}, shelf{l, world.MessagePending, k.pending, asList},
+			shelf{l, world.MessageRetry, k.retry, lowestFirst}, shelf{l, world.MessageScheduled, k.scheduled, lowestFirst},
+			shelf{l, world.MessageDead, k.archived, highestFirst}, shelf{l, world.MessageCompleted, k.completed, highestFirst})
+	}
+	return all
+}
+
+// holds reports whether messages of a state may lie here; empty is any.
+func (s shelf) holds(kind world.Kind, state world.MessageState) bool {
+	switch state {
+	case world.MessageParked:
+		state = world.MessageScheduled
+	case world.MessageStalled:
+		state = world.MessageRetry
+	}
+	return (kind == "" || kind == s.l.kind) && (state == "" || state == s.state)
+}
+
+// read returns the next ids from a position on, and the position after them. A position of a
+// list is how many to pass over; of a set it is a score and how many of that score.
+func (s shelf) read(ctx context.Context, pos string, n int) (found []string, next string, err error) {
+	r := s.l.q.redis
+	if s.order == asList {
+		skip, _ := strconv.ParseInt(pos, 10, 64) // checked when the cursor was read
+		found, err = r.LRange(ctx, s.key, skip, skip+int64(n)-1).Result()
+		return found, strconv.FormatInt(skip+int64(len(found)), 10), err
+	}
+	bound, skipped, _ := strings.Cut(pos, "/")
+	skip, _ := strconv.ParseInt(skipped, 10, 64)
+	from, to := "-inf", "+inf"
+	if s.order == highestFirst {
+		from, to = to, from
+	}
+	if bound != "" {
+		from = bound
+	}
+	by := redis.ZRangeArgs{Key: s.key, ByScore: true, Start: from, Stop: to, Offset: skip, Count: int64(n), Rev: s.order == highestFirst}
+	rows, err := r.ZRangeArgsWithScores(ctx, by).Result()
+	next = pos
+	for _, row := range rows {
+		id, _ := row.Member.(string)
+		found = append(found, id)
+		if at := strconv.FormatFloat(row.Score, 'f', -1, 64); at == bound {
+			skip++
+		} else {
+			bound, skip = at, 1
+		}
+		next = bound + "/" + strconv.FormatInt(skip, 10)
+	}
+	return found, next, err
+}
+
+// ListMessages implements world.QueueAdmin.
+func (q *Queue) ListMessages(ctx context.Context, want world.MessageQuery) (world.Page[world.MessageInfo], error) {
+	page := world.Page[world.MessageInfo]{}
+	at, pos, err := openMessageCursor(want.Page.Cursor)
+	if err != nil {
+		return page, err
+	}
+	limit := want.Page.Limit
+	if limit <= 0 {
+		limit = messagesDefault
+	}
+	limit = min(limit, messagesMost)
+	shelves := q.shelves()
+	for looked := 0; at < len(shelves); {
+		s := shelves[at]
+		if !s.holds(want.Kind, want.State) {
+			at, pos = at+1, ""
+			continue
+		}
+		if len(page.Data) >= limit || looked >= messagesLooked {
+			page.Cursor, page.HasMore = messageCursor(at, pos), true
+			return page, nil
+		}
+		n := min(limit-len(page.Data), infosAtOnce)
+		found, next, err := s.read(ctx, pos, n)
+		if err != nil {
+			return page, unreadable(fmt.Errorf("list messages: %w", err))
+		}
+		infos, err := s.l.infos(ctx, found)
+		if err != nil {
+			return page, err
+		}
+		for _, info := range infos {
+			if (want.State == "" || info.State == want.State) && (want.RunID == "" || info.RunID == want.RunID) {
+				page.Data = append(page.Data, info)
+			}
+		}
+		looked += len(found)
+		if pos = next; len(found) < n {
+			at, pos = at+1, ""
+		}
+	}
+	return page, nil
+}
+
+func messageCursor(shelf int, pos string) string { return strconv.Itoa(shelf) + "_" + pos }
+
+func openMessageCursor(cursor string) (shelf int, pos string, err error) {
+	if cursor == "" {
+		return 0, "", nil
+	}
+	number, pos, found := strings.Cut(cursor, "_")
+	shelf, err = strconv.Atoi(number)
+	score, skip, isSet := strings.Cut(pos, "/")
+	if !isSet {
+		score, skip = "0", score
+	}
+	_, errScore := strconv.ParseFloat(score, 64)
+	n, errSkip := strconv.ParseInt(skip, 10, 32)
+	if pos == "" {
+		errScore, errSkip = nil, nil
+	}
+	if !found || err != nil || shelf < 0 || errScore != nil || errSkip != nil || n < 0 {
+		return 0, "", world.Errorf(world.CodeInvalid, "The cursor is not one of this list")
+	}
+	return shelf, pos, nil
+}
+
+// GetMessage implements world.QueueAdmin.
+func (q *Queue) GetMessage(ctx context.Context, messageID string) (world.MessageInfo, error) {
+	for _, l := range q.lanes() {
+		infos, err := l.infos(ctx, []string{messageID})
+		if err != nil {
+			return world.MessageInfo{}, err
+		}
+		if len(infos) == 1 {
+			return infos[0], nil
+		}
+	}
+	return world.MessageInfo{}, messageNotFound(messageID)
+}
+
+func messageNotFound(messageID string) error {
+	return world.Errorf(world.CodeNotFound, "Message %q is not in the queue: it is done and forgotten, or never was", messageID)
+}
+
+// RunMessages implements world.QueueAdmin.
+func (q *Queue) RunMessages(ctx context.Context, runID string) ([]world.MessageInfo, error) {
+	var all []world.MessageInfo
+	for _, l := range q.lanes() {
+		for cursor, more := uint64(0), true; more && len(all) < world.MaxRunMessages; more = cursor != 0 {
+			var found []string
+			var err error
+			found, cursor, err = q.redis.SScan(ctx, l.keys.ofRun+rediskey.Part(runID), cursor, "", infosAtOnce).Result()
+			if err != nil {
+				return nil, unreadable(fmt.Errorf("messages of a run: %w", err))
+			}
+			for len(found) > 0 {
+				n := min(len(found), infosAtOnce)
+				infos, err := l.infos(ctx, found[:n])
+				if err != nil {
+					return nil, err
+				}
+				all, found = append(all, infos...), found[n:]
+			}
+		}
+	}
+	return all[:min(len(all), world.MaxRunMessages)], nil
+}

@@ -1,0 +1,98 @@
+-- Removes the messages of runs that have ended: those that wait, now or till later, go with all
+-- that belongs to them. Those in an app's hands stay, marked, and are not put back.
+--
+-- KEYS[1] pending list
+-- KEYS[2] scheduled zset
+-- KEYS[3] retry zset
+-- KEYS[4] stalled set
+-- KEYS[5] hash: run and deployment -> wake-up that waits to be delivered now
+-- KEYS[6] hash: run -> wake-up parked until another has ended
+-- KEYS[7] hash: run -> its delayed wake-up
+-- KEYS[8...] set of the messages of each run
+-- ARGV[1] task key prefix
+-- ARGV[2] how many messages to look at, about, before the rest is left to another call
+-- ARGV[3] up to which length the pending list is searched; beyond it an id without a message
+--         stays there until it is taken, which does nothing
+-- ARGV[4] where to go on in the set of the first run; 0: at its beginning
+-- Reply: {runs that are finished with, where to go on in the next one, how many of each
+--         finished run are still in an app's hands ...}
+-- $include lib/drop.lua
+
+local prefix, most = ARGV[1], tonumber(ARGV[2])
+local search = redis.call('LLEN', KEYS[1]) <= tonumber(ARGV[3])
+
+local function forget_field(hash, field, id)
+  if field and redis.call('HGET', hash, field) == id then
+    redis.call('HDEL', hash, field)
+  end
+end
+
+-- is true when the message is gone.
+local function forget(id, list)
+  local task = prefix .. id
+  local f = redis.call('HMGET', task, 'state', 'solo', 'wait', 'stalled')
+  local state = f[1]
+  if state == 'active' then
+    redis.call('HSET', task, 'over', '1')
+    return false
+  end
+  if not state or state == 'archived' or state == 'completed' then
+    redis.call('SREM', list, id)
+    return true
+  end
+  if state == 'scheduled' then
+    redis.call('ZREM', KEYS[2], id)
+    forget_field(KEYS[6], f[2], id)
+  elseif state == 'retry' then
+    redis.call('ZREM', KEYS[3], id)
+    forget_field(KEYS[7], f[2], id)
+  elseif search then
+    redis.call('LREM', KEYS[1], -1, id)
+  end
+  if f[4] then
+    redis.call('SREM', KEYS[4], id)
+  end
+  forget_field(KEYS[5], f[3], id)
+  drop(task, id, KEYS[5])
+  return true
+end
+
+-- goes once through the list of a run, or through a part of it. An embedded Redis passes over
+-- some when others are removed between two pages, so a list of several is gone through until
+-- nothing is removed any more.
+local looked = 0
+local function forget_all(list, cursor)
+  local removed, several = false, cursor ~= '0'
+  while true do
+    local page = redis.call('SSCAN', list, cursor, 'COUNT', 100)
+    cursor = page[1]
+    for _, id in ipairs(page[2]) do
+      removed = forget(id, list) or removed
+    end
+    looked = looked + #page[2] + 1
+    several = several or cursor ~= '0'
+    if cursor == '0' then
+      if not (several and removed) then
+        return cursor
+      end
+      removed = false
+    elseif looked >= most then
+      return cursor
+    end
+  end
+end
+
+local reply, cursor = {0, '0'}, ARGV[4]
+for i = 8, #KEYS do
+  cursor = forget_all(KEYS[i], cursor)
+  if cursor ~= '0' then
+    reply[2] = cursor
+    break
+  end
+  reply[1] = reply[1] + 1
+  reply[#reply + 1] = redis.call('SCARD', KEYS[i])
+  if looked >= most then
+    break
+  end
+end
+return reply
