@@ -24,6 +24,7 @@ type config struct {
 	StepConcurrency   int           `env:"WORKFLOW_REDIS_STEP_CONCURRENCY" envDefault:"0" help:"the same for steps alone; 0: as WORKFLOW_REDIS_WORKER_CONCURRENCY"`
 	Listen            string        `env:"WORKFLOW_WORLD_LISTEN" envDefault:"127.0.0.1:8787" help:"address of the HTTP API; anything but loopback needs WORKFLOW_WORLD_TOKEN"`
 	Token             string        `env:"WORKFLOW_WORLD_TOKEN" help:"bearer token that callers must send; several, for rotation, with commas"`
+	SigningKey        string        `env:"WORKFLOW_WORLD_SIGNING_KEY" help:"signs deliveries to apps, which need the same; several, for rotation, with commas; without it one derived from each token"`
 	BaseURL           string        `env:"WORKFLOW_BASE_URL" help:"app to deliver to while none has registered"`
 	Environment       string        `env:"WORKFLOW_WORLD_ENV" help:"production: refuse to run on embedded Redis"`
 	MaxBody           int64         `env:"WORKFLOW_WORLD_MAX_BODY" envDefault:"67108864" help:"largest request body, bytes"`
@@ -80,6 +81,9 @@ func (c config) validate() error {
 	case c.RedisURL == "" && c.Environment == "production":
 		return errors.New("WORKFLOW_WORLD_ENV is production but no Redis is configured: set WORKFLOW_REDIS_URL")
 	}
+	if err := c.validateKeys(); err != nil {
+		return err
+	}
 	if c.BaseURL != "" {
 		u, err := url.Parse(c.BaseURL)
 		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
@@ -90,9 +94,12 @@ func (c config) validate() error {
 }
 
 // tokens splits WORKFLOW_WORLD_TOKEN.
-func (c config) tokens() []string {
+func (c config) tokens() []string { return splitList(c.Token, ",") }
+
+// splitList splits a list, without blanks and empty parts.
+func splitList(list, separator string) []string {
 	var out []string
-	for t := range strings.SplitSeq(c.Token, ",") {
+	for t := range strings.SplitSeq(list, separator) {
 		if t = strings.TrimSpace(t); t != "" {
 			out = append(out, t)
 		}

@@ -2,9 +2,13 @@ package main
 
 import (
 	"bytes"
+	"log/slog"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis/embedded"
 )
 
 func TestConfigDefaultsAreThoseOfTheDocs(t *testing.T) {
@@ -48,19 +52,51 @@ func TestConfigReportsAMisspeltVariable(t *testing.T) {
 func TestConfigRefusesWhatCannotWork(t *testing.T) {
 	t.Parallel()
 	for variable, want := range map[string]string{
-		"WORKFLOW_REDIS_WORKER_CONCURRENCY=ten": "a setting cannot be read",
-		"WORKFLOW_REDIS_WORKER_CONCURRENCY=0":   "must be at least 1",
-		"WORKFLOW_REDIS_KEY_PREFIX=a{b}":        "WORKFLOW_REDIS_KEY_PREFIX",
-		"WORKFLOW_REDIS_JOB_PREFIX=a:b":         "WORKFLOW_REDIS_JOB_PREFIX",
-		"WORKFLOW_WORLD_MAX_BODY=1":             "WORKFLOW_WORLD_MAX_BODY",
-		"WORKFLOW_WORLD_SHUTDOWN_GRACE=-1s":     "WORKFLOW_WORLD_SHUTDOWN_GRACE",
-		"WORKFLOW_WORLD_LOG_FORMAT=xml":         "WORKFLOW_WORLD_LOG_FORMAT",
-		"WORKFLOW_BASE_URL=localhost:3000":      "WORKFLOW_BASE_URL",
-		"WORKFLOW_WORLD_ENV=production":         "no Redis is configured",
+		"WORKFLOW_REDIS_WORKER_CONCURRENCY=ten":            "a setting cannot be read",
+		"WORKFLOW_REDIS_WORKER_CONCURRENCY=0":              "must be at least 1",
+		"WORKFLOW_REDIS_KEY_PREFIX=a{b}":                   "WORKFLOW_REDIS_KEY_PREFIX",
+		"WORKFLOW_REDIS_JOB_PREFIX=a:b":                    "WORKFLOW_REDIS_JOB_PREFIX",
+		"WORKFLOW_WORLD_MAX_BODY=1":                        "WORKFLOW_WORLD_MAX_BODY",
+		"WORKFLOW_WORLD_SHUTDOWN_GRACE=-1s":                "WORKFLOW_WORLD_SHUTDOWN_GRACE",
+		"WORKFLOW_WORLD_LOG_FORMAT=xml":                    "WORKFLOW_WORLD_LOG_FORMAT",
+		"WORKFLOW_BASE_URL=localhost:3000":                 "WORKFLOW_BASE_URL",
+		"WORKFLOW_WORLD_ENV=production":                    "no Redis is configured",
+		"WORKFLOW_WORLD_SIGNING_KEY=short":                 "less than 16 characters",
+		"WORKFLOW_WORLD_TOKEN=" + strings.Repeat("t,", 51): "more than 50 keys",
 	} {
 		_, _, err := loadConfig([]string{variable})
 		require.ErrorContains(t, err, want, variable)
 	}
+}
+
+func TestConfigSignsWithItsKeysOrOneForEachToken(t *testing.T) {
+	t.Parallel()
+	c, _, err := loadConfig([]string{"WORKFLOW_WORLD_TOKEN=new,old"})
+	require.NoError(t, err)
+	require.Equal(t, [][]byte{embedded.KeyFromToken("new"), embedded.KeyFromToken("old")}, c.signingKeys())
+	c, _, err = loadConfig([]string{"WORKFLOW_WORLD_TOKEN=new,old", "WORKFLOW_WORLD_SIGNING_KEY=0123456789abcdef, fedcba9876543210"})
+	require.NoError(t, err)
+	require.Equal(t, [][]byte{[]byte("0123456789abcdef"), []byte("fedcba9876543210")}, c.signingKeys())
+	c, _, err = loadConfig(nil)
+	require.NoError(t, err)
+	require.Empty(t, c.signingKeys())
+}
+
+// BR-26: a service in production that does not sign says so at its start.
+func TestProductionWithoutAKeyIsAWarning(t *testing.T) {
+	t.Parallel()
+	for variable, warned := range map[string]bool{
+		"OTHER=x": true, "WORKFLOW_WORLD_TOKEN=x": false, "WORKFLOW_WORLD_SIGNING_KEY=0123456789abcdef": false,
+	} {
+		c, _, err := loadConfig([]string{"WORKFLOW_WORLD_ENV=production", "WORKFLOW_REDIS_URL=redis://x", variable})
+		require.NoError(t, err)
+		var out bytes.Buffer
+		warnOfMissingKey(c, slog.New(slog.NewTextHandler(&out, nil)))
+		require.Equal(t, warned, strings.Contains(out.String(), "NOT SIGNED"), variable)
+	}
+	var out bytes.Buffer
+	warnOfMissingKey(config{}, slog.New(slog.NewTextHandler(&out, nil)))
+	require.Empty(t, out.String(), "a machine for trying things out")
 }
 
 func TestEnvListsEverySettingWithItsMeaning(t *testing.T) {

@@ -71,11 +71,12 @@ func serve(ctx context.Context, c config, logger *slog.Logger, out io.Writer) (e
 	q, err := queue.New(ctx, conn.Client, queue.Config{
 		KeyPrefix: c.KeyPrefix, JobPrefix: c.JobPrefix, FlowConcurrency: c.FlowConcurrency, StepConcurrency: c.StepConcurrency,
 		ShutdownGrace: c.ShutdownGrace, BaseURL: c.BaseURL, Clock: clock, Logger: logger,
-		Deliverer: embedded.New(embedded.Config{Logger: logger}),
+		Deliverer: embedded.New(embedded.Config{Logger: logger, SigningKeys: c.signingKeys(), Clock: clock}),
 	})
 	if err != nil {
 		return err
 	}
+	warnOfMissingKey(c, logger)
 	minter := ids.NewMinter(clock)
 	stats := newMetrics(q, logger)
 	api, err := httpapi.New(httpapi.Config{
