@@ -1,5 +1,6 @@
 import type { Config } from './config.js';
 import { CBOR, decode, decodeJson } from './encoding.js';
+import { inTurn, type Reply } from './deliveries.js';
 import { nameForHandler, parseQueueName } from './queueName.js';
 import { refusalOfDelivery, refusalOfHeaders, signingKeys, warnOfUnsigned } from './signature.js';
 import type { MessageHandler } from './types.js';
@@ -54,18 +55,31 @@ export function createQueueHandler(
       return refuse(400, `The message cannot be read: ${messageOf(error)}`);
     }
 
-    try {
-      const result = (await handler(message, { attempt, queueName: name, messageId })) as unknown;
-      const timeoutSeconds = (result as { timeoutSeconds?: unknown } | null | undefined)?.timeoutSeconds;
-      if (typeof timeoutSeconds === 'number' && Number.isFinite(timeoutSeconds)) {
-        return Response.json({ timeoutSeconds: Math.max(0, timeoutSeconds) });
-      }
-      return Response.json({ ok: true });
-    } catch (error) {
-      // Not logged here: the SDK has done so, and the service records the answer.
-      return refuse(500, messageOf(error));
-    }
+    const { status, body: reply } = await inTurn(messageId, isStepOfItsOwn(queueName, message), () =>
+      replyOf(() => handler(message, { attempt, queueName: name, messageId })),
+    );
+    return Response.json(reply, { status });
   };
+}
+
+async function replyOf(handle: () => Promise<unknown>): Promise<Reply> {
+  try {
+    const result = await handle();
+    const timeoutSeconds = (result as { timeoutSeconds?: unknown } | null | undefined)?.timeoutSeconds;
+    if (typeof timeoutSeconds === 'number' && Number.isFinite(timeoutSeconds)) {
+      return { status: 200, body: { timeoutSeconds: Math.max(0, timeoutSeconds) } };
+    }
+    return { status: 200, body: { ok: true } };
+  } catch (error) {
+    // Not logged here: the SDK has done so, and the service records the answer.
+    return { status: 500, body: { error: messageOf(error) } };
+  }
+}
+
+/** Whether a message is for one step: such a one is never merged with another, neither of v4 nor of v5. */
+function isStepOfItsOwn(queueName: string, message: unknown): boolean {
+  const stepId = (message as { stepId?: unknown } | null | undefined)?.stepId;
+  return typeof stepId === 'string' || parseQueueName(queueName)?.kind === 'step';
 }
 
 function decodeMessage(body: Uint8Array, contentType: string): unknown {
