@@ -24,7 +24,8 @@ type config struct {
 	StepConcurrency   int           `env:"WORKFLOW_REDIS_STEP_CONCURRENCY" envDefault:"0" help:"the same for steps alone; 0: as WORKFLOW_REDIS_WORKER_CONCURRENCY"`
 	Listen            string        `env:"WORKFLOW_WORLD_LISTEN" envDefault:"127.0.0.1:8787" help:"address of the HTTP API; anything but loopback needs WORKFLOW_WORLD_TOKEN"`
 	Token             string        `env:"WORKFLOW_WORLD_TOKEN" help:"bearer token that callers must send; several, for rotation, with commas"`
-	SigningKey        string        `env:"WORKFLOW_WORLD_SIGNING_KEY" help:"signs deliveries to apps, which need the same; several, for rotation, with commas; without it one derived from each token"`
+	Namespaces        string        `env:"WORKFLOW_WORLD_NAMESPACES" help:"namespaces for apps that must see nothing of one another, with tokens of their own: name=token|token,name=token; WORKFLOW_WORLD_TOKEN is the default one's"`
+	SigningKey        string        `env:"WORKFLOW_WORLD_SIGNING_KEY" help:"signs deliveries to apps, which need the same; several, for rotation, with commas; without it, and in other namespaces, one derived from each token"`
 	BaseURL           string        `env:"WORKFLOW_BASE_URL" help:"app to deliver to while none has registered"`
 	Environment       string        `env:"WORKFLOW_WORLD_ENV" help:"production: refuse to run on embedded Redis"`
 	MaxBody           int64         `env:"WORKFLOW_WORLD_MAX_BODY" envDefault:"67108864" help:"largest request body, bytes"`
@@ -82,6 +83,9 @@ func (c config) validate() error {
 		return errors.New("WORKFLOW_WORLD_ENV is production but no Redis is configured: set WORKFLOW_REDIS_URL")
 	}
 	if err := c.validateKeys(); err != nil {
+		return err
+	}
+	if _, err := c.namespaces(); err != nil {
 		return err
 	}
 	if c.BaseURL != "" {

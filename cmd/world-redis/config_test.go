@@ -61,6 +61,12 @@ func TestConfigRefusesWhatCannotWork(t *testing.T) {
 		"WORKFLOW_WORLD_LOG_FORMAT=xml":                    "WORKFLOW_WORLD_LOG_FORMAT",
 		"WORKFLOW_BASE_URL=localhost:3000":                 "WORKFLOW_BASE_URL",
 		"WORKFLOW_WORLD_ENV=production":                    "no Redis is configured",
+		"WORKFLOW_WORLD_NAMESPACES=Shop=t":                 "no proper name",
+		"WORKFLOW_WORLD_NAMESPACES=a=t,b_c=u":              "entry 2 has no proper name",
+		"WORKFLOW_WORLD_NAMESPACES=a=t,u":                  "entry 2 has no token",
+		"WORKFLOW_WORLD_NAMESPACES=a=t,a=u":                "a stands twice",
+		"WORKFLOW_WORLD_NAMESPACES=a=t,b=u|t":              "b has a token of a",
+		"WORKFLOW_WORLD_NAMESPACES=default=t":              "has no entry",
 		"WORKFLOW_WORLD_SIGNING_KEY=short":                 "less than 16 characters",
 		"WORKFLOW_WORLD_TOKEN=" + strings.Repeat("t,", 51): "more than 50 keys",
 	} {
@@ -80,6 +86,27 @@ func TestConfigSignsWithItsKeysOrOneForEachToken(t *testing.T) {
 	c, _, err = loadConfig(nil)
 	require.NoError(t, err)
 	require.Empty(t, c.signingKeys())
+}
+
+func TestConfigNamespacesHaveTokensKeysAndPrefixesOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	c, _, err := loadConfig([]string{
+		"WORKFLOW_WORLD_TOKEN=main", "WORKFLOW_WORLD_SIGNING_KEY=0123456789abcdef", "WORKFLOW_BASE_URL=http://app",
+		"WORKFLOW_WORLD_NAMESPACES= shop = new | old , blog2=t=3",
+	})
+	require.NoError(t, err)
+	all, err := c.namespaces()
+	require.NoError(t, err)
+	require.Equal(t, []namespace{
+		{tokens: []string{"main"}, signingKeys: [][]byte{[]byte("0123456789abcdef")}, keyPrefix: "workflow:", jobPrefix: "workflow_", baseURL: "http://app"},
+		{
+			name: "shop", tokens: []string{"new", "old"}, signingKeys: [][]byte{embedded.KeyFromToken("new"), embedded.KeyFromToken("old")},
+			keyPrefix: "workflow:ns:shop:", jobPrefix: "workflow_shop_",
+		},
+		{name: "blog2", tokens: []string{"t=3"}, signingKeys: [][]byte{embedded.KeyFromToken("t=3")}, keyPrefix: "workflow:ns:blog2:", jobPrefix: "workflow_blog2_"},
+	}, all)
+	_, _, err = loadConfig([]string{"WORKFLOW_WORLD_TOKEN=main", "WORKFLOW_WORLD_NAMESPACES=a=main"})
+	require.ErrorContains(t, err, "a has a token of the default one")
 }
 
 // BR-26: a service in production that does not sign says so at its start.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -31,7 +32,9 @@ type metrics struct {
 	requests *prometheus.HistogramVec
 }
 
-func newMetrics(q *queue.Queue, log *slog.Logger) *metrics {
+// newMetrics gathers the figures of every tenant. Where there are namespaces, those of a
+// queue say in a label which one's it is; without any, labels are as if there were none.
+func newMetrics(tenants []*tenant, log *slog.Logger) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -43,10 +46,22 @@ func newMetrics(q *queue.Queue, log *slog.Logger) *metrics {
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		m.requests,
-		depthCollector{depths: q.Depths, log: log, desc: prometheus.NewDesc("world_redis_queue_messages",
-			"Messages in a queue, by state.", []string{"queue", "state"}, nil)},
 	)
+	for _, t := range tenants {
+		m.ofTenant(t, len(tenants) > 1).MustRegister(
+			depthCollector{depths: t.queue.Depths, log: log, desc: prometheus.NewDesc("world_redis_queue_messages",
+				"Messages in a queue, by state.", []string{"queue", "state"}, nil)},
+		)
+	}
 	return m
+}
+
+// ofTenant registers what is counted for one tenant.
+func (m *metrics) ofTenant(t *tenant, labelled bool) prometheus.Registerer {
+	if !labelled {
+		return m.registry
+	}
+	return prometheus.WrapRegistererWith(prometheus.Labels{"namespace": cmp.Or(t.name, "default")}, m.registry)
 }
 
 func (m *metrics) handler() http.Handler {

@@ -3,8 +3,6 @@ package main
 import (
 	"fmt"
 	"log/slog"
-
-	"github.com/world-redis/world-redis/embedded"
 )
 
 const (
@@ -23,14 +21,6 @@ func (c config) signingKeys() [][]byte {
 		return keys
 	}
 	return tokenKeys(c.tokens())
-}
-
-func tokenKeys(tokens []string) [][]byte {
-	keys := make([][]byte, 0, len(tokens))
-	for _, token := range tokens {
-		keys = append(keys, embedded.KeyFromToken(token))
-	}
-	return keys
 }
 
 func (c config) validateKeys() error {
