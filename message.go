@@ -103,7 +103,8 @@ type Outcome struct {
 	Delay   time.Duration // with Reschedule; with Failed what Retry-After asked for, else 0
 	Status  int           // HTTP status, 0 when there was no answer
 	Reason  string        // one sentence for a person, with a hint; empty with Done
-	// Sent is false when it is certain that no byte of the request reached the app.
+	// Sent is false when it is certain that no byte of the request reached the app, or that
+	// it was turned away before any code of the app saw it.
 	Sent bool
 }
 

@@ -17,13 +17,17 @@ const maxBody = 1 << 20
 // Config says how a Forwarder works. The zero value of a field means its default.
 type Config struct {
 	Logger          *slog.Logger
-	MaxConnsPerHost int // open connections to one app; 0: no limit
+	MaxConnsPerHost int         // open connections to one app; 0: no limit
+	SigningKeys     [][]byte    // each signs every delivery; none: deliveries are not signed
+	Clock           world.Clock // nil: the system's
 }
 
 // Forwarder delivers messages by HTTP. It is safe for concurrent use.
 type Forwarder struct {
 	client *http.Client
 	log    *slog.Logger
+	keys   [][]byte
+	clock  world.Clock
 }
 
 // New returns a Forwarder.
@@ -31,8 +35,13 @@ func New(cfg Config) *Forwarder {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
+	if cfg.Clock == nil {
+		cfg.Clock = world.SystemClock{}
+	}
 	return &Forwarder{
-		log: cfg.Logger,
+		log:   cfg.Logger,
+		keys:  cfg.SigningKeys,
+		clock: cfg.Clock,
 		client: &http.Client{
 			Transport: newTransport(cfg.MaxConnsPerHost),
 			// A redirect leads to a login page or to another method, never to the handler.
@@ -59,6 +68,7 @@ func (f *Forwarder) Deliver(ctx context.Context, d world.Delivery) world.Outcome
 	if err != nil {
 		return world.Outcome{Verdict: world.Failed, Reason: err.Error()}
 	}
+	sign(req, string(d.Kind), d.Body, f.keys, f.clock.Now())
 	resp, err := f.client.Do(req)
 	if err != nil {
 		return world.Outcome{Verdict: world.Unreachable, Reason: explain(target, err, connected.Load()), Sent: connected.Load()}

@@ -73,7 +73,7 @@ func mayForward(name string) bool {
 		"Cookie", "Authorization":
 		return false
 	default:
-		return !strings.HasPrefix(name, "X-Vqs-")
+		return !strings.HasPrefix(name, "X-Vqs-") && !strings.HasPrefix(name, "X-World-")
 	}
 }
 

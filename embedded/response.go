@@ -36,6 +36,12 @@ const maxReschedule = 100 * 366 * 24 * time.Hour
 // judge tells from an answer what becomes of the message (contract §5.4).
 func judge(a answer) world.Outcome {
 	out := world.Outcome{Verdict: world.Failed, Status: a.status, Sent: true}
+	if isSignatureRefusal(a) {
+		// No code of the app has seen the message, and a wrong key concerns every message to
+		// this app. So it counts as if the app could not be reached: nothing is charged, the
+		// messages wait, and they go out by themselves once the keys fit.
+		return world.Outcome{Verdict: world.Unreachable, Status: a.status, Reason: complaint(a)}
+	}
 	if a.status < 200 || a.status > 299 {
 		if a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable {
 			out.Delay = retryAfter(a.header.Get("Retry-After"), time.Now())
@@ -127,6 +133,8 @@ func complaint(a answer) string {
 // hint guesses what is wrong.
 func hint(a answer) string {
 	switch {
+	case isSignatureRefusal(a):
+		return "the app refused the signature: set the same WORKFLOW_WORLD_SIGNING_KEY or WORKFLOW_WORLD_TOKEN on both sides, and compare the clocks"
 	case a.status >= 300 && a.status <= 399:
 		return fmt.Sprintf("redirects are not followed (to %q); exclude /.well-known/workflow/ from the middleware that redirects, or correct WORKFLOW_BASE_URL",
 			a.header.Get("Location"))

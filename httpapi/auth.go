@@ -3,7 +3,9 @@ package httpapi
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -14,52 +16,67 @@ import (
 // authenticator holds the hashes of the tokens: equal lengths, so that comparing takes
 // the same time whatever is sent.
 type authenticator struct {
-	hashes  [][sha256.Size]byte
+	tokens  []tokenHash
 	origins *http.CrossOriginProtection
 }
 
-func newAuthenticator(tokens []string) authenticator {
-	a := authenticator{origins: http.NewCrossOriginProtection()}
-	for _, t := range tokens {
-		a.hashes = append(a.hashes, sha256.Sum256([]byte(t)))
-	}
-	return a
+// tokenHash lets its holder call one namespace.
+type tokenHash struct {
+	hash [sha256.Size]byte
+	part *Server
 }
 
-// holds reports whether the Authorization header carries one of the tokens. Every token
-// is compared, whether or not an earlier one matched.
-func (a authenticator) holds(authorization string) bool {
+func newAuthenticator() *authenticator {
+	return &authenticator{origins: http.NewCrossOriginProtection()}
+}
+
+// add gives a namespace its tokens, which must not be another's already.
+func (a *authenticator) add(tokens []string, part *Server) error {
+	for _, t := range tokens {
+		hash := sha256.Sum256([]byte(t))
+		if slices.ContainsFunc(a.tokens, func(other tokenHash) bool { return other.hash == hash && other.part != part }) {
+			return errors.New("two namespaces have the same token")
+		}
+		a.tokens = append(a.tokens, tokenHash{hash, part})
+	}
+	return nil
+}
+
+// owner returns the namespace of the token in an Authorization header, nil when it has
+// none of ours. Every token is compared, whether or not an earlier one matched.
+func (a *authenticator) owner(authorization string) *Server {
 	scheme, token, found := strings.Cut(authorization, " ")
 	if !found || !strings.EqualFold(scheme, "Bearer") {
-		return false
+		return nil
 	}
 	sent := sha256.Sum256([]byte(strings.TrimSpace(token)))
-	match := 0
-	for _, h := range a.hashes {
-		match |= subtle.ConstantTimeCompare(sent[:], h[:])
+	var owner *Server
+	for _, t := range a.tokens {
+		if subtle.ConstantTimeCompare(sent[:], t.hash[:]) == 1 {
+			owner = t.part
+		}
 	}
-	return match == 1
+	return owner
 }
 
-// requireToken lets a call through with a token, or, when the service has none, unless a
-// foreign web page makes it: a browser on this machine reaches loopback addresses too.
-func (s *Server) requireToken(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		r := c.Request()
-		if len(s.auth.hashes) == 0 {
-			if err := s.auth.origins.Check(r); err != nil {
-				return world.Wrap(world.CodeUnauthorized, err, "web pages of another origin may not call this service")
-			}
-			return next(c)
+// callerOf finds the namespace that a call is for by its token. When the service has no
+// token at all, every call is for the default one, unless a foreign web page makes it: a
+// browser on this machine reaches loopback addresses too.
+func (s *Server) callerOf(c echo.Context) (*Server, error) {
+	r := c.Request()
+	if len(s.auth.tokens) == 0 {
+		if err := s.auth.origins.Check(r); err != nil {
+			return nil, world.Wrap(world.CodeUnauthorized, err, "web pages of another origin may not call this service")
 		}
-		header := r.Header.Get(echo.HeaderAuthorization)
-		if s.auth.holds(header) {
-			return next(c)
-		}
-		c.Response().Header().Set(echo.HeaderWWWAuthenticate, "Bearer")
-		if header == "" {
-			return world.Errorf(world.CodeUnauthorized, "this service needs a token: send Authorization: Bearer <token>")
-		}
-		return world.Errorf(world.CodeUnauthorized, "the token is not one of this service's")
+		return s, nil
 	}
+	header := r.Header.Get(echo.HeaderAuthorization)
+	if owner := s.auth.owner(header); owner != nil {
+		return owner, nil
+	}
+	c.Response().Header().Set(echo.HeaderWWWAuthenticate, "Bearer")
+	if header == "" {
+		return nil, world.Errorf(world.CodeUnauthorized, "this service needs a token: send Authorization: Bearer <token>")
+	}
+	return nil, world.Errorf(world.CodeUnauthorized, "the token is not one of this service's")
 }

@@ -90,22 +90,31 @@ func (s *Server) routes() []route {
 		{method: get, path: "/openapi.json", open: true, handle: s.serveOpenAPI},
 	}
 	for _, method := range webhookMethods {
-		table = append(table, route{method: method, path: wk + "/webhook/{token}", open: true, handle: s.webhook})
+		table = append(table,
+			route{method: method, path: wk + "/webhook/{token}", open: true, handle: s.webhook},
+			route{method: method, path: "/ns/{namespace}" + wk + "/webhook/{token}", open: true, handle: s.namespaceWebhook})
 	}
 	return table
 }
 
-// newEcho builds the router from the table.
+// newEcho builds the router from the table. A call with a token goes to the same line of
+// the table of its namespace.
 func (s *Server) newEcho() *echo.Echo {
 	e := echo.New()
 	e.HTTPErrorHandler = s.handleError
 	e.Pre(routeByEscapedPath)
 	e.Use(s.observe, s.identify)
 	asColons := strings.NewReplacer("{", ":", "}", "")
-	for _, r := range s.routes() {
+	for i, r := range s.table {
 		handle := r.handle
 		if !r.open {
-			handle = s.requireToken(handle)
+			handle = func(c echo.Context) error {
+				part, err := s.callerOf(c)
+				if err != nil {
+					return err
+				}
+				return part.table[i].handle(c)
+			}
 		}
 		e.Add(r.method, asColons.Replace(r.path), handle)
 	}

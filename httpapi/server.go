@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -73,11 +74,14 @@ type Server struct {
 	deps      Deps
 	log       *slog.Logger
 	codec     codec
-	auth      authenticator
+	auth      *authenticator
 	proxy     *webhookProxy
+	table     []route
 	openapi   []byte
 	echo      *echo.Echo
 	keepAlive time.Duration
+	// namespaces are servers without routes or a listener of their own, by name.
+	namespaces map[string]*Server
 
 	draining  chan struct{}
 	drainOnce sync.Once
@@ -86,16 +90,21 @@ type Server struct {
 }
 
 // New checks the configuration and builds the routes. A listen address that others can
-// reach is refused when there is no token.
-func New(cfg Config, deps Deps) (*Server, error) {
-	if err := checkListen(cfg.Listen, cfg.Tokens); err != nil {
+// reach is refused when there is no token. deps are those of the default namespace, whose
+// tokens stand in cfg; when only others have tokens, nobody calls that one.
+func New(cfg Config, deps Deps, namespaces ...Namespace) (*Server, error) {
+	all := cfg.Tokens
+	for _, n := range namespaces {
+		all = slices.Concat(all, n.Tokens)
+	}
+	if err := checkListen(cfg.Listen, all); err != nil {
 		return nil, err
 	}
 	if cfg.MaxBody < 0 {
 		return nil, fmt.Errorf("the body limit must not be negative, it is %d", cfg.MaxBody)
 	}
-	if deps.Store == nil || deps.Queue == nil || deps.Apps == nil || deps.Streams == nil {
-		return nil, errors.New("httpapi needs a Store, a Queue, an AppRegistry and a StreamStore")
+	if err := deps.check(); err != nil {
+		return nil, err
 	}
 	s := &Server{
 		cfg: cfg, deps: deps, log: cfg.Logger, keepAlive: keepAliveInterval,
@@ -109,8 +118,15 @@ func New(cfg Config, deps Deps) (*Server, error) {
 	if s.openapi, err = openAPIJSON(); err != nil {
 		return nil, err
 	}
-	s.auth = newAuthenticator(cfg.Tokens)
 	s.proxy = newWebhookProxy(s)
+	s.table = s.routes()
+	s.auth = newAuthenticator()
+	if err := s.auth.add(cfg.Tokens, s); err != nil {
+		return nil, err
+	}
+	if err := s.addNamespaces(namespaces); err != nil {
+		return nil, err
+	}
 	s.echo = s.newEcho()
 	return s, nil
 }

@@ -125,7 +125,7 @@ func (p *webhookProxy) rewrite(r *httputil.ProxyRequest) {
 	// What a proxy before us said of the client stays; we add ourselves.
 	r.Out.Header["X-Forwarded-For"] = r.In.Header["X-Forwarded-For"]
 	r.SetXForwarded()
-	if p.server.auth.holds(r.In.Header.Get(echo.HeaderAuthorization)) {
+	if p.server.auth.owner(r.In.Header.Get(echo.HeaderAuthorization)) != nil {
 		r.Out.Header.Del(echo.HeaderAuthorization) // our secret, not the app's
 	}
 }

@@ -4,6 +4,8 @@ export interface WorldOptions {
   url?: string;
   /** Bearer token of the service. `WORKFLOW_WORLD_TOKEN`, else none. */
   token?: string;
+  /** Key with which the service signs deliveries, several with commas. `WORKFLOW_WORLD_SIGNING_KEY`, else derived from the token. */
+  signingKey?: string;
   /** Address at which the service reaches this app. `WORKFLOW_BASE_URL`, else `http://localhost:$PORT`. */
   baseUrl?: string;
   /** Name of this deployment. `WORKFLOW_DEPLOYMENT_ID`, else `dpl_world-redis`. */
@@ -18,6 +20,10 @@ export interface WorldOptions {
 export interface Config {
   url: string;
   token: string | undefined;
+  /** All tokens; {@link token} is the first. */
+  tokens: string[];
+  /** The keys that somebody named; without any, those derived from the tokens are in force. */
+  signingKeys: string[];
   /** The app's address if somebody named it; undefined means that only `start()` may guess it. */
   baseUrl: string | undefined;
   deploymentId: string;
@@ -40,9 +46,13 @@ export const DEFAULT_TIMEOUT_MS = 60_000;
 export function readConfig(options: WorldOptions): Config {
   const env = process.env;
   const deploymentId = options.deploymentId || env['WORKFLOW_DEPLOYMENT_ID'];
+  const tokens = list(options.token || env['WORKFLOW_WORLD_TOKEN']);
   return {
     url: options.url || env['WORKFLOW_WORLD_URL'] || DEFAULT_URL,
-    token: firstToken(options.token || env['WORKFLOW_WORLD_TOKEN']),
+    // The service takes a list, for rotation; an app that shares its environment sends the first of it.
+    token: tokens[0],
+    tokens,
+    signingKeys: list(options.signingKey || env['WORKFLOW_WORLD_SIGNING_KEY']),
     baseUrl: options.baseUrl || env['WORKFLOW_BASE_URL'] || undefined,
     deploymentId: deploymentId || DEFAULT_DEPLOYMENT_ID,
     deploymentNamed: Boolean(deploymentId),
@@ -56,7 +66,10 @@ export function appBaseUrl(config: Config): string {
   return config.baseUrl ?? `http://localhost:${process.env['PORT'] || 3000}`;
 }
 
-/** The service takes a list, for rotation; an app that shares its environment sends the first of it. */
-function firstToken(tokens: string | undefined): string | undefined {
-  return tokens?.split(',')[0]?.trim() || undefined;
+/** The parts of a list with commas, without empty ones. */
+function list(text: string | undefined): string[] {
+  return (text ?? '')
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
 }

@@ -1,14 +1,25 @@
+import type { Config } from './config.js';
 import { CBOR, decode, decodeJson } from './encoding.js';
-import { nameForHandler } from './queueName.js';
+import { inTurn, type Reply } from './deliveries.js';
+import { nameForHandler, parseQueueName } from './queueName.js';
+import { refusalOfDelivery, refusalOfHeaders, signingKeys, warnOfUnsigned } from './signature.js';
 import type { MessageHandler } from './types.js';
 
 /**
  * Makes the app's route for messages of one kind (contract §5.4). It answers 200 with `{ok: true}`, or with
- * `{timeoutSeconds}` when the message is to come again; 400 to what is not a message for this handler; 500 when the
- * handler threw, which makes the service deliver again. It needs neither the service nor any setting.
+ * `{timeoutSeconds}` when the message is to come again; 401 to what the service has not signed, where there is a key;
+ * 400 to what is not a message for this handler; 500 when the handler threw, which makes the service deliver again.
  */
-export function createQueueHandler(prefix: string, handler: MessageHandler): (request: Request) => Promise<Response> {
+export function createQueueHandler(
+  config: () => Config,
+  prefix: string,
+  handler: MessageHandler,
+): (request: Request) => Promise<Response> {
   return async (request) => {
+    const keys = signingKeys(config());
+    const stranger = keys.length > 0 ? refusalOfHeaders(request.headers, Date.now()) : undefined;
+    if (stranger !== undefined) return refuseStranger(stranger);
+
     const queueName = headerText(request.headers.get('x-vqs-queue-name'));
     const messageId = request.headers.get('x-vqs-message-id');
     const attempt = Number(request.headers.get('x-vqs-message-attempt') ?? Number.NaN);
@@ -28,6 +39,13 @@ export function createQueueHandler(prefix: string, handler: MessageHandler): (re
           'Keep middleware and proxies away from /.well-known/workflow/.',
       );
     }
+    if (keys.length > 0) {
+      const kind = parseQueueName(queueName)?.kind === 'step' ? 'step' : 'flow';
+      const forged = refusalOfDelivery(request.headers, kind, body, keys, Date.now());
+      if (forged !== undefined) return refuseStranger(forged);
+    } else {
+      warnOfUnsigned(request.headers);
+    }
     if (body.byteLength === 0) return refuse(400, 'Missing request body');
 
     let message: unknown;
@@ -37,18 +55,31 @@ export function createQueueHandler(prefix: string, handler: MessageHandler): (re
       return refuse(400, `The message cannot be read: ${messageOf(error)}`);
     }
 
-    try {
-      const result = (await handler(message, { attempt, queueName: name, messageId })) as unknown;
-      const timeoutSeconds = (result as { timeoutSeconds?: unknown } | null | undefined)?.timeoutSeconds;
-      if (typeof timeoutSeconds === 'number' && Number.isFinite(timeoutSeconds)) {
-        return Response.json({ timeoutSeconds: Math.max(0, timeoutSeconds) });
-      }
-      return Response.json({ ok: true });
-    } catch (error) {
-      // Not logged here: the SDK has done so, and the service records the answer.
-      return refuse(500, messageOf(error));
-    }
+    const { status, body: reply } = await inTurn(messageId, isStepOfItsOwn(queueName, message), () =>
+      replyOf(() => handler(message, { attempt, queueName: name, messageId })),
+    );
+    return Response.json(reply, { status });
   };
+}
+
+async function replyOf(handle: () => Promise<unknown>): Promise<Reply> {
+  try {
+    const result = await handle();
+    const timeoutSeconds = (result as { timeoutSeconds?: unknown } | null | undefined)?.timeoutSeconds;
+    if (typeof timeoutSeconds === 'number' && Number.isFinite(timeoutSeconds)) {
+      return { status: 200, body: { timeoutSeconds: Math.max(0, timeoutSeconds) } };
+    }
+    return { status: 200, body: { ok: true } };
+  } catch (error) {
+    // Not logged here: the SDK has done so, and the service records the answer.
+    return { status: 500, body: { error: messageOf(error) } };
+  }
+}
+
+/** Whether a message is for one step: such a one is never merged with another, neither of v4 nor of v5. */
+function isStepOfItsOwn(queueName: string, message: unknown): boolean {
+  const stepId = (message as { stepId?: unknown } | null | undefined)?.stepId;
+  return typeof stepId === 'string' || parseQueueName(queueName)?.kind === 'step';
 }
 
 function decodeMessage(body: Uint8Array, contentType: string): unknown {
@@ -57,6 +88,11 @@ function decodeMessage(body: Uint8Array, contentType: string): unknown {
 
 function refuse(status: number, error: string): Response {
   return Response.json({ error }, { status });
+}
+
+/** By the header the service knows this 401 from one of somebody in front of the handler. */
+function refuseStranger(reason: string): Response {
+  return Response.json({ error: `Not from the service: ${reason}` }, { status: 401, headers: { 'www-authenticate': 'World-Signature' } });
 }
 
 function messageOf(error: unknown): string {

@@ -34,7 +34,7 @@ export function createWorld(options: WorldOptions = {}): RedisWorld {
 
     getDeploymentId: async () => config().deploymentId,
     queue: createQueue(config),
-    createQueueHandler,
+    createQueueHandler: (prefix, handler) => createQueueHandler(config, prefix, handler),
 
     ...createStorage(config),
 

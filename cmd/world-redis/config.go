@@ -24,11 +24,14 @@ type config struct {
 	StepConcurrency   int           `env:"WORKFLOW_REDIS_STEP_CONCURRENCY" envDefault:"0" help:"the same for steps alone; 0: as WORKFLOW_REDIS_WORKER_CONCURRENCY"`
 	Listen            string        `env:"WORKFLOW_WORLD_LISTEN" envDefault:"127.0.0.1:8787" help:"address of the HTTP API; anything but loopback needs WORKFLOW_WORLD_TOKEN"`
 	Token             string        `env:"WORKFLOW_WORLD_TOKEN" help:"bearer token that callers must send; several, for rotation, with commas"`
+	Namespaces        string        `env:"WORKFLOW_WORLD_NAMESPACES" help:"namespaces for apps that must see nothing of one another, with tokens of their own: name=token|token,name=token; WORKFLOW_WORLD_TOKEN is the default one's"`
+	SigningKey        string        `env:"WORKFLOW_WORLD_SIGNING_KEY" help:"signs deliveries to apps, which need the same; several, for rotation, with commas; without it, and in other namespaces, one derived from each token"`
 	BaseURL           string        `env:"WORKFLOW_BASE_URL" help:"app to deliver to while none has registered"`
 	Environment       string        `env:"WORKFLOW_WORLD_ENV" help:"production: refuse to run on embedded Redis"`
 	MaxBody           int64         `env:"WORKFLOW_WORLD_MAX_BODY" envDefault:"67108864" help:"largest request body, bytes"`
 	ShutdownGrace     time.Duration `env:"WORKFLOW_WORLD_SHUTDOWN_GRACE" envDefault:"30s" help:"how long running deliveries may go on after SIGTERM"`
 	HookRetention     time.Duration `env:"WORKFLOW_WORLD_HOOK_RETENTION" envDefault:"720h" help:"the longest that a hook may keep its token after the end of its run"`
+	RecoveryAfter     time.Duration `env:"WORKFLOW_WORLD_RECOVERY_AFTER" envDefault:"1m" help:"how long a run must have been still, without a message or an open hook, before it is woken"`
 	LogLevel          slog.Level    `env:"WORKFLOW_WORLD_LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error"`
 	LogFormat         string        `env:"WORKFLOW_WORLD_LOG_FORMAT" envDefault:"text" help:"text or json"`
 }
@@ -78,10 +81,18 @@ func (c config) validate() error {
 		return errors.New("WORKFLOW_WORLD_SHUTDOWN_GRACE must not be negative")
 	case c.HookRetention < time.Millisecond:
 		return errors.New("WORKFLOW_WORLD_HOOK_RETENTION must be at least 1ms")
+	case c.RecoveryAfter <= 0:
+		return errors.New("WORKFLOW_WORLD_RECOVERY_AFTER must be more than 0")
 	case c.LogFormat != "text" && c.LogFormat != "json":
 		return fmt.Errorf("WORKFLOW_WORLD_LOG_FORMAT is %q: use text or json", c.LogFormat)
 	case c.RedisURL == "" && c.Environment == "production":
 		return errors.New("WORKFLOW_WORLD_ENV is production but no Redis is configured: set WORKFLOW_REDIS_URL")
+	}
+	if err := c.validateKeys(); err != nil {
+		return err
+	}
+	if _, err := c.namespaces(); err != nil {
+		return err
 	}
 	if c.BaseURL != "" {
 		u, err := url.Parse(c.BaseURL)
@@ -93,9 +104,12 @@ func (c config) validate() error {
 }
 
 // tokens splits WORKFLOW_WORLD_TOKEN.
-func (c config) tokens() []string {
+func (c config) tokens() []string { return splitList(c.Token, ",") }
+
+// splitList splits a list, without blanks and empty parts.
+func splitList(list, separator string) []string {
 	var out []string
-	for t := range strings.SplitSeq(c.Token, ",") {
+	for t := range strings.SplitSeq(list, separator) {
 		if t = strings.TrimSpace(t); t != "" {
 			out = append(out, t)
 		}

@@ -2,10 +2,14 @@ package main
 
 import (
 	"bytes"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis/embedded"
 )
 
 func TestConfigDefaultsAreThoseOfTheDocs(t *testing.T) {
@@ -50,21 +54,80 @@ func TestConfigReportsAMisspeltVariable(t *testing.T) {
 func TestConfigRefusesWhatCannotWork(t *testing.T) {
 	t.Parallel()
 	for variable, want := range map[string]string{
-		"WORKFLOW_REDIS_WORKER_CONCURRENCY=ten": "a setting cannot be read",
-		"WORKFLOW_REDIS_WORKER_CONCURRENCY=0":   "must be at least 1",
-		"WORKFLOW_REDIS_KEY_PREFIX=a{b}":        "WORKFLOW_REDIS_KEY_PREFIX",
-		"WORKFLOW_REDIS_JOB_PREFIX=a:b":         "WORKFLOW_REDIS_JOB_PREFIX",
-		"WORKFLOW_WORLD_MAX_BODY=1":             "WORKFLOW_WORLD_MAX_BODY",
-		"WORKFLOW_WORLD_SHUTDOWN_GRACE=-1s":     "WORKFLOW_WORLD_SHUTDOWN_GRACE",
-		"WORKFLOW_WORLD_HOOK_RETENTION=30":      "a setting cannot be read",
-		"WORKFLOW_WORLD_HOOK_RETENTION=0":       "WORKFLOW_WORLD_HOOK_RETENTION",
-		"WORKFLOW_WORLD_LOG_FORMAT=xml":         "WORKFLOW_WORLD_LOG_FORMAT",
-		"WORKFLOW_BASE_URL=localhost:3000":      "WORKFLOW_BASE_URL",
-		"WORKFLOW_WORLD_ENV=production":         "no Redis is configured",
+		"WORKFLOW_REDIS_WORKER_CONCURRENCY=ten":            "a setting cannot be read",
+		"WORKFLOW_REDIS_WORKER_CONCURRENCY=0":              "must be at least 1",
+		"WORKFLOW_REDIS_KEY_PREFIX=a{b}":                   "WORKFLOW_REDIS_KEY_PREFIX",
+		"WORKFLOW_REDIS_JOB_PREFIX=a:b":                    "WORKFLOW_REDIS_JOB_PREFIX",
+		"WORKFLOW_WORLD_MAX_BODY=1":                        "WORKFLOW_WORLD_MAX_BODY",
+		"WORKFLOW_WORLD_SHUTDOWN_GRACE=-1s":                "WORKFLOW_WORLD_SHUTDOWN_GRACE",
+		"WORKFLOW_WORLD_LOG_FORMAT=xml":                    "WORKFLOW_WORLD_LOG_FORMAT",
+		"WORKFLOW_BASE_URL=localhost:3000":                 "WORKFLOW_BASE_URL",
+		"WORKFLOW_WORLD_ENV=production":                    "no Redis is configured",
+		"WORKFLOW_WORLD_NAMESPACES=Shop=t":                 "no proper name",
+		"WORKFLOW_WORLD_NAMESPACES=a=t,b_c=u":              "entry 2 has no proper name",
+		"WORKFLOW_WORLD_NAMESPACES=a=t,u":                  "entry 2 has no token",
+		"WORKFLOW_WORLD_NAMESPACES=a=t,a=u":                "a stands twice",
+		"WORKFLOW_WORLD_NAMESPACES=a=t,b=u|t":              "b has a token of a",
+		"WORKFLOW_WORLD_NAMESPACES=default=t":              "has no entry",
+		"WORKFLOW_WORLD_SIGNING_KEY=short":                 "less than 16 characters",
+		"WORKFLOW_WORLD_TOKEN=" + strings.Repeat("t,", 51): "more than 50 keys",
+		"WORKFLOW_WORLD_HOOK_RETENTION=30":                 "a setting cannot be read",
+		"WORKFLOW_WORLD_HOOK_RETENTION=0":                  "WORKFLOW_WORLD_HOOK_RETENTION",
 	} {
 		_, _, err := loadConfig([]string{variable})
 		require.ErrorContains(t, err, want, variable)
 	}
+}
+
+func TestConfigSignsWithItsKeysOrOneForEachToken(t *testing.T) {
+	t.Parallel()
+	c, _, err := loadConfig([]string{"WORKFLOW_WORLD_TOKEN=new,old"})
+	require.NoError(t, err)
+	require.Equal(t, [][]byte{embedded.KeyFromToken("new"), embedded.KeyFromToken("old")}, c.signingKeys())
+	c, _, err = loadConfig([]string{"WORKFLOW_WORLD_TOKEN=new,old", "WORKFLOW_WORLD_SIGNING_KEY=0123456789abcdef, fedcba9876543210"})
+	require.NoError(t, err)
+	require.Equal(t, [][]byte{[]byte("0123456789abcdef"), []byte("fedcba9876543210")}, c.signingKeys())
+	c, _, err = loadConfig(nil)
+	require.NoError(t, err)
+	require.Empty(t, c.signingKeys())
+}
+
+func TestConfigNamespacesHaveTokensKeysAndPrefixesOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	c, _, err := loadConfig([]string{
+		"WORKFLOW_WORLD_TOKEN=main", "WORKFLOW_WORLD_SIGNING_KEY=0123456789abcdef", "WORKFLOW_BASE_URL=http://app",
+		"WORKFLOW_WORLD_NAMESPACES= shop = new | old , blog2=t=3",
+	})
+	require.NoError(t, err)
+	all, err := c.namespaces()
+	require.NoError(t, err)
+	require.Equal(t, []namespace{
+		{tokens: []string{"main"}, signingKeys: [][]byte{[]byte("0123456789abcdef")}, keyPrefix: "workflow:", jobPrefix: "workflow_", baseURL: "http://app"},
+		{
+			name: "shop", tokens: []string{"new", "old"}, signingKeys: [][]byte{embedded.KeyFromToken("new"), embedded.KeyFromToken("old")},
+			keyPrefix: "workflow:ns:shop:", jobPrefix: "workflow_shop_",
+		},
+		{name: "blog2", tokens: []string{"t=3"}, signingKeys: [][]byte{embedded.KeyFromToken("t=3")}, keyPrefix: "workflow:ns:blog2:", jobPrefix: "workflow_blog2_"},
+	}, all)
+	_, _, err = loadConfig([]string{"WORKFLOW_WORLD_TOKEN=main", "WORKFLOW_WORLD_NAMESPACES=a=main"})
+	require.ErrorContains(t, err, "a has a token of the default one")
+}
+
+// BR-26: a service in production that does not sign says so at its start.
+func TestProductionWithoutAKeyIsAWarning(t *testing.T) {
+	t.Parallel()
+	for variable, warned := range map[string]bool{
+		"OTHER=x": true, "WORKFLOW_WORLD_TOKEN=x": false, "WORKFLOW_WORLD_SIGNING_KEY=0123456789abcdef": false,
+	} {
+		c, _, err := loadConfig([]string{"WORKFLOW_WORLD_ENV=production", "WORKFLOW_REDIS_URL=redis://x", variable})
+		require.NoError(t, err)
+		var out bytes.Buffer
+		warnOfMissingKey(c, slog.New(slog.NewTextHandler(&out, nil)))
+		require.Equal(t, warned, strings.Contains(out.String(), "NOT SIGNED"), variable)
+	}
+	var out bytes.Buffer
+	warnOfMissingKey(config{}, slog.New(slog.NewTextHandler(&out, nil)))
+	require.Empty(t, out.String(), "a machine for trying things out")
 }
 
 func TestEnvListsEverySettingWithItsMeaning(t *testing.T) {

@@ -45,7 +45,7 @@ func envCommand() *cobra.Command {
 }
 
 func secret(name string) bool {
-	return strings.Contains(name, "TOKEN") || strings.HasSuffix(name, "REDIS_URL")
+	return strings.Contains(name, "TOKEN") || strings.HasSuffix(name, "NAMESPACES") || strings.Contains(name, "SIGNING_KEY") || strings.HasSuffix(name, "REDIS_URL")
 }
 
 func dash(s string) string {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -12,7 +13,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/world-redis/world-redis/queue"
-	"github.com/world-redis/world-redis/storage"
 )
 
 // scrapeTimeout bounds what one scrape may ask of Redis.
@@ -34,7 +34,9 @@ type metrics struct {
 	requests *prometheus.HistogramVec
 }
 
-func newMetrics(q *queue.Queue, store *storage.Store, observer *queueMetrics, log *slog.Logger) *metrics {
+// newMetrics gathers the figures of every tenant. Where there are namespaces, those of a
+// queue say in a label which one's it is; without any, labels are as if there were none.
+func newMetrics(tenants []*tenant, log *slog.Logger) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -42,26 +44,42 @@ func newMetrics(q *queue.Queue, store *storage.Store, observer *queueMetrics, lo
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .1, .5, 2.5, 10},
 		}, []string{"method", "route", "status"}),
 	}
-	observer.register(m.registry)
 	m.registry.MustRegister(
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		m.requests,
-		prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "world_redis_runs_lost_total", Help: "Runs that were failed because events are gone from their logs; the log names them.",
-		}, func() float64 { return float64(store.Stats().RunsLost) }),
-		prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "world_redis_steps_mended_total", Help: "Steps that were not what their events say; the log names them.",
-		}, func() float64 { return float64(store.Stats().StepsMended) }),
-		depthCollector{
-			depths: q.Depths, log: log, desc: prometheus.NewDesc("world_redis_queue_messages",
-				"Messages in a queue, by state.", []string{"queue", "state"}, nil),
-			oldest: prometheus.NewDesc("world_redis_queue_oldest_pending_seconds",
-				"For how long the oldest message that is ready has waited to be delivered; 0: none is.", []string{"queue"}, nil),
-			paused: prometheus.NewDesc("world_redis_queue_paused", "1 while an operator has paused the queue.", []string{"queue"}, nil),
-		},
 	)
+	for _, t := range tenants {
+		r := m.ofTenant(t, len(tenants) > 1)
+		t.observer.register(r)
+		r.MustRegister(
+			counterOf("world_redis_runs_lost_total", "Runs that were failed because events are gone from their logs; the log names them.",
+				func() int64 { return t.store.Stats().RunsLost }),
+			counterOf("world_redis_steps_mended_total", "Steps that were not what their events say; the log names them.",
+				func() int64 { return t.store.Stats().StepsMended }),
+			counterOf("world_redis_runs_woken_total", "Runs that had nothing which would wake them and were woken; the log names them.", t.woken.Load),
+			depthCollector{
+				depths: t.queue.Depths, log: log, desc: prometheus.NewDesc("world_redis_queue_messages",
+					"Messages in a queue, by state.", []string{"queue", "state"}, nil),
+				oldest: prometheus.NewDesc("world_redis_queue_oldest_pending_seconds",
+					"For how long the oldest message that is ready has waited to be delivered; 0: none is.", []string{"queue"}, nil),
+				paused: prometheus.NewDesc("world_redis_queue_paused", "1 while an operator has paused the queue.", []string{"queue"}, nil),
+			},
+		)
+	}
 	return m
+}
+
+func counterOf(name, help string, count func() int64) prometheus.CounterFunc {
+	return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(count()) })
+}
+
+// ofTenant registers what is counted for one tenant.
+func (m *metrics) ofTenant(t *tenant, labelled bool) prometheus.Registerer {
+	if !labelled {
+		return m.registry
+	}
+	return prometheus.WrapRegistererWith(prometheus.Labels{"namespace": cmp.Or(t.name, "default")}, m.registry)
 }
 
 func (m *metrics) handler() http.Handler {

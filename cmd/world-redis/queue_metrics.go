@@ -49,7 +49,7 @@ func newQueueMetrics() *queueMetrics {
 	return m
 }
 
-func (m *queueMetrics) register(r *prometheus.Registry) {
+func (m *queueMetrics) register(r prometheus.Registerer) {
 	r.MustRegister(m.waited, m.took, m.outcomes, m.redeliveries, m.dead, m.recovered)
 }
 

@@ -14,13 +14,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/world-redis/world-redis"
-	"github.com/world-redis/world-redis/embedded"
 	"github.com/world-redis/world-redis/httpapi"
 	"github.com/world-redis/world-redis/internal/ids"
 	"github.com/world-redis/world-redis/internal/redisconn"
-	"github.com/world-redis/world-redis/queue"
-	"github.com/world-redis/world-redis/storage"
-	"github.com/world-redis/world-redis/streaming"
 )
 
 // drainGrace is how long the API's own requests may go on once no delivery runs any more.
@@ -60,40 +56,30 @@ func serve(ctx context.Context, c config, logger *slog.Logger, out io.Writer) (e
 	defer func() { err = errors.Join(err, conn.Close()) }()
 
 	clock := world.SystemClock{}
-	streams, err := streaming.New(ctx, conn.Client, streaming.Config{Prefix: c.KeyPrefix, Clock: clock, Logger: logger})
+	tenants, err := newTenants(ctx, conn, c, clock, logger)
 	if err != nil {
 		return err
 	}
-	store, err := storage.New(ctx, conn.Client, storage.Config{
-		Prefix: c.KeyPrefix, Clock: clock, Logger: logger, HookRetention: c.HookRetention, PurgeStreams: streams.PurgeRun,
-	})
-	if err != nil {
-		return err
-	}
-	observer := newQueueMetrics()
-	q, err := queue.New(ctx, conn.Client, queue.Config{
-		KeyPrefix: c.KeyPrefix, JobPrefix: c.JobPrefix, FlowConcurrency: c.FlowConcurrency, StepConcurrency: c.StepConcurrency,
-		ShutdownGrace: c.ShutdownGrace, BaseURL: c.BaseURL, Clock: clock, Logger: logger,
-		Deliverer: embedded.New(embedded.Config{Logger: logger}), Observer: observer,
-	})
-	if err != nil {
-		return err
-	}
+	warnOfMissingKey(c, logger)
 	minter := ids.NewMinter(clock)
-	stats := newMetrics(q, store, observer, logger)
+	stats := newMetrics(tenants, logger)
+	deps := tenants[0].deps()
+	deps.Ready = func(probe context.Context) error { return ready(probe, ctx, conn) }
+	deps.Metrics = stats.handler()
+	deps.Observe = stats.observe
+	deps.NewRequestID = func() string { return minter.New().String() }
 	api, err := httpapi.New(httpapi.Config{
 		Listen: c.Listen, Tokens: c.tokens(), BaseURL: c.BaseURL, MaxBody: c.MaxBody, Logger: logger, DrainGrace: drainGrace,
-	}, httpapi.Deps{
-		Store: store, Queue: q, Apps: q, Streams: streams, Admin: q, Forget: q,
-		Ready:        func(probe context.Context) error { return ready(probe, ctx, conn) },
-		Metrics:      stats.handler(),
-		Observe:      stats.observe,
-		NewRequestID: func() string { return minter.New().String() },
-	})
+	}, deps, forAPI(tenants)...)
 	if err != nil {
 		return err
 	}
-	return runParts(ctx, parts{api: api.Run, queue: q.Run, streams: streams.Run, store: store.Run}, func() {
+	return runParts(ctx, parts{
+		api:     api.Run,
+		queue:   together(tenants, func(t *tenant, ctx context.Context) error { return t.queue.Run(ctx) }),
+		streams: together(tenants, func(t *tenant, ctx context.Context) error { return t.streams.Run(ctx) }),
+		store:   together(tenants, func(t *tenant, ctx context.Context) error { return t.background(ctx) }),
+	}, func() {
 		announce(out, api.Addr(), conn, c)
 	}, api.Listening())
 }
@@ -163,7 +149,7 @@ func announce(out io.Writer, addr string, conn *redisconn.Conn, c config) {
 		text += "NOTE: embedded Redis, in memory: ALL DATA IS LOST AT EXIT. Set WORKFLOW_REDIS_URL to keep it.\n"
 	}
 	text += fmt.Sprintf("\nPut these lines into the environment of your app:\n\n  WORKFLOW_TARGET_WORLD=@world-redis/client\n  WORKFLOW_WORLD_URL=http://%s\n", addr)
-	if len(c.tokens()) > 0 {
+	if len(c.tokens()) > 0 || c.Namespaces != "" {
 		text += "  WORKFLOW_WORLD_TOKEN=<the token>\n"
 	}
 	text += "\n"

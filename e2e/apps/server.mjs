@@ -111,6 +111,8 @@ app.get('/stream/:runId', (c) => {
 app.get('/values/:runId', async (c) => c.json(await Array.fromAsync(getRun(c.req.param('runId')).getReadable())));
 
 app.get('/deliveries', (c) => c.json(deliveries));
+// How often the body of the step in workflows/bodies.ts ran.
+app.get('/bodies', (c) => c.json(globalThis.bodies ?? 0));
 app.get('/ready', (c) => c.json({ pid: process.pid, node: process.version }));
 app.onError((error, c) => c.json({ error: { name: error.name, message: error.message } }, 500));
 

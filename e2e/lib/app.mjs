@@ -90,6 +90,11 @@ export class App {
     return this.#json(`/cancel/${runId}`, {});
   }
 
+  /** How often the body of a counted step ran in this process. */
+  bodies() {
+    return this.#json('/bodies');
+  }
+
   deliveries() {
     return this.#json('/deliveries');
   }

@@ -1,0 +1,9 @@
+/**
+ * State that all copies of this client in one process share: an app may have several bundles (v4 builds the flow and
+ * the step route apart), and each may hold a copy of its own.
+ */
+export function processWide<T>(name: string, make: () => T): T {
+  const key = Symbol.for(`@world-redis/client//${name}`);
+  const shared = globalThis as unknown as Record<symbol, T | undefined>;
+  return (shared[key] ??= make());
+}

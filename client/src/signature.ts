@@ -1,0 +1,88 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import type { Config } from './config.js';
+import { processWide } from './processWide.js';
+import { seenNonces } from './seenNonces.js';
+
+/** How far the moment of a signature may lie from this machine's clock, either way. */
+export const WINDOW_MS = 5 * 60_000;
+const HEADER = 'x-world-signature';
+/** Must be that of the service, which derives its keys in the same way. */
+const TOKEN_LABEL = 'world-redis delivery signature v1';
+
+/** A signature as it arrived. */
+interface Signature {
+  moment: string;
+  nonce: string;
+  values: Buffer[];
+}
+
+/** The keys of the settings: those named, else one derived from each token; none when there is neither. */
+export function signingKeys({ signingKeys: named, tokens }: Pick<Config, 'signingKeys' | 'tokens'>): Buffer[] {
+  if (named.length > 0) return named.map((key) => Buffer.from(key, 'utf8'));
+  return tokens.map((token) => createHmac('sha256', token).update(TOKEN_LABEL).digest());
+}
+
+/** What is wrong with the headers of a delivery, before its body is read; undefined when they may be right. */
+export function refusalOfHeaders(headers: Headers, now: number): string | undefined {
+  const text = headers.get(HEADER);
+  if (text === null) return 'the signature is missing';
+  const signature = parse(text);
+  if (!signature) return 'the signature cannot be read';
+  const age = now - Number(signature.moment);
+  if (age > WINDOW_MS) return 'the signature is too old; do the clocks differ?';
+  if (age < -WINDOW_MS) return 'the signature is from the future; do the clocks differ?';
+  return undefined;
+}
+
+/** What is wrong with a delivery; undefined when one of the keys has signed just this and it has not been here before. */
+export function refusalOfDelivery(headers: Headers, kind: string, body: Uint8Array, keys: Buffer[], now: number): string | undefined {
+  // Again: the body may have taken its time, and a nonce is not remembered any longer than the signature is good.
+  const unfit = refusalOfHeaders(headers, now);
+  const signature = parse(headers.get(HEADER) ?? '');
+  if (unfit !== undefined || !signature) return unfit;
+  const signed = signedText(headers, kind, signature, body);
+  let match = false;
+  for (const key of keys) {
+    const expected = createHmac('sha256', key).update(signed).digest();
+    // All are compared, so that the time does not tell which one is near.
+    for (const value of signature.values) if (timingSafeEqual(value, expected)) match = true;
+  }
+  if (!match) return 'the signature is wrong; have the service and this app the same key?';
+  const first = seenNonces(WINDOW_MS).add(signature.nonce, Number(signature.moment), now);
+  return first ? undefined : 'this delivery has been here before';
+}
+
+/** Says once, on stderr, that this app believes everybody although it is in production or its service does sign. */
+export function warnOfUnsigned(headers: Headers): void {
+  const signed = headers.has(HEADER);
+  if (!signed && process.env['NODE_ENV'] !== 'production') return;
+  const told = processWide('unsigned', () => ({ once: false }));
+  if (told.once) return;
+  told.once = true;
+  const why = signed ? 'the service signs its deliveries' : 'this is production';
+  process.stderr.write(
+    `[world-redis] WARNING: ${why}, but this app has no key, so it runs whatever anybody posts to its workflow routes. ` +
+      'Set WORKFLOW_WORLD_TOKEN or WORKFLOW_WORLD_SIGNING_KEY, as on the service.\n',
+  );
+}
+
+/** What is signed, a line each (docs/protocol.md). The headers stand as they were sent. */
+function signedText(headers: Headers, kind: string, { moment, nonce }: Signature, body: Uint8Array): string {
+  const sent = (name: string) => headers.get(name) ?? '';
+  return [
+    ...['v1', moment, nonce, kind],
+    ...[sent('x-vqs-message-id'), sent('x-vqs-queue-name'), sent('x-vqs-message-attempt'), sent('content-type')],
+    createHash('sha256').update(body).digest('hex'),
+  ].join('\n');
+}
+
+/** Reads `t=<ms>,n=<nonce>,v1=<hex>,…`. Other fields are for versions to come. */
+function parse(text: string): Signature | undefined {
+  const fields = text.split(',').map((field) => field.trim().split('=') as [string, string?]);
+  const all = (name: string) => fields.filter(([key]) => key === name).map(([, value]) => value ?? '');
+  const [moment, nonce] = [all('t'), all('n')];
+  const values = all('v1').filter((value) => /^[0-9a-f]{64}$/.test(value));
+  if (moment.length !== 1 || nonce.length !== 1 || values.length === 0) return undefined;
+  if (!/^\d{1,15}$/.test(moment[0] as string) || !/^[\w-]{16,64}$/.test(nonce[0] as string)) return undefined;
+  return { moment: moment[0] as string, nonce: nonce[0] as string, values: values.map((value) => Buffer.from(value, 'hex')) };
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/embedded"
+	"github.com/world-redis/world-redis/httpapi"
+	"github.com/world-redis/world-redis/internal/ids"
+	"github.com/world-redis/world-redis/internal/recovery"
+	"github.com/world-redis/world-redis/internal/redisconn"
+	"github.com/world-redis/world-redis/queue"
+	"github.com/world-redis/world-redis/storage"
+	"github.com/world-redis/world-redis/streaming"
+)
+
+// tenant is one namespace with the parts that hold its data. Only the Redis is common: its
+// keys, its queues and its deliveries are its own.
+type tenant struct {
+	namespace
+	store      *storage.Store
+	streams    *streaming.Service
+	queue      *queue.Queue
+	reconciler *recovery.Reconciler
+	observer   *queueMetrics
+	woken      atomic.Int64 // runs, by the reconciler
+}
+
+func newTenant(ctx context.Context, conn *redisconn.Conn, c config, n namespace, clock world.Clock, logger *slog.Logger) (*tenant, error) {
+	if n.name != "" {
+		logger = logger.With(slog.String("namespace", n.name))
+	}
+	t := &tenant{namespace: n, observer: newQueueMetrics()}
+	var err error
+	t.streams, err = streaming.New(ctx, conn.Client, streaming.Config{Prefix: n.keyPrefix, Clock: clock, Logger: logger, Runs: t})
+	if err != nil {
+		return nil, err
+	}
+	t.store, err = storage.New(ctx, conn.Client, storage.Config{
+		Prefix: n.keyPrefix, Clock: clock, Logger: logger, HookRetention: c.HookRetention, PurgeStreams: t.streams.PurgeRun,
+	})
+	if err != nil {
+		return nil, err
+	}
+	t.queue, err = queue.New(ctx, conn.Client, queue.Config{
+		KeyPrefix: n.keyPrefix, JobPrefix: n.jobPrefix, FlowConcurrency: c.FlowConcurrency, StepConcurrency: c.StepConcurrency,
+		ShutdownGrace: c.ShutdownGrace, BaseURL: n.baseURL, Clock: clock, Logger: logger, Observer: t.observer, RunDead: t.runDead,
+		Deliverer: embedded.New(embedded.Config{Logger: logger, SigningKeys: n.signingKeys, Clock: clock}),
+	})
+	if err != nil {
+		return nil, err
+	}
+	t.reconciler = recovery.New(t.store, t.queue, recovery.Config{
+		Holder: ids.NewMinter(clock).New().String(), Grace: c.RecoveryAfter, Clock: clock, Logger: logger, Woken: func() { t.woken.Add(1) },
+	})
+	return t, nil
+}
+
+// runDead ends the run of a message that is given up.
+func (t *tenant) runDead(ctx context.Context, m world.Message, reason string) error {
+	return recovery.Failer{Store: t.store}.FailRun(ctx, m.RunID, recovery.CodeUndeliverable, "A message of this run could not be delivered: "+reason)
+}
+
+// RunEnds implements world.RunEnds: the store knows when a run ended, the queue whether one of
+// its deliveries goes on.
+func (t *tenant) RunEnds(ctx context.Context, runIDs []string) ([]world.RunEnd, error) {
+	ends, err := t.store.RunEnds(ctx, runIDs)
+	if err != nil {
+		return nil, err
+	}
+	var over []string
+	for i, end := range ends {
+		if end.At != 0 {
+			over = append(over, runIDs[i])
+		}
+	}
+	if len(over) == 0 {
+		return ends, nil
+	}
+	busy, err := t.queue.Outstanding(ctx, over)
+	if err != nil {
+		return nil, err
+	}
+	for i, next := 0, 0; i < len(ends); i++ {
+		if ends[i].At != 0 {
+			ends[i].Busy = busy[next]
+			next++
+		}
+	}
+	return ends, nil
+}
+
+// background is what goes on beside requests and deliveries: mending, and waking forgotten runs.
+func (t *tenant) background(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return t.store.Run(ctx) })
+	g.Go(func() error { return t.reconciler.Run(ctx) })
+	return g.Wait()
+}
+
+func newTenants(ctx context.Context, conn *redisconn.Conn, c config, clock world.Clock, logger *slog.Logger) ([]*tenant, error) {
+	namespaces, err := c.namespaces()
+	if err != nil {
+		return nil, err
+	}
+	tenants := make([]*tenant, 0, len(namespaces))
+	for _, n := range namespaces {
+		t, err := newTenant(ctx, conn, c, n, clock, logger)
+		if err != nil {
+			return nil, err
+		}
+		tenants = append(tenants, t)
+	}
+	return tenants, nil
+}
+
+// deps are what the API needs of a namespace.
+func (t *tenant) deps() httpapi.Deps {
+	return httpapi.Deps{Store: t.store, Queue: t.queue, Apps: t.queue, Streams: t.streams, Admin: t.queue, Forget: t.queue}
+}
+
+// forAPI are the namespaces beside the default one, which is the first.
+func forAPI(tenants []*tenant) []httpapi.Namespace {
+	var out []httpapi.Namespace
+	for _, t := range tenants[1:] {
+		out = append(out, httpapi.Namespace{Name: t.name, Tokens: t.tokens, Deps: t.deps()})
+	}
+	return out
+}
+
+// together runs one part of every tenant until all have ended; one that fails ends the rest.
+func together(tenants []*tenant, run func(*tenant, context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		g, ctx := errgroup.WithContext(ctx)
+		for _, t := range tenants {
+			g.Go(func() error { return run(t, ctx) })
+		}
+		return g.Wait()
+	}
+}
