@@ -39,7 +39,7 @@ type Queue interface {
 type Config struct {
 	Holder string        // of this process, unlike that of any other
 	Grace  time.Duration // how long a run must have been still; 1 min
-	Every  time.Duration // between the beginnings of two passes; 30 s
+	Every  time.Duration // between two passes; half of Grace, 1 s to 30 s
 	Clock  world.Clock
 	Logger *slog.Logger
 	// Woken hears of every run that was woken; nil: nobody does.
@@ -59,7 +59,7 @@ func New(store Store, queue Queue, cfg Config) *Reconciler {
 		cfg.Grace = time.Minute
 	}
 	if cfg.Every <= 0 {
-		cfg.Every = 30 * time.Second
+		cfg.Every = min(30*time.Second, max(time.Second, cfg.Grace/2))
 	}
 	if cfg.Clock == nil {
 		cfg.Clock = world.SystemClock{}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"log/slog"
+	"testing"
+
+	"github.com/fxamacker/cbor/v2"
+	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/redisconn"
+	"github.com/world-redis/world-redis/internal/redistest"
+)
+
+// BR-13: the run of a message that is given up is failed with a code and a sentence.
+func TestTheRunOfADeadMessageIsFailed(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	conn, err := redisconn.Open(t.Context(), "redis://"+server.Addr)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, conn.Close()) })
+	c, _, err := loadConfig(nil)
+	require.NoError(t, err)
+	tenants, err := newTenants(t.Context(), conn, c, world.SystemClock{}, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	field := func(key string, value any) world.Field {
+		encoded, err := cbor.Marshal(value)
+		require.NoError(t, err)
+		return world.Field{Key: key, Value: encoded}
+	}
+	created, err := tenants[0].store.CreateEvent(t.Context(), world.CreateEvent{
+		Type: world.EventRunCreated, RequestID: "r", SpecVersion: 7,
+		Data: world.Fields{field("deploymentId", "d"), field("workflowName", "w"), field("input", []byte{1})},
+	})
+	require.NoError(t, err)
+	runID := created.Run.RunID
+	require.NoError(t, tenants[0].runDead(t.Context(), world.Message{RunID: runID}, "the app answers 500"))
+	run, err := tenants[0].store.GetRun(t.Context(), runID, false)
+	require.NoError(t, err)
+	require.Equal(t, world.RunFailed, run.Status)
+	require.Equal(t, "MAX_DELIVERIES_EXCEEDED", run.ErrorCode)
+	require.Contains(t, string(run.Error), "A message of this run could not be delivered: the app answers 500")
+
+	ends, err := tenants[0].RunEnds(t.Context(), []string{"no run", runID})
+	require.NoError(t, err)
+	require.Equal(t, []world.RunEnd{{}, {At: run.CompletedAt}}, ends)
+}
