@@ -25,9 +25,19 @@ type Config struct {
 	ShutdownGrace   time.Duration // how long Run lets running deliveries go on when it must end; 30 s
 	BaseURL         string        // of the app to deliver to when none has registered
 	Backoff         Backoff
-	Clock           world.Clock
-	Logger          *slog.Logger
-	Deliverer       world.Deliverer
+	// AppConcurrency is how many deliveries of a kind at a time one app may have in this
+	// process; by default four fifths of the slots when there are several apps, else all.
+	AppConcurrency int
+	// Policy says what becomes of a message while no app of its deployment is alive, and
+	// Patience how long that must last before anything but waiting comes into question; 1 min.
+	Policy   Policy
+	Patience time.Duration
+	// RunDead is called before a message is set aside as dead, if it has a run, so that the
+	// run can be failed. While it returns an error the message is put back instead.
+	RunDead   func(ctx context.Context, m world.Message, reason string) error
+	Clock     world.Clock
+	Logger    *slog.Logger
+	Deliverer world.Deliverer
 }
 
 // Queue holds messages in Redis and delivers them.
@@ -63,6 +73,9 @@ func New(ctx context.Context, client redis.UniversalClient, cfg Config) (*Queue,
 		return nil, errors.New("queue: Config.Deliverer is missing")
 	}
 	cfg = cfg.withDefaults()
+	if !cfg.Policy.Valid() {
+		return nil, fmt.Errorf("queue: there is no policy %q", cfg.Policy)
+	}
 	s, err := loadScripts(ctx, client)
 	if err != nil {
 		return nil, fmt.Errorf("queue: %w", err)
@@ -87,6 +100,8 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.FlowConcurrency, 100)
 	setDefault(&c.StepConcurrency, 100)
 	setDefault(&c.ShutdownGrace, 30*time.Second)
+	setDefault(&c.Policy, Hold)
+	setDefault(&c.Patience, time.Minute)
 	if c.Clock == nil {
 		c.Clock = world.SystemClock{}
 	}

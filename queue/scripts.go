@@ -14,7 +14,7 @@ import (
 var luaFiles embed.FS
 
 type scripts struct {
-	enqueue, take, done, again, dead, sweep, wake *luascript.Script
+	enqueue, take, begin, done, again, dead, sweep, wake, forward *luascript.Script
 }
 
 func loadScripts(ctx context.Context, client redis.UniversalClient) (*scripts, error) {
@@ -22,7 +22,7 @@ func loadScripts(ctx context.Context, client redis.UniversalClient) (*scripts, e
 	all := []*luascript.Script{}
 	for name, into := range map[string]**luascript.Script{
 		"enqueue": &s.enqueue, "take": &s.take, "done": &s.done, "again": &s.again,
-		"dead": &s.dead, "sweep": &s.sweep, "wake": &s.wake,
+		"dead": &s.dead, "sweep": &s.sweep, "wake": &s.wake, "begin": &s.begin, "forward": &s.forward,
 	} {
 		script, err := luascript.Load(luaFiles, "lua", name)
 		if err != nil {

@@ -71,6 +71,7 @@ func serve(ctx context.Context, c config, logger *slog.Logger, out io.Writer) (e
 	q, err := queue.New(ctx, conn.Client, queue.Config{
 		KeyPrefix: c.KeyPrefix, JobPrefix: c.JobPrefix, FlowConcurrency: c.FlowConcurrency, StepConcurrency: c.StepConcurrency,
 		ShutdownGrace: c.ShutdownGrace, BaseURL: c.BaseURL, Clock: clock, Logger: logger,
+		AppConcurrency: c.AppConcurrency, Policy: c.DeploymentPolicy, Patience: c.DeploymentPatience,
 		Deliverer: embedded.New(embedded.Config{Logger: logger}),
 	})
 	if err != nil {
