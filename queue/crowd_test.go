@@ -18,56 +18,55 @@ import (
 // charged, or delivered to more slots than it may have.
 func TestSlowAppStarvesNobody(t *testing.T) {
 	t.Parallel()
-	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
-		const slots, share, waiting = 20, 16, 1000
-		release := make(chan struct{})
-		var now, most, slow atomic.Int64
-		fast := make(chan struct{}, 100)
-		a := newApp(func(_ context.Context, d world.Delivery) world.Outcome {
-			if d.BaseURL == "http://fast" {
-				fast <- struct{}{}
-				return world.Outcome{Verdict: world.Done}
-			}
-			most.Store(max(most.Load(), now.Add(1)))
-			defer now.Add(-1)
-			<-release
-			slow.Add(1)
+	r := redistest.New(t)
+	const share, waiting = 16, 1000 // of 20 slots
+	release := make(chan struct{})
+	var now, most, slow atomic.Int64
+	fast := make(chan struct{}, 100)
+	a := newApp(func(ctx context.Context, d world.Delivery) world.Outcome {
+		if d.BaseURL == "http://fast" {
+			fast <- struct{}{}
 			return world.Outcome{Verdict: world.Done}
-		})
-		c := config(r, a)
-		q := newQueue(t, r.Client, c)
-		register(t, q, world.App{BaseURL: "http://fast", DeploymentID: "dpl_fast"})
-		register(t, q, world.App{BaseURL: "http://slow", DeploymentID: "dpl_slow"})
-		fill(t, q, waiting, func(i int) world.Message {
-			m := stepOf("wrun_1", "step_"+strconv.Itoa(i))
-			m.DeploymentID = "dpl_slow"
-			return m
-		})
-		work := run(t, q)
-		require.Eventually(t, func() bool { return now.Load() == share }, patience, time.Millisecond)
-		for i := range 50 {
-			m := stepOf("wrun_2", "step_"+strconv.Itoa(i))
-			m.DeploymentID = "dpl_fast"
-			enqueue(t, work, m)
 		}
-		for range 50 {
-			select {
-			case <-fast:
-			case <-time.After(patience):
-				require.FailNow(t, "the fast app's messages wait for the slow app's")
-			}
-		}
-		require.Zero(t, slow.Load())
-		require.Equal(t, int64(share), now.Load())
-		close(release)
-		requireQuiet(t, r)
-		require.Equal(t, int64(waiting), slow.Load())
-		require.LessOrEqual(t, most.Load(), int64(share))
-		for _, d := range a.seen() {
-			require.Equal(t, 1, d.Attempt)
-		}
-		require.Len(t, a.seen(), waiting+50, "what is set aside is not delivered again and again")
+		most.Store(max(most.Load(), now.Add(1)))
+		defer now.Add(-1)
+		o := untilReleased(release)(ctx, d)
+		slow.Add(1)
+		return o
 	})
+	c := config(r, a)
+	q := newQueue(t, r.Client, c)
+	register(t, q, world.App{BaseURL: "http://fast", DeploymentID: "dpl_fast"})
+	register(t, q, world.App{BaseURL: "http://slow", DeploymentID: "dpl_slow"})
+	fill(t, q, waiting, func(i int) world.Message {
+		m := stepOf("wrun_1", "step_"+strconv.Itoa(i))
+		m.DeploymentID = "dpl_slow"
+		return m
+	})
+	work := run(t, q)
+	require.Eventually(t, func() bool { return now.Load() == share }, patience, time.Millisecond)
+	for i := range 50 {
+		m := stepOf("wrun_2", "step_"+strconv.Itoa(i))
+		m.DeploymentID = "dpl_fast"
+		enqueue(t, work, m)
+	}
+	for range 50 {
+		select {
+		case <-fast:
+		case <-time.After(patience):
+			require.FailNow(t, "the fast app's messages wait for the slow app's")
+		}
+	}
+	require.Zero(t, slow.Load())
+	require.Equal(t, int64(share), now.Load())
+	close(release)
+	requireQuiet(t, r)
+	require.Equal(t, int64(waiting), slow.Load())
+	require.LessOrEqual(t, most.Load(), int64(share))
+	for _, d := range a.seen() {
+		require.Equal(t, 1, d.Attempt)
+	}
+	require.Len(t, a.seen(), waiting+50, "what is set aside is not delivered again and again")
 }
 
 // What was set aside goes on as soon as a place is free, not when it is looked at again, and
