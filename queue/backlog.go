@@ -43,8 +43,8 @@ func (b *backlog) took(n int, left int64) {
 }
 
 // share is how many due messages to let in although the list is long, so that they are not
-// starved: a part of what was taken since it was last asked.
-func (b *backlog) share() int64 { return b.taken.Swap(0) / backlogShare }
+// starved: a part of what was taken since it was last asked, which may be long ago.
+func (b *backlog) share() int64 { return min(b.taken.Swap(0)/backlogShare, int64(b.high/2)) }
 
 func (b *backlog) set(exists bool) { b.is.Store(exists) }
 

@@ -103,10 +103,10 @@ func (l *lane) tryApps(c *claim, m world.Message, apps []world.App, most int) (o
 // sure that the message is still ours.
 func (l *lane) mayBegin(c *claim, app string, several bool) (o outcome, stop bool) {
 	o = outcome{step: stepReturned, unseen: true}
-	if c.hold > 0 && !sleep(c.ctx, c.hold-time.Since(c.held)) {
+	if left := c.holdLeft(); left > 0 && !sleep(c.ctx, left) {
+		o.hold = c.holdLeft()
 		return o, true
 	}
-	c.hold = 0
 	ours, err := l.begin(c, app, several)
 	switch {
 	case err != nil:

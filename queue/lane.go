@@ -42,11 +42,11 @@ type claim struct {
 	failed    int    // failed deliveries so far
 	moved     int    // times the app has rescheduled it
 	wakes     string
-	held      time.Time     // when the lease was last known to be ours; by the process's own clock
-	app       string        // that an earlier delivery was begun with and perhaps goes on
-	hold      time.Duration // how long, from held on, that app may take to notice the end of that delivery
-	entered   string        // the app whose place it has
-	target    string        // the app that it is being delivered to; under the lane's mutex
+	held      time.Time // when the lease was last known to be ours; by the process's own clock
+	app       string    // that an earlier delivery was begun with and perhaps goes on
+	holdUntil time.Time // until then that app may take to notice the end of that delivery
+	entered   string    // the app whose place it has
+	target    string    // the app that it is being delivered to; under the lane's mutex
 
 	ctx    context.Context // of the delivery
 	cancel context.CancelCauseFunc
@@ -60,6 +60,9 @@ func (c *claim) attempt() int {
 	}
 	return n
 }
+
+// holdLeft is how long the delivery must wait yet, by the process's own clock.
+func (c *claim) holdLeft() time.Duration { return max(0, time.Until(c.holdUntil)) }
 
 func newLane(q *Queue, kind world.Kind, name string, concurrency int) *lane {
 	return &lane{

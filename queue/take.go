@@ -118,7 +118,7 @@ func (l *lane) accept(reply []any, owner string, asked time.Time) (left int64, e
 			return 0, fmt.Errorf("counters of message %s: %w", texts[0], err)
 		}
 		c := &claim{id: texts[0], owner: owner, message: texts[1], failed: failed, moved: moved, wakes: wakes,
-			held: asked, app: texts[4], hold: time.Duration(hold) * time.Millisecond}
+			held: asked, app: texts[4], holdUntil: time.Now().Add(time.Duration(hold) * time.Millisecond)}
 		c.ctx, c.cancel = context.WithCancelCause(l.q.delivering) //nolint:fatcontext // one context a claim, none inside another
 		l.buffer = append(l.buffer, c)
 		l.claims[c] = struct{}{}
@@ -163,7 +163,7 @@ func (l *lane) returnBuffer() {
 	l.buffer = nil
 	l.mu.Unlock()
 	for i := len(buffer) - 1; i >= 0; i-- { // each goes to the front
-		l.finish(buffer[i], outcome{step: stepReturned, unseen: true, hold: max(0, buffer[i].hold-time.Since(buffer[i].held))})
+		l.finish(buffer[i], outcome{step: stepReturned, unseen: true, hold: buffer[i].holdLeft()})
 	}
 	if len(buffer) > 0 {
 		l.log.Debug("returned messages that were not delivered yet", slog.Int("messages", len(buffer)))
