@@ -24,7 +24,7 @@ func QueueKind(queueName string) (Kind, bool) {
 	}
 	if !strings.HasPrefix(rest, "wkf_") {
 		ns, after, found := strings.Cut(rest, "_")
-		if !found || !validNamespace(ns) {
+		if !found || !ValidNamespace(ns) {
 			return "", false
 		}
 		rest = after
@@ -39,7 +39,19 @@ func QueueKind(queueName string) (Kind, bool) {
 	}
 }
 
-func validNamespace(ns string) bool {
+// QueueNamespace reads the namespace off a queue name; ok is false when it has none.
+func QueueNamespace(queueName string) (ns string, ok bool) {
+	rest, _ := strings.CutPrefix(queueName, "__")
+	ns, after, _ := strings.Cut(rest, "_")
+	if ns == "wkf" || !strings.HasPrefix(after, "wkf_") || !ValidNamespace(ns) {
+		return "", false
+	}
+	return ns, true
+}
+
+// ValidNamespace reports whether a namespace may stand in a queue name: a lower-case letter,
+// then such letters and digits.
+func ValidNamespace(ns string) bool {
 	for i, c := range ns {
 		if (c < 'a' || c > 'z') && (i == 0 || c < '0' || c > '9') {
 			return false
@@ -62,7 +74,11 @@ type Message struct {
 	// Read from the body by the API, so that the queue need not look inside.
 	RunID  string // empty for health checks
 	StepID string
-	Plain  bool // a bare wake-up of a run: carries nothing that another wake-up of it would not bring
+	// Namespace is that of the sender, for names that leave it out; empty: not told.
+	Namespace string
+	// SDK is the generation that the run belongs to, as in App; empty: not told.
+	SDK   string
+	Plain bool // a bare wake-up of a run: carries nothing that another wake-up of it would not bring
 }
 
 // Queue accepts messages.
@@ -118,7 +134,15 @@ type App struct {
 	BaseURL      string // http(s)://host[:port][/base], without a trailing slash
 	DeploymentID string
 	SDK          string // "v4" or "v5"; empty: unknown
-	SeenAt       Millis // set by the registry
+	Namespace    string // of the queue names that it serves; empty: none
+	// Lease is how long the app counts as alive without being registered again. 0 is for
+	// apps that do not run all the time, and means long.
+	Lease time.Duration
+
+	// Set by the registry.
+	SeenAt     Millis
+	AliveUntil Millis
+	Alive      bool
 }
 
 // AppRegistry knows where to deliver.
@@ -126,6 +150,8 @@ type AppRegistry interface {
 	// RegisterApp records or refreshes an app; the newest registration of a deployment
 	// receives its deliveries, including those already waiting.
 	RegisterApp(ctx context.Context, a App) error
-	// ListApps returns what is registered, newest first.
+	// UnregisterApp ends the lease of an app that stops. It is no error if there is none.
+	UnregisterApp(ctx context.Context, baseURL, deploymentID string) error
+	// ListApps returns what is registered, newest first, also apps that are not alive.
 	ListApps(ctx context.Context) ([]App, error)
 }

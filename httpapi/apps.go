@@ -3,14 +3,19 @@ package httpapi
 import (
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/world-redis/world-redis"
 )
 
-const maxBaseURL = 2048 // bytes
+const (
+	maxBaseURL = 2048              // bytes
+	maxLease   = 30 * 24 * 60 * 60 // seconds
+)
 
 func (s *Server) registerApp(c echo.Context) error {
 	body, err := s.readObject(c)
@@ -22,6 +27,22 @@ func (s *Server) registerApp(c echo.Context) error {
 		return err
 	}
 	if err := s.deps.Apps.RegisterApp(c.Request().Context(), app); err != nil {
+		return err
+	}
+	return s.emptyAnswer(c)
+}
+
+// unregisterApp serves POST /v1/apps/unregister: an app that stops says good-bye.
+func (s *Server) unregisterApp(c echo.Context) error {
+	body, err := s.readObject(c)
+	if err != nil {
+		return err
+	}
+	app, err := readApp(body)
+	if err != nil {
+		return err
+	}
+	if err := s.deps.Apps.UnregisterApp(c.Request().Context(), app.BaseURL, app.DeploymentID); err != nil {
 		return err
 	}
 	return s.emptyAnswer(c)
@@ -48,15 +69,21 @@ func writeApp(e *encoder, a *world.App) {
 	o.text("baseUrl", a.BaseURL)
 	o.text("deploymentId", a.DeploymentID)
 	o.optionalText("sdk", a.SDK)
+	o.optionalText("namespace", a.Namespace)
+	o.optionalWhole("leaseSeconds", int(a.Lease/time.Second))
 	o.optionalMillis("seenAt", a.SeenAt)
+	o.optionalMillis("aliveUntil", a.AliveUntil)
+	o.flag("alive", a.Alive)
 	o.end()
 }
 
-// readApp reads and checks an App; seenAt is the registry's to set.
+// readApp reads and checks an App; what the registry sets is ignored.
 func readApp(o *object) (world.App, error) {
 	app := world.App{
 		DeploymentID: o.text("deploymentId", maxName),
 		SDK:          o.text("sdk", maxResolve),
+		Namespace:    o.namespace("namespace"),
+		Lease:        o.seconds("leaseSeconds", maxLease),
 	}
 	base := o.text("baseUrl", maxBaseURL)
 	if o.err != nil {
@@ -73,6 +100,28 @@ func readApp(o *object) (world.App, error) {
 		return app, invalid("%s.sdk must be v4 or v5", o.path)
 	}
 	return app, nil
+}
+
+// namespace reads one of queue names; absent is none.
+func (o *object) namespace(key string) string {
+	ns := o.text(key, maxName)
+	if ns != "" && !world.ValidNamespace(ns) {
+		o.fail(key, "must be a lower-case letter, then such letters and digits")
+	}
+	return ns
+}
+
+// seconds reads a whole number of seconds; absent is 0.
+func (o *object) seconds(key string, most int64) time.Duration {
+	n := o.whole(key)
+	if n == nil {
+		return 0
+	}
+	if *n < 0 || *n > most {
+		o.fail(key, "must be from 0 to "+strconv.FormatInt(most, 10))
+		return 0
+	}
+	return time.Duration(*n) * time.Second
 }
 
 // checkBaseURL takes http(s)://host[:port][/base] and takes the trailing slash off.

@@ -168,9 +168,10 @@ func (f *fakeQueue) Enqueue(_ context.Context, m world.Message) (string, error) 
 }
 
 type fakeApps struct {
-	t        *testing.T
-	register func(world.App) error
-	list     func() ([]world.App, error)
+	t          *testing.T
+	register   func(world.App) error
+	unregister func(baseURL, deploymentID string) error
+	list       func() ([]world.App, error)
 }
 
 func (f *fakeApps) RegisterApp(_ context.Context, a world.App) error {
@@ -178,6 +179,13 @@ func (f *fakeApps) RegisterApp(_ context.Context, a world.App) error {
 		return unexpected(f.t, "RegisterApp")
 	}
 	return f.register(a)
+}
+
+func (f *fakeApps) UnregisterApp(_ context.Context, baseURL, deploymentID string) error {
+	if f.unregister == nil {
+		return unexpected(f.t, "UnregisterApp")
+	}
+	return f.unregister(baseURL, deploymentID)
 }
 
 func (f *fakeApps) ListApps(context.Context) ([]world.App, error) {

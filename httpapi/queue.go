@@ -37,6 +37,8 @@ func (s *Server) enqueue(c echo.Context) error {
 		DeploymentID:   body.text("deploymentId", maxName),
 		Delay:          body.delay("delaySeconds"),
 		Headers:        body.headers("headers"),
+		Namespace:      body.namespace("namespace"),
+		SDK:            sdkOf(body.whole("specVersion")),
 		RequestID:      requestID(c),
 	}
 	if body.err != nil {
@@ -57,8 +59,24 @@ func (s *Server) enqueue(c echo.Context) error {
 		if m.DeploymentID == "" {
 			m.DeploymentID = app.DeploymentID
 		}
+		if m.SDK == "" && m.DeploymentID == app.DeploymentID {
+			m.SDK = app.SDK // what an app sends to its own deployment is of its own runs
+		}
 	}
 	return s.answerEnqueued(c, http.StatusOK, m)
+}
+
+// sdkOf is the generation of a run by its spec version. Health checks, which belong to none,
+// say 1.
+func sdkOf(specVersion *int64) string {
+	switch {
+	case specVersion == nil || *specVersion < 2:
+		return ""
+	case *specVersion <= 3:
+		return "v4"
+	default:
+		return "v5"
+	}
 }
 
 func (s *Server) answerEnqueued(c echo.Context, status int, m world.Message) error {

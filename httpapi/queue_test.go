@@ -37,7 +37,7 @@ func TestEnqueueReadsTheWholeCall(t *testing.T) {
 	}, map[string]string{headerIdempotencyKey: "req-1"})
 	require.Equal(t, world.Message{
 		QueueName: "__acme_wkf_workflow_x", Body: message, ContentType: typeCBOR, Headers: map[string]string{"traceparent": "00-1"}, IdempotencyKey: "k",
-		Delay: 1500 * time.Millisecond, DeploymentID: "dpl_9", RequestID: "req-1", RunID: "r_1", StepID: "s_11",
+		Delay: 1500 * time.Millisecond, DeploymentID: "dpl_9", RequestID: "req-1", RunID: "r_1", StepID: "s_11", SDK: "v5",
 	}, got)
 	require.Equal(t, world.App{BaseURL: "http://localhost:3000/base", DeploymentID: "dpl_9", SDK: "v5"}, app)
 }
@@ -145,7 +145,9 @@ func TestApps(t *testing.T) {
 	var got world.App
 	f.apps.register = func(a world.App) error { got = a; return nil }
 	f.apps.list = func() ([]world.App, error) {
-		return []world.App{{BaseURL: "http://a", DeploymentID: "d", SDK: "v4", SeenAt: 5}, {BaseURL: "http://b"}}, nil
+		return []world.App{{
+			BaseURL: "http://a", DeploymentID: "d", SDK: "v4", Namespace: "acme", Lease: 90 * time.Second, SeenAt: 5, AliveUntil: 90_005, Alive: true,
+		}, {BaseURL: "http://b"}}, nil
 	}
 	s := newServer(t, f)
 	status, body := post(t, s, "/v1/apps", `{"baseUrl":"https://user.example:8443///","deploymentId":"d","seenAt":99}`)
@@ -153,7 +155,8 @@ func TestApps(t *testing.T) {
 	require.Equal(t, `{}`, body)
 	require.Equal(t, world.App{BaseURL: "https://user.example:8443", DeploymentID: "d"}, got)
 	_, body = get(t, s, "/v1/apps")
-	require.Equal(t, `{"data":[{"baseUrl":"http://a","deploymentId":"d","sdk":"v4","seenAt":5},{"baseUrl":"http://b","deploymentId":""}]}`, body)
+	require.Equal(t, `{"data":[{"baseUrl":"http://a","deploymentId":"d","sdk":"v4","namespace":"acme","leaseSeconds":90,"seenAt":5,"aliveUntil":90005,"alive":true},`+
+		`{"baseUrl":"http://b","deploymentId":"","alive":false}]}`, body)
 
 	for base, want := range map[string]string{
 		"":                        "body.baseUrl is missing",
@@ -176,6 +179,49 @@ func TestApps(t *testing.T) {
 	require.Equal(t, "body.deploymentId is missing", errorOf(t, body)["message"])
 	_, body = post(t, newServer(t, newFakes(t)), "/v1/apps", `{"baseUrl":"http://x","deploymentId":"d","sdk":"v9"}`)
 	require.Equal(t, "body.sdk must be v4 or v5", errorOf(t, body)["message"])
+	_, body = post(t, newServer(t, newFakes(t)), "/v1/apps", `{"baseUrl":"http://x","deploymentId":"d","namespace":"A"}`)
+	require.Equal(t, "body.namespace must be a lower-case letter, then such letters and digits", errorOf(t, body)["message"])
+	_, body = post(t, newServer(t, newFakes(t)), "/v1/apps", `{"baseUrl":"http://x","deploymentId":"d","leaseSeconds":2592001}`)
+	require.Equal(t, "body.leaseSeconds must be from 0 to 2592000", errorOf(t, body)["message"])
+}
+
+// An app registers under a lease and for a namespace, and says good-bye.
+func TestAppsHaveLeases(t *testing.T) {
+	t.Parallel()
+	f := newFakes(t)
+	var got world.App
+	var gone [2]string
+	f.apps.register = func(a world.App) error { got = a; return nil }
+	f.apps.unregister = func(baseURL, deploymentID string) error { gone = [2]string{baseURL, deploymentID}; return nil }
+	s := newServer(t, f)
+	app := `{"baseUrl":"http://a:1/","deploymentId":"d","sdk":"v5","namespace":"acme","leaseSeconds":90,"aliveUntil":1,"alive":true}`
+	status, body := post(t, s, "/v1/apps", app)
+	require.Equal(t, http.StatusOK, status, body)
+	require.Equal(t, world.App{BaseURL: "http://a:1", DeploymentID: "d", SDK: "v5", Namespace: "acme", Lease: 90 * time.Second}, got)
+	status, body = post(t, s, "/v1/apps/unregister", app)
+	require.Equal(t, http.StatusOK, status)
+	require.Equal(t, `{}`, body)
+	require.Equal(t, [2]string{"http://a:1", "d"}, gone)
+}
+
+// A message tells which SDK generation its run belongs to: by the run's spec version, or
+// because an app sends it to its own deployment.
+func TestEnqueueTellsTheGenerationOfTheRun(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		`"specVersion":7`: "v5", `"specVersion":5`: "v5", `"specVersion":3`: "v4", `"specVersion":1`: "", `"namespace":"acme"`: "",
+		`"app":{"baseUrl":"http://a","deploymentId":"d","sdk":"v4"}`:                    "v4",
+		`"deploymentId":"e","app":{"baseUrl":"http://a","deploymentId":"d","sdk":"v4"}`: "",
+		`"specVersion":7,"app":{"baseUrl":"http://a","deploymentId":"d","sdk":"v4"}`:    "v5",
+	} {
+		f := newFakes(t)
+		f.apps.register = func(world.App) error { return nil }
+		var got world.Message
+		f.queue.enqueue = func(m world.Message) (string, error) { got = m; return "msg_1", nil }
+		status, answer := post(t, newServer(t, f), "/v1/queue", `{"queueName":"__wkf_step_x","message":1,`+body+`}`)
+		require.Equal(t, http.StatusOK, status, answer)
+		require.Equal(t, want, got.SDK, body)
+	}
 }
 
 func TestWellKnownRoutesTakeMessages(t *testing.T) {

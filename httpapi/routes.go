@@ -61,6 +61,7 @@ func (s *Server) routes() []route {
 		{method: get, path: "/v1/runs/{runId}/messages", handle: s.withAdmin(s.runMessages)},
 		{method: post, path: "/v1/apps", handle: s.registerApp},
 		{method: get, path: "/v1/apps", handle: s.listApps},
+		{method: post, path: "/v1/apps/unregister", handle: s.unregisterApp},
 
 		{method: get, path: "/v1/runs/{runId}/streams", handle: s.listStreams},
 		{method: post, path: "/v1/runs/{runId}/streams/{name}", handle: s.appendChunks},

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -96,16 +97,17 @@ func (s *Server) appOfHook(ctx context.Context, token string) (*url.URL, error) 
 	return base, nil
 }
 
-// chooseApp prefers the newest app of the run's deployment, then the newest there is, which
-// may have taken over, then the one that was configured.
+// chooseApp prefers the newest app of the run's deployment, one that is alive before one that
+// is not, then the newest there is, which may have taken over, then the one that was configured.
 func chooseApp(apps []world.App, deploymentID, configured string) string {
-	for _, app := range apps {
-		if app.DeploymentID == deploymentID {
-			return app.BaseURL
+	ofRun := func(a world.App) bool { return a.DeploymentID == deploymentID }
+	for _, fits := range []func(world.App) bool{
+		func(a world.App) bool { return ofRun(a) && a.Alive }, ofRun,
+		func(a world.App) bool { return a.Alive }, func(world.App) bool { return true },
+	} {
+		if i := slices.IndexFunc(apps, fits); i >= 0 {
+			return apps[i].BaseURL
 		}
-	}
-	if len(apps) > 0 {
-		return apps[0].BaseURL
 	}
 	return configured
 }

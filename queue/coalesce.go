@@ -19,8 +19,7 @@ func (q *Queue) coalesce(ctx context.Context, m world.Message, kind world.Kind, 
 		return
 	}
 	a.wait = rediskey.Part(m.RunID) + ":" + rediskey.Part(m.DeploymentID)
-	app, found, err := q.resolve(ctx, m.DeploymentID)
-	if err == nil && found && app.SDK == sdkV4 {
+	if q.isV4(ctx, m) {
 		a.solo = rediskey.Part(m.RunID)
 	}
 }

@@ -16,6 +16,10 @@ import (
 // redisHiccup is the wait after the list of apps could not be read.
 const redisHiccup = 200 * time.Millisecond
 
+// cutHold is how long an app that a delivery was begun with may take to notice that we cut
+// it, before it gets the message again.
+const cutHold = 500 * time.Millisecond
+
 // handle is asynq's handler: it makes one delivery and writes what becomes of the
 // message before it returns, so asynq has nothing left to write.
 //
@@ -34,6 +38,10 @@ func (l *lane) handle(ctx context.Context, t *asynq.Task) error {
 	o, reached := l.deliver(c, t.Payload())
 	l.q.cfg.Observer.Ended(l.kind, string(o.step), time.Since(begin))
 	l.finish(c, o)
+	l.leave(c)
+	if o.step == stepCrowded && l.crowd.setAside(o.app, o.room) {
+		l.bringForward(o.app)
+	}
 	if reached != "" && l.q.targets.reached(reached) {
 		if err := l.q.wake(l.q.delivering); err != nil {
 			l.log.Debug("waiting messages come back in their own time", slog.Any("error", err))
@@ -54,19 +62,73 @@ func (l *lane) deliver(c *claim, payload []byte) (o outcome, reached string) {
 	if err != nil {
 		return l.dead(c, m, err.Error()), ""
 	}
-	app, found, err := l.q.resolve(c.ctx, m.DeploymentID)
+	d, err := l.q.resolve(c.ctx, m, c.app)
+	if err != nil {
+		return outcome{step: stepReturned, due: l.q.dueIn(redisHiccup), reason: err.Error(), unseen: true}, ""
+	}
+	apps := d.apps
+	if len(apps) > 0 {
+		l.q.targets.present(l.kind, m.DeploymentID)
+	} else if apps, o = l.homeless(c, m, d.lapsed); len(apps) == 0 {
+		return o, ""
+	}
+	return l.tryApps(c, m, apps, l.crowdLimit(d.several))
+}
+
+// tryApps delivers to the first of the apps that can be reached; if that has no room the message
+// waits for it.
+func (l *lane) tryApps(c *claim, m world.Message, apps []world.App, most int) (o outcome, reached string) {
+	o = outcome{step: stepStalled, due: l.q.dueIn(l.q.cfg.Backoff.UnreachableMax), unseen: true}
+	for i, app := range apps {
+		if wait := l.q.targets.wait(app.BaseURL); wait > 0 {
+			if due := l.q.dueIn(wait); i == 0 || due < o.due {
+				o.due = due
+			}
+			continue
+		}
+		if !l.crowd.enter(c.ctx, app.BaseURL, most) {
+			return outcome{step: stepCrowded, due: l.q.dueIn(crowdTime), app: app.BaseURL, room: most, unseen: true}, ""
+		}
+		c.entered = app.BaseURL
+		if o, stop := l.mayBegin(c, app.BaseURL, len(apps) > 1); stop {
+			return o, ""
+		}
+		o, reached = l.judge(c, app.BaseURL, m, l.send(c, app.BaseURL, m))
+		if o.step != stepStalled || !o.unseen || i == len(apps)-1 {
+			return o, reached
+		}
+		l.leave(c)
+	}
+	return o, reached
+}
+
+// mayBegin waits until an earlier delivery, if that was cut, is over in the app, and makes
+// sure that the message is still ours.
+func (l *lane) mayBegin(c *claim, app string, several bool) (o outcome, stop bool) {
+	o = outcome{step: stepReturned, unseen: true}
+	if left := c.holdLeft(); left > 0 && !sleep(c.ctx, left) {
+		o.hold = c.holdLeft()
+		return o, true
+	}
+	ours, err := l.begin(c, app, several)
 	switch {
 	case err != nil:
-		return outcome{step: stepReturned, due: l.q.dueIn(redisHiccup), reason: err.Error(), unseen: true}, ""
-	case !found:
-		reason := l.q.targets.missing(l.kind, m.DeploymentID)
-		return outcome{step: stepStalled, due: l.q.dueIn(l.q.cfg.Backoff.NoTarget), reason: reason, unseen: true}, ""
+		o.due, o.reason = l.q.dueIn(redisHiccup), err.Error()
+		return o, true
+	case !ours:
+		l.log.Warn("a message was lost to another replica before its delivery began", slog.String("message", c.id))
+		return outcome{step: stepLost}, true
 	}
-	if wait := l.q.targets.wait(app.BaseURL); wait > 0 {
-		return outcome{step: stepStalled, due: l.q.dueIn(wait), unseen: true}, ""
+	return o, false
+}
+
+// leave gives back the place that a delivery had at its app.
+func (l *lane) leave(c *claim) {
+	app := c.entered
+	c.entered = ""
+	if app != "" && l.crowd.leave(app) {
+		l.bringForward(app)
 	}
-	out := l.send(c, app.BaseURL, m)
-	return l.judge(c, app.BaseURL, m, out)
 }
 
 // send tries a few times when not a byte of the request has reached the app.
@@ -96,7 +158,11 @@ func (l *lane) judge(c *claim, baseURL string, m world.Message, out world.Outcom
 			l.log.Warn("a delivery was cut at shutdown; another one will be made",
 				slog.String("message", c.id), slog.String("run", m.RunID), slog.String("step", m.StepID))
 		}
-		return outcome{step: stepReturned, reason: context.Cause(c.ctx).Error(), unseen: out.Verdict == world.Unreachable && !out.Sent}, ""
+		o = outcome{step: stepReturned, reason: context.Cause(c.ctx).Error(), app: baseURL, hold: cutHold}
+		if out.Verdict == world.Unreachable && !out.Sent {
+			o.unseen, o.hold = true, 0
+		}
+		return o, ""
 	case out.Verdict == world.Failed:
 		l.q.targets.refused(l.kind, baseURL, out.Reason)
 		return l.failed(c, m, out), baseURL
@@ -104,7 +170,7 @@ func (l *lane) judge(c *claim, baseURL string, m world.Message, out world.Outcom
 		// The app is there but broke off: this message waits, the others need not.
 		l.log.Warn("the connection to the app broke during a delivery; it is made again",
 			slog.String("message", c.id), slog.String("run", m.RunID), slog.String("step", m.StepID), slog.String("reason", out.Reason))
-		return outcome{step: stepStalled, due: l.q.dueIn(l.q.cfg.Backoff.unreachable(2)), reason: out.Reason}, ""
+		return outcome{step: stepStalled, due: l.q.dueIn(l.q.cfg.Backoff.unreachable(2)), reason: out.Reason, app: baseURL}, ""
 	default:
 		wait := l.q.targets.unreachable(baseURL, out.Reason)
 		return outcome{step: stepStalled, due: l.q.dueIn(wait), reason: out.Reason, unseen: true}, ""

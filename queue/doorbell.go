@@ -64,6 +64,9 @@ func (q *Queue) hear(m *redis.Message) {
 		}
 		if ms, err := strconv.ParseInt(due, 10, 64); err == nil {
 			l.due.note(world.Millis(ms))
+			if ms <= int64(q.nowMillis()) {
+				l.bell.ring() // an app registered: who looks learns of it
+			}
 		}
 	}
 }

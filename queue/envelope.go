@@ -23,12 +23,15 @@ type envelope struct {
 	StepID       string            `cbor:"7,keyasint,omitempty"`
 	Key          string            `cbor:"8,keyasint,omitempty"`
 	Plain        bool              `cbor:"9,keyasint,omitempty"`
+	Namespace    string            `cbor:"10,keyasint,omitempty"`
+	SDK          string            `cbor:"11,keyasint,omitempty"`
 }
 
 func encodeEnvelope(m world.Message) ([]byte, error) {
 	b, err := cbor.Marshal(envelope{
 		Version: envelopeVersion, QueueName: m.QueueName, Body: m.Body, ContentType: m.ContentType, Headers: m.Headers,
 		DeploymentID: m.DeploymentID, RunID: m.RunID, StepID: m.StepID, Key: m.IdempotencyKey, Plain: m.Plain,
+		Namespace: m.Namespace, SDK: m.SDK,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("encode message: %w", err)
@@ -47,5 +50,6 @@ func decodeEnvelope(b []byte) (world.Message, error) {
 	return world.Message{
 		QueueName: e.QueueName, Body: e.Body, ContentType: e.ContentType, Headers: e.Headers,
 		DeploymentID: e.DeploymentID, RunID: e.RunID, StepID: e.StepID, IdempotencyKey: e.Key, Plain: e.Plain,
+		Namespace: e.Namespace, SDK: e.SDK,
 	}, nil
 }

@@ -29,7 +29,10 @@ const (
 	stepFailed   step = "failed"
 	stepMoved    step = "moved"
 	stepStalled  step = "stalled"
+	stepCrowded  step = "crowded"
 	stepReturned step = "returned"
+	// stepLost: the message is somebody else's by now; there is nothing to write.
+	stepLost step = "lost"
 )
 
 // outcome is a step with its details.
@@ -37,7 +40,23 @@ type outcome struct {
 	step   step
 	due    world.Millis // 0: now
 	reason string
-	unseen bool // it is certain that the app has seen nothing of the message
+	unseen bool          // it is certain that the app has seen nothing of the message
+	app    string        // that has perhaps begun it and goes on, or is too busy for it
+	hold   time.Duration // how long the next delivery waits for that app to notice the end of this one
+	room   int           // with crowded: how many places the app has
+}
+
+// goesOn is the app that perhaps works on a message after this outcome: none after an answer,
+// and the same as before if this delivery was not seen.
+func (o outcome) goesOn(c *claim) string {
+	switch {
+	case o.step == stepFailed || o.step == stepMoved:
+		return ""
+	case o.unseen || o.app == "":
+		return c.app
+	default:
+		return o.app
+	}
 }
 
 // finish writes an outcome to Redis and then lets go of the message. While Redis is away
@@ -45,6 +64,9 @@ type outcome struct {
 // period it gives up, and the lease lapses.
 func (l *lane) finish(c *claim, o outcome) {
 	defer l.release(c)
+	if o.step == stepLost {
+		return
+	}
 	for {
 		ctx, cancel := context.WithTimeout(l.q.lasting, redisTimeout)
 		ours, err := l.write(ctx, c, o)
@@ -94,9 +116,12 @@ func (l *lane) write(ctx context.Context, c *claim, o outcome) (ours bool, err e
 		script = q.scripts.again
 		keys = []string{
 			task, k.active, k.lease, k.pending, k.retry, k.stalled, k.wakes, k.bell,
-			k.running, k.parked, k.scheduled, k.delayed,
+			k.running, k.parked, k.scheduled, k.delayed, l.crowdKey(o.app),
 		}
-		args = []any{c.id, c.owner, dueScore(o.due), string(o.step), o.reason, c.wakes, q.cfg.Clock.Now().UnixNano(), q.ringing(o.due), k.task, o.unseen}
+		args = []any{
+			c.id, c.owner, dueScore(o.due), string(o.step), o.reason, c.wakes, q.cfg.Clock.Now().UnixNano(), q.ringing(o.due), k.task, o.unseen,
+			o.goesOn(c), o.hold.Milliseconds(),
+		}
 	}
 	reply, err := script.Run(ctx, q.redis, keys, args...)
 	if err != nil {

@@ -23,13 +23,16 @@ type lane struct {
 	bell        *bell
 	due         *dueTimer
 
-	mu     sync.Mutex
-	buffer []*claim            // taken, not yet given to asynq
-	given  map[string]*claim   // given to asynq, not yet to the handler; by message id
-	claims map[*claim]struct{} // all that this process holds a lease of
-	wakes  string              // registrations seen, see wake.lua
-	quiet  <-chan struct{}     // the bell as of when the list was last seen empty
-	work   sync.WaitGroup      // deliveries
+	mu       sync.Mutex
+	buffer   []*claim            // taken, not yet given to asynq
+	given    map[string]*claim   // given to asynq, not yet to the handler; by message id
+	claims   map[*claim]struct{} // all that this process holds a lease of
+	wakes    string              // registrations seen, see wake.lua
+	quiet    <-chan struct{}     // the bell as of when the list was last seen empty
+	backlog  *backlog
+	crowd    *crowd
+	lookFrom int            // where the next sweep looks for messages without a lease
+	work     sync.WaitGroup // deliveries
 }
 
 // claim is a message in this process's hands.
@@ -40,6 +43,11 @@ type claim struct {
 	moved     int    // times the app has rescheduled it
 	wakes     string
 	since     time.Time // when it became pending
+	held      time.Time // when the lease was last known to be ours; by the process's own clock
+	app       string    // that an earlier delivery was begun with and perhaps goes on
+	holdUntil time.Time // until then that app may take to notice the end of that delivery
+	entered   string    // the app whose place it has
+	target    string    // the app that it is being delivered to; under the lane's mutex
 
 	ctx    context.Context // of the delivery
 	cancel context.CancelCauseFunc
@@ -54,6 +62,9 @@ func (c *claim) attempt() int {
 	return n
 }
 
+// holdLeft is how long the delivery must wait yet, by the process's own clock.
+func (c *claim) holdLeft() time.Duration { return max(0, time.Until(c.holdUntil)) }
+
 func newLane(q *Queue, kind world.Kind, name string, concurrency int) *lane {
 	return &lane{
 		q: q, kind: kind, name: name, concurrency: concurrency,
@@ -61,6 +72,7 @@ func newLane(q *Queue, kind world.Kind, name string, concurrency int) *lane {
 		log:  q.cfg.Logger.With(slog.String("queue", name)),
 		bell: newBell(), due: newDueTimer(q.cfg.Clock),
 		given: map[string]*claim{}, claims: map[*claim]struct{}{},
+		backlog: newBacklog(concurrency), crowd: newCrowd(q.cfg.Clock),
 	}
 }
 
@@ -72,6 +84,7 @@ type laneKeys struct {
 	processed, failed                                                             string
 	idempotency, request, stalled, wakes, bell, waiting, running, parked, delayed string
 	ofRun                                                                         string // and the run: its messages that are not done or dead
+	crowded                                                                       string // + the app
 }
 
 func keysOf(prefix, name string) laneKeys {
@@ -86,6 +99,7 @@ func keysOf(prefix, name string) laneKeys {
 		idempotency: own + "idempotency", request: own + "request:", stalled: own + "stalled",
 		wakes: own + "wakes", bell: own + "bell",
 		waiting: own + "waiting", running: own + "running", parked: own + "parked", delayed: own + "delayed", ofRun: own + "of:",
+		crowded: own + "crowded:",
 	}
 }
 

@@ -25,9 +25,16 @@ type Config struct {
 	ShutdownGrace   time.Duration // how long Run lets running deliveries go on when it must end; 30 s
 	BaseURL         string        // of the app to deliver to when none has registered
 	Backoff         Backoff
-	Clock           world.Clock
-	Logger          *slog.Logger
-	Deliverer       world.Deliverer
+	// AppConcurrency is how many deliveries of a kind at a time one app may have in this
+	// process; by default four fifths of the slots when there are several apps, else all.
+	AppConcurrency int
+	// Policy says what becomes of a message while no app of its deployment is alive, and
+	// Patience how long that must last before anything but waiting comes into question; 1 min.
+	Policy    Policy
+	Patience  time.Duration
+	Clock     world.Clock
+	Logger    *slog.Logger
+	Deliverer world.Deliverer
 	// RunDead is told before a message of a run is set aside as dead, so that the run does not
 	// wait for it for ever. While it fails the message is delivered again instead. nil: nobody is.
 	RunDead func(ctx context.Context, m world.Message, reason string) error
@@ -69,6 +76,9 @@ func New(ctx context.Context, client redis.UniversalClient, cfg Config) (*Queue,
 		return nil, errors.New("queue: Config.Deliverer is missing")
 	}
 	cfg = cfg.withDefaults()
+	if !cfg.Policy.Valid() {
+		return nil, fmt.Errorf("queue: there is no policy %q", cfg.Policy)
+	}
 	s, err := loadScripts(ctx, client)
 	if err != nil {
 		return nil, fmt.Errorf("queue: %w", err)
@@ -94,6 +104,8 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.FlowConcurrency, 100)
 	setDefault(&c.StepConcurrency, 100)
 	setDefault(&c.ShutdownGrace, 30*time.Second)
+	setDefault(&c.Policy, Hold)
+	setDefault(&c.Patience, time.Minute)
 	if c.Clock == nil {
 		c.Clock = world.SystemClock{}
 	}

@@ -19,6 +19,11 @@ import (
 const (
 	// appKept is how long an app is remembered that does not register again.
 	appKept = 30 * 24 * time.Hour
+	// lapsedKept is how long one whose lease has lapsed is listed, unless it is the newest of
+	// its deployment: apps that get another address at every start would else fill the list.
+	lapsedKept = 24 * time.Hour
+	// longLease is of apps that do not renew it.
+	longLease = world.Millis(appKept / time.Millisecond)
 	// appFresh is how long a registration need not be written again. Clients send theirs
 	// along with every message.
 	appFresh = 5 * time.Second
@@ -42,10 +47,30 @@ type registry struct {
 
 // appRecord is a value of the hash; its field is the deployment and the address.
 type appRecord struct {
-	BaseURL      string       `cbor:"1,keyasint"`
-	DeploymentID string       `cbor:"2,keyasint"`
-	SDK          string       `cbor:"3,keyasint,omitempty"`
-	SeenAt       world.Millis `cbor:"4,keyasint"`
+	BaseURL      string        `cbor:"1,keyasint"`
+	DeploymentID string        `cbor:"2,keyasint"`
+	SDK          string        `cbor:"3,keyasint,omitempty"`
+	SeenAt       world.Millis  `cbor:"4,keyasint"`
+	Namespace    string        `cbor:"5,keyasint,omitempty"`
+	Lease        time.Duration `cbor:"6,keyasint,omitempty"`
+	AliveUntil   world.Millis  `cbor:"7,keyasint,omitempty"` // earlier than the lease ends if the app said good-bye
+}
+
+func recordOf(a world.App) appRecord {
+	return appRecord{
+		BaseURL: a.BaseURL, DeploymentID: a.DeploymentID, SDK: a.SDK, SeenAt: a.SeenAt,
+		Namespace: a.Namespace, Lease: a.Lease, AliveUntil: a.AliveUntil,
+	}
+}
+
+func (r appRecord) app() world.App {
+	if r.AliveUntil == 0 { // from before there were leases
+		r.AliveUntil = r.SeenAt + longLease
+	}
+	return world.App{
+		BaseURL: r.BaseURL, DeploymentID: r.DeploymentID, SDK: r.SDK, Namespace: r.Namespace,
+		Lease: r.Lease, SeenAt: r.SeenAt, AliveUntil: r.AliveUntil,
+	}
 }
 
 func newRegistry(q *Queue) *registry {
@@ -56,9 +81,13 @@ func appField(a world.App) string { return a.DeploymentID + "\n" + a.BaseURL }
 
 // RegisterApp implements world.AppRegistry.
 func (q *Queue) RegisterApp(ctx context.Context, a world.App) error {
-	a.BaseURL, a.SeenAt = strings.TrimRight(a.BaseURL, "/"), 0
+	a.BaseURL = strings.TrimRight(a.BaseURL, "/")
+	a.SeenAt, a.AliveUntil, a.Alive = 0, 0, false
 	if u, err := url.Parse(a.BaseURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return world.Errorf(world.CodeInvalid, "baseUrl %.200q is not an http or https address", a.BaseURL)
+	}
+	if a.Lease < 0 || a.Lease > appKept {
+		return world.Errorf(world.CodeInvalid, "a lease of %s is not between 0 and 30 days", a.Lease)
 	}
 	awaited := q.targets.awaits(a)
 	if !awaited && q.registry.isFresh(a) {
@@ -82,7 +111,55 @@ func (q *Queue) ListApps(ctx context.Context) ([]world.App, error) {
 	if err != nil {
 		return nil, world.Wrap(world.CodeUnavailable, err, "the apps could not be read: Redis does not answer")
 	}
+	now := q.nowMillis()
+	for i := range apps {
+		apps[i].Alive = apps[i].AliveUntil > now
+	}
 	return apps, nil
+}
+
+// UnregisterApp implements world.AppRegistry.
+func (q *Queue) UnregisterApp(ctx context.Context, baseURL, deploymentID string) error {
+	if err := q.registry.end(ctx, strings.TrimRight(baseURL, "/"), deploymentID); err != nil {
+		return world.Wrap(world.CodeUnavailable, err, "the app could not be unregistered: Redis does not answer")
+	}
+	return nil
+}
+
+// end ends the lease of an app. The record stays: it tells what the messages of the
+// deployment wait for.
+func (r *registry) end(ctx context.Context, baseURL, deploymentID string) error {
+	apps, err := r.read(ctx)
+	if err != nil {
+		return err
+	}
+	now := r.q.nowMillis()
+	for _, a := range apps {
+		if a.BaseURL != baseURL || a.DeploymentID != deploymentID || a.AliveUntil <= now {
+			continue
+		}
+		r.forgetWritten(a)
+		a.AliveUntil = now
+		value, err := cbor.Marshal(recordOf(a))
+		if err != nil {
+			return fmt.Errorf("encode app: %w", err)
+		}
+		if err := r.q.redis.HSet(ctx, r.key, appField(a), value).Err(); err != nil {
+			return fmt.Errorf("write app: %w", err)
+		}
+		r.invalidate()
+	}
+	return nil
+}
+
+func (r *registry) forgetWritten(a world.App) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for other := range r.written {
+		if appField(other) == appField(a) {
+			delete(r.written, other)
+		}
+	}
 }
 
 func (r *registry) isFresh(a world.App) bool {
@@ -104,25 +181,30 @@ func (r *registry) wrote(a world.App) {
 	r.written[a] = now
 }
 
-// write stores a registration and drops those that are too old. isNew says that the
-// deployment gets another address by it, or another SDK.
+// write stores a registration and drops those that are too old. isNew says that there was
+// no such app alive before.
 func (r *registry) write(ctx context.Context, a world.App) (isNew bool, err error) {
 	before, err := r.read(ctx)
 	if err != nil {
 		return false, err
 	}
 	a.SeenAt = r.q.nowMillis()
-	isNew = true
-	var old []string
-	for i, b := range before {
-		if b.DeploymentID == a.DeploymentID && !slices.ContainsFunc(before[:i], func(c world.App) bool { return c.DeploymentID == a.DeploymentID }) {
-			isNew = b.BaseURL != a.BaseURL || b.SDK != a.SDK
-		}
-		if a.SeenAt-b.SeenAt > world.Millis(appKept.Milliseconds()) {
-			old = append(old, appField(b))
-		}
+	a.AliveUntil = a.SeenAt + world.Millis(a.Lease.Milliseconds())
+	if a.Lease == 0 {
+		a.AliveUntil = a.SeenAt + longLease
 	}
-	value, err := cbor.Marshal(appRecord(a))
+	isNew = true
+	for _, b := range before {
+		if appField(b) != appField(a) || b.AliveUntil <= a.SeenAt {
+			continue
+		}
+		if a.Lease == 0 && b.Lease != 0 {
+			return false, nil // whoever sends this along is not the app that renews its lease
+		}
+		isNew = b.SDK != a.SDK || b.Namespace != a.Namespace
+	}
+	old := outdated(before, a.SeenAt)
+	value, err := cbor.Marshal(recordOf(a))
 	if err != nil {
 		return false, fmt.Errorf("encode app: %w", err)
 	}
@@ -136,6 +218,21 @@ func (r *registry) write(ctx context.Context, a world.App) (isNew bool, err erro
 	}
 	r.invalidate()
 	return isNew, nil
+}
+
+// outdated are the fields of registrations that need not be kept. The apps are the newest first.
+func outdated(apps []world.App, now world.Millis) []string {
+	var old []string
+	seen := map[string]bool{}
+	for _, a := range apps {
+		age := now - max(a.SeenAt, min(a.AliveUntil, now))
+		switch {
+		case now-a.SeenAt > longLease, age > world.Millis(lapsedKept.Milliseconds()) && seen[a.DeploymentID]:
+			old = append(old, appField(a))
+		}
+		seen[a.DeploymentID] = true
+	}
+	return old
 }
 
 func (r *registry) invalidate() { r.changes.Add(1) }
@@ -168,7 +265,7 @@ func (r *registry) read(ctx context.Context) ([]world.App, error) {
 		if err := cbor.Unmarshal([]byte(value), &a); err != nil {
 			return nil, fmt.Errorf("read app %q: %w", field, err)
 		}
-		apps = append(apps, world.App(a))
+		apps = append(apps, a.app())
 	}
 	slices.SortFunc(apps, func(a, b world.App) int {
 		return cmp.Or(cmp.Compare(b.SeenAt, a.SeenAt), cmp.Compare(appField(a), appField(b)))

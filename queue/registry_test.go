@@ -42,7 +42,8 @@ func TestRegistrationIsCheapAndEnds(t *testing.T) {
 	apps, err = q.ListApps(t.Context())
 	require.NoError(t, err)
 	require.Len(t, apps, 1)
-	two.SeenAt = apps[0].SeenAt
+	two.SeenAt, two.Alive = apps[0].SeenAt, true
+	two.AliveUntil = two.SeenAt + world.Millis((30 * 24 * time.Hour).Milliseconds())
 	require.Equal(t, two, apps[0])
 
 	for _, bad := range []string{"", "localhost:3000", "ftp://x", "http://", "http://a b"} {

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"slices"
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/luascript"
@@ -10,22 +11,93 @@ import (
 // wakeAtOnce bounds what one call of wake.lua moves.
 const wakeAtOnce = 500
 
-// resolve returns the app that a message goes to now: the newest one of its deployment;
-// of any, if it names none; else the configured one. Without any of them it must wait.
-func (q *Queue) resolve(ctx context.Context, deploymentID string) (world.App, bool, error) {
+// destinations are the apps that may get a message now.
+type destinations struct {
+	apps    []world.App // alive, the best one first
+	lapsed  world.App   // the newest app of the deployment, if none of it is alive
+	several bool        // there are apps at more than one address
+}
+
+// resolve finds the apps that a message may go to: those of its deployment that are alive,
+// the newest first; of any, if it names none. The one that has perhaps begun it, which is
+// named, comes before all. The configured address is for deployments that no app has ever
+// registered for.
+func (q *Queue) resolve(ctx context.Context, m world.Message, begun string) (destinations, error) {
 	apps, err := q.registry.cached(ctx)
 	if err != nil {
-		return world.App{}, false, err
+		return destinations{}, err
 	}
+	now := q.nowMillis()
+	var d destinations
+	address := ""
 	for _, a := range apps {
-		if deploymentID == "" || a.DeploymentID == deploymentID {
-			return a, true, nil
+		alive := a.AliveUntil > now
+		if alive {
+			d.several = d.several || address != "" && address != a.BaseURL
+			address = a.BaseURL
+		}
+		if m.DeploymentID != "" && a.DeploymentID != m.DeploymentID || !serves(a, m) {
+			continue
+		}
+		switch {
+		case !alive && d.lapsed.BaseURL == "":
+			d.lapsed = a
+		case !alive:
+		case a.BaseURL == begun:
+			d.apps = slices.Insert(d.apps, 0, a)
+		default:
+			d.apps = append(d.apps, a)
 		}
 	}
-	if q.cfg.BaseURL != "" {
-		return world.App{BaseURL: q.cfg.BaseURL, DeploymentID: deploymentID}, true, nil
+	known := d.lapsed.BaseURL != "" && m.DeploymentID != ""
+	if len(d.apps) == 0 && !known && q.cfg.BaseURL != "" {
+		d.apps = []world.App{{BaseURL: q.cfg.BaseURL, DeploymentID: m.DeploymentID}}
 	}
-	return world.App{}, false, nil
+	return d, nil
+}
+
+// standIns are the apps of other deployments that a message may go to instead.
+func (q *Queue) standIns(ctx context.Context, m world.Message, lapsed world.App) ([]world.App, error) {
+	if m.SDK == "" {
+		m.SDK = lapsed.SDK
+	}
+	m.DeploymentID = ""
+	d, err := q.resolve(ctx, m, "")
+	return slices.DeleteFunc(d.apps, func(a world.App) bool {
+		return a.AliveUntil == 0 || m.SDK != "" && m.SDK != a.SDK // not the configured address
+	}), err
+}
+
+// serves reports whether an app may get a message: one of the same namespace, and of an SDK
+// that can go on with the run. A deployment that moved on from v4 to v5 goes on with its runs.
+func serves(a world.App, m world.Message) bool {
+	if m.SDK != "" && a.SDK != "" && m.SDK != a.SDK {
+		upgraded := m.SDK == sdkV4 && m.DeploymentID == a.DeploymentID
+		if !upgraded {
+			return false
+		}
+	}
+	namespace, inName := world.QueueNamespace(m.QueueName)
+	if !inName {
+		// v4 leaves it out of the names of steps (contract §4.1); then the sender may have told.
+		if kind, _ := world.QueueKind(m.QueueName); kind == world.KindStep {
+			return m.Namespace == "" || a.Namespace == m.Namespace
+		}
+	}
+	return a.Namespace == namespace
+}
+
+// isV4 reports whether a message goes to an app of SDK v4, also if that is not there just now.
+func (q *Queue) isV4(ctx context.Context, m world.Message) bool {
+	d, err := q.resolve(ctx, m, "")
+	switch {
+	case err != nil:
+		return false
+	case len(d.apps) > 0:
+		return d.apps[0].SDK == sdkV4
+	default:
+		return d.lapsed.SDK == sdkV4
+	}
 }
 
 // appsChanged hears that an app registered somewhere.
@@ -34,13 +106,14 @@ func (q *Queue) appsChanged() {
 	q.targets.forgive()
 }
 
-// wake brings the messages forward that wait for an app.
+// wake makes the messages due that wait for an app.
 func (q *Queue) wake(ctx context.Context) error {
+	now := q.nowMillis()
 	for _, l := range q.lanes() {
 		k := &l.keys
 		for more := true; more; {
-			reply, err := q.scripts.wake.Run(ctx, q.redis, []string{k.stalled, k.retry, k.pending, k.wakes, k.bell},
-				k.task, wakeAtOnce, q.cfg.Clock.Now().UnixNano(), q.ringing(0))
+			reply, err := q.scripts.wake.Run(ctx, q.redis, []string{k.stalled, k.retry, k.wakes, k.bell},
+				k.task, wakeAtOnce, score(now), q.ringing(now))
 			if err != nil {
 				return err
 			}
@@ -53,6 +126,7 @@ func (q *Queue) wake(ctx context.Context) error {
 			}
 			more = left > 0
 		}
+		l.due.note(now)
 		l.bell.ring()
 	}
 	return nil

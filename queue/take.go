@@ -67,15 +67,15 @@ func (l *lane) take() (left int64, err error) {
 	defer cancel()
 	k := &l.keys
 	owner := l.q.nextOwner()
-	now := l.q.nowMillis()
+	now, asked := l.q.nowMillis(), time.Now()
 	reply, err := l.q.scripts.take.Run(ctx, l.q.redis,
 		[]string{k.pending, k.paused, k.active, k.lease, k.stalled, k.wakes, k.waiting, k.running, k.parked, k.scheduled, k.delayed},
-		k.task, owner, l.room(), score(now+world.Millis(leaseTime.Milliseconds())),
+		k.task, owner, l.room(), leaseTime.Seconds(),
 		int64(now), int64(now)-longestAlone.Milliseconds(), score(now+world.Millis(parkTime.Milliseconds())))
 	if err != nil {
 		return 0, err
 	}
-	return l.accept(reply, owner)
+	return l.accept(reply, owner, asked)
 }
 
 // room is how many messages to take: no more than there are free slots for.
@@ -86,8 +86,8 @@ func (l *lane) room() int {
 }
 
 // accept turns the reply of take.lua into claims.
-func (l *lane) accept(reply []any, owner string) (left int64, err error) {
-	const fixed, each = 2, 5
+func (l *lane) accept(reply []any, owner string, asked time.Time) (left int64, err error) {
+	const fixed, each = 2, 7
 	if len(reply) < fixed || (len(reply)-fixed)%each != 0 {
 		return 0, luascript.ErrShortReply
 	}
@@ -114,14 +114,19 @@ func (l *lane) accept(reply []any, owner string) (left int64, err error) {
 		failed, errFailed := strconv.Atoi(texts[2])
 		moved, errMoved := strconv.Atoi(texts[3])
 		since, errSince := strconv.ParseInt(texts[4], 10, 64)
-		if err := errors.Join(errFailed, errMoved, errSince); err != nil {
+		hold, errHold := strconv.Atoi(texts[6])
+		if err := errors.Join(errFailed, errMoved, errSince, errHold); err != nil {
 			return 0, fmt.Errorf("counters of message %s: %w", texts[0], err)
 		}
-		c := &claim{id: texts[0], owner: owner, message: texts[1], failed: failed, moved: moved, wakes: wakes, since: time.Unix(0, since)}
+		c := &claim{
+			id: texts[0], owner: owner, message: texts[1], failed: failed, moved: moved, wakes: wakes, since: time.Unix(0, since),
+			held: asked, app: texts[5], holdUntil: time.Now().Add(time.Duration(hold) * time.Millisecond),
+		}
 		c.ctx, c.cancel = context.WithCancelCause(l.q.delivering) //nolint:fatcontext // one context a claim, none inside another
 		l.buffer = append(l.buffer, c)
 		l.claims[c] = struct{}{}
 	}
+	l.backlog.took((len(reply)-fixed)/each, left)
 	return left, nil
 }
 
@@ -161,7 +166,7 @@ func (l *lane) returnBuffer() {
 	l.buffer = nil
 	l.mu.Unlock()
 	for i := len(buffer) - 1; i >= 0; i-- { // each goes to the front
-		l.finish(buffer[i], outcome{step: stepReturned, unseen: true})
+		l.finish(buffer[i], outcome{step: stepReturned, unseen: true, hold: buffer[i].holdLeft()})
 	}
 	if len(buffer) > 0 {
 		l.log.Debug("returned messages that were not delivered yet", slog.Int("messages", len(buffer)))

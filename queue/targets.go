@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -19,7 +18,7 @@ type targets struct {
 
 	mu      sync.Mutex
 	down    map[string]*downtime // by address
-	absent  map[route]bool       // deployments without an app
+	absent  map[route]time.Time  // deployments without an app, since when
 	refusal map[route]string     // the last complaint about an app's answers
 }
 
@@ -35,7 +34,7 @@ type route struct {
 }
 
 func newTargets(b Backoff, clock world.Clock, log *slog.Logger) *targets {
-	return &targets{backoff: b, clock: clock, log: log, down: map[string]*downtime{}, absent: map[route]bool{}, refusal: map[route]string{}}
+	return &targets{backoff: b, clock: clock, log: log, down: map[string]*downtime{}, absent: map[route]time.Time{}, refusal: map[route]string{}}
 }
 
 // wait returns how long not to ask an app that is down; 0: ask now.
@@ -95,20 +94,29 @@ func (t *targets) forgive() {
 	}
 }
 
-// missing hears that there is no app for a message and returns that in words.
-func (t *targets) missing(kind world.Kind, deploymentID string) string {
+// missing hears that there is no app for a message; lapsed is the last one that was, if any.
+// It returns that in words, and since when it is so as far as this process has heard.
+func (t *targets) missing(kind world.Kind, deploymentID string, lapsed world.App) (reason string, since time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	what := fmt.Sprintf("no app of deployment %q has registered", deploymentID)
-	if deploymentID == "" {
-		what = "no app has registered"
-	}
-	if r := (route{kind, deploymentID}); !t.absent[r] {
-		t.absent[r] = true
+	now := t.clock.Now()
+	what := waitsFor(deploymentID, lapsed, now)
+	r := route{kind, deploymentID}
+	since, known := t.absent[r]
+	if !known {
+		since = now
+		t.absent[r] = now
 		t.log.Warn("messages wait: "+what+"; start the app (its world.start() registers it), or set WORKFLOW_BASE_URL of this service",
 			slog.String("kind", string(kind)), slog.String("deployment", deploymentID))
 	}
-	return what
+	return what, since
+}
+
+// present hears that there is an app for a message.
+func (t *targets) present(kind world.Kind, deploymentID string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.absent, route{kind, deploymentID})
 }
 
 // awaits reports whether messages wait for just this app.

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -14,14 +15,14 @@ const (
 	upkeepInterval = 4 * time.Second
 	// upkeepPause keeps many short delays from becoming many sweeps.
 	upkeepPause = 10 * time.Millisecond
-	// sweepAtOnce bounds what one call of the script moves, so that Redis is not held up.
+	// sweepAtOnce bounds what one call of the script returns, so that Redis is not held up.
 	sweepAtOnce = 500
 )
 
 // upkeep sweeps the queue every few seconds, and whenever a message is due, until ctx ends.
 func (l *lane) upkeep(ctx context.Context) {
 	for ctx.Err() == nil {
-		more, err := l.sweep(ctx)
+		err := l.sweep(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -31,10 +32,11 @@ func (l *lane) upkeep(ctx context.Context) {
 			continue
 		}
 		l.q.outage.ended()
-		if more {
-			continue
+		if l.backlog.exists() {
+			l.backlog.rest(ctx)
+		} else {
+			l.rest(ctx)
 		}
-		l.rest(ctx)
 	}
 }
 
@@ -58,29 +60,29 @@ func (l *lane) rest(ctx context.Context) {
 	}
 }
 
-// sweep runs the script once; more says that it had more to do than one call may.
-func (l *lane) sweep(ctx context.Context) (more bool, err error) {
+// sweep runs the script once.
+func (l *lane) sweep(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, redisTimeout)
 	defer cancel()
 	k, q := &l.keys, l.q
-	now := q.nowMillis()
+	now, asked := q.nowMillis(), time.Now()
 	returnLapsed := "1"
 	if q.outage.recent(leaseTime) {
 		returnLapsed = "0"
 	}
 	args := []any{
-		k.task, score(now), score(now + world.Millis(leaseTime.Milliseconds())), returnLapsed,
-		sweepAtOnce, q.cfg.Clock.Now().UnixNano(), q.ringing(0),
+		k.task, score(now), leaseTime.Seconds(), returnLapsed,
+		sweepAtOnce, q.cfg.Clock.Now().UnixNano(), q.ringing(0), l.backlog.high, l.backlog.share(), l.lookFrom,
 	}
 	held := l.held()
 	for id, c := range held {
-		args = append(args, id, c.owner)
+		args = append(args, id, c.owner, l.targetOf(c))
 	}
 	reply, err := q.scripts.sweep.Run(ctx, q.redis, []string{k.pending, k.active, k.lease, k.scheduled, k.retry, k.bell, k.running, k.parked}, args...)
 	if err != nil {
-		return false, err
+		return err
 	}
-	return l.swept(reply, now, held)
+	return l.swept(reply, now, asked, held)
 }
 
 // held are the claims whose leases to renew.
@@ -94,46 +96,50 @@ func (l *lane) held() map[string]*claim {
 	return held
 }
 
-func (l *lane) swept(reply []any, asked world.Millis, held map[string]*claim) (more bool, err error) {
+func (l *lane) swept(reply []any, now world.Millis, asked time.Time, held map[string]*claim) error {
 	const fixed = 4
 	if len(reply) < fixed {
-		return false, luascript.ErrShortReply
+		return luascript.ErrShortReply
 	}
-	var numbers [2]int64
-	for i := range numbers {
-		if numbers[i], err = luascript.Int(reply[i]); err != nil {
-			return false, err
-		}
+	pending, errPending := luascript.Int(reply[0])
+	text, errText := replyText(reply[1])
+	looked, errLooked := luascript.Int(reply[2])
+	returned, errReturned := luascript.Int(reply[3])
+	if err := errors.Join(errPending, errText, errLooked, errReturned); err != nil {
+		return err
 	}
-	pending, moved := numbers[0], numbers[1]
 	next := world.Millis(0)
-	if text, err := replyText(reply[2]); err != nil {
-		return false, err
-	} else if text != "" {
+	if text != "" {
+		var err error
 		if next, err = parseScore(text); err != nil {
-			return false, err
+			return err
 		}
 	}
-	returned, err := luascript.Int(reply[3])
-	if err != nil {
-		return false, err
+	l.lookFrom += int(looked)
+	if looked < sweepAtOnce {
+		l.lookFrom = 0
 	}
 	for i, v := range reply[fixed:] {
 		id, err := replyText(v)
 		if err != nil {
-			return false, err
+			return err
 		}
+		c := held[id]
 		if int64(i) < returned {
 			l.q.cfg.Observer.Recovered(l.kind)
-			l.log.Warn("a worker has gone; its message is delivered again", slog.String("message", id))
-		} else if c := held[id]; c != nil {
+			l.log.Warn("nobody held the lease of a message any more, its worker has gone; it is delivered again", slog.String("message", id))
+		}
+		if c != nil {
 			// Unless it has just finished, somebody else delivers it by now.
 			c.cancel(errLeaseLost)
+			delete(held, id)
 		}
 	}
-	l.due.set(asked, next)
+	l.renewed(held, asked)
+	l.due.set(now, next)
+	l.backlog.set(next != 0 && next <= now)
 	if pending > 0 {
 		l.bell.ring()
 	}
-	return moved >= sweepAtOnce || returned >= sweepAtOnce, nil
+	return nil
 }

@@ -29,6 +29,8 @@ export interface Config {
   deploymentId: string;
   /** Whether somebody named the deployment, as opposed to the default. */
   deploymentNamed: boolean;
+  /** Namespace of this app's queue names, if it has one. */
+  namespace: string | undefined;
   retryForMs: number;
   timeoutMs: number;
 }
@@ -56,6 +58,7 @@ export function readConfig(options: WorldOptions): Config {
     baseUrl: options.baseUrl || env['WORKFLOW_BASE_URL'] || undefined,
     deploymentId: deploymentId || DEFAULT_DEPLOYMENT_ID,
     deploymentNamed: Boolean(deploymentId),
+    namespace: env['WORKFLOW_QUEUE_NAMESPACE'] || undefined,
     retryForMs: options.retryForMs ?? DEFAULT_RETRY_FOR_MS,
     timeoutMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
   };

@@ -21,6 +21,9 @@ export function createQueue(config: () => Config): RedisWorld['queue'] {
       delaySeconds: options.delaySeconds,
       headers: options.headers,
       deploymentId: options.deploymentId ?? own,
+      // v4 leaves the namespace out of the names of steps (contract §4.1).
+      namespace: settings.namespace,
+      specVersion: options.specVersion,
       app,
     });
     const answer = await call(settings, { method: 'POST', path: '/v1/queue', body });

@@ -2,6 +2,7 @@ import { callOnce, pauseBefore } from './call.js';
 import { appBaseUrl, type Config } from './config.js';
 import { encode } from './encoding.js';
 import { WorkflowWorldError } from './errors.js';
+import { parseQueueName } from './queueName.js';
 import { detectSdk, type Sdk } from './sdk.js';
 
 /** An app as the service knows it: where to deliver the messages of a deployment. */
@@ -9,10 +10,18 @@ export interface App {
   baseUrl: string;
   deploymentId: string;
   sdk: Sdk;
+  /** Namespace of the queue names that it serves; absent: none. */
+  namespace?: string;
+  /** How long it counts as alive without another registration; absent: for long. */
+  leaseSeconds?: number;
 }
 
-/** How often an app says that it is there, so that a service that lost its memory learns of it again. */
+/** How often an app says that it is there, so that its lease lasts and a service that lost its memory learns of it again. */
 const REFRESH_MS = 30_000;
+/** The lease of an app that `start()` registers: it may miss two refreshes. */
+const LEASE_SECONDS = 90;
+/** How long `close()` waits for the service to hear that the app stops. */
+const GOODBYE_MS = 1_000;
 /** How long `start()` waits for the service before it lets the app go on booting. */
 const START_WAIT_MS = 2_000;
 
@@ -33,7 +42,7 @@ const registrations = new Map<string, Registration>();
  */
 export async function startRegistering(readConfig: () => Config): Promise<void> {
   const config = readConfig();
-  const app = appOf(config, appBaseUrl(config));
+  const app = { ...appOf(config, appBaseUrl(config)), ...lease() };
   stopRegistering(config.url);
   const registration: Registration = { app, timer: undefined, ended: false };
   registrations.set(config.url, registration);
@@ -46,13 +55,25 @@ export async function startRegistering(readConfig: () => Config): Promise<void> 
   });
 }
 
-/** Ends what {@link startRegistering} began. The service forgets the app when its lease runs out. */
-export function stopRegistering(url: string): void {
+/** Ends what {@link startRegistering} began, in this process; returns the app that was registered. */
+function stopRegistering(url: string): App | undefined {
   const registration = registrations.get(url);
-  if (!registration) return;
+  if (!registration) return undefined;
   registration.ended = true;
   clearTimeout(registration.timer);
   registrations.delete(url);
+  return registration.app;
+}
+
+/**
+ * The same, and tells the service, which would else go on delivering here until the lease lapses. A service that does
+ * not answer within a second learns of it that way.
+ */
+export async function unregister(config: Config): Promise<void> {
+  const app = stopRegistering(config.url);
+  if (!app) return;
+  const signal = AbortSignal.timeout(GOODBYE_MS);
+  await callOnce(config, { method: 'POST', path: '/v1/apps/unregister', body: encode(app), signal }).catch(() => undefined);
 }
 
 /**
@@ -60,8 +81,42 @@ export function stopRegistering(url: string): void {
  * Undefined for a process that only enqueues; it never becomes a target.
  */
 export function appForQueue(config: Config): App | undefined {
-  if (config.baseUrl !== undefined) return appOf(config, config.baseUrl);
-  return registrations.get(config.url)?.app;
+  const started = registrations.get(config.url)?.app;
+  if (config.baseUrl === undefined) return started;
+  const app = appOf(config, config.baseUrl);
+  // One that start() keeps registered has its lease here too; any other, such as a function that is frozen between
+  // two requests, could not renew it.
+  return started?.baseUrl === app.baseUrl && started.deploymentId === app.deploymentId ? started : app;
+}
+
+/**
+ * The lease to ask for. Where processes are frozen while nothing comes in, timers do not run:
+ * `WORKFLOW_WORLD_APP_LEASE_SECONDS=0` then asks for a long one.
+ */
+function lease(): { leaseSeconds?: number } {
+  const told = process.env['WORKFLOW_WORLD_APP_LEASE_SECONDS'];
+  const seconds = told === undefined || told === '' ? LEASE_SECONDS : Number(told);
+  if (!Number.isInteger(seconds) || seconds < 0) {
+    throw new WorkflowWorldError(
+      `WORKFLOW_WORLD_APP_LEASE_SECONDS is "${told}", which is not a whole number of seconds`,
+      { code: 'INVALID_CONFIG' },
+    );
+  }
+  return seconds === 0 ? {} : { leaseSeconds: seconds };
+}
+
+/** Namespaces of the workflow handlers that this process has made; `undefined` is none. */
+const handled = new Set<string | undefined>();
+
+/** Hears that the app made a handler for a prefix: that is where its namespace can be an option of the SDK. */
+export function noteHandler(prefix: string): void {
+  const name = parseQueueName(prefix);
+  if (name?.kind === 'workflow') handled.add(name.namespace);
+}
+
+function servedNamespace(config: Config): { namespace?: string } {
+  const namespace = handled.size === 1 ? [...handled][0] : config.namespace;
+  return namespace === undefined ? {} : { namespace };
 }
 
 function keepRegistered(readConfig: () => Config, registration: Registration, onSuccess: () => void): void {
@@ -69,7 +124,10 @@ function keepRegistered(readConfig: () => Config, registration: Registration, on
   const attempt = async (): Promise<void> => {
     let wait = REFRESH_MS;
     try {
-      await callOnce(readConfig(), { method: 'POST', path: '/v1/apps', body: encode(registration.app) });
+      const config = readConfig();
+      // Frameworks load the handlers when their routes are first called, perhaps long after start().
+      registration.app = { ...registration.app, ...servedNamespace(config) };
+      await callOnce(config, { method: 'POST', path: '/v1/apps', body: encode(registration.app) });
       failures = 0;
       onSuccess();
     } catch (error) {
@@ -95,7 +153,8 @@ function appOf(config: Config, baseUrl: string): App {
       { code: 'INVALID_CONFIG' },
     );
   }
-  return { baseUrl: baseUrl.replace(/\/+$/, ''), deploymentId: config.deploymentId, sdk: detectSdk() };
+  const app: App = { baseUrl: baseUrl.replace(/\/+$/, ''), deploymentId: config.deploymentId, sdk: detectSdk() };
+  return { ...app, ...servedNamespace(config) };
 }
 
 /** Whether the service answered and said no: asking again soon would change nothing. */

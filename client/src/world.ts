@@ -3,7 +3,7 @@ import { readConfig, type WorldOptions } from './config.js';
 import { closeConnection } from './connection.js';
 import { createQueue } from './queue.js';
 import { createQueueHandler } from './queueHandler.js';
-import { startRegistering, stopRegistering } from './registration.js';
+import { noteHandler, startRegistering, unregister } from './registration.js';
 import { specVersionForSdk } from './sdk.js';
 import { createStorage } from './storage.js';
 import { createStreams } from './streams.js';
@@ -27,14 +27,17 @@ export function createWorld(options: WorldOptions = {}): RedisWorld {
 
     start: () => startRegistering(config),
     close: async () => {
-      const { url } = config();
-      stopRegistering(url);
-      await closeConnection(url);
+      const settings = config();
+      await unregister(settings);
+      await closeConnection(settings.url);
     },
 
     getDeploymentId: async () => config().deploymentId,
     queue: createQueue(config),
-    createQueueHandler: (prefix, handler) => createQueueHandler(config, prefix, handler),
+    createQueueHandler: (prefix, handler) => {
+      noteHandler(prefix);
+      return createQueueHandler(config, prefix, handler);
+    },
 
     ...createStorage(config),
 

@@ -5,7 +5,15 @@ import { Fake, json } from './helpers/fake.js';
 
 const { decode } = part<typeof import('../dist/encoding.js')>('encoding');
 
-const VARIABLES = ['WORKFLOW_WORLD_URL', 'WORKFLOW_WORLD_TOKEN', 'WORKFLOW_BASE_URL', 'WORKFLOW_DEPLOYMENT_ID', 'PORT'];
+const VARIABLES = [
+  'WORKFLOW_WORLD_URL',
+  'WORKFLOW_WORLD_TOKEN',
+  'WORKFLOW_BASE_URL',
+  'WORKFLOW_DEPLOYMENT_ID',
+  'WORKFLOW_QUEUE_NAMESPACE',
+  'WORKFLOW_WORLD_APP_LEASE_SECONDS',
+  'PORT',
+];
 const before = Object.fromEntries(VARIABLES.map((name) => [name, process.env[name]]));
 for (const name of VARIABLES) delete process.env[name];
 
@@ -38,7 +46,7 @@ test('start() registers the base URL, this deployment and the SDK generation', a
   process.env['WORKFLOW_DEPLOYMENT_ID'] = 'dpl_7';
   await world.start();
   assert.deepEqual(bodies(), [
-    ['/v1/apps', { baseUrl: 'http://app.example:3000/base', deploymentId: 'dpl_7', sdk: 'v4' }],
+    ['/v1/apps', { baseUrl: 'http://app.example:3000/base', deploymentId: 'dpl_7', sdk: 'v4', leaseSeconds: 90 }],
   ]);
   assert.equal(await world.getDeploymentId(), 'dpl_7');
 });
@@ -51,6 +59,7 @@ test('without a base URL start() registers this machine at PORT', async () => {
     baseUrl: 'http://localhost:4111',
     deploymentId: 'dpl_world-redis',
     sdk: 'v4',
+    leaseSeconds: 90,
   });
 });
 
@@ -80,14 +89,61 @@ test('after start() every World of the process names the app in queue(), after c
   await createWorld().queue(FLOW, { runId: 'r' });
   await world.close();
   await createWorld().queue(FLOW, { runId: 'r' });
-  const [, started, closed] = bodies();
+  const [, started, goodbye, closed] = bodies();
   assert.deepEqual(started?.[1]['app'], {
     baseUrl: 'http://localhost:4111',
     deploymentId: 'dpl_world-redis',
     sdk: 'v4',
+    leaseSeconds: 90,
   });
   assert.equal(started?.[1]['deploymentId'], 'dpl_world-redis');
+  assert.equal(goodbye?.[0], '/v1/apps/unregister');
+  assert.equal(goodbye?.[1]['baseUrl'], 'http://localhost:4111');
   assert.deepEqual(closed?.[1], { queueName: FLOW, message: { runId: 'r' } });
+});
+
+test('an app with a base URL has one lease, the same by start() and by queue(); without start() a long one', async () => {
+  const { world, bodies } = await fakeWorld();
+  process.env['WORKFLOW_BASE_URL'] = 'http://app.example/';
+  await world.queue(FLOW, { runId: 'r' });
+  await world.start();
+  await world.queue(FLOW, { runId: 'r' });
+  const leases = bodies().map(([, body]) => ((body['app'] ?? body) as { leaseSeconds?: number }).leaseSeconds);
+  assert.deepEqual(leases, [undefined, 90, 90]);
+});
+
+test('the lease can be told, 0 is a long one; nonsense is refused', async () => {
+  const { world, bodies } = await fakeWorld();
+  process.env['WORKFLOW_WORLD_APP_LEASE_SECONDS'] = '0';
+  await world.start();
+  process.env['WORKFLOW_WORLD_APP_LEASE_SECONDS'] = '600';
+  await world.start();
+  assert.deepEqual(bodies().map(([, body]) => body['leaseSeconds']), [undefined, 600]);
+  process.env['WORKFLOW_WORLD_APP_LEASE_SECONDS'] = 'soon';
+  await assert.rejects(world.start(), /WORKFLOW_WORLD_APP_LEASE_SECONDS is "soon"/);
+});
+
+test('the namespace goes along: of the app that is registered, and of whoever sends a message', async () => {
+  const { world, bodies } = await fakeWorld();
+  process.env['WORKFLOW_QUEUE_NAMESPACE'] = 'acme';
+  await world.start();
+  await world.queue('__wkf_step_s', { stepId: 's' }, { specVersion: 3 });
+  const [started, queued] = bodies();
+  assert.equal(started?.[1]['namespace'], 'acme');
+  assert.equal(queued?.[1]['namespace'], 'acme');
+  assert.equal(queued?.[1]['specVersion'], 3);
+  // Given as an option of the SDK instead, it shows in the prefix of the handler only.
+  delete process.env['WORKFLOW_QUEUE_NAMESPACE'];
+  world.createQueueHandler('__shop_wkf_workflow_', async () => undefined);
+  await world.start();
+  assert.equal(bodies()[2]?.[1]['namespace'], 'shop');
+});
+
+test('close() does not wait for a service that is away', async () => {
+  const { fake, world } = await fakeWorld();
+  await world.start();
+  await fake.stop();
+  await world.close();
 });
 
 test('queue() passes on key, delay and headers, and the message as it is', async () => {
@@ -105,6 +161,7 @@ test('queue() passes on key, delay and headers, and the message as it is', async
     idempotencyKey: 'step_1',
     delaySeconds: 1.5,
     headers: { traceparent: 't' },
+    specVersion: 3,
   });
 });
 

@@ -10,36 +10,42 @@ import (
 	"time"
 
 	"github.com/caarlos0/env/v11"
+
+	"github.com/world-redis/world-redis/queue"
 )
 
 // config is every setting of the service. The help text is what `world-redis env` prints
 // and the only list there is: a setting that is not here does not exist.
 type config struct {
-	RedisURL          string        `env:"WORKFLOW_REDIS_URL" help:"Redis to use: redis://, rediss://, unix://, redis+sentinel://…?master=NAME, redis+cluster://…; without it REDIS_URL, and without that an embedded one that loses its data at exit"`
-	RedisURLFallback  string        `env:"REDIS_URL" help:"used when WORKFLOW_REDIS_URL is not set"`
-	KeyPrefix         string        `env:"WORKFLOW_REDIS_KEY_PREFIX" envDefault:"workflow:" help:"begins every key of this service"`
-	JobPrefix         string        `env:"WORKFLOW_REDIS_JOB_PREFIX" envDefault:"workflow_" help:"begins the names of the two queues, flows and steps"`
-	WorkerConcurrency int           `env:"WORKFLOW_REDIS_WORKER_CONCURRENCY" envDefault:"100" help:"deliveries in flight, for each queue"`
-	FlowConcurrency   int           `env:"WORKFLOW_REDIS_FLOW_CONCURRENCY" envDefault:"0" help:"the same for flows alone; 0: as WORKFLOW_REDIS_WORKER_CONCURRENCY"`
-	StepConcurrency   int           `env:"WORKFLOW_REDIS_STEP_CONCURRENCY" envDefault:"0" help:"the same for steps alone; 0: as WORKFLOW_REDIS_WORKER_CONCURRENCY"`
-	Listen            string        `env:"WORKFLOW_WORLD_LISTEN" envDefault:"127.0.0.1:8787" help:"address of the HTTP API; anything but loopback needs WORKFLOW_WORLD_TOKEN"`
-	Token             string        `env:"WORKFLOW_WORLD_TOKEN" help:"bearer token that callers must send; several, for rotation, with commas"`
-	Namespaces        string        `env:"WORKFLOW_WORLD_NAMESPACES" help:"namespaces for apps that must see nothing of one another, with tokens of their own: name=token|token,name=token; WORKFLOW_WORLD_TOKEN is the default one's"`
-	SigningKey        string        `env:"WORKFLOW_WORLD_SIGNING_KEY" help:"signs deliveries to apps, which need the same; several, for rotation, with commas; without it, and in other namespaces, one derived from each token"`
-	BaseURL           string        `env:"WORKFLOW_BASE_URL" help:"app to deliver to while none has registered"`
-	Environment       string        `env:"WORKFLOW_WORLD_ENV" help:"production: refuse to run on embedded Redis"`
-	MaxBody           int64         `env:"WORKFLOW_WORLD_MAX_BODY" envDefault:"67108864" help:"largest request body, bytes"`
-	ShutdownGrace     time.Duration `env:"WORKFLOW_WORLD_SHUTDOWN_GRACE" envDefault:"30s" help:"how long running deliveries may go on after SIGTERM"`
-	HookRetention     time.Duration `env:"WORKFLOW_WORLD_HOOK_RETENTION" envDefault:"720h" help:"the longest that a hook may keep its token after the end of its run"`
-	RecoveryAfter     time.Duration `env:"WORKFLOW_WORLD_RECOVERY_AFTER" envDefault:"1m" help:"how long a run must have been still, without a message or an open hook, before it is woken"`
-	LogLevel          slog.Level    `env:"WORKFLOW_WORLD_LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error"`
-	LogFormat         string        `env:"WORKFLOW_WORLD_LOG_FORMAT" envDefault:"text" help:"text or json"`
+	RedisURL           string        `env:"WORKFLOW_REDIS_URL" help:"Redis to use: redis://, rediss://, unix://, redis+sentinel://…?master=NAME, redis+cluster://…; without it REDIS_URL, and without that an embedded one that loses its data at exit"`
+	RedisURLFallback   string        `env:"REDIS_URL" help:"used when WORKFLOW_REDIS_URL is not set"`
+	KeyPrefix          string        `env:"WORKFLOW_REDIS_KEY_PREFIX" envDefault:"workflow:" help:"begins every key of this service"`
+	JobPrefix          string        `env:"WORKFLOW_REDIS_JOB_PREFIX" envDefault:"workflow_" help:"begins the names of the two queues, flows and steps"`
+	WorkerConcurrency  int           `env:"WORKFLOW_REDIS_WORKER_CONCURRENCY" envDefault:"100" help:"deliveries in flight, for each queue"`
+	FlowConcurrency    int           `env:"WORKFLOW_REDIS_FLOW_CONCURRENCY" envDefault:"0" help:"the same for flows alone; 0: as WORKFLOW_REDIS_WORKER_CONCURRENCY"`
+	StepConcurrency    int           `env:"WORKFLOW_REDIS_STEP_CONCURRENCY" envDefault:"0" help:"the same for steps alone; 0: as WORKFLOW_REDIS_WORKER_CONCURRENCY"`
+	Listen             string        `env:"WORKFLOW_WORLD_LISTEN" envDefault:"127.0.0.1:8787" help:"address of the HTTP API; anything but loopback needs WORKFLOW_WORLD_TOKEN"`
+	Token              string        `env:"WORKFLOW_WORLD_TOKEN" help:"bearer token that callers must send; several, for rotation, with commas"`
+	Namespaces         string        `env:"WORKFLOW_WORLD_NAMESPACES" help:"namespaces for apps that must see nothing of one another, with tokens of their own: name=token|token,name=token; WORKFLOW_WORLD_TOKEN is the default one's"`
+	SigningKey         string        `env:"WORKFLOW_WORLD_SIGNING_KEY" help:"signs deliveries to apps, which need the same; several, for rotation, with commas; without it, and in other namespaces, one derived from each token"`
+	BaseURL            string        `env:"WORKFLOW_BASE_URL" help:"app to deliver to while none has registered"`
+	Environment        string        `env:"WORKFLOW_WORLD_ENV" help:"production: refuse to run on embedded Redis"`
+	MaxBody            int64         `env:"WORKFLOW_WORLD_MAX_BODY" envDefault:"67108864" help:"largest request body, bytes"`
+	AppConcurrency     int           `env:"WORKFLOW_WORLD_APP_CONCURRENCY" envDefault:"0" help:"deliveries in flight to one app, for each queue; 0: all there may be, or four fifths of them while several apps are registered"`
+	DeploymentPolicy   queue.Policy  `env:"WORKFLOW_WORLD_DEPLOYMENT_POLICY" envDefault:"hold" help:"while no app of a message's deployment is alive: hold it, give it to the latest app of another deployment, or fail its run"`
+	DeploymentPatience time.Duration `env:"WORKFLOW_WORLD_DEPLOYMENT_PATIENCE" envDefault:"1m" help:"how long none must be alive before the policies latest and fail apply"`
+	ShutdownGrace      time.Duration `env:"WORKFLOW_WORLD_SHUTDOWN_GRACE" envDefault:"30s" help:"how long running deliveries may go on after SIGTERM"`
+	HookRetention      time.Duration `env:"WORKFLOW_WORLD_HOOK_RETENTION" envDefault:"720h" help:"the longest that a hook may keep its token after the end of its run"`
+	RecoveryAfter      time.Duration `env:"WORKFLOW_WORLD_RECOVERY_AFTER" envDefault:"1m" help:"how long a run must have been still, without a message or an open hook, before it is woken"`
+	LogLevel           slog.Level    `env:"WORKFLOW_WORLD_LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error"`
+	LogFormat          string        `env:"WORKFLOW_WORLD_LOG_FORMAT" envDefault:"text" help:"text or json"`
 }
 
 // clientVariables belong to the client. They share the service's prefix, so the service
 // must know them in order not to report them as mistakes.
 var clientVariables = []setting{
 	{Name: "WORKFLOW_WORLD_URL", Default: "http://127.0.0.1:8787", Help: "client: where the service is"},
+	{Name: "WORKFLOW_WORLD_APP_LEASE_SECONDS", Default: "90", Help: "client: how long an app counts as alive after it was last heard of; 0: 30 days, for platforms that freeze processes"},
 	{Name: "WORKFLOW_WORLD_SPEC_VERSION", Help: "client: the spec version to declare, for an SDK beta that it does not recognise"},
 }
 
@@ -77,6 +83,12 @@ func (c config) validate() error {
 		return errors.New("WORKFLOW_REDIS_WORKER_CONCURRENCY and its FLOW and STEP forms must be at least 1")
 	case c.MaxBody < 1024:
 		return errors.New("WORKFLOW_WORLD_MAX_BODY must be at least 1024 bytes")
+	case c.AppConcurrency < 0:
+		return errors.New("WORKFLOW_WORLD_APP_CONCURRENCY must not be negative")
+	case !c.DeploymentPolicy.Valid():
+		return fmt.Errorf("WORKFLOW_WORLD_DEPLOYMENT_POLICY is %q: use hold, latest or fail", c.DeploymentPolicy)
+	case c.DeploymentPatience <= 0:
+		return errors.New("WORKFLOW_WORLD_DEPLOYMENT_PATIENCE must be positive")
 	case c.ShutdownGrace < 0:
 		return errors.New("WORKFLOW_WORLD_SHUTDOWN_GRACE must not be negative")
 	case c.HookRetention < time.Millisecond:

@@ -49,6 +49,7 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, c config, n namespace,
 	t.queue, err = queue.New(ctx, conn.Client, queue.Config{
 		KeyPrefix: n.keyPrefix, JobPrefix: n.jobPrefix, FlowConcurrency: c.FlowConcurrency, StepConcurrency: c.StepConcurrency,
 		ShutdownGrace: c.ShutdownGrace, BaseURL: n.baseURL, Clock: clock, Logger: logger, Observer: t.observer, RunDead: t.runDead,
+		AppConcurrency: c.AppConcurrency, Policy: c.DeploymentPolicy, Patience: c.DeploymentPatience,
 		Deliverer: embedded.New(embedded.Config{Logger: logger, SigningKeys: n.signingKeys, Clock: clock}),
 	})
 	if err != nil {

@@ -43,7 +43,10 @@ type fakeQueue struct {
 	messages []world.Message
 	requests map[string]bool
 	busy     map[string]bool // runs with a message
+	apps     []world.App
 }
+
+func (q *fakeQueue) ListApps(context.Context) ([]world.App, error) { return q.apps, nil }
 
 func (q *fakeQueue) Enqueue(_ context.Context, m world.Message) (string, error) {
 	q.mu.Lock()

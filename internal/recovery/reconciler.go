@@ -30,6 +30,8 @@ type Store interface {
 // Queue is what a Reconciler asks and tells the queue.
 type Queue interface {
 	world.Queue
+	// ListApps tells in which namespace of queue names a deployment listens.
+	ListApps(ctx context.Context) ([]world.App, error)
 	// Outstanding reports for each run whether any message of it is in the queue or being
 	// delivered.
 	Outstanding(ctx context.Context, runIDs []string) ([]bool, error)

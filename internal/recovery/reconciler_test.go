@@ -41,7 +41,7 @@ func TestForgottenRunsAreWokenOnce(t *testing.T) {
 		require.Equal(t, []string{started, inStep, stepDone, besideHook, unread}, b.queue.woken())
 		require.Equal(t, world.Message{
 			QueueName: "__wkf_workflow_workflow//./a//f", Body: append([]byte{0xa1, 0x65}, append([]byte("runId\x78\x1f"), started...)...),
-			ContentType: "application/cbor", DeploymentID: "dpl_1", RequestID: "recover " + started + " 2", RunID: started, Plain: true,
+			ContentType: "application/cbor", DeploymentID: "dpl_1", RequestID: "recover " + started + " 2", RunID: started, SDK: "v4", Plain: true,
 		}, messages[0])
 		require.Equal(t, `{"runId":"`+inStep+`"}`, string(messages[1].Body))
 		require.Equal(t, "application/json", messages[1].ContentType)
@@ -115,6 +115,17 @@ func TestOneLeads(t *testing.T) {
 	require.NoError(t, r.Client.Del(t.Context(), r.Prefix+"lead:recovery").Err()) // as when the lease lapses
 	require.NoError(t, b.pass(t.Context()))
 	require.Len(t, b.queue.woken(), 1)
+}
+
+// The wake-up goes where the deployment of the run listens.
+func TestAWakeUpStaysInTheNamespaceOfTheDeployment(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, redistest.New(t))
+	b.queue.apps = []world.App{{DeploymentID: "dpl_0", Namespace: "blog"}, {DeploymentID: "dpl_1", Namespace: "shop"}}
+	b.begin(7)
+	b.clock.add(time.Hour)
+	require.NoError(t, b.pass(t.Context()))
+	require.Equal(t, "__shop_wkf_workflow_workflow//./a//f", b.queue.messages[0].QueueName)
 }
 
 // More runs than a batch has: all are looked at, in order.

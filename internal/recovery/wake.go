@@ -15,7 +15,7 @@ import (
 // wake queues one plain wake-up of a run. The queue remembers the request for ten minutes, so
 // a run whose log does not grow by it is not woken more often than that.
 func (r *Reconciler) wake(ctx context.Context, run world.Run, rest world.RunRest) error {
-	m, err := r.wakeUp(run)
+	m, err := r.wakeUp(ctx, run)
 	if err != nil {
 		return err
 	}
@@ -32,22 +32,39 @@ func (r *Reconciler) wake(ctx context.Context, run world.Run, rest world.RunRest
 }
 
 // wakeUp builds the message that the SDK's own recovery would send (contract §5.7).
-func (r *Reconciler) wakeUp(run world.Run) (world.Message, error) {
+func (r *Reconciler) wakeUp(ctx context.Context, run world.Run) (world.Message, error) {
+	namespace, err := r.namespaceOf(ctx, run.DeploymentID)
+	if err != nil {
+		return world.Message{}, err
+	}
 	m := world.Message{
-		QueueName:    "__wkf_workflow_" + run.WorkflowName,
+		QueueName:    "__" + namespace + "wkf_workflow_" + run.WorkflowName,
 		DeploymentID: run.DeploymentID, RunID: run.RunID, Plain: true,
 	}
 	body := map[string]string{"runId": run.RunID}
-	var err error
 	if run.SpecVersion < firstBytesSpec {
-		m.ContentType = "application/cbor"
+		m.SDK, m.ContentType = "v4", "application/cbor"
 		m.Body, err = cbor.Marshal(body)
 	} else {
-		m.ContentType = "application/json"
+		m.SDK, m.ContentType = "v5", "application/json"
 		m.Body, err = json.Marshal(body)
 	}
 	if err != nil {
 		return m, fmt.Errorf("encode wake-up: %w", err)
 	}
 	return m, nil
+}
+
+// namespaceOf returns what stands before "wkf_" in the queue names of a deployment.
+func (r *Reconciler) namespaceOf(ctx context.Context, deploymentID string) (string, error) {
+	apps, err := r.queue.ListApps(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, a := range apps {
+		if a.DeploymentID == deploymentID && a.Namespace != "" {
+			return a.Namespace + "_", nil
+		}
+	}
+	return "", nil
 }

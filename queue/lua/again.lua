@@ -13,21 +13,26 @@
 -- KEYS[10] hash: run -> wake-up parked until that has ended
 -- KEYS[11] scheduled zset
 -- KEYS[12] hash: run -> its delayed wake-up
+-- KEYS[13] zset: messages set aside for the crowded app
 -- ARGV[1] message id
 -- ARGV[2] owner token
 -- ARGV[3] due, in seconds with three decimals; empty: now
 -- ARGV[4] why: failed (charged), moved (the app asked), stalled (waits for an app;
---         a registration brings it forward), or returned (undelivered; goes first)
+--         a registration brings it forward), crowded (its app has too many deliveries in
+--         work; the end of one brings it forward), or returned (undelivered; goes first)
 -- ARGV[5] reason in words
 -- ARGV[6] counter of registrations when the message was taken
 -- ARGV[7] now, in ns
 -- ARGV[8] what to say on the doorbell
 -- ARGV[9] task key prefix
 -- ARGV[10] 1 if it is certain that the app has seen nothing of the message
+-- ARGV[11] app that has perhaps begun it and goes on, which the next delivery prefers; empty: none
+-- ARGV[12] how long the next delivery waits for that app to notice the end of this one, in ms; 0: not at all
 -- Reply: {1, 1 if a message is pending now} put back, or dropped because an earlier wake-up of the run is delayed too or the run has ended; {0} no longer the caller's
 -- $include lib/leave.lua
 -- $include lib/drop.lua
 -- $include lib/release_run.lua
+-- $include lib/server_time.lua
 
 if not leave(KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2]) then
   return {0}
@@ -43,6 +48,14 @@ end
 local due, why = ARGV[3], ARGV[4]
 if ARGV[10] == '1' and redis.call('HGET', KEYS[1], 'begun') == 'now' then
   redis.call('HDEL', KEYS[1], 'begun')
+end
+if ARGV[11] == '' then
+  redis.call('HDEL', KEYS[1], 'app')
+else
+  redis.call('HSET', KEYS[1], 'app', ARGV[11])
+end
+if ARGV[12] ~= '0' then
+  redis.call('HSET', KEYS[1], 'hold', string.format('%.3f', server_time() + tonumber(ARGV[12]) / 1000))
 end
 if why == 'failed' then
   redis.call('HINCRBY', KEYS[1], 'failed', 1)
@@ -71,6 +84,10 @@ elseif why == 'stalled' then
     redis.call('HSET', KEYS[1], 'stalled', '1')
     redis.call('SADD', KEYS[6], ARGV[1])
   end
+end
+if why == 'crowded' then
+  redis.call('ZADD', KEYS[13], 'NX', ARGV[7], ARGV[1])
+  redis.call('HSET', KEYS[1], 'crowded', KEYS[13])
 end
 if ARGV[5] ~= '' then
   redis.call('HSET', KEYS[1], 'reason', ARGV[5])

@@ -30,7 +30,7 @@ end
 -- is true when the message is gone.
 local function forget(id, list)
   local task = prefix .. id
-  local f = redis.call('HMGET', task, 'state', 'solo', 'wait', 'stalled')
+  local f = redis.call('HMGET', task, 'state', 'solo', 'wait', 'stalled', 'crowded')
   local state = f[1]
   if state == 'active' then
     redis.call('HSET', task, 'over', '1')
@@ -51,6 +51,9 @@ local function forget(id, list)
   end
   if f[4] then
     redis.call('SREM', KEYS[4], id)
+  end
+  if f[5] then
+    redis.call('ZREM', f[5], id)
   end
   forget_field(KEYS[5], f[3], id)
   drop(task, id, KEYS[5])

@@ -1,5 +1,5 @@
 -- The upkeep of one queue: renews the caller's leases, returns messages whose lease has
--- lapsed, and makes due ones pending. Run twice it does no harm.
+-- lapsed or that have none, and makes due ones pending. Run twice it does no harm.
 --
 -- KEYS[1] pending list
 -- KEYS[2] active list
@@ -11,37 +11,66 @@
 -- KEYS[8] hash: run -> wake-up parked until that has ended
 -- ARGV[1] task key prefix
 -- ARGV[2] now, in seconds with three decimals
--- ARGV[3] end of a renewed lease, likewise
--- ARGV[4] 1: return messages whose lease has lapsed
--- ARGV[5] how many messages to move at most, of each sort
+-- ARGV[3] length of a lease, in seconds
+-- ARGV[4] 1: return messages without a lease
+-- ARGV[5] how many messages to return at most, and how many active ones to look at
 -- ARGV[6] now, in ns
 -- ARGV[7] what to say on the doorbell
--- ARGV[8...] message id, owner token of each lease to renew
--- Reply: {messages pending, moved, earliest due or '', number of returned ones,
+-- ARGV[8] due messages fill the pending list up to this length
+-- ARGV[9] how many due ones move although it is that long
+-- ARGV[10] where in the active list to begin looking for messages without a lease
+-- ARGV[11...] message id, owner token, app of each lease to renew; app: address that it is being delivered to, or empty
+-- Reply: {messages pending, earliest due or '', active ones looked at, number of returned ones,
 --         id of each returned one ..., id of each lease that is no longer the caller's ...}
 -- $include lib/release_run.lua
+-- $include lib/server_time.lua
 
 local prefix, now, most = ARGV[1], ARGV[2], tonumber(ARGV[5])
 local lost = {}
-for i = 8, #ARGV, 2 do
-  if redis.call('HGET', prefix .. ARGV[i], 'owner') == ARGV[i + 1] then
-    redis.call('ZADD', KEYS[3], ARGV[3], ARGV[i])
+local lease_end = #ARGV > 10 and string.format('%.3f', server_time() + tonumber(ARGV[3]))
+for i = 11, #ARGV, 3 do
+  local id, owner, app = ARGV[i], ARGV[i + 1], ARGV[i + 2]
+  if redis.call('HGET', prefix .. id, 'owner') == owner then
+    redis.call('ZADD', KEYS[3], lease_end, id)
+    if app ~= '' then
+      redis.call('HSET', prefix .. id, 'app', app)
+    end
   else
-    lost[#lost + 1] = ARGV[i]
+    lost[#lost + 1] = id
   end
 end
 
-local returned = {}
+local returned, looked = {}, 0
+local function give_back(id)
+  redis.call('LREM', KEYS[2], 1, id)
+  redis.call('ZREM', KEYS[3], id)
+  returned[#returned + 1] = id
+  if redis.call('EXISTS', prefix .. id) == 1 then
+    redis.call('HDEL', prefix .. id, 'owner')
+    release_run(prefix .. id, id, KEYS[7], KEYS[8], KEYS[4], KEYS[1], prefix)
+    redis.call('HSET', prefix .. id, 'state', 'pending', 'pending_since', ARGV[6])
+    redis.call('RPUSH', KEYS[1], id)
+  end
+end
+
 if ARGV[4] == '1' then
-  returned = redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', now, 'LIMIT', 0, most)
-  for _, id in ipairs(returned) do
-    redis.call('LREM', KEYS[2], 1, id)
-    redis.call('ZREM', KEYS[3], id)
-    if redis.call('EXISTS', prefix .. id) == 1 then
-      redis.call('HDEL', prefix .. id, 'owner')
-      release_run(prefix .. id, id, KEYS[7], KEYS[8], KEYS[4], KEYS[1], prefix)
-      redis.call('HSET', prefix .. id, 'state', 'pending', 'pending_since', ARGV[6])
-      redis.call('RPUSH', KEYS[1], id)
+  local first = redis.call('ZRANGE', KEYS[3], 0, 0, 'WITHSCORES')
+  local clock = first[2] and server_time()
+  if clock and tonumber(first[2]) <= clock then
+    for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', string.format('%.3f', clock), 'LIMIT', 0, most)) do
+      give_back(id)
+    end
+  end
+  -- No script of ours makes one active without a lease; a hand, or a lost key, may.
+  local from = tonumber(ARGV[10])
+  local active = redis.call('LRANGE', KEYS[2], from, from + most - 1)
+  looked = #active
+  if looked > 0 then
+    local scores = redis.call('ZMSCORE', KEYS[3], unpack(active))
+    for i, id in ipairs(active) do
+      if not scores[i] then
+        give_back(id)
+      end
     end
   end
 end
@@ -61,28 +90,41 @@ local function make_pending(id)
   redis.call('LPUSH', KEYS[1], id)
 end
 
-local moved, earliest = 0, nil
-for _, set in ipairs({KEYS[4], KEYS[5]}) do
-  local first = redis.call('ZRANGE', set, 0, 0, 'WITHSCORES')
-  if first[2] and tonumber(first[2]) <= tonumber(now) then
-    local due = redis.call('ZRANGEBYSCORE', set, '-inf', now, 'LIMIT', 0, most)
-    for _, id in ipairs(due) do
-      redis.call('ZREM', set, id)
-      make_pending(id)
+local function earliest_due()
+  local earliest
+  for _, set in ipairs({KEYS[4], KEYS[5]}) do
+    local first = redis.call('ZRANGE', set, 0, 0, 'WITHSCORES')
+    if first[2] and (not earliest or tonumber(first[2]) < tonumber(earliest)) then
+      earliest = first[2]
     end
-    moved = moved + #due
-    first = redis.call('ZRANGE', set, 0, 0, 'WITHSCORES')
   end
-  if first[2] and (not earliest or tonumber(first[2]) < tonumber(earliest)) then
-    earliest = first[2]
-  end
+  return earliest
 end
-local pending = redis.call('LLEN', KEYS[1])
+
+-- Due ones are let in by and by, so that what comes new has never many of them before it.
+local moved, earliest = 0, earliest_due()
+if earliest and tonumber(earliest) <= tonumber(now) then
+  local room = math.max(tonumber(ARGV[8]) - redis.call('LLEN', KEYS[1]), tonumber(ARGV[9]))
+  local due = {}
+  for _, set in ipairs({KEYS[4], KEYS[5]}) do
+    local found = redis.call('ZRANGEBYSCORE', set, '-inf', now, 'WITHSCORES', 'LIMIT', 0, room)
+    for i = 1, #found, 2 do
+      due[#due + 1] = {set, found[i], tonumber(found[i + 1])}
+    end
+  end
+  table.sort(due, function(a, b) return a[3] < b[3] end)
+  moved = math.min(#due, room)
+  for i = 1, moved do
+    redis.call('ZREM', due[i][1], due[i][2])
+    make_pending(due[i][2])
+  end
+  earliest = earliest_due()
+end
 if moved + #returned > 0 then
   redis.call('PUBLISH', KEYS[6], ARGV[7])
 end
 
-local reply = {pending, moved, earliest or '', #returned}
+local reply = {redis.call('LLEN', KEYS[1]), earliest or '', looked, #returned}
 for _, id in ipairs(returned) do
   reply[#reply + 1] = id
 end

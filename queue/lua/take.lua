@@ -14,13 +14,14 @@
 -- ARGV[1] task key prefix
 -- ARGV[2] owner token
 -- ARGV[3] how many at most
--- ARGV[4] end of the lease, in seconds with three decimals
+-- ARGV[4] length of the lease, in seconds
 -- ARGV[5] now, in ms
 -- ARGV[6] wake-ups being delivered since before this, in ms, hold up no other
 -- ARGV[7] when a parked one is looked at again, in seconds with three decimals
 -- Reply: {messages left, wakes, id, message, failed deliveries, times rescheduled,
---         pending since (ns), id, ...}
+--         pending since (ns), app that a delivery was begun with or '', ms to wait before the next one, id, ...}
 -- $include lib/runs_alone.lua
+-- $include lib/server_time.lua
 
 local hashes = {waiting = KEYS[7], running = KEYS[8], parked = KEYS[9], scheduled = KEYS[10]}
 local wakes = redis.call('GET', KEYS[6]) or '0'
@@ -29,6 +30,7 @@ if redis.call('EXISTS', KEYS[2]) == 1 then
 end
 local reply = {0, wakes}
 local taken, most, looked = 0, tonumber(ARGV[3]), 0
+local clock
 while taken < most and looked < 200 do
   looked = looked + 1
   local id = redis.call('RPOP', KEYS[1])
@@ -36,11 +38,15 @@ while taken < most and looked < 200 do
     break
   end
   local task = ARGV[1] .. id
-  local fields = redis.call('HMGET', task, 'msg', 'failed', 'moved', 'stalled', 'solo', 'wait', 'begun', 'pending_since')
+  local fields = redis.call('HMGET', task, 'msg', 'failed', 'moved', 'stalled', 'solo', 'wait', 'begun', 'app', 'hold', 'crowded', 'pending_since')
   local solo, wait = fields[5], fields[6]
   if fields[4] then
     redis.call('HDEL', task, 'stalled')
     redis.call('SREM', KEYS[5], id)
+  end
+  if fields[10] then
+    redis.call('HDEL', task, 'crowded')
+    redis.call('ZREM', fields[10], id)
   end
   if solo and redis.call('HGET', KEYS[11], solo) == id then
     redis.call('HDEL', KEYS[11], solo)
@@ -50,7 +56,8 @@ while taken < most and looked < 200 do
       redis.call('HDEL', KEYS[7], wait)
     end
     redis.call('LPUSH', KEYS[3], id)
-    redis.call('ZADD', KEYS[4], ARGV[4], id)
+    clock = clock or server_time()
+    redis.call('ZADD', KEYS[4], string.format('%.3f', clock + tonumber(ARGV[4])), id)
     redis.call('HSET', task, 'state', 'active', 'owner', ARGV[2], 'begun', fields[7] and 'before' or 'now')
     redis.call('HDEL', task, 'pending_since')
     taken = taken + 1
@@ -64,7 +71,14 @@ while taken < most and looked < 200 do
     end
     reply[#reply + 1] = failed
     reply[#reply + 1] = moved
-    reply[#reply + 1] = fields[8] or ARGV[5] .. '000000'
+    reply[#reply + 1] = fields[11] or ARGV[5] .. '000000'
+    reply[#reply + 1] = fields[8] or ''
+    local hold = 0
+    if fields[9] then
+      redis.call('HDEL', task, 'hold')
+      hold = math.max(0, math.ceil((tonumber(fields[9]) - clock) * 1000))
+    end
+    reply[#reply + 1] = tostring(hold)
   end
 end
 reply[1] = redis.call('LLEN', KEYS[1])

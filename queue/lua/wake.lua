@@ -1,16 +1,16 @@
--- Brings the messages that wait for an app forward, because one has registered.
+-- Makes the messages due that wait for an app, because one has registered. The sweep moves
+-- them, as any that are due.
 --
 -- KEYS[1] stalled set
 -- KEYS[2] retry zset
--- KEYS[3] pending list
--- KEYS[4] counter of registrations that woke the stalled ones
--- KEYS[5] doorbell channel
+-- KEYS[3] counter of registrations that woke the stalled ones
+-- KEYS[4] doorbell channel
 -- ARGV[1] task key prefix
 -- ARGV[2] how many at most
--- ARGV[3] now, in ns
+-- ARGV[3] now, in seconds with three decimals
 -- ARGV[4] what to say on the doorbell
 -- Reply: {messages still stalled}
-redis.call('INCR', KEYS[4])
+redis.call('INCR', KEYS[3])
 local woken = 0
 while woken < tonumber(ARGV[2]) do
   local id = redis.call('SPOP', KEYS[1])
@@ -18,11 +18,10 @@ while woken < tonumber(ARGV[2]) do
     break
   end
   woken = woken + 1
-  if redis.call('ZREM', KEYS[2], id) == 1 then
+  if redis.call('ZSCORE', KEYS[2], id) then
     redis.call('HDEL', ARGV[1] .. id, 'stalled')
-    redis.call('HSET', ARGV[1] .. id, 'state', 'pending', 'pending_since', ARGV[3])
-    redis.call('LPUSH', KEYS[3], id)
+    redis.call('ZADD', KEYS[2], ARGV[3], id)
   end
 end
-redis.call('PUBLISH', KEYS[5], ARGV[4])
+redis.call('PUBLISH', KEYS[4], ARGV[4])
 return {redis.call('SCARD', KEYS[1])}

@@ -1,0 +1,62 @@
+package queue
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// backlogHigh is up to which length due messages fill the pending list: enough to keep
+	// the slots busy until the next sweep, few enough that a new message soon has its turn.
+	// With many slots it is twice their number.
+	backlogHigh = 256
+	// backlogPause is how long a sweep waits at most for the list to shrink.
+	backlogPause = 100 * time.Millisecond
+	// backlogShare: of so many messages taken one may be a due one, however long the list is.
+	backlogShare = 4
+)
+
+// backlog lets due messages in by and by when there are more than a few. What is pending is
+// delivered in the order it came, so ten thousand that are due in one second would else
+// hold up whatever comes new.
+type backlog struct {
+	high    int
+	is      atomic.Bool
+	taken   atomic.Int64  // since the last sweep
+	drained chan struct{} // gets an item when the list is half empty again
+}
+
+func newBacklog(concurrency int) *backlog {
+	return &backlog{high: max(backlogHigh, 2*concurrency), drained: make(chan struct{}, 1)}
+}
+
+// took hears of messages taken, and how many are left in the list.
+func (b *backlog) took(n int, left int64) {
+	b.taken.Add(int64(n))
+	if b.is.Load() && left <= int64(b.high/2) {
+		select {
+		case b.drained <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// share is how many due messages to let in although the list is long, so that they are not
+// starved: a part of what was taken since it was last asked, which may be long ago.
+func (b *backlog) share() int64 { return min(b.taken.Swap(0)/backlogShare, int64(b.high/2)) }
+
+func (b *backlog) set(exists bool) { b.is.Store(exists) }
+
+func (b *backlog) exists() bool { return b.is.Load() }
+
+// rest waits until the list has room again.
+func (b *backlog) rest(ctx context.Context) {
+	timer := time.NewTimer(backlogPause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-b.drained:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,127 @@
+package queue_test
+
+import (
+	"context"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/redistest"
+)
+
+// BR-22: a slow app with a thousand waiting messages and a fast one: the fast one's are
+// delivered while not one of the slow one's has ended. Nothing of the slow one's is lost,
+// charged, or delivered to more slots than it may have.
+func TestSlowAppStarvesNobody(t *testing.T) {
+	t.Parallel()
+	r := redistest.New(t)
+	const share, waiting = 16, 1000 // of 20 slots
+	release := make(chan struct{})
+	var now, most, slow atomic.Int64
+	fast := make(chan struct{}, 100)
+	a := newApp(func(ctx context.Context, d world.Delivery) world.Outcome {
+		if d.BaseURL == "http://fast" {
+			fast <- struct{}{}
+			return world.Outcome{Verdict: world.Done}
+		}
+		most.Store(max(most.Load(), now.Add(1)))
+		defer now.Add(-1)
+		o := untilReleased(release)(ctx, d)
+		slow.Add(1)
+		return o
+	})
+	c := config(r, a)
+	q := newQueue(t, r.Client, c)
+	register(t, q, world.App{BaseURL: "http://fast", DeploymentID: "dpl_fast"})
+	register(t, q, world.App{BaseURL: "http://slow", DeploymentID: "dpl_slow"})
+	fill(t, q, waiting, func(i int) world.Message {
+		m := stepOf("wrun_1", "step_"+strconv.Itoa(i))
+		m.DeploymentID = "dpl_slow"
+		return m
+	})
+	work := run(t, q)
+	require.Eventually(t, func() bool { return now.Load() == share }, patience, time.Millisecond)
+	for i := range 50 {
+		m := stepOf("wrun_2", "step_"+strconv.Itoa(i))
+		m.DeploymentID = "dpl_fast"
+		enqueue(t, work, m)
+	}
+	for range 50 {
+		select {
+		case <-fast:
+		case <-time.After(patience):
+			require.FailNow(t, "the fast app's messages wait for the slow app's")
+		}
+	}
+	require.Zero(t, slow.Load())
+	require.Equal(t, int64(share), now.Load())
+	close(release)
+	requireQuiet(t, r)
+	require.Equal(t, int64(waiting), slow.Load())
+	require.LessOrEqual(t, most.Load(), int64(share))
+	for _, d := range a.seen() {
+		require.Equal(t, 1, d.Attempt)
+	}
+	require.Len(t, a.seen(), waiting+50, "what is set aside is not delivered again and again")
+}
+
+// What was set aside goes on as soon as a place is free, not when it is looked at again, and
+// without a stumble: the app's places are full until the end.
+func TestMessagesSetAsideFillThePlacesOfTheirApp(t *testing.T) {
+	t.Parallel()
+	r := redistest.New(t)
+	tickets := make(chan struct{})
+	a := newApp(func(ctx context.Context, _ world.Delivery) world.Outcome {
+		select {
+		case <-tickets:
+		case <-ctx.Done():
+		}
+		return world.Outcome{Verdict: world.Done}
+	})
+	c := config(r, a)
+	c.Clock, c.AppConcurrency = stillClock(time.Now()), 3 // it is never time to look at them again
+	q := run(t, newQueue(t, r.Client, c))
+	const waiting = 60
+	for i := range waiting {
+		enqueue(t, q, stepOf("wrun_1", "step_"+strconv.Itoa(i)))
+	}
+	a.await(t, 3)
+	for i := range waiting {
+		tickets <- struct{}{}
+		if i < waiting-3 {
+			a.await(t, 1)
+		}
+	}
+	requireQuiet(t, r)
+	require.Len(t, a.seen(), waiting)
+}
+
+// stillClock stands still.
+type stillClock time.Time
+
+func (c stillClock) Now() time.Time { return time.Time(c) }
+
+// A single app has all slots, and so it is when the other ones are no longer alive.
+func TestSingleAppHasAllSlots(t *testing.T) {
+	t.Parallel()
+	r := redistest.New(t)
+	release := make(chan struct{})
+	a := newApp(untilReleased(release))
+	c := config(r, a)
+	c.Clock = &steppedClock{}
+	q := newQueue(t, r.Client, c)
+	register(t, q, world.App{BaseURL: "http://gone", DeploymentID: "dpl_1", Lease: time.Minute})
+	skip(c, 2*time.Minute)
+	register(t, q, world.App{BaseURL: "http://here", DeploymentID: "dpl_2"})
+	work := run(t, q)
+	for i := range 20 {
+		enqueue(t, work, stepOf("wrun_1", "step_"+strconv.Itoa(i)))
+	}
+	a.await(t, 20)
+	close(release)
+	requireQuiet(t, r)
+}
