@@ -1,4 +1,5 @@
 // `make bench`: measures world-redis and its peers in turn and prints one table. docs/performance.md tells how to read it.
+import { patience } from './lib/job.mjs';
 import { describeMachine } from './lib/machine.mjs';
 import { readOptions, usage } from './lib/options.mjs';
 import { outFolder } from './lib/paths.mjs';
@@ -28,6 +29,7 @@ if (options.list) {
   process.exit(0);
 }
 
+if (options.scale !== 'full') patience.ms = 30_000;
 const result = { machine: describeMachine(), scale: options.scale, suites: [] };
 if (result.machine.busy) say(`the machine is busy (load ${result.machine.loadAtStart}): take figures of record when it is quiet`);
 for (const { suite, metrics } of chosen(options.only)) {

@@ -1,7 +1,7 @@
 // The SDK app of a World: bench/apps/server.mjs in the folder of one SDK version, driven over its small HTTP API.
 import { Child, freePort } from '../../e2e/lib/process.mjs';
 import { until } from '../../e2e/lib/wait.mjs';
-import { nodeFlags } from './job.mjs';
+import { nodeFlags, patience } from './job.mjs';
 import { appFolder, appServer, checkInstalled, nodeOf } from './paths.mjs';
 import { targetOf, worlds } from './worlds.mjs';
 
@@ -27,7 +27,7 @@ async function post(child, url, settings) {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(settings),
-    signal: AbortSignal.timeout(280_000),
+    signal: AbortSignal.timeout(patience.ms),
   }).catch((error) => {
     throw child.alive ? error : new Error(`the app ended: ${child.tail.split('\n').slice(-3).join(' ')}`);
   });

@@ -3,10 +3,14 @@
 import { run } from '../../e2e/lib/process.mjs';
 import { appFolder, nodeOf, worker } from './paths.mjs';
 
+/** How long one measurement may take before it counts as failed; run.mjs sets it by the scale. */
+export const patience = { ms: 300_000 };
+
 /** Runs a worker to its end and returns what it measured. */
-export async function job(name, app, settings, env, { timeout = 300_000 } = {}) {
-  const done = await run(nodeOf(app), [...nodeFlags(), worker(name), JSON.stringify(settings)], { cwd: appFolder(app), env, timeout });
+export async function job(name, app, settings, env) {
+  const done = await run(nodeOf(app), [...nodeFlags(), worker(name), JSON.stringify(settings)], { cwd: appFolder(app), env, timeout: patience.ms });
   const line = done.stdout.trim().split('\n').at(-1);
+  if (done.code === 'SIGKILL') throw new Error(`${name}: not finished after ${patience.ms / 1000} s`);
   if (done.code !== 0 || !line) throw new Error(`${name}: ended with ${done.code}: ${lastLine(done.tail)}`);
   return JSON.parse(line);
 }

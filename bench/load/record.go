@@ -18,6 +18,9 @@ type recorder struct {
 }
 
 func (r *recorder) keep(cmd redis.Cmder) {
+	if name := cmd.Name(); name == "hello" || name == "client" { // a new connection introduces itself
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.commands = append(r.commands, cmd.Args())
