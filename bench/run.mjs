@@ -30,6 +30,9 @@ if (options.list) {
 }
 
 if (options.scale !== 'full') patience.ms = 30_000;
+// Through exit(), so that no server of ours outlives an interrupted bench.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1));
+
 const result = { machine: describeMachine(), scale: options.scale, suites: [] };
 if (result.machine.busy) say(`the machine is busy (load ${result.machine.loadAtStart}): take figures of record when it is quiet`);
 for (const { suite, metrics } of chosen(options.only)) {

@@ -5,7 +5,8 @@ import { summary } from './stats.mjs';
 
 /**
  * A suite is `{name, title, sizes: {full, quick, tiny}, contenders: [name], metrics: [metric], round(context)}`.
- * A metric is `{id, title, unit, better: 'less'|'more', peer?, bars?: [{peer, max?, min?}]}`: `peer` is whom the
+ * A size may name the `contenders` that it is for, and
+ * the most `rounds`; the table says who was left out. A metric is `{id, title, unit, better: 'less'|'more', peer?, bars?: [{peer, max?, min?}]}`: `peer` is whom the
  * ratio column is against, `bars` what must hold of world-redis's ratio.
  * `round` measures one contender once and returns `{metric id: number}`; one that it leaves out was not measured.
  *
@@ -18,6 +19,9 @@ export async function runSuite(suite, { rounds, scale, worlds, metrics }) {
   const wants = (...ids) => wanted.some(({ id }) => ids.includes(id));
   const samples = new Map(contenders.map((name) => [name, []]));
   const failures = new Map();
+  for (const name of contenders) {
+    if (size.contenders && !size.contenders.includes(name)) failures.set(name, { skipped: `left out at scale ${scale}`, final: true });
+  }
 
   const count = size.rounds ? Math.min(rounds, size.rounds) : rounds;
   for (let round = 0; round < count; round++) {
@@ -52,7 +56,7 @@ function resultOf({ id }, contender, rounds, failure) {
   // Kept by round, for the ratio of two contenders in the same round.
   const byRound = rounds.map((r) => (Number.isFinite(r[id]) ? r[id] : null));
   const failed = failure?.message ?? (errors.length > 0 ? firstLine(errors[0].message) : undefined);
-  return { contender, ...summary(values), byRound, failed };
+  return { contender, ...summary(values), byRound, failed, skipped: failure?.skipped };
 }
 
 function firstLine(text) {

@@ -9,7 +9,7 @@ export function rowsOf(suite) {
       i === 0 ? metric.title : '',
       result.contender,
       ...(result.median === undefined
-        ? [result.failed ? `failed: ${result.failed}` : 'not measured', '', '', '', '']
+        ? [result.failed ? `failed: ${result.failed}` : (result.skipped ?? 'not measured'), '', '', '', '']
         : [
             `${figure(result.median)} ${metric.unit}`,
             result.failed ? `then failed: ${result.failed}` : spread(result.min, result.max),
@@ -65,7 +65,7 @@ export function plainTable(result) {
   const out = [machineLine(result.machine)];
   for (const suite of result.suites) {
     const rows = [columns, ...rowsOf(suite)];
-    const widths = columns.map((_, i) => Math.max(...rows.filter((r) => !/failed|not measured/.test(r[2]) || i < 2).map((r) => r[i].length)));
+    const widths = columns.map((_, i) => Math.max(...rows.filter((r) => !/^(failed|not measured|left out)/.test(r[2]) || i < 2).map((r) => r[i].length)));
     out.push('', `${suite.title}  (${suite.rounds} rounds)`);
     out.push(...rows.map((row) => row.map((cell, i) => cell.padEnd(widths[i])).join('  ').trimEnd()));
   }

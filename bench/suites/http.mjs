@@ -3,7 +3,7 @@
 import { load } from '../lib/load.mjs';
 import { at, redisPlace, servicePlace } from '../lib/places.mjs';
 
-const peer = 'AutoPipeline, no HTTP';
+const peer = 'AutoPipeline';
 
 export const http = {
   name: 'http',

@@ -14,7 +14,7 @@ export const storage = {
   title: 'Storage: six events a run through events.create',
   sizes: {
     full: { alone: 200, many: 3_000, bigAlone: 40, bigMany: 300, memory: 2_000 },
-    quick: { alone: 40, many: 400, bigAlone: 8, bigMany: 64, memory: 400 },
+    quick: { contenders: ['world-redis', 'world-redis-bullmq', 'in-memory'], alone: 40, many: 400, bigAlone: 8, bigMany: 64, memory: 400 },
     tiny: { alone: 5, many: 64, bigAlone: 2, bigMany: 16, memory: 100 },
   },
   contenders: Object.keys(worlds),

@@ -6,13 +6,14 @@ import { worlds } from '../lib/worlds.mjs';
 import { worldJob } from './worldJob.mjs';
 
 const peer = 'world-redis-bullmq';
+const inProcess = new Set(['in-memory', 'world-local']);
 
 export const streams = {
   name: 'streams',
   title: 'Streams: written and read at once',
   sizes: {
     full: { live: 200, small: 20_000, big: 3_200 },
-    quick: { live: 50, small: 3_000, big: 480 },
+    quick: { contenders: ['world-redis', 'world-redis-bullmq', 'in-memory'], live: 50, small: 3_000, big: 480 },
     tiny: { live: 10, small: 320, big: 64 },
   },
   contenders: Object.keys(worlds),
@@ -30,7 +31,7 @@ export const streams = {
     };
     const run = (settings) =>
       at(worlds[contender].place({ replicas: 2 }), (place) =>
-        worldJob('streams', contender, place, { readerUrl: place.second, ...settings }),
+        worldJob('streams', contender, place, { readerUrl: place.second, shared: inProcess.has(contender), ...settings }),
       );
     await when(['live', 'live-p99'], async () => {
       const { latencies } = await run({ measure: 'live', n: size.live });

@@ -14,11 +14,11 @@ const sizes = {
   tiny: { warm: 2, single: 3, twenty: 10, seq: 1, par: 1, naps: 2, hooks: 2, first: 2, chunks: 200, replay: 20, idle: 1 },
 };
 
-function workflowSuite({ name, title, sdk, peer, contenders, bars = {} }) {
+function workflowSuite({ quick, name, title, sdk, peer, contenders, bars = {} }) {
   return {
     name,
     title,
-    sizes,
+    sizes: { ...sizes, quick: { ...sizes.quick, contenders: quick } },
     contenders,
     metrics: [
       ms('addition1', 'addition ×1, p50', { peer, bars: bars.addition1 }),
@@ -78,6 +78,7 @@ export const workflowsV4 = workflowSuite({
   title: 'Whole workflows, SDK 4.8.9',
   sdk: 'v4',
   peer: 'world-redis-bullmq',
+  quick: ['world-redis', 'world-redis-bullmq', 'in-memory'],
   contenders: ['world-redis', 'world-redis-bullmq', 'workflow-worlds-redis', 'world-local', 'world-postgres', 'in-memory'],
   bars: {
     addition1: [{ peer: 'world-redis-bullmq', max: 0.6 }],

@@ -3,7 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { bytes, create, openWorld, report, runId, settings } from './world.mjs';
 
 const writer = openWorld();
-const reader = settings.readerUrl ? openWorld({ url: settings.readerUrl }) : openWorld();
+// A reader of its own, at another replica where there is one; a World that lives in the process is its own reader.
+const reader = settings.shared ? writer : openWorld(settings.readerUrl && { url: settings.readerUrl });
 const run = runId();
 await create(writer, run, { eventType: 'run_created', eventData: { deploymentId: 'bench', workflowName: 'workflow//./w//stream', input: bytes(8), executionContext: {} } });
 report(await { live, bulk }[settings.measure]());
