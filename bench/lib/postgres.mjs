@@ -36,10 +36,10 @@ export class PostgresServer {
     this.#folder = await mkdtemp(join(tmpdir(), 'world-redis-bench-pg-'));
     await chmod(this.#folder, 0o755);
     const data = join(this.#folder, 'data');
-    // PostgreSQL refuses to run as root.
+    // PostgreSQL refuses to run as root. setpriv becomes the program, so that a signal reaches it.
     const root = userInfo().uid === 0;
     if (root) execFileSync('chown', ['postgres', this.#folder]);
-    const as = (program, args) => (root ? ['runuser', ['-u', 'postgres', '--', join(bin, program), ...args]] : [join(bin, program), args]);
+    const as = (program, args) => (root ? ['setpriv', ['--reuid=postgres', '--regid=postgres', '--clear-groups', join(bin, program), ...args]] : [join(bin, program), args]);
     const made = await run(...as('initdb', ['-D', data, '-U', 'bench', '-A', 'trust', '--no-sync']));
     if (made.code !== 0) throw new Error(`initdb: ${made.tail}`);
     this.#child = new Child('postgres', ...as('postgres', ['-D', data, '-p', port, '-h', '127.0.0.1', '-k', this.#folder].map(String)));
