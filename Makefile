@@ -9,7 +9,8 @@ MAKEFLAGS += --no-builtin-rules
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 E2E_APPS := e2e/apps/v4 e2e/apps/v5 e2e/apps/v4beta
 DEMO_APP := examples/hono-v4
-APPS := $(E2E_APPS) $(DEMO_APP)
+BENCH_APPS := bench/apps/v4 bench/apps/v5
+APPS := $(E2E_APPS) $(BENCH_APPS) $(DEMO_APP)
 SUITES := e2e/suites/v4 e2e/suites/v5
 BUNDLE := .well-known/workflow/v1/manifest.json
 PACKAGES := node_modules/.package-lock.json
@@ -18,7 +19,7 @@ SAY = @printf '\n\033[1m── %s\033[0m\n'
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 ## Building
 
@@ -39,7 +40,7 @@ client/dist/index.js: client/$(PACKAGES) client/tsconfig.json $(wildcard client/
 	@touch $@
 
 # Each app has its own package.json, its own Node 22 and its own copy of the SDK.
-$(APPS:%=%/$(PACKAGES)) $(SUITES:%=%/$(PACKAGES)): %/$(PACKAGES): %/package.json %/package-lock.json scripts/node22.sh
+$(APPS:%=%/$(PACKAGES)) $(SUITES:%=%/$(PACKAGES)) bench/apps/bullmq/$(PACKAGES): %/$(PACKAGES): %/package.json %/package-lock.json scripts/node22.sh
 	cd $* && $(NPM_CI)
 	@scripts/node22.sh $* >/dev/null
 	@touch $@
@@ -50,8 +51,13 @@ WORKFLOWS := e2e/apps/workflows
 workflows = $(wildcard $(WORKFLOWS)/*.ts $(WORKFLOWS)/$1/*.ts $(if $(filter v4 v5,$1),$(WORKFLOWS)/modern/*.ts))
 $(E2E_APPS:%=%/$(BUNDLE)): $(wildcard $(WORKFLOWS)/*.ts $(WORKFLOWS)/*/*.ts)
 
+# So do the bench's.
+BENCH_WORKFLOWS := bench/apps/workflows
+$(BENCH_APPS:%=%/$(BUNDLE)): $(wildcard $(BENCH_WORKFLOWS)/*.ts)
+
 $(APPS:%=%/$(BUNDLE)): %/$(BUNDLE): %/$(PACKAGES) $$(wildcard $$*/workflows/*.ts)
 	$(if $(filter $(E2E_APPS),$*),@mkdir -p $*/workflows && cp $(call workflows,$(notdir $*)) $*/workflows/)
+	$(if $(filter $(BENCH_APPS),$*),@mkdir -p $*/workflows && cp $(BENCH_WORKFLOWS)/*.ts $*/workflows/)
 	cd $* && PATH="$$PWD/node_modules/node/bin:$$PATH" node_modules/.bin/workflow build >/dev/null
 	@touch $@
 
@@ -108,8 +114,28 @@ e2e: build client $(E2E_APPS:%=%/$(BUNDLE)) need-redis ## the SDK's workflows on
 	$(SAY) 'end-to-end tests'
 	@"$$(scripts/node22.sh e2e/apps/v5)" --test --test-reporter=spec --test-concurrency=2 --test-timeout=300000 e2e/*.test.mjs
 
+## Measuring
+
+BENCH := "$$(scripts/node22.sh bench/apps/v5)" bench/run.mjs
+
+.PHONY: bench-parts
+bench-parts: build client $(BENCH_APPS:%=%/$(BUNDLE)) bench/apps/bullmq/$(PACKAGES) need-redis
+	@CGO_ENABLED=0 go build -trimpath -o bin/bench-load ./bench/load
+
 .PHONY: bench
-bench: need-redis ## Go benchmarks of storage, queue and streams on a real Redis
+bench: bench-parts ## world-redis beside its peers, one table (BENCH_ARGS='--only queue --rounds 3'; docs/performance.md)
+	@$(BENCH) $(BENCH_ARGS)
+
+.PHONY: bench-quick
+bench-quick: bench-parts ## the same in a few minutes, with less to rely on
+	@$(BENCH) --scale quick --rounds 1 $(BENCH_ARGS)
+
+.PHONY: bench-million
+bench-million: bench-parts ## 1,000,000 runs in the store beside 1,000; takes minutes
+	@$(BENCH) --only million $(BENCH_ARGS)
+
+.PHONY: bench-go
+bench-go: need-redis ## Go benchmarks of storage, queue and streams on a real Redis
 	@go test -run '^$$' -bench . -benchmem ./storage/... ./queue/... ./streaming/...
 
 FUZZTIME ?= 60s
@@ -130,4 +156,4 @@ need-redis:
 .PHONY: clean
 clean: ## remove everything that was built or installed here
 	rm -rf bin .tools client/dist client/build-test client/node_modules
-	rm -rf $(APPS:%=%/node_modules) $(APPS:%=%/.well-known) $(APPS:%=%/.swc) $(E2E_APPS:%=%/workflows) $(SUITES:%=%/node_modules)
+	rm -rf $(APPS:%=%/node_modules) $(APPS:%=%/.well-known) $(APPS:%=%/.swc) $(E2E_APPS:%=%/workflows) $(BENCH_APPS:%=%/workflows) $(SUITES:%=%/node_modules) bench/apps/bullmq/node_modules bench/out

@@ -1,4 +1,5 @@
-// A redis-server of the test's own: append-only file on, nothing evicted, in a folder that goes away with it.
+// A redis-server of the test's own: append-only file on (unless asked otherwise), nothing evicted, in a folder that
+// goes away with it.
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
@@ -10,9 +11,11 @@ import { until } from './wait.mjs';
 export class RedisServer {
   #folder;
   #child;
+  #persistent;
 
-  static async start() {
+  static async start({ persistent = true } = {}) {
     const redis = new RedisServer();
+    redis.#persistent = persistent;
     redis.port = await freePort();
     redis.#folder = await mkdtemp(join(tmpdir(), 'world-redis-e2e-'));
     await redis.resume();
@@ -27,7 +30,8 @@ export class RedisServer {
   async resume() {
     this.#child = new Child('redis-server', 'redis-server', [
       ...['--port', String(this.port), '--bind', '127.0.0.1', '--dir', this.#folder],
-      ...['--appendonly', 'yes', '--appendfsync', 'everysec', '--save', '', '--maxmemory-policy', 'noeviction'],
+      ...['--appendonly', this.#persistent ? 'yes' : 'no', '--appendfsync', 'everysec', '--save', ''],
+      ...['--maxmemory-policy', 'noeviction'],
     ]);
     await until('redis-server to answer', async () => (await this.command('PING')) === 'PONG', { child: this.#child });
   }

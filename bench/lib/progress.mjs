@@ -1,0 +1,9 @@
+// What the bench is doing, on stderr, so that stdout has the table alone.
+const began = performance.now();
+
+/** One line with the time since the start. */
+export function say(text) {
+  const seconds = Math.round((performance.now() - began) / 1000);
+  const clock = `${String(Math.floor(seconds / 60)).padStart(2, '0')}:${String(seconds % 60).padStart(2, '0')}`;
+  process.stderr.write(`${clock}  ${text}\n`);
+}

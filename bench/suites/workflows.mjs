@@ -1,0 +1,102 @@
+// Whole workflows on the real SDK, from start() to completed.
+import { at } from '../lib/places.mjs';
+import { attempt } from '../lib/rounds.mjs';
+import { idleLoad } from '../lib/redis.mjs';
+import { median, quantile } from '../lib/stats.mjs';
+import { withApp } from '../lib/app.mjs';
+import { worlds } from '../lib/worlds.mjs';
+
+const ms = (id, title, more) => ({ id, title, unit: 'ms', better: 'less', ...more });
+
+const sizes = {
+  full: { warm: 40, single: 60, twenty: 300, seq: 4, par: 4, naps: 20, hooks: 20, first: 20, chunks: 5_000, replay: 333, idle: 4 },
+  quick: { warm: 10, single: 20, twenty: 60, seq: 1, par: 1, naps: 5, hooks: 5, first: 5, chunks: 1_000, idle: 1 },
+  tiny: { warm: 2, single: 3, twenty: 10, seq: 1, par: 1, naps: 2, hooks: 2, first: 2, chunks: 200, replay: 20, idle: 1 },
+};
+
+function workflowSuite({ quick, name, title, sdk, peer, contenders, bars = {} }) {
+  return {
+    name,
+    title,
+    sizes: { ...sizes, quick: { ...sizes.quick, contenders: quick } },
+    contenders,
+    metrics: [
+      ms('addition1', 'addition ×1, p50', { peer, bars: bars.addition1 }),
+      ms('addition1-p99', 'addition ×1, p99', { peer }),
+      { id: 'addition20', title: 'addition ×20', unit: 'runs/s', better: 'more', peer, bars: bars.addition20 },
+      ms('addition20-p50', 'addition ×20, p50', { peer }),
+      ms('seq25', 'seq 25, p50', { peer, bars: bars.seq25 }),
+      ms('par50', 'par 50, p50', { peer, bars: bars.par50 }),
+      ms('sleep', 'sleep of 1 s ends late by, p50', { peer }),
+      ms('sleep-max', 'sleep of 1 s ends late by, most', { peer, bars: [{ max: 100 }] }),
+      ms('hook', 'hook resume to completed, p50', { peer }),
+      ms('first-chunk', 'start to first chunk, p50', { peer, bars: bars.first }),
+      { id: 'chunks', title: 'one step writes 100-byte chunks, one reads', unit: 'chunks/s', better: 'more', peer, bars: bars.chunks },
+      ms('replay', 'hook resume with a log of 1,000 events', { peer }),
+      { id: 'idle', title: 'Redis commands while the app idles', unit: '/s', better: 'less', peer },
+    ],
+    round: ({ contender, size, wants }) =>
+      at(worlds[contender].place(), (place) =>
+        withApp(sdk, contender, place, (app) => measureApp({ app, place, size, wants })),
+      ),
+  };
+}
+
+async function measureApp({ app, place, size, wants }) {
+  const result = {};
+  const flood = (workflow, args, n, conc = 1) => app.measure('flood', { workflow, args, n, conc });
+  const when = async (ids, measure) => {
+    if (wants(...ids)) await attempt(result, ids[0], measure);
+  };
+  await flood('addition', [1, 2], size.warm, 5);
+  await when(['addition1', 'addition1-p99'], async () => {
+    const { latencies } = await flood('addition', [1, 2], size.single);
+    return { addition1: median(latencies), 'addition1-p99': quantile(latencies, 0.99) };
+  });
+  await when(['addition20', 'addition20-p50'], async () => {
+    const { perSecond, latencies } = await flood('addition', [1, 2], size.twenty, 20);
+    return { addition20: perSecond, 'addition20-p50': median(latencies) };
+  });
+  await when(['seq25'], async () => ({ seq25: median((await flood('seq', [25], size.seq)).latencies) }));
+  await when(['par50'], async () => ({ par50: median((await flood('par', [50], size.par)).latencies) }));
+  await when(['sleep', 'sleep-max'], async () => {
+    const { latencies } = await app.measure('naps', { n: size.naps, ms: 1000 });
+    return { sleep: median(latencies), 'sleep-max': Math.max(...latencies) };
+  });
+  await when(['hook'], async () => ({ hook: median((await app.measure('hooks', { n: size.hooks })).latencies) }));
+  await when(['first-chunk'], async () => ({ 'first-chunk': median((await app.measure('firstChunk', { n: size.first })).latencies) }));
+  await when(['chunks'], async () => ({ chunks: (await app.measure('chunks', { count: size.chunks, size: 100 })).perSecond }));
+  if (size.replay) {
+    await when(['replay'], async () => ({ replay: (await app.measure('replay', { n: size.replay })).latencies[0] }));
+  }
+  if (place.redis) await when(['idle'], async () => ({ idle: (await idleLoad(place.redis, size.idle)).commands }));
+  return result;
+}
+
+export const workflowsV4 = workflowSuite({
+  name: 'workflows-v4',
+  title: 'Whole workflows, SDK 4.8.9',
+  sdk: 'v4',
+  peer: 'world-redis-bullmq',
+  quick: ['world-redis', 'world-redis-bullmq', 'in-memory'],
+  contenders: ['world-redis', 'world-redis-bullmq', 'workflow-worlds-redis', 'world-local', 'world-postgres', 'in-memory'],
+  bars: {
+    addition1: [{ peer: 'world-redis-bullmq', max: 0.6 }],
+    addition20: [{ peer: 'world-redis-bullmq', min: 1.3 }],
+    seq25: [{ peer: 'world-redis-bullmq', max: 0.65 }],
+    par50: [{ peer: 'world-redis-bullmq', max: 0.35 }, { peer: 'in-memory', max: 1 }],
+    first: [{ peer: 'world-redis-bullmq', max: 1 }],
+    chunks: [{ min: 5_000 }, { peer: 'world-redis-bullmq', min: 1 }],
+  },
+});
+
+const beatsLocal = [{ peer: 'world-local', max: 0.7 }];
+
+export const workflowsV5 = workflowSuite({
+  name: 'workflows-v5',
+  title: 'Whole workflows, SDK 5.0.0-beta.55',
+  sdk: 'v5',
+  peer: 'world-local',
+  contenders: ['world-redis', 'world-local'],
+  bars: { addition1: beatsLocal, seq25: beatsLocal, par50: beatsLocal },
+});
