@@ -1,0 +1,151 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const manyDeliveries = 20
+
+// slowApp answers a message's first delivery when it is let go, the others at once.
+type slowApp struct {
+	*httptest.Server
+	letGo chan struct{}
+
+	mu       sync.Mutex
+	attempts map[string][]int // by message id, in the order of arrival
+}
+
+func newSlowApp(t *testing.T) *slowApp {
+	t.Helper()
+	a := &slowApp{letGo: make(chan struct{}), attempts: map[string][]int{}}
+	a.Server = httptest.NewServer(http.HandlerFunc(a.handle))
+	t.Cleanup(a.Close)
+	t.Cleanup(a.release)
+	return a
+}
+
+func (a *slowApp) release() {
+	select {
+	case <-a.letGo:
+	default:
+		close(a.letGo)
+	}
+}
+
+func (a *slowApp) handle(w http.ResponseWriter, r *http.Request) {
+	id := r.Header.Get("X-Vqs-Message-Id")
+	attempt, _ := strconv.Atoi(r.Header.Get("X-Vqs-Message-Attempt"))
+	a.mu.Lock()
+	a.attempts[id] = append(a.attempts[id], attempt)
+	first := len(a.attempts[id]) == 1
+	a.mu.Unlock()
+	if first {
+		<-a.letGo
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write([]byte(`{"ok":true}`))
+}
+
+// arrived reports whether every message has come so many times.
+func (a *slowApp) arrived(times int) func() bool {
+	return func() bool {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		for _, attempts := range a.attempts {
+			if len(attempts) < times {
+				return false
+			}
+		}
+		return len(a.attempts) == manyDeliveries
+	}
+}
+
+// busyReplica starts a replica with many deliveries under way and then a second one.
+func busyReplica(t *testing.T, a *slowApp) (busy, second *process) {
+	t.Helper()
+	_, environ := redisOf(t)
+	environ = append(environ, "WORKFLOW_BASE_URL="+a.URL)
+	busy = startProcess(t, environ...)
+	for i := range manyDeliveries {
+		post(t, busy.base+"/v1/queue", fmt.Sprintf(`{"queueName":"__wkf_step_s","message":{"workflowRunId":"wrun_%d","stepId":"step_1"}}`, i))
+	}
+	require.Eventually(t, a.arrived(1), time.Minute, 5*time.Millisecond)
+	return busy, startProcess(t, environ...)
+}
+
+// allDone reports whether so many step messages are done and none is left.
+func allDone(t *testing.T, base string, count int) func() bool {
+	return func() bool {
+		_, text := get(t, base+"/v1/queue")
+		var answer struct {
+			Data []struct {
+				Queue                                              string
+				Pending, Active, Scheduled, Retry, Dead, Completed int
+			}
+		}
+		require.NoError(t, json.Unmarshal([]byte(text), &answer))
+		require.Len(t, answer.Data, 2)
+		q := answer.Data[1]
+		require.Equal(t, "steps", q.Queue)
+		return q.Pending+q.Active+q.Scheduled+q.Retry+q.Dead == 0 && q.Completed == count
+	}
+}
+
+// checkTwice asserts that each message came twice, and the second time not as a first one.
+func (a *slowApp) checkTwice(t *testing.T) {
+	t.Helper()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for id, attempts := range a.attempts {
+		require.Equal(t, []int{1, 2}, attempts, id)
+	}
+}
+
+// BR-29: a replica is killed with twenty deliveries under way. The other one makes all of them
+// again, once each, with nothing charged.
+func TestBR29ReplicaIsKilled(t *testing.T) {
+	t.Parallel()
+	a := newSlowApp(t)
+	busy, second := busyReplica(t, a)
+	busy.kill()
+	begin := time.Now()
+	require.Eventually(t, a.arrived(2), time.Minute, 5*time.Millisecond)
+	t.Logf("all are made again %s after the kill", time.Since(begin))
+	a.checkTwice(t)
+	require.Eventually(t, allDone(t, second.base, manyDeliveries), time.Minute, 20*time.Millisecond)
+}
+
+// A replica stands still with twenty deliveries under way, for longer than its leases, and goes
+// on when the other one has made them again: its late answers change nothing, and no third
+// delivery comes.
+func TestReplicaStandsStillAndGoesOn(t *testing.T) {
+	t.Parallel()
+	a := newSlowApp(t)
+	busy, second := busyReplica(t, a)
+	require.NoError(t, busy.cmd.Process.Signal(syscall.SIGSTOP))
+	require.Eventually(t, a.arrived(2), time.Minute, 5*time.Millisecond)
+	a.release() // the first deliveries are answered, too late
+	require.NoError(t, busy.cmd.Process.Signal(syscall.SIGCONT))
+	require.Eventually(t, allDone(t, second.base, manyDeliveries), time.Minute, 20*time.Millisecond)
+	// A message more, delivered after all that, shows that both have had their say.
+	post(t, busy.base+"/v1/queue", `{"queueName":"__wkf_step_s","message":{"workflowRunId":"wrun_last","stepId":"step_1"}}`)
+	require.Eventually(t, allDone(t, busy.base, manyDeliveries+1), time.Minute, 20*time.Millisecond)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	require.Len(t, a.attempts, manyDeliveries+1)
+	total := 0
+	for _, attempts := range a.attempts {
+		total += len(attempts)
+	}
+	require.Equal(t, 2*manyDeliveries+1, total)
+}
