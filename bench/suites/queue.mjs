@@ -13,7 +13,7 @@ import { median, quantile } from '../lib/stats.mjs';
 import { withStub } from '../lib/stub.mjs';
 
 const peer = 'bullmq';
-/** Deliveries at a time of BullMQ's worker: five times the peers' default; more did not make it faster. */
+/** Deliveries at a time of BullMQ's worker: five times the peers' default. */
 const concurrency = 50;
 
 const contenders = {
