@@ -118,13 +118,14 @@ func TestRunIsToldBeforeItsMessageIsSetAside(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		type call struct {
 			m      world.Message
+			why    queue.Death
 			reason string
 		}
 		told := make(chan call, 10)
 		var calls atomic.Int64
 		q, a, _ := deadly(t, r, func(c *queue.Config) {
-			c.RunDead = func(_ context.Context, m world.Message, reason string) error {
-				told <- call{m, reason}
+			c.RunDead = func(_ context.Context, m world.Message, why queue.Death, reason string) error {
+				told <- call{m, why, reason}
 				if calls.Add(1) < 3 {
 					return errors.New("no storage")
 				}
@@ -140,7 +141,7 @@ func TestRunIsToldBeforeItsMessageIsSetAside(t *testing.T) {
 		awaitState(t, q, id, world.MessageDead)
 		require.Equal(t, []int{1, 2, 3}, a.attempts(id))
 		require.Len(t, told, 3)
-		require.Equal(t, call{m, "it is broken"}, <-told)
+		require.Equal(t, call{m, queue.Undeliverable, "it is broken"}, <-told)
 		require.Eventually(t, func() bool {
 			_, err := q.GetMessage(context.Background(), look)
 			return world.ErrorCode(err) == world.CodeNotFound

@@ -110,11 +110,11 @@ func TestPolicyFailFailsTheRun(t *testing.T) {
 	c.Policy, c.Backoff.FailedMax = queue.Fail, 20*time.Millisecond
 	var tries atomic.Int64
 	var told atomic.Value
-	c.RunDead = func(_ context.Context, m world.Message, reason string) error {
+	c.RunDead = func(_ context.Context, m world.Message, why queue.Death, reason string) error {
 		if tries.Add(1) < 3 {
 			return errors.New("the store is away")
 		}
-		told.Store(m.RunID + ": " + reason)
+		told.Store(m.RunID + ": " + string(why) + ": " + reason)
 		return nil
 	}
 	q := run(t, newQueue(t, r.Client, c))
@@ -127,7 +127,7 @@ func TestPolicyFailFailsTheRun(t *testing.T) {
 		return err == nil && d[1].Dead == 1
 	}, patience, time.Millisecond)
 	require.Equal(t, int64(3), tries.Load())
-	require.Equal(t, `wrun_1: no app of deployment "dpl_1" has registered`, told.Load())
+	require.Equal(t, `wrun_1: no app: no app of deployment "dpl_1" has registered`, told.Load())
 	require.Empty(t, a.seen())
 }
 

@@ -60,7 +60,7 @@ func (l *lane) deliver(c *claim, payload []byte) (o outcome, reached string) {
 	}()
 	m, err := decodeEnvelope(payload)
 	if err != nil {
-		return l.dead(c, m, err.Error()), ""
+		return l.dead(c, m, Undeliverable, err.Error()), ""
 	}
 	d, err := l.q.resolve(c.ctx, m, c.app)
 	if err != nil {
@@ -200,20 +200,29 @@ func (l *lane) patience(c *claim, m world.Message, asked time.Duration) time.Dur
 func (l *lane) failed(c *claim, m world.Message, out world.Outcome) outcome {
 	n := c.failed + 1
 	if n >= l.q.cfg.Backoff.DeadAfter {
-		return l.dead(c, m, out.Reason)
+		return l.dead(c, m, Undeliverable, out.Reason)
 	}
 	return outcome{step: stepFailed, due: l.q.dueIn(l.q.cfg.Backoff.failed(n, out.Delay)), reason: out.Reason}
 }
+
+// Death is why a message is set aside as dead.
+type Death string
+
+// The deaths.
+const (
+	Undeliverable Death = "undeliverable" // the app refused it too often, or it cannot be read
+	NoApp         Death = "no app"        // none of its deployment is alive, and the policy is Fail
+)
 
 // runDeadTimeout bounds what the run of a dead message is given to be failed.
 const runDeadTimeout = 10 * time.Second
 
 // dead sets a message aside, after its run has been told.
-func (l *lane) dead(c *claim, m world.Message, reason string) outcome {
+func (l *lane) dead(c *claim, m world.Message, why Death, reason string) outcome {
 	if l.q.cfg.RunDead != nil && m.RunID != "" {
 		ctx, cancel := context.WithTimeout(l.q.lasting, runDeadTimeout)
 		defer cancel()
-		if err := l.q.cfg.RunDead(ctx, m, reason); err != nil {
+		if err := l.q.cfg.RunDead(ctx, m, why, reason); err != nil {
 			l.log.Warn("a message cannot be delivered, and its run could not be told; it is tried again",
 				slog.String("message", c.id), slog.String("run", m.RunID), slog.String("reason", reason), slog.Any("error", err))
 			return outcome{step: stepFailed, due: l.q.dueIn(l.q.cfg.Backoff.failed(c.failed+1, 0)), reason: reason}

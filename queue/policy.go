@@ -34,7 +34,7 @@ func (l *lane) homeless(c *claim, m world.Message, lapsed world.App) (apps []wor
 		left := cfg.Patience - cfg.Clock.Now().Sub(since)
 		if left <= 0 {
 			if cfg.Policy == Fail {
-				return nil, l.dead(c, m, reason)
+				return nil, l.dead(c, m, NoApp, reason)
 			}
 			apps, err := l.q.standIns(c.ctx, m, lapsed)
 			if err != nil {

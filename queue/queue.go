@@ -37,7 +37,7 @@ type Config struct {
 	Deliverer world.Deliverer
 	// RunDead is told before a message of a run is set aside as dead, so that the run does not
 	// wait for it for ever. While it fails the message is delivered again instead. nil: nobody is.
-	RunDead func(ctx context.Context, m world.Message, reason string) error
+	RunDead func(ctx context.Context, m world.Message, why Death, reason string) error
 	// Observer counts what happens; nil: nobody does.
 	Observer Observer
 }

@@ -62,8 +62,12 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, c config, n namespace,
 }
 
 // runDead ends the run of a message that is given up.
-func (t *tenant) runDead(ctx context.Context, m world.Message, reason string) error {
-	return recovery.Failer{Store: t.store}.FailRun(ctx, m.RunID, recovery.CodeUndeliverable, "A message of this run could not be delivered: "+reason)
+func (t *tenant) runDead(ctx context.Context, m world.Message, why queue.Death, reason string) error {
+	code := recovery.CodeUndeliverable
+	if why == queue.NoApp {
+		code = recovery.CodeDeploymentGone
+	}
+	return recovery.Failer{Store: t.store}.FailRun(ctx, m.RunID, code, "A message of this run could not be delivered: "+reason)
 }
 
 // RunEnds implements world.RunEnds: the store knows when a run ended, the queue whether one of

@@ -10,6 +10,7 @@ import (
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redisconn"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/queue"
 )
 
 // BR-13: the run of a message that is given up is failed with a code and a sentence.
@@ -34,7 +35,7 @@ func TestTheRunOfADeadMessageIsFailed(t *testing.T) {
 	})
 	require.NoError(t, err)
 	runID := created.Run.RunID
-	require.NoError(t, tenants[0].runDead(t.Context(), world.Message{RunID: runID}, "the app answers 500"))
+	require.NoError(t, tenants[0].runDead(t.Context(), world.Message{RunID: runID}, queue.Undeliverable, "the app answers 500"))
 	run, err := tenants[0].store.GetRun(t.Context(), runID, false)
 	require.NoError(t, err)
 	require.Equal(t, world.RunFailed, run.Status)
