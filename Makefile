@@ -73,9 +73,15 @@ example: build client $(DEMO_APP)/$(BUNDLE) ## install and build the example app
 
 ## Testing
 
+# Mostly waiting for the network, so several at a time.
+.PHONY: packages
+packages:
+	$(SAY) 'packages of the client, the apps and the suites'
+	@$(MAKE) --no-print-directory -j4 client $(E2E_APPS:%=%/$(BUNDLE)) $(SUITES:%=%/$(PACKAGES))
+
 # One after the other even with -j: two cores are not enough for two of them. The cheap ones come first.
 .PHONY: test
-test: ## lint, vet, race tests, client tests, the SDK's suites, end-to-end tests
+test: packages ## lint, vet, race tests, client tests, the SDK's suites, end-to-end tests
 	@for part in vet lint test-go test-client test-suites e2e; do $(MAKE) --no-print-directory "$$part"; done
 
 .PHONY: vet
