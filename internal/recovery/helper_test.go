@@ -43,6 +43,7 @@ type fakeQueue struct {
 	messages []world.Message
 	requests map[string]bool
 	busy     map[string]bool // runs with a message
+	refused  string          // run whose messages are refused
 	apps     []world.App
 }
 
@@ -51,6 +52,9 @@ func (q *fakeQueue) ListApps(context.Context) ([]world.App, error) { return q.ap
 func (q *fakeQueue) Enqueue(_ context.Context, m world.Message) (string, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if m.RunID == q.refused {
+		return "", world.Errorf(world.CodeInvalid, "no message for %s", m.RunID)
+	}
 	if !q.requests[m.RequestID] {
 		q.requests[m.RequestID] = true
 		q.messages = append(q.messages, m)

@@ -140,8 +140,12 @@ func (r *Reconciler) check(ctx context.Context, runs []world.Run) error {
 		if rests[i].Rested || !r.isStill(rests[i].LastAt) {
 			continue
 		}
+		// A run that cannot be read must not keep those after it from being found.
 		if err := r.decide(ctx, run, rests[i]); err != nil {
-			return err
+			if ctx.Err() != nil || world.ErrorCode(err) == world.CodeUnavailable {
+				return err
+			}
+			r.cfg.Logger.ErrorContext(ctx, "a run that may be forgotten is passed over", slog.String("run", run.RunID), slog.Any("error", err))
 		}
 	}
 	return nil

@@ -128,6 +128,17 @@ func TestAWakeUpStaysInTheNamespaceOfTheDeployment(t *testing.T) {
 	require.Equal(t, "__shop_wkf_workflow_workflow//./a//f", b.queue.messages[0].QueueName)
 }
 
+// A run that cannot be woken does not keep the others asleep.
+func TestARunThatCannotBeWokenIsPassedOver(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, redistest.New(t))
+	b.queue.refused = b.begin(3)
+	other := b.begin(3)
+	b.clock.add(time.Hour)
+	require.NoError(t, b.pass(t.Context()))
+	require.Equal(t, []string{other}, b.queue.woken())
+}
+
 // More runs than a batch has: all are looked at, in order.
 func TestEveryRunIsLookedAt(t *testing.T) {
 	t.Parallel()

@@ -43,7 +43,10 @@ func (r *Reconciler) wakeUp(ctx context.Context, run world.Run) (world.Message, 
 	}
 	body := map[string]string{"runId": run.RunID}
 	if run.SpecVersion < firstBytesSpec {
-		m.SDK, m.ContentType = "v4", "application/cbor"
+		m.ContentType = "application/cbor"
+		if run.SpecVersion > 1 {
+			m.SDK = "v4"
+		}
 		m.Body, err = cbor.Marshal(body)
 	} else {
 		m.SDK, m.ContentType = "v5", "application/json"
