@@ -49,6 +49,12 @@ func (c *testClock) Now() time.Time {
 	return c.now
 }
 
+func (c *testClock) add(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
 func (c *testClock) set(now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -43,32 +43,15 @@ func (r *runs) end(runID string, end world.RunEnd) {
 	r.ends[runID] = end
 }
 
-type handClock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *handClock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *handClock) add(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
-}
-
 type endBundle struct {
 	*streaming.Service
 	runs  *runs
-	clock *handClock
+	clock *testClock
 }
 
 func startWithRuns(t *testing.T, r *redistest.Redis) *endBundle {
 	t.Helper()
-	b := &endBundle{runs: &runs{ends: map[string]world.RunEnd{}}, clock: &handClock{now: time.UnixMilli(1_800_000_000_000)}}
+	b := &endBundle{runs: &runs{ends: map[string]world.RunEnd{}}, clock: &testClock{now: time.UnixMilli(1_800_000_000_000)}}
 	b.Service = start(t, r.Client, r.Prefix, func(c *streaming.Config) {
 		c.Runs, c.Clock, c.AuditInterval = b.runs, b.clock, fastAudits
 	})

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
@@ -18,7 +19,7 @@ func (c *directCaller) event(ctx context.Context, runID string, n int) error {
 	var last redis.Cmder
 	for _, args := range forRun(c.calls[n], c.runID, runID) {
 		last = redis.NewCmd(ctx, args...)
-		if err := c.pipe.Process(ctx, last); err != nil && err != redis.Nil { //nolint:errorlint // go-redis returns it as it is
+		if err := c.pipe.Process(ctx, last); err != nil && !errors.Is(err, redis.Nil) {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -41,7 +42,7 @@ func stubCommand() *cobra.Command {
 			if err := report(map[string]string{"url": "http://" + listener.Addr().String()}); err != nil {
 				return err
 			}
-			if err := server.Serve(listener); err != http.ErrServerClosed { //nolint:errorlint // Serve returns it as it is
+			if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 				return err
 			}
 			return nil
