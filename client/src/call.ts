@@ -1,9 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from './config.js';
 import { connectionTo } from './connection.js';
 import { CBOR, decode, decodeJson } from './encoding.js';
 import { WorkflowWorldError } from './errors.js';
+import { newRequestId } from './requestId.js';
 import { transportError } from './transportError.js';
 import { errorFromWire, type WireError } from './wireError.js';
 
@@ -68,28 +68,24 @@ export async function pauseFor(ms: number, signal: AbortSignal): Promise<void> {
 type Result = { value: unknown } | { error: Error; again: boolean; waitMs: number };
 
 async function tryOnce(config: Config, request: Call, headers: Record<string, string>): Promise<Result> {
-  const { calls, reads, basePath } = connectionTo(config.url);
-  const timeout = config.timeoutMs + (request.holdMs ?? 0);
-  const path = basePath + request.path;
+  const { calls, waits, basePath } = connectionTo(config.url);
   const url = serviceUrl(config, request.path);
   let answer;
-  let bytes: Uint8Array;
   try {
-    answer = await (request.holdMs === undefined ? calls : reads).request({
+    answer = await (request.holdMs === undefined ? calls : waits).request({
       method: request.method,
-      path,
+      path: basePath + request.path,
       headers,
-      body: request.body ?? null,
-      headersTimeout: timeout,
-      bodyTimeout: timeout,
-      signal: request.signal ?? null,
+      body: request.body,
+      timeoutMs: config.timeoutMs + (request.holdMs ?? 0),
+      signal: request.signal,
     });
-    bytes = new Uint8Array(await answer.body.arrayBuffer());
   } catch (cause) {
     return { error: transportError(cause, url), again: !request.signal?.aborted, waitMs: 0 };
   }
+  const bytes = answer.body;
   const contentType = String(answer.headers['content-type'] ?? '');
-  const status = answer.statusCode;
+  const { status } = answer;
   if (status >= 200 && status < 300) {
     const value = decodeBody(bytes, contentType);
     if (value !== undefined) return { value };
@@ -115,7 +111,7 @@ export function serviceUrl(config: Config, path: string): string {
 
 function requestHeaders(config: Config, request: Call): Record<string, string> {
   const headers = { ...request.headers, ...commonHeaders(config), accept: CBOR } as Record<string, string>;
-  if (request.method === 'POST') headers['idempotency-key'] = randomUUID();
+  if (request.method === 'POST') headers['idempotency-key'] = newRequestId();
   if (request.body !== undefined) headers['content-type'] = request.contentType ?? CBOR;
   return headers;
 }

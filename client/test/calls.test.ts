@@ -102,7 +102,7 @@ test('a 200 that is no answer of ours is a 502, which the SDK does not hold agai
   await assert.rejects(world.runs.get('r'), { name: 'WorkflowWorldError', status: 502 });
 });
 
-// Two and not one: undici counts a socket as busy for a moment longer than the caller waits for the answer.
+// Two and not one: a socket may count as busy for a moment longer than the caller waits for the answer.
 test('sequential calls keep using the same two connections, concurrent ones open no more than the pool allows', async () => {
   const { fake, world } = await fakeWorld();
   for (let i = 0; i < 10; i++) await world.runs.get('r');

@@ -1,0 +1,116 @@
+import type { Agent, IncomingMessage } from 'node:http';
+import type { Agent as SecureAgent } from 'node:https';
+
+/** One HTTP request with its whole body. */
+export interface Outgoing {
+  method: string;
+  /** Path and query, already percent-encoded. */
+  path: string;
+  headers: Record<string, string>;
+  body: Uint8Array | undefined;
+  /** How long the connection may be silent, in milliseconds. */
+  timeoutMs: number;
+  signal: AbortSignal | undefined;
+}
+
+/** Its answer, read to the end. */
+export interface Incoming {
+  status: number;
+  headers: IncomingMessage['headers'];
+  body: Uint8Array;
+}
+
+const CONNECT_TIMEOUT_MS = 5_000;
+/** Below the service's own limit for idle connections, so that it is rarely the service that hangs up first. */
+const IDLE_MS = 30_000;
+
+/** Keeps connections to one service and makes requests on them. */
+export class Exchange {
+  readonly #origin: URL;
+  readonly #agent: Agent | SecureAgent;
+  readonly #http: typeof import('node:http') | typeof import('node:https');
+  #open = 0;
+  #idle: (() => void) | undefined;
+
+  /** `connections` is how many there are at most; further requests wait for a free one. */
+  constructor(origin: string, connections: number) {
+    this.#origin = new URL(origin);
+    // Loaded here and not at import, so that an app that is only being built does not pay for it.
+    const secure = this.#origin.protocol === 'https:';
+    this.#http = secure ? (require('node:https') as typeof import('node:https')) : (require('node:http') as typeof import('node:http'));
+    const options = { keepAlive: true, maxSockets: connections, maxFreeSockets: 64, timeout: IDLE_MS, scheduling: 'lifo' as const };
+    this.#agent = new this.#http.Agent(options);
+  }
+
+  /** Makes a request. It is rejected when no whole answer came, for whatever reason. */
+  async request(outgoing: Outgoing): Promise<Incoming> {
+    this.#open++;
+    try {
+      return await this.#send(outgoing);
+    } finally {
+      if (--this.#open === 0) this.#idle?.();
+    }
+  }
+
+  #send({ method, path, headers, body, timeoutMs, signal }: Outgoing): Promise<Incoming> {
+    return new Promise((resolve, reject) => {
+      const request = this.#http.request({
+        agent: this.#agent as Agent,
+        protocol: this.#origin.protocol,
+        hostname: this.#origin.hostname.replace(/^\[|\]$/g, ''), // an IPv6 address stands in brackets in a URL only
+        port: this.#origin.port,
+        method,
+        path,
+        headers: body === undefined ? headers : { ...headers, 'content-length': String(body.byteLength) },
+        timeout: timeoutMs,
+        ...(signal && { signal }),
+      });
+      request.on('response', (response) => {
+        const parts: Buffer[] = [];
+        response.on('data', (part: Buffer) => parts.push(part));
+        response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: joined(parts) }));
+        response.on('error', reject);
+      });
+      request.on('timeout', () => request.destroy(withCode('ETIMEDOUT', 'no answer')));
+      request.on('error', reject);
+      request.on('socket', (socket) => {
+        if (!socket.connecting) return;
+        const timer = setTimeout(() => request.destroy(withCode('ECONNTIMEOUT', 'connecting takes too long')), CONNECT_TIMEOUT_MS);
+        const stop = () => clearTimeout(timer);
+        socket.once('connect', stop).once('close', stop);
+      });
+      request.end(body);
+    });
+  }
+
+  /** Ends every connection: those under way when they are done, or when the grace is over. */
+  async close(graceMs: number): Promise<void> {
+    if (this.#open > 0) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, graceMs);
+        this.#idle = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+    this.#agent.destroy();
+  }
+}
+
+/** The parts as bytes of their own: those of small answers lie in memory that Node shares among buffers. */
+function joined(parts: Buffer[]): Uint8Array {
+  let size = 0;
+  for (const part of parts) size += part.byteLength;
+  const whole = new Uint8Array(size);
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.byteLength;
+  }
+  return whole;
+}
+
+function withCode(code: string, message: string): Error {
+  return Object.assign(new Error(message), { code });
+}
