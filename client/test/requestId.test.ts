@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { newRequestId } from '../src/requestId.js';
+import { part } from './helpers/client.js';
+
+const { newRequestId } = part<typeof import('../dist/requestId.js')>('requestId');
 
 test('request ids are all different, short, and fit for a header', () => {
   const made = new Set(Array.from({ length: 10_000 }, newRequestId));
