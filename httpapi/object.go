@@ -114,6 +114,20 @@ func (o *object) object(key string) *object {
 	return inner
 }
 
+// byteString returns bytes, nil when absent; they are a slice of the request.
+func (o *object) byteString(key string) []byte {
+	item := o.get(key)
+	if item == nil {
+		return nil
+	}
+	head, rest, err := readHead(item)
+	if err != nil || head.major != majorBytes || head.indefinite() || head.n != uint64(len(rest)) {
+		o.fail(key, "must be a byte string of known length")
+		return nil
+	}
+	return rest
+}
+
 // small returns a whole number from 0 to a million, 0 when absent.
 func (o *object) small(key string) int {
 	n := o.whole(key)

@@ -128,6 +128,9 @@ func New(cfg Config, deps Deps, namespaces ...Namespace) (*Server, error) {
 		return nil, err
 	}
 	s.echo = s.newEcho()
+	for _, part := range s.namespaces {
+		part.echo = s.echo // the calls of a bundle go through the routes again
+	}
 	return s, nil
 }
 

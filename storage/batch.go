@@ -21,7 +21,7 @@ func (s *Store) CreateBatch(ctx context.Context, req world.CreateBatch) ([]world
 	if err != nil {
 		return nil, fail(err)
 	}
-	r, err := s.runWith(ctx, func(p redis.Pipeliner) { s.locateBatch(ctx, p, req) }, s.scripts.batch, keys, args)
+	r, err := s.send.run(ctx, func(p redis.Pipeliner) { s.locateBatch(ctx, p, req) }, s.scripts.batch, keys, args)
 	if err != nil {
 		return nil, err
 	}

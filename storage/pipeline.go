@@ -22,34 +22,11 @@ func (s *Store) applyWith(ctx context.Context, c *call, ordered bool, front func
 	if err != nil {
 		return outcome{}, fail(err)
 	}
-	r, err := s.runWith(ctx, front, script, keys, allArgs)
+	r, err := s.send.run(ctx, front, script, keys, allArgs)
 	if err != nil {
 		return outcome{}, s.failIn(ctx, c.req.RunID, err)
 	}
 	return c.outcome(r)
-}
-
-// runWith runs a script with other commands in front of it, in the same round trip.
-func (s *Store) runWith(ctx context.Context, front func(redis.Pipeliner), script script, keys []string, args []any) (reply, error) {
-	var cmd *redis.Cmd
-	cmds, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
-		front(p)
-		cmd = script.queue(ctx, p, keys, args...)
-		return nil
-	})
-	if err != nil && !scriptLost(cmd.Err()) {
-		for _, other := range cmds {
-			if other.Err() != nil {
-				return nil, fail(other.Err())
-			}
-		}
-		return nil, fail(err)
-	}
-	r, err := cmd.Slice()
-	if scriptLost(err) {
-		r, err = script.Run(ctx, s.redis, keys, args...)
-	}
-	return r, fail(err)
 }
 
 // input of one script call among many.

@@ -56,6 +56,7 @@ func (c Config) withDefaults() Config {
 // Store implements world.Store on Redis. It is safe for concurrent use.
 type Store struct {
 	redis     redis.UniversalClient
+	send      *sender
 	clustered bool // a pipeline keeps no order across nodes
 	keys      keyspace
 	scripts   *scriptSet
@@ -90,11 +91,15 @@ func New(ctx context.Context, client redis.UniversalClient, c Config) (*Store, e
 	if err := luascript.Register(ctx, client, scripts.all()...); err != nil {
 		return nil, fmt.Errorf("storage: %w", err)
 	}
+	send, err := newSender(client)
+	if err != nil {
+		return nil, fmt.Errorf("storage: %w", err)
+	}
 	_, clustered := client.(*redis.ClusterClient)
 	keys := keyspace{prefix: c.Prefix}
 	return &Store{
 		endings: newEndings(client, keys, c.Logger), auditInterval: 1500 * time.Millisecond,
-		redis: client, clustered: clustered, keys: keys, scripts: scripts,
+		redis: client, send: send, clustered: clustered, keys: keys, scripts: scripts,
 		ids: ids.NewMinter(c.Clock), clock: c.Clock, log: c.Logger, maxEvents: c.MaxEvents, interval: c.SweepInterval,
 		retention: c.HookRetention, purgeStreams: c.PurgeStreams,
 	}, nil

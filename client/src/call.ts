@@ -68,11 +68,11 @@ export async function pauseFor(ms: number, signal: AbortSignal): Promise<void> {
 type Result = { value: unknown } | { error: Error; again: boolean; waitMs: number };
 
 async function tryOnce(config: Config, request: Call, headers: Record<string, string>): Promise<Result> {
-  const { calls, waits, basePath } = connectionTo(config.url);
+  const { bundles, waits, basePath } = connectionTo(config.url);
   const url = serviceUrl(config, request.path);
   let answer;
   try {
-    answer = await (request.holdMs === undefined ? calls : waits).request({
+    answer = await (request.holdMs === undefined ? bundles : waits).request({
       method: request.method,
       path: basePath + request.path,
       headers,

@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { Pool } from 'undici';
+import { Bundles } from './bundles.js';
 import { WorkflowWorldError } from './errors.js';
 import { Exchange } from './exchange.js';
 
@@ -18,7 +19,8 @@ const CLOSE_GRACE_MS = 2_000;
 export interface Connection {
   /** The path of the service's URL, without a trailing slash; usually empty. */
   basePath: string;
-  /** For calls. */
+  /** For calls; they travel on {@link calls}. */
+  bundles: Bundles;
   calls: Exchange;
   /** For calls that the service may keep waiting, which must not starve the others. */
   waits: Exchange;
@@ -44,10 +46,12 @@ export function connectionTo(url: string): Connection {
   const options = { keepAliveTimeout: IDLE_MS, connect: { timeout: CONNECT_TIMEOUT_MS } };
   const closing = new AbortController();
   setMaxListeners(0, closing.signal); // every waiting call listens, and Node would warn at eleven
+  // Not undici's: before it uses an idle socket again it waits for a timer, and a call takes a millisecond longer.
+  const calls = new Exchange(origin, CALL_CONNECTIONS);
   const connection: Connection = {
     basePath,
-    // Not undici's: before it uses an idle socket again it waits for a timer, and a call takes a millisecond longer.
-    calls: new Exchange(origin, CALL_CONNECTIONS),
+    calls,
+    bundles: new Bundles(calls, basePath),
     waits: new Exchange(origin, Number.POSITIVE_INFINITY),
     reads: new undici.Pool(origin, options),
     closing,
@@ -63,6 +67,7 @@ export async function closeConnection(url: string): Promise<void> {
   connections.delete(url);
   connection.closing.abort();
   const { calls, waits, reads } = connection;
+  await new Promise((resolve) => setImmediate(resolve)); // calls made just now are sent at the end of the turn
   await Promise.all([reads.destroy(), waits.close(0), calls.close(CLOSE_GRACE_MS)]);
 }
 

@@ -1,0 +1,121 @@
+import type { Exchange, Incoming, Outgoing } from './exchange.js';
+import { CBOR, decode, encode } from './encoding.js';
+
+/** The calls that the service takes in a bundle: those that are short, many, and small both ways. */
+const BUNDLED = /^\/v1\/(events|queue|runs\/[^/]+\/events)$/;
+/**
+ * So many calls go into one bundle at most. More would have this process and the service wait for each other in turn
+ * instead of working side by side.
+ */
+const MOST_CALLS = 16;
+/** A larger body travels by itself: it gains nothing, and others would wait for it. */
+const LARGEST_BODY = 32 * 1024;
+/** What a service answers that does not know bundles, or takes none of this size; nothing has been done then. */
+const NOT_THIS_WAY = new Set([400, 404, 405, 413, 415]);
+/** How long such a service is asked call by call, in milliseconds. */
+const ASK_AGAIN_AFTER_MS = 60_000;
+
+interface Waiting {
+  outgoing: Outgoing;
+  resolve(answer: Incoming): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * Sends the calls that are made in one turn of the event loop together, each with its own answer. A call that is alone
+ * in its turn travels as it is.
+ */
+export class Bundles {
+  readonly #exchange: Exchange;
+  readonly #path: string;
+  readonly #basePath: string;
+  #waiting: Waiting[] = [];
+  #aloneUntil = 0;
+
+  /** `basePath` is that of the service's URL, without a trailing slash. */
+  constructor(exchange: Exchange, basePath: string) {
+    this.#exchange = exchange;
+    this.#basePath = basePath;
+    this.#path = `${basePath}/v1/calls`;
+  }
+
+  request(outgoing: Outgoing): Promise<Incoming> {
+    if (!this.#fits(outgoing)) return this.#exchange.request(outgoing);
+    return new Promise((resolve, reject) => {
+      if (this.#waiting.push({ outgoing, resolve, reject }) === 1) setImmediate(() => this.#flush());
+    });
+  }
+
+  #fits({ method, path, headers, body, signal }: Outgoing): boolean {
+    if (method !== 'POST' || body === undefined || body.byteLength > LARGEST_BODY || signal !== undefined) return false;
+    if (headers['content-type'] !== CBOR || !path.startsWith(this.#basePath)) return false;
+    return BUNDLED.test(path.slice(this.#basePath.length)) && Date.now() >= this.#aloneUntil;
+  }
+
+  #flush(): void {
+    const all = this.#waiting;
+    this.#waiting = [];
+    // Those of one caller's token together: a bundle is authorised as a whole.
+    while (all.length > 0) {
+      const { authorization } = (all[0] as Waiting).outgoing.headers;
+      const some: Waiting[] = [];
+      for (let i = 0; i < all.length && some.length < MOST_CALLS; ) {
+        if ((all[i] as Waiting).outgoing.headers['authorization'] === authorization) some.push(...all.splice(i, 1));
+        else i++;
+      }
+      if (some.length === 1) this.#alone(some[0] as Waiting);
+      else void this.#together(some);
+    }
+  }
+
+  #alone({ outgoing, resolve, reject }: Waiting): void {
+    this.#exchange.request(outgoing).then(resolve, reject);
+  }
+
+  async #together(calls: Waiting[]): Promise<void> {
+    const { headers, timeoutMs } = (calls[0] as Waiting).outgoing;
+    const { 'idempotency-key': _key, ...shared } = headers;
+    const body = encode({
+      calls: calls.map(({ outgoing: { path, headers: own, body } }) => ({
+        path: path.slice(this.#basePath.length),
+        key: own['idempotency-key'],
+        body,
+      })),
+    });
+    try {
+      const whole = await this.#exchange.request({ method: 'POST', path: this.#path, headers: shared, body, timeoutMs, signal: undefined });
+      if (NOT_THIS_WAY.has(whole.status)) {
+        if (whole.status !== 413) this.#aloneUntil = Date.now() + ASK_AGAIN_AFTER_MS;
+        for (const one of calls) this.#alone(one);
+        return;
+      }
+      const answers = whole.status === 200 ? answersOf(whole, calls.length) : undefined;
+      const instead = whole.status === 200 ? { ...whole, status: 502, body: new Uint8Array() } : whole;
+      calls.forEach((one, i) => one.resolve(answers?.[i] ?? instead));
+    } catch (error) {
+      for (const one of calls) one.reject(error);
+    }
+  }
+}
+
+interface Answer {
+  status: number;
+  body?: Uint8Array;
+  retryAfter?: string;
+}
+
+/** The answers of a bundle; undefined when the whole is not one, which each call then takes for a bad gateway. */
+function answersOf({ body }: Incoming, count: number): Incoming[] | undefined {
+  let answers: Answer[] | undefined;
+  try {
+    answers = (decode(body) as { answers?: Answer[] } | null)?.answers;
+  } catch {
+    // Told below.
+  }
+  if (!Array.isArray(answers) || answers.length !== count) return undefined;
+  return answers.map(({ status, body: part, retryAfter }) => ({
+    status,
+    headers: { 'content-type': CBOR, ...(retryAfter !== undefined && { 'retry-after': retryAfter }) },
+    body: part ?? new Uint8Array(),
+  }));
+}

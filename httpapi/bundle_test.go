@@ -1,0 +1,150 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/fxamacker/cbor/v2"
+	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis"
+)
+
+// inBundle makes the CBOR form of one call.
+func inBundle(t *testing.T, path, key string, body m) m {
+	t.Helper()
+	item, err := cbor.Marshal(body)
+	require.NoError(t, err)
+	return m{"path": path, "key": key, "body": item}
+}
+
+type bundledReply struct {
+	Status     int    `cbor:"status"`
+	Body       []byte `cbor:"body"`
+	RetryAfter string `cbor:"retryAfter"`
+}
+
+func sendBundle(t *testing.T, s *Server, header map[string]string, calls ...m) []bundledReply {
+	t.Helper()
+	w := call{method: http.MethodPost, target: "/v1/calls", body: m{"calls": calls}, header: header}.do(t, s)
+	require.Equal(t, http.StatusOK, w.Code, w.Body.String())
+	var got struct {
+		Answers []bundledReply `cbor:"answers"`
+	}
+	require.NoError(t, cbor.Unmarshal(w.Body.Bytes(), &got))
+	require.Len(t, got.Answers, len(calls))
+	return got.Answers
+}
+
+func stepCreated(id string) m {
+	return m{"event": m{"eventType": "step_created", "correlationId": id, "specVersion": 3, "eventData": m{"stepName": "s", "input": []byte{1}}}}
+}
+
+// The middle one of three calls fails: the others do what they would have done alone, each has
+// its own key and its own answer, and the answers are in the order of the calls.
+func TestBundleWithACallThatFails(t *testing.T) {
+	t.Parallel()
+	f := newFakes(t)
+	var mu sync.Mutex
+	keys := map[string]string{}
+	f.store.createEvent = func(req world.CreateEvent) (world.EventResult, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		keys[req.CorrelationID] = req.RequestID
+		if req.CorrelationID == "step_2" {
+			return world.EventResult{}, &world.Error{Code: world.CodeUnavailable, Message: "Redis is away", RetryAfter: 3}
+		}
+		return world.EventResult{Event: &world.Event{EventID: "wevt_" + req.CorrelationID, RunID: runID, Type: req.Type}}, nil
+	}
+	f.queue.enqueue = func(msg world.Message) (string, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		keys["queue"] = msg.RequestID
+		return "msg_7", nil
+	}
+	path := "/v1/runs/" + runID + "/events"
+	got := sendBundle(t, newServer(t, f), nil,
+		inBundle(t, path, "k1", stepCreated("step_1")), inBundle(t, path, "k2", stepCreated("step_2")),
+		inBundle(t, path, "k3", stepCreated("step_3")),
+		inBundle(t, "/v1/queue", "k4", m{"queueName": "__wkf_workflow_w", "message": m{"runId": runID}}))
+	require.Equal(t, map[string]string{"step_1": "k1", "step_2": "k2", "step_3": "k3", "queue": "k4"}, keys)
+	for i, id := range map[int]string{0: "step_1", 2: "step_3"} {
+		require.Equal(t, http.StatusOK, got[i].Status)
+		require.Contains(t, string(got[i].Body), "wevt_"+id)
+	}
+	require.Equal(t, http.StatusServiceUnavailable, got[1].Status)
+	require.Equal(t, "3", got[1].RetryAfter)
+	require.Contains(t, string(got[1].Body), "Redis is away")
+	require.Contains(t, string(got[3].Body), "msg_7")
+}
+
+// A handler that panics, or wants its connection cut, takes only its own call along.
+func TestBundleWithAPanic(t *testing.T) {
+	t.Parallel()
+	f := newFakes(t)
+	f.store.createEvent = func(req world.CreateEvent) (world.EventResult, error) {
+		switch req.CorrelationID {
+		case "step_1":
+			panic(http.ErrAbortHandler)
+		case "step_2":
+			panic("broken")
+		}
+		return world.EventResult{Event: &world.Event{EventID: "wevt_3", RunID: runID, Type: req.Type}}, nil
+	}
+	path := "/v1/runs/" + runID + "/events"
+	got := sendBundle(t, newServer(t, f), nil, inBundle(t, path, "", stepCreated("step_1")),
+		inBundle(t, path, "", stepCreated("step_2")), inBundle(t, path, "", stepCreated("step_3")))
+	require.Equal(t, []int{503, 500, 200}, []int{got[0].Status, got[1].Status, got[2].Status})
+}
+
+// The calls of a bundle are the caller's: they go to the namespace of its token.
+func TestBundleStaysInItsNamespace(t *testing.T) {
+	t.Parallel()
+	mainFakes, shop := newFakes(t), newFakes(t)
+	var got []string
+	var mu sync.Mutex
+	shop.queue.enqueue = func(msg world.Message) (string, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		got = append(got, msg.RequestID)
+		return "msg_1", nil
+	}
+	s := withNamespace(t, mainFakes, shop, "main")
+	wake := m{"queueName": "__wkf_workflow_w", "message": m{"runId": runID}}
+	sendBundle(t, s, bearer("shop-new"), inBundle(t, "/v1/queue", "a", wake), inBundle(t, "/v1/queue", "b", wake))
+	require.ElementsMatch(t, []string{"a", "b"}, got)
+	w := call{method: http.MethodPost, target: "/v1/calls", body: m{"calls": []m{inBundle(t, "/v1/queue", "a", wake)}}}.do(t, s)
+	require.Equal(t, http.StatusUnauthorized, w.Code)
+}
+
+// A bundle is refused as a whole, before any of its calls is made, when one could not be part of any.
+func TestBundlesThatAreRefused(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, newFakes(t)) // the fakes fail the test on any call
+	fine := inBundle(t, "/v1/queue", "", m{})
+	many := make([]m, maxBundle+1)
+	for i := range many {
+		many[i] = fine
+	}
+	for name, c := range map[string]struct {
+		calls any
+		says  string
+	}{
+		"none":          {[]m{}, "body.calls is empty"},
+		"no list":       {"all", "body.calls must be a list"},
+		"too many":      {many, "more entries than the limit of 64"},
+		"a bundle":      {[]m{fine, inBundle(t, "/v1/calls", "", m{})}, `"/v1/calls" cannot be part of a bundle`},
+		"a live read":   {[]m{inBundle(t, "/v1/streams/s", "", m{})}, "cannot be part of a bundle"},
+		"a batch":       {[]m{inBundle(t, "/v1/runs/r/events/batch", "", m{})}, "cannot be part of a bundle"},
+		"a text body":   {[]m{{"path": "/v1/queue", "body": "text"}}, "body.calls.body must be a byte string"},
+		"a long key":    {[]m{{"path": "/v1/queue", "key": strings.Repeat("k", 129), "body": []byte{0}}}, "the limit is 128"},
+		"another place": {[]m{inBundle(t, "http://elsewhere/v1/queue", "", m{})}, "cannot be part of a bundle"},
+	} {
+		w := call{method: http.MethodPost, target: "/v1/calls", body: m{"calls": c.calls}}.do(t, s)
+		require.Equal(t, http.StatusBadRequest, w.Code, name)
+		require.Contains(t, fmt.Sprint(w.Body.String()), c.says, name)
+	}
+}
