@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"strings"
+	"regexp"
 	"sync"
 
 	"github.com/labstack/echo/v4"
@@ -17,13 +17,20 @@ import (
 // maxBundle is how many calls one bundle may have.
 const maxBundle = 64
 
-// bundledCall is one call of a bundle.
+// bundledCall is one call of a bundle: a POST when it has a body, else a GET.
 type bundledCall struct {
 	path, key string
 	body      []byte
 }
 
-// bundle serves {calls: [{path, key?, body}]}: several POSTs in one request, each with an
+func (b *bundledCall) method() string {
+	if b.body == nil {
+		return http.MethodGet
+	}
+	return http.MethodPost
+}
+
+// bundle serves {calls: [{path, key?, body?}]}: several calls in one request, each with an
 // answer of its own, as if they had come at the same moment on connections of their own. It
 // saves both sides the handling of HTTP requests and gives the driver of Redis commands to send
 // together. One that fails does not touch the others.
@@ -59,21 +66,25 @@ func (d codec) bundledCalls(body world.Raw) ([]bundledCall, error) {
 		if one.err != nil {
 			return nil, one.err
 		}
-		if !maybeBundled(call.path) {
-			return nil, invalid("%q cannot be part of a bundle", call.path)
+		if !maybeBundled(call.method(), call.path) {
+			return nil, invalid("%s %q cannot be part of a bundle", call.method(), call.path)
 		}
 		calls = append(calls, call)
 	}
 	return calls, top.err
 }
 
-// maybeBundled reports whether a path is one of the calls that are short, many, and small both ways.
-func maybeBundled(path string) bool {
-	if path == "/v1/events" || path == "/v1/queue" {
-		return true
+// bundledPosts and bundledGets are the calls that are short, many, and small both ways.
+var (
+	bundledPosts = regexp.MustCompile(`^/v1/(events|queue|runs/[^/?]+/events)$`)
+	bundledGets  = regexp.MustCompile(`^/v1/runs/[^/?]+(/steps/[^/?]+)?(\?.*)?$`)
+)
+
+func maybeBundled(method, path string) bool {
+	if method == http.MethodGet {
+		return bundledGets.MatchString(path)
 	}
-	rest, ok := strings.CutPrefix(path, "/v1/runs/")
-	return ok && strings.HasSuffix(rest, "/events") && strings.Count(rest, "/") == 1
+	return bundledPosts.MatchString(path)
 }
 
 // serveBundled sends one call through the routes, as a request of the caller of the bundle.
@@ -89,15 +100,15 @@ func (s *Server) serveBundled(outer *http.Request, call *bundledCall, answer *bu
 		answer.status = http.StatusBadRequest
 		return
 	}
-	header := http.Header{
-		echo.HeaderContentType: {typeCBOR}, echo.HeaderAccept: {typeCBOR},
-		echo.HeaderAuthorization: outer.Header[echo.HeaderAuthorization],
+	header := http.Header{echo.HeaderAccept: {typeCBOR}, echo.HeaderAuthorization: outer.Header[echo.HeaderAuthorization]}
+	if call.body != nil {
+		header[echo.HeaderContentType] = []string{typeCBOR}
 	}
 	if call.key != "" {
 		header[headerIdempotencyKey] = []string{call.key}
 	}
 	r := (&http.Request{
-		Method: http.MethodPost, URL: target, RequestURI: call.path, Header: header, Host: outer.Host,
+		Method: call.method(), URL: target, RequestURI: call.path, Header: header, Host: outer.Host,
 		Proto: outer.Proto, ProtoMajor: outer.ProtoMajor, ProtoMinor: outer.ProtoMinor,
 		Body: io.NopCloser(bytes.NewReader(call.body)), ContentLength: int64(len(call.body)), RemoteAddr: outer.RemoteAddr,
 	}).WithContext(outer.Context())

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -65,12 +66,19 @@ func TestBundleWithACallThatFails(t *testing.T) {
 		keys["queue"] = msg.RequestID
 		return "msg_7", nil
 	}
+	f.store.getRun = func(_ context.Context, id string, none bool) (world.Run, error) {
+		require.True(t, none)
+		return world.Run{RunID: id, WorkflowName: "w", Status: world.RunRunning}, nil
+	}
 	path := "/v1/runs/" + runID + "/events"
 	got := sendBundle(t, newServer(t, f), nil,
+		m{"path": "/v1/runs/" + runID + "?resolveData=none"},
 		inBundle(t, path, "k1", stepCreated("step_1")), inBundle(t, path, "k2", stepCreated("step_2")),
 		inBundle(t, path, "k3", stepCreated("step_3")),
 		inBundle(t, "/v1/queue", "k4", m{"queueName": "__wkf_workflow_w", "message": m{"runId": runID}}))
 	require.Equal(t, map[string]string{"step_1": "k1", "step_2": "k2", "step_3": "k3", "queue": "k4"}, keys)
+	require.Contains(t, string(got[0].Body), string(world.RunRunning))
+	got = got[1:]
 	for i, id := range map[int]string{0: "step_1", 2: "step_3"} {
 		require.Equal(t, http.StatusOK, got[i].Status)
 		require.Contains(t, string(got[i].Body), "wevt_"+id)
@@ -136,8 +144,10 @@ func TestBundlesThatAreRefused(t *testing.T) {
 		"none":          {[]m{}, "body.calls is empty"},
 		"no list":       {"all", "body.calls must be a list"},
 		"too many":      {many, "more entries than the limit of 64"},
-		"a bundle":      {[]m{fine, inBundle(t, "/v1/calls", "", m{})}, `"/v1/calls" cannot be part of a bundle`},
+		"a bundle":      {[]m{fine, inBundle(t, "/v1/calls", "", m{})}, `POST "/v1/calls" cannot be part of a bundle`},
 		"a live read":   {[]m{inBundle(t, "/v1/streams/s", "", m{})}, "cannot be part of a bundle"},
+		"a list":        {[]m{{"path": "/v1/runs/" + runID + "/events"}}, `GET "/v1/runs/`},
+		"a long poll":   {[]m{{"path": "/v1/runs/" + runID + "/wait"}}, "cannot be part of a bundle"},
 		"a batch":       {[]m{inBundle(t, "/v1/runs/r/events/batch", "", m{})}, "cannot be part of a bundle"},
 		"a text body":   {[]m{{"path": "/v1/queue", "body": "text"}}, "body.calls.body must be a byte string"},
 		"a long key":    {[]m{{"path": "/v1/queue", "key": strings.Repeat("k", 129), "body": []byte{0}}}, "the limit is 128"},

@@ -2,7 +2,8 @@ import type { Exchange, Incoming, Outgoing } from './exchange.js';
 import { CBOR, decode, encode } from './encoding.js';
 
 /** The calls that the service takes in a bundle: those that are short, many, and small both ways. */
-const BUNDLED = /^\/v1\/(events|queue|runs\/[^/]+\/events)$/;
+const POSTS = /^\/v1\/(events|queue|runs\/[^/?]+\/events)$/;
+const GETS = /^\/v1\/runs\/[^/?]+(\/steps\/[^/?]+)?(\?.*)?$/;
 /**
  * So many calls go into one bundle at most. More would have this process and the service wait for each other in turn
  * instead of working side by side.
@@ -47,9 +48,11 @@ export class Bundles {
   }
 
   #fits({ method, path, headers, body, signal }: Outgoing): boolean {
-    if (method !== 'POST' || body === undefined || body.byteLength > LARGEST_BODY || signal !== undefined) return false;
-    if (headers['content-type'] !== CBOR || !path.startsWith(this.#basePath)) return false;
-    return BUNDLED.test(path.slice(this.#basePath.length)) && Date.now() >= this.#aloneUntil;
+    if (signal !== undefined || !path.startsWith(this.#basePath)) return false;
+    const tail = path.slice(this.#basePath.length);
+    if (method === 'GET') return GETS.test(tail) && Date.now() >= this.#aloneUntil;
+    if (body === undefined || body.byteLength > LARGEST_BODY || headers['content-type'] !== CBOR) return false;
+    return POSTS.test(tail) && Date.now() >= this.#aloneUntil;
   }
 
   #flush(): void {
@@ -74,11 +77,12 @@ export class Bundles {
 
   async #together(calls: Waiting[]): Promise<void> {
     const { headers, timeoutMs } = (calls[0] as Waiting).outgoing;
-    const { 'idempotency-key': _key, ...shared } = headers;
+    const { 'idempotency-key': _key, ...own } = headers;
+    const shared = { ...own, 'content-type': CBOR };
     const body = encode({
-      calls: calls.map(({ outgoing: { path, headers: own, body } }) => ({
+      calls: calls.map(({ outgoing: { path, headers: { 'idempotency-key': key }, body } }) => ({
         path: path.slice(this.#basePath.length),
-        key: own['idempotency-key'],
+        key,
         body,
       })),
     });

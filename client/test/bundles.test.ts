@@ -105,6 +105,19 @@ test('bundles are small: sixteen calls, and large bodies travel by themselves', 
   assert.deepEqual(sizes.sort((a, b) => a - b), [1, 1, 16, 16]);
 });
 
+test('reads of single runs and steps join, lists do not', async () => {
+  const { fake, world } = await fakeWorld((response, seen) =>
+    (seen.url === '/v1/calls' ? json(404, {}) : json(200, { data: [] }))(response, seen),
+  );
+  await Promise.all([world.runs.get('r', { resolveData: 'none' }), world.steps.get('r', 's'), world.events.list({ runId: 'r' })]);
+  const [list, bundle] = fake.seen.slice(0, 2).sort((a, b) => a.method.localeCompare(b.method));
+  assert.equal(list?.url, '/v1/runs/r/events');
+  assert.deepEqual(callsOf(bundle).map(({ path, body }) => [path, body]), [
+    ['/v1/runs/r?resolveData=none', undefined],
+    ['/v1/runs/r/steps/s', undefined],
+  ]);
+});
+
 test('calls of two tokens are never in one bundle', async () => {
   const { fake } = await fakeWorld(created);
   const worlds = ['one', 'two'].map((token) => createWorld({ url: fake.url, token }));
