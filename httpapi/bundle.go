@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"regexp"
+	"strings"
 	"sync"
 
 	"github.com/labstack/echo/v4"
@@ -46,7 +46,10 @@ func (s *Server) bundle(c echo.Context) error {
 	answers := make([]bundledAnswer, len(calls))
 	var others sync.WaitGroup
 	for i := range calls[1:] {
-		others.Go(func() { s.serveBundled(c.Request(), &calls[i+1], &answers[i+1]) })
+		others.Go(func() {
+			makeRoom(i)
+			s.serveBundled(c.Request(), &calls[i+1], &answers[i+1])
+		})
 	}
 	s.serveBundled(c.Request(), &calls[0], &answers[0])
 	others.Wait()
@@ -74,18 +77,19 @@ func (d codec) bundledCalls(body world.Raw) ([]bundledCall, error) {
 	return calls, top.err
 }
 
-// bundledPosts and bundledGets are the calls that are short, many, and small both ways.
-var (
-	bundledPosts = regexp.MustCompile(`^/v1/(events|queue|runs/[^/?]+/events)$`)
-	bundledGets  = regexp.MustCompile(`^/v1/runs/[^/?]+(/steps/[^/?]+)?(\?.*)?$`)
-)
-
+// maybeBundled reports whether a call is one of those that are short, many, and small both ways.
 func maybeBundled(method, path string) bool {
-	if method == http.MethodGet {
-		return bundledGets.MatchString(path)
+	ofRun, run := strings.CutPrefix(path, "/v1/runs/")
+	if method == http.MethodPost {
+		runID, ok := strings.CutSuffix(ofRun, "/events")
+		return path == "/v1/events" || path == "/v1/queue" || run && ok && plainSegment(runID)
 	}
-	return bundledPosts.MatchString(path)
+	ofRun, _, _ = strings.Cut(ofRun, "?")
+	runID, stepID, step := strings.Cut(ofRun, "/steps/")
+	return run && plainSegment(runID) && (!step || plainSegment(stepID))
 }
+
+func plainSegment(s string) bool { return s != "" && !strings.ContainsAny(s, "/?") }
 
 // serveBundled sends one call through the routes, as a request of the caller of the bundle.
 func (s *Server) serveBundled(outer *http.Request, call *bundledCall, answer *bundledAnswer) {
@@ -137,6 +141,16 @@ func (a *bundledAnswer) WriteHeader(status int) { a.status = status }
 func (a *bundledAnswer) Write(p []byte) (int, error) {
 	a.body = append(a.body, p...)
 	return len(p), nil
+}
+
+// makeRoom lets a fresh goroutine grow its stack in one step, while there is nothing on it. A call
+// goes deep, and growing by doubling on the way took a tenth of the service's time.
+//
+//go:noinline
+func makeRoom(i int) byte {
+	var room [12 << 10]byte
+	room[i%len(room)]++ // or the compiler would see that there need not be any
+	return room[len(room)/2]
 }
 
 func bundledSize(a *bundledAnswer) int { return 64 + len(a.body) }

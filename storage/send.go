@@ -42,22 +42,45 @@ func (s *sender) run(ctx context.Context, front func(redis.Pipeliner), script sc
 		}
 		return s.runPipelined(ctx, front, script, keys, args)
 	}
-	together := s.redis.Pipeline() // collects only; it is never executed
+	together := s.redis.Pipeline()
 	if front != nil {
 		front(together)
 	}
 	cmd := script.queue(ctx, together, keys, args...)
-	cmds := together.Cmds()
+	if err := s.submit(ctx, together); err != nil && (ctx.Err() != nil || !scriptLost(cmd.Err())) {
+		return nil, fail(err)
+	}
+	return s.result(ctx, cmd, script, keys, args)
+}
+
+// commands sends commands in their order, in one round trip when none of a cluster's nodes keeps others waiting.
+func (s *sender) commands(ctx context.Context, fill func(redis.Pipeliner)) error {
+	alone := s.open.Add(1) == 1
+	defer s.open.Add(-1)
+	if alone || s.pipe == nil {
+		_, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error { fill(p); return nil })
+		return fail(err)
+	}
+	together := s.redis.Pipeline()
+	fill(together)
+	return fail(s.submit(ctx, together))
+}
+
+// submit sends what a pipeline has collected, which is never executed itself, and waits for all
+// of it. The error is the first command's that has one.
+func (s *sender) submit(ctx context.Context, collected redis.Pipeliner) error {
+	cmds := collected.Cmds()
 	futures := make([]redis.AutoFuture, len(cmds))
 	for i, one := range cmds {
 		futures[i] = s.pipe.Submit(ctx, one)
 	}
-	for i, future := range futures {
-		if err := future.WaitContext(ctx); err != nil && (i < len(futures)-1 || !scriptLost(err)) {
-			return nil, fail(err)
+	var first error
+	for _, future := range futures {
+		if err := future.WaitContext(ctx); err != nil && first == nil {
+			first = err
 		}
 	}
-	return s.result(ctx, cmd, script, keys, args)
+	return first
 }
 
 func (s *sender) runPipelined(ctx context.Context, front func(redis.Pipeliner), script script, keys []string, args []any) (reply, error) {
