@@ -2,18 +2,12 @@ package queue
 
 import (
 	"context"
+	"log/slog"
 	"strconv"
 	"strings"
-	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/world-redis/world-redis"
 )
-
-// doorbellCheck is how often a silent connection is checked. The upkeep looks at the queue
-// more often than that, so a doorbell that is dead costs seconds at worst.
-const doorbellCheck = 10 * time.Second
 
 // ringing is what the scripts say on the doorbell: who rings, and when the message is due.
 func (q *Queue) ringing(due world.Millis) string {
@@ -26,47 +20,32 @@ func (q *Queue) ringing(due world.Millis) string {
 // hearDoorbells listens to the doorbells of other replicas until ctx ends. A bell that is
 // lost while the connection is down costs nothing: on return both queues are looked at.
 func (q *Queue) hearDoorbells(ctx context.Context) {
-	sub := q.redis.Subscribe(ctx, q.flows.keys.bell, q.steps.keys.bell)
-	defer sub.Close() //nolint:errcheck // nothing to lose
-	messages := sub.ChannelWithSubscriptions(redis.WithChannelHealthCheckInterval(doorbellCheck))
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case m, open := <-messages:
-			if !open {
-				return
-			}
-			switch m := m.(type) {
-			case *redis.Subscription:
-				for _, l := range q.lanes() {
-					l.bell.ring()
-				}
-			case *redis.Message:
-				q.hear(m)
-			}
-		}
+	for _, l := range q.lanes() {
+		q.cfg.Bell.Join(l.keys.bell, l)
+		defer q.cfg.Bell.Leave(l.keys.bell)
+	}
+	if err := q.cfg.Bell.Run(ctx); err != nil {
+		q.cfg.Logger.Warn("hear the doorbells of other replicas", slog.Any("error", err))
 	}
 }
 
-func (q *Queue) hear(m *redis.Message) {
-	from, due, delayed := strings.Cut(m.Payload, " ")
-	if from == q.instance {
+// Ready implements [doorbell.Listener].
+func (l *lane) Ready() { l.bell.ring() }
+
+// Ring implements [doorbell.Listener].
+func (l *lane) Ring(payload string) {
+	from, due, delayed := strings.Cut(payload, " ")
+	if from == l.q.instance {
 		return
 	}
-	for _, l := range q.lanes() {
-		if m.Channel != l.keys.bell {
-			continue
-		}
-		if !delayed {
-			l.bell.ring()
-			continue
-		}
-		if ms, err := strconv.ParseInt(due, 10, 64); err == nil {
-			l.due.note(world.Millis(ms))
-			if ms <= int64(q.nowMillis()) {
-				l.bell.ring() // an app registered: who looks learns of it
-			}
+	if !delayed {
+		l.bell.ring()
+		return
+	}
+	if ms, err := strconv.ParseInt(due, 10, 64); err == nil {
+		l.due.note(world.Millis(ms))
+		if ms <= int64(l.q.nowMillis()) {
+			l.bell.ring() // an app registered: who looks learns of it
 		}
 	}
 }

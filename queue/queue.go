@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/doorbell"
 	"github.com/world-redis/world-redis/internal/ids"
 )
 
@@ -34,6 +35,7 @@ type Config struct {
 	Patience  time.Duration
 	Clock     world.Clock
 	Logger    *slog.Logger
+	Bell      *doorbell.Bell // the process's subscription connection; default: one of its own
 	Deliverer world.Deliverer
 	// RunDead is told before a message of a run is set aside as dead, so that the run does not
 	// wait for it for ever. While it fails the message is delivered again instead. nil: nobody is.
@@ -76,6 +78,9 @@ func New(ctx context.Context, client redis.UniversalClient, cfg Config) (*Queue,
 		return nil, errors.New("queue: Config.Deliverer is missing")
 	}
 	cfg = cfg.withDefaults()
+	if cfg.Bell == nil {
+		cfg.Bell = doorbell.New(client, cfg.Logger)
+	}
 	if !cfg.Policy.Valid() {
 		return nil, fmt.Errorf("queue: there is no policy %q", cfg.Policy)
 	}

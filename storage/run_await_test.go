@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/doorbell"
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
@@ -154,7 +155,7 @@ func TestADeafConnectionIsReplaced(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
 	b, said := newBundle(t, r), &lines{}
-	b.endings = newEndings(b.Store.redis, b.keys, slog.New(slog.NewTextHandler(said, nil)))
+	b.endings = newEndings(doorbell.New(b.Store.redis, slog.New(slog.NewTextHandler(said, nil))), b.keys)
 	b.works(5 * time.Millisecond)
 	require.Eventually(t, func() bool {
 		runID := b.running()

@@ -2,7 +2,6 @@ package storage
 
 import (
 	"context"
-	"log/slog"
 	"sync"
 
 	"github.com/redis/go-redis/v9"
@@ -41,8 +40,8 @@ type waiter struct {
 	ring chan struct{} // capacity 1: look at the run
 }
 
-func newEndings(client redis.UniversalClient, keys keyspace, log *slog.Logger) *endings {
-	return &endings{bell: doorbell.New(client, log), keys: keys, runs: map[string]*awaitedRun{}}
+func newEndings(bell *doorbell.Bell, keys keyspace) *endings {
+	return &endings{bell: bell, keys: keys, runs: map[string]*awaitedRun{}}
 }
 
 func (e *endings) join(runID string) *waiter {

@@ -11,18 +11,20 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/doorbell"
 	"github.com/world-redis/world-redis/internal/ids"
 	"github.com/world-redis/world-redis/internal/luascript"
 )
 
 // Config tells a Store where and how to keep its data. The zero value is usable.
 type Config struct {
-	Prefix        string        // of every key; default "workflow:"
-	Clock         world.Clock   // default world.SystemClock
-	Logger        *slog.Logger  // default: discards
-	MaxEvents     int           // reported with every run; default 25000
-	SweepInterval time.Duration // between two batches of mending; default 5 s
-	HookRetention time.Duration // the longest that a hook may keep its token after its run; default 30 days
+	Prefix        string         // of every key; default "workflow:"
+	Clock         world.Clock    // default world.SystemClock
+	Logger        *slog.Logger   // default: discards
+	MaxEvents     int            // reported with every run; default 25000
+	SweepInterval time.Duration  // between two batches of mending; default 5 s
+	HookRetention time.Duration  // the longest that a hook may keep its token after its run; default 30 days
+	Bell          *doorbell.Bell // the process's subscription connection; default: one of its own
 	// PurgeStreams removes what a run that keeps nothing after its end has in streams. It must be
 	// safe to call again; nil: there are no streams.
 	PurgeStreams func(ctx context.Context, runID string) error
@@ -95,10 +97,13 @@ func New(ctx context.Context, client redis.UniversalClient, c Config) (*Store, e
 	if err != nil {
 		return nil, fmt.Errorf("storage: %w", err)
 	}
+	if c.Bell == nil {
+		c.Bell = doorbell.New(client, c.Logger)
+	}
 	_, clustered := client.(*redis.ClusterClient)
 	keys := keyspace{prefix: c.Prefix}
 	return &Store{
-		endings: newEndings(client, keys, c.Logger), auditInterval: 1500 * time.Millisecond,
+		endings: newEndings(c.Bell, keys), auditInterval: 1500 * time.Millisecond,
 		redis: client, send: send, clustered: clustered, keys: keys, scripts: scripts,
 		ids: ids.NewMinter(c.Clock), clock: c.Clock, log: c.Logger, maxEvents: c.MaxEvents, interval: c.SweepInterval,
 		retention: c.HookRetention, purgeStreams: c.PurgeStreams,

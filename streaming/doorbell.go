@@ -1,11 +1,8 @@
 package streaming
 
 import (
-	"log/slog"
 	"strconv"
 	"sync"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/world-redis/world-redis/internal/doorbell"
 )
@@ -20,8 +17,8 @@ type readers struct {
 	serial int64             // of the newest topic
 }
 
-func newReaders(client redis.UniversalClient, log *slog.Logger) *readers {
-	return &readers{bell: doorbell.New(client, log), topics: map[string]*topic{}}
+func newReaders(bell *doorbell.Bell) *readers {
+	return &readers{bell: bell, topics: map[string]*topic{}}
 }
 
 // join registers a reader; the subscription follows, see topic.ready.

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/doorbell"
 	"github.com/world-redis/world-redis/internal/ids"
 	"github.com/world-redis/world-redis/internal/luascript"
 )
@@ -26,7 +27,8 @@ type Config struct {
 	PageBytes     int           // bytes after which a reader's page is full; default 256 KiB
 	AuditInterval time.Duration // how long a lost doorbell may delay a reader; default 1.5 s
 
-	Runs world.RunEnds // tells when runs end, and so their streams; default: streams end by being closed only
+	Bell *doorbell.Bell // the process's subscription connection; default: one of its own
+	Runs world.RunEnds  // tells when runs end, and so their streams; default: streams end by being closed only
 }
 
 const (
@@ -89,10 +91,13 @@ func New(ctx context.Context, client redis.UniversalClient, config Config) (*Ser
 	if err := luascript.Register(ctx, client, loaded.append, loaded.close, loaded.page, loaded.purge); err != nil {
 		return nil, err
 	}
+	if config.Bell == nil {
+		config.Bell = doorbell.New(client, config.Logger)
+	}
 	return &Service{
 		client: client, prefix: config.Prefix, config: config, clock: config.Clock,
 		log: config.Logger.With(slog.String("part", "streaming")), minter: ids.NewMinter(config.Clock), scripts: loaded,
-		listed: newRecentSet(), readers: newReaders(client, config.Logger), stopped: make(chan struct{}),
+		listed: newRecentSet(), readers: newReaders(config.Bell), stopped: make(chan struct{}),
 	}, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/embedded"
 	"github.com/world-redis/world-redis/httpapi"
+	"github.com/world-redis/world-redis/internal/doorbell"
 	"github.com/world-redis/world-redis/internal/ids"
 	"github.com/world-redis/world-redis/internal/recovery"
 	"github.com/world-redis/world-redis/internal/redisconn"
@@ -30,25 +31,25 @@ type tenant struct {
 	woken      atomic.Int64 // runs, by the reconciler
 }
 
-func newTenant(ctx context.Context, conn *redisconn.Conn, c config, n namespace, clock world.Clock, logger *slog.Logger) (*tenant, error) {
+func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, c config, n namespace, clock world.Clock, logger *slog.Logger) (*tenant, error) {
 	if n.name != "" {
 		logger = logger.With(slog.String("namespace", n.name))
 	}
 	t := &tenant{namespace: n, observer: newQueueMetrics()}
 	var err error
-	t.streams, err = streaming.New(ctx, conn.Client, streaming.Config{Prefix: n.keyPrefix, Clock: clock, Logger: logger, Runs: t})
+	t.streams, err = streaming.New(ctx, conn.Client, streaming.Config{Prefix: n.keyPrefix, Clock: clock, Logger: logger, Bell: bell, Runs: t})
 	if err != nil {
 		return nil, err
 	}
 	t.store, err = storage.New(ctx, conn.Client, storage.Config{
-		Prefix: n.keyPrefix, Clock: clock, Logger: logger, HookRetention: c.HookRetention, PurgeStreams: t.streams.PurgeRun,
+		Prefix: n.keyPrefix, Clock: clock, Logger: logger, Bell: bell, HookRetention: c.HookRetention, PurgeStreams: t.streams.PurgeRun,
 	})
 	if err != nil {
 		return nil, err
 	}
 	t.queue, err = queue.New(ctx, conn.Client, queue.Config{
 		KeyPrefix: n.keyPrefix, JobPrefix: n.jobPrefix, FlowConcurrency: c.FlowConcurrency, StepConcurrency: c.StepConcurrency,
-		ShutdownGrace: c.ShutdownGrace, BaseURL: n.baseURL, Clock: clock, Logger: logger, Observer: t.observer, RunDead: t.runDead,
+		ShutdownGrace: c.ShutdownGrace, BaseURL: n.baseURL, Clock: clock, Logger: logger, Bell: bell, Observer: t.observer, RunDead: t.runDead,
 		AppConcurrency: c.AppConcurrency, Policy: c.DeploymentPolicy, Patience: c.DeploymentPatience,
 		Deliverer: embedded.New(embedded.Config{Logger: logger, SigningKeys: n.signingKeys, Clock: clock}),
 	})
@@ -113,8 +114,9 @@ func newTenants(ctx context.Context, conn *redisconn.Conn, c config, clock world
 		return nil, err
 	}
 	tenants := make([]*tenant, 0, len(namespaces))
+	bell := doorbell.New(conn.Client, logger) // of all of them: one connection a process
 	for _, n := range namespaces {
-		t, err := newTenant(ctx, conn, c, n, clock, logger)
+		t, err := newTenant(ctx, conn, bell, c, n, clock, logger)
 		if err != nil {
 			return nil, err
 		}

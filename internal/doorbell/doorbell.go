@@ -36,13 +36,14 @@ type Bell struct {
 	work       chan struct{}       // capacity 1: dirty has something
 	endSession func()              // of the present session
 	heard      atomic.Int64
+	turn       chan struct{} // capacity 1: taken by the Run that holds the connection
 }
 
 // New returns a Bell that hears nothing until it runs.
 func New(client redis.UniversalClient, log *slog.Logger) *Bell {
 	return &Bell{
 		client: client, log: log,
-		listeners: map[string]Listener{}, dirty: map[string]struct{}{}, work: make(chan struct{}, 1),
+		listeners: map[string]Listener{}, dirty: map[string]struct{}{}, work: make(chan struct{}, 1), turn: make(chan struct{}, 1),
 	}
 }
 
@@ -74,8 +75,15 @@ func (b *Bell) mark(channel string) {
 // Heard counts the messages since the start.
 func (b *Bell) Heard() int64 { return b.heard.Load() }
 
-// Run holds the connection until ctx ends.
+// Run holds the connection until ctx ends. Everybody who listens runs it: one of them holds the
+// connection, and when it ends another one takes over.
 func (b *Bell) Run(ctx context.Context) error {
+	select {
+	case b.turn <- struct{}{}:
+		defer func() { <-b.turn }()
+	case <-ctx.Done():
+		return nil
+	}
 	for ctx.Err() == nil {
 		sessionCtx, end := context.WithCancel(ctx)
 		b.begin(end)

@@ -3,9 +3,12 @@ package doorbell_test
 import (
 	"context"
 	"log/slog"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -120,5 +123,37 @@ func TestJoinBeforeRun(t *testing.T) {
 	go func() { ended <- b.Run(ctx) }()
 	next(t, e.ready)
 	cancel()
+	require.NoError(t, <-ended)
+}
+
+// Two parts of a process run one bell: there is one connection, and when the part that holds it
+// ends, the other one takes over.
+func TestTwoWhoRunOneBell(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	client := redis.NewClient(&redis.Options{Addr: server.Addr})
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	b := doorbell.New(client, slog.New(slog.DiscardHandler))
+	e := newEar()
+	b.Join("x", e)
+	first, endFirst := context.WithCancel(t.Context())
+	ended := make(chan error, 2)
+	go func() { ended <- b.Run(first) }()
+	next(t, e.ready)
+	second, endSecond := context.WithCancel(t.Context())
+	go func() { ended <- b.Run(second) }()
+	subscribers := func() string {
+		list, err := client.ClientList(t.Context()).Result()
+		require.NoError(t, err)
+		return strconv.Itoa(strings.Count(list, " sub=1"))
+	}
+	require.Equal(t, "1", subscribers())
+	endFirst()
+	require.NoError(t, <-ended)
+	next(t, e.ready)
+	require.NoError(t, client.Publish(t.Context(), "x", "a").Err())
+	require.Equal(t, "a", next(t, e.heard))
+	require.Equal(t, "1", subscribers())
+	endSecond()
 	require.NoError(t, <-ended)
 }
