@@ -3,10 +3,12 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { RedisWorld } from '../dist/index.js';
 import { runChild } from './helpers/child.js';
-import { createWorld } from './helpers/client.js';
+import { createWorld, part } from './helpers/client.js';
 import { Fake, type Seen } from './helpers/fake.js';
 import { newRunId, newStepId } from './helpers/ids.js';
 import { Service } from './helpers/service.js';
+
+const { decode } = part<typeof import('../dist/encoding.js')>('encoding');
 
 let service: Service;
 let lossy: Fake;
@@ -17,7 +19,7 @@ before(async () => {
   const tried = new Set<unknown>();
   lossy = await Fake.start(async (response, seen) => {
     const answer = await forward(seen);
-    const key = seen.headers['idempotency-key'];
+    const key = seen.headers['idempotency-key'] ?? (seen.url === '/v1/calls' ? firstKey(seen.body) : undefined);
     if (key !== undefined && !tried.has(key)) {
       tried.add(key);
       response.socket?.destroy();
@@ -33,6 +35,8 @@ after(async () => {
   await lossy.stop();
   await service.stop();
 });
+
+const firstKey = (bundle: Uint8Array) => (decode(bundle) as { calls: { key: string }[] }).calls[0]?.key;
 
 function forward({ method, url, headers, body }: Seen): Promise<Response> {
   const passed = ['content-type', 'accept', 'idempotency-key'].flatMap((name) => {
@@ -59,6 +63,32 @@ test('a step is started once, its retries are its own', async () => {
   assert.deepEqual(
     data.map((one) => one.eventType),
     ['run_created', 'run_started', 'step_created', 'step_started', 'step_retrying'],
+  );
+});
+
+test('a bundle whose answer is lost: each of its calls is done once', async () => {
+  const runId = newRunId();
+  const input = new Uint8Array([1]);
+  const event = (eventType: string, eventData?: object, correlationId?: string) =>
+    world.events.create(runId, { eventType, specVersion: 3, correlationId, eventData });
+  await event('run_created', { deploymentId: 'd', workflowName: 'w', input });
+  await event('run_started');
+  const steps = Array.from({ length: 20 }, newStepId);
+  const before = lossy.seen.length;
+  const made = await Promise.all([
+    ...steps.map((id) => event('step_created', { stepName: 's', input }, id)),
+    ...Array.from({ length: 3 }, () => world.queue('__wkf_workflow_w', { runId }, { delaySeconds: 3600 })),
+  ]);
+  assert.ok(lossy.seen.slice(before).some(({ url }) => url === '/v1/calls'));
+  const messages = (await (await fetch(`${service.url}/v1/runs/${runId}/messages`)).json()) as { data: { messageId: string }[] };
+  assert.deepEqual(
+    messages.data.map((one) => one.messageId).sort(),
+    made.slice(20).map((one) => (one as { messageId: string }).messageId).sort(),
+  );
+  const { data } = await world.events.list({ runId });
+  assert.deepEqual(
+    data.slice(2).map((one) => one.correlationId).sort(),
+    [...steps].sort(),
   );
 });
 

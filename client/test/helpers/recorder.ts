@@ -1,6 +1,6 @@
 /**
  * A proxy in front of the real service that sends every POST twice at once and answers with one of the two, keeps the
- * last POST of every run with both answers, and can send that very request once more: what a proxy or a client's retry
+ * last event of every run with both answers, also of one that came in a bundle, and can send that very call once more, by itself: what a proxy or a client's retry
  * does when an answer is slow or lost.
  */
 import { createServer, type Server } from 'node:http';
@@ -8,6 +8,9 @@ import type { AddressInfo } from 'node:net';
 import { part } from './client.js';
 
 const { decodeBody } = part<typeof import('../../dist/call.js')>('call');
+const { CBOR } = part<typeof import('../../dist/encoding.js')>('encoding');
+
+const EVENTS = /^\/v1\/runs\/([^/]+)\/events$/;
 
 /** An answer, decoded but not yet made the SDK's. */
 export interface Answered {
@@ -41,7 +44,8 @@ export class Recorder {
         const twin = request.method === 'POST' ? send() : undefined;
         const { exchange, bytes, contentType } = await exchangeOf(await send(), again);
         if (twin) exchange.twin = (await exchangeOf(await twin, again)).exchange;
-        const runId = /^\/v1\/runs\/([^/]+)\/events$/.exec(request.url ?? '')?.[1];
+        if (request.url === '/v1/calls') recorder.#keepBundle(serviceUrl, Buffer.concat(parts), exchange);
+        const runId = EVENTS.exec(request.url ?? '')?.[1];
         if (runId !== undefined && request.method === 'POST') recorder.#last.set(runId, exchange);
         response.writeHead(exchange.status, { 'content-type': contentType }).end(bytes);
       });
@@ -50,6 +54,22 @@ export class Recorder {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     recorder.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     return recorder;
+  }
+
+  /** Keeps the calls of a bundle one by one. */
+  #keepBundle(serviceUrl: string, body: Uint8Array, { answer, twin }: Exchange): void {
+    const { calls } = decodeBody(body, CBOR) as { calls: { path: string; key: string; body?: Uint8Array }[] };
+    calls.forEach((call, i) => {
+      const runId = EVENTS.exec(call.path)?.[1];
+      if (runId === undefined || call.body === undefined) return;
+      const headers = { 'content-type': CBOR, accept: CBOR, 'idempotency-key': call.key };
+      const again = async (): Promise<Exchange> => {
+        const response = await fetch(serviceUrl + call.path, { method: 'POST', headers, body: call.body as Uint8Array<ArrayBuffer> });
+        return (await exchangeOf(response, again)).exchange;
+      };
+      const one = answerIn(answer, i);
+      this.#last.set(runId, { ...one, again, ...(twin && { twin: answerIn(twin.answer, i) }) });
+    });
   }
 
   /** The last event that was sent to this run. */
@@ -70,4 +90,9 @@ async function exchangeOf(answer: Response, again: () => Promise<Exchange>) {
   const contentType = answer.headers.get('content-type') ?? '';
   const exchange: Exchange = { status: answer.status, answer: decodeBody(bytes, contentType), again };
   return { exchange, bytes, contentType };
+}
+
+function answerIn(bundle: any, i: number): Answered {
+  const { status, body } = bundle.answers[i] as { status: number; body: Uint8Array };
+  return { status, answer: decodeBody(body, CBOR) };
 }
