@@ -30,8 +30,8 @@
 //
 // # What is left out on purpose
 //
-// The v4 guard stateUpdatedAt (contract §3.7) is not implemented: it is optional, no
-// reference World that users run themselves has it, and with it two writers of one run that
-// do not touch each other's entities would refuse each other. Duplicates and late writes,
+// The v4 guard stateUpdatedAt (contract §3.7) is not implemented: it is optional, the reference
+// Worlds ignore it, and on a 412 the SDK loads the log and sends the same event once more without
+// deciding anew, so it would add round trips and little safety. Duplicates and late writes,
 // which it guards against, are refused by the scripts' own checks.
 package storage
