@@ -86,7 +86,7 @@ func (q *Queue) add(ctx context.Context, l *lane, task string, args []any) (any,
 	if a.request != "" {
 		request, remember = k.request+rediskey.Part(a.request), strconv.FormatInt(requestMemory.Milliseconds(), 10)
 	}
-	reply, err := q.scripts.enqueue.Run(ctx, q.redis,
+	reply, err := q.send.Run(ctx, q.scripts.enqueue,
 		[]string{task, k.pending, k.scheduled, k.idempotency, request, k.bell, k.waiting, k.ofRun + a.run},
 		a.id, args[0], q.cfg.Clock.Now().UnixNano(), dueScore(a.due), a.key, remember, k.task, q.ringing(a.due), a.wait, a.solo, a.run)
 	if err != nil {

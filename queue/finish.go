@@ -123,7 +123,7 @@ func (l *lane) write(ctx context.Context, c *claim, o outcome) (ours bool, err e
 			o.goesOn(c), o.hold.Milliseconds(),
 		}
 	}
-	reply, err := script.Run(ctx, q.redis, keys, args...)
+	reply, err := q.send.Run(ctx, script, keys, args...)
 	if err != nil {
 		return false, err
 	}

@@ -42,7 +42,7 @@ func (l *lane) begin(c *claim, app string, several bool) (ours bool, err error) 
 	ctx, cancel := context.WithTimeout(c.ctx, redisTimeout)
 	defer cancel()
 	asked := time.Now()
-	reply, err := l.q.scripts.begin.Run(ctx, l.q.redis, []string{l.keys.task + c.id, l.keys.lease},
+	reply, err := l.q.send.Run(ctx, l.q.scripts.begin, []string{l.keys.task + c.id, l.keys.lease},
 		c.id, c.owner, leaseTime.Seconds(), app)
 	if err != nil {
 		return false, err

@@ -15,6 +15,7 @@ import (
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/doorbell"
 	"github.com/world-redis/world-redis/internal/ids"
+	"github.com/world-redis/world-redis/internal/luascript"
 )
 
 // Config says how a Queue works. The zero value of a field means its default.
@@ -48,6 +49,7 @@ type Config struct {
 type Queue struct {
 	cfg      Config
 	redis    redis.UniversalClient
+	send     *luascript.Runner
 	scripts  *scripts
 	minter   *ids.Minter
 	instance string // of this process, so that it does not answer its own bell
@@ -88,8 +90,12 @@ func New(ctx context.Context, client redis.UniversalClient, cfg Config) (*Queue,
 	if err != nil {
 		return nil, fmt.Errorf("queue: %w", err)
 	}
+	send, err := luascript.NewRunner(client)
+	if err != nil {
+		return nil, fmt.Errorf("queue: %w", err)
+	}
 	minter := ids.NewMinter(cfg.Clock)
-	q := &Queue{cfg: cfg, redis: client, scripts: s, minter: minter, instance: minter.New().String()}
+	q := &Queue{cfg: cfg, redis: client, send: send, scripts: s, minter: minter, instance: minter.New().String()}
 	q.flows = newLane(q, world.KindFlow, cfg.JobPrefix+"flows", cfg.FlowConcurrency)
 	q.steps = newLane(q, world.KindStep, cfg.JobPrefix+"steps", cfg.StepConcurrency)
 	q.client = asynq.NewClientFromRedisClient(&backend{UniversalClient: client, queue: q})

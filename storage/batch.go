@@ -21,10 +21,11 @@ func (s *Store) CreateBatch(ctx context.Context, req world.CreateBatch) ([]world
 	if err != nil {
 		return nil, fail(err)
 	}
-	r, err := s.send.run(ctx, func(p redis.Pipeliner) { s.locateBatch(ctx, p, req) }, s.scripts.batch, keys, args)
+	answer, err := s.send.RunAfter(ctx, func(p redis.Pipeliner) { s.locateBatch(ctx, p, req) }, s.scripts.batch, keys, args...)
 	if err != nil {
-		return nil, err
+		return nil, fail(err)
 	}
+	r := reply(answer)
 	code, err := r.code()
 	if err != nil {
 		return nil, fail(err)

@@ -81,7 +81,7 @@ func (s *Store) apply(ctx context.Context, c *call, script script, keys []string
 	if err != nil {
 		return outcome{}, fail(err)
 	}
-	r, err := s.send.run(ctx, nil, script, keys, args)
+	r, err := s.send.Run(ctx, script, keys, args...)
 	if err != nil {
 		return outcome{}, s.failIn(ctx, c.req.RunID, err)
 	}

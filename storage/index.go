@@ -39,16 +39,16 @@ var statuses = []world.RunStatus{world.RunPending, world.RunRunning, world.RunCo
 // has ended, being off the lists of the living is the sign that its clean-up is complete, so
 // this comes last then.
 func (s *Store) moveRun(ctx context.Context, e runEntry) error {
-	err := s.send.commands(ctx, func(p redis.Pipeliner) {
+	err := s.send.Commands(ctx, func(p redis.Pipeliner) {
 		p.ZAdd(ctx, s.keys.runsByStatus(e.status), redis.Z{Score: e.score, Member: e.runID})
 		if !s.clustered {
 			s.takeOff(ctx, p, e)
 		}
 	})
 	if err != nil || !s.clustered {
-		return err
+		return fail(err)
 	}
-	return s.send.commands(ctx, func(p redis.Pipeliner) { s.takeOff(ctx, p, e) })
+	return fail(s.send.Commands(ctx, func(p redis.Pipeliner) { s.takeOff(ctx, p, e) }))
 }
 
 // takeOff queues the removal from the lists that a run of this status has been in.

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/world-redis/world-redis/internal/luascript"
 )
 
 // applyWith is apply with other commands in front of the script, in the same round trip.
@@ -22,7 +24,7 @@ func (s *Store) applyWith(ctx context.Context, c *call, ordered bool, front func
 	if err != nil {
 		return outcome{}, fail(err)
 	}
-	r, err := s.send.run(ctx, front, script, keys, allArgs)
+	r, err := s.send.RunAfter(ctx, front, script, keys, allArgs...)
 	if err != nil {
 		return outcome{}, s.failIn(ctx, c.req.RunID, err)
 	}
@@ -43,17 +45,17 @@ func (s *Store) runMany(ctx context.Context, script script, inputs []scriptInput
 	}
 	cmds, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for _, in := range inputs {
-			script.queue(ctx, p, in.keys, in.args...)
+			script.Queue(ctx, p, in.keys, in.args...)
 		}
 		return nil
 	})
-	if err != nil && !scriptLost(err) {
+	if err != nil && !luascript.Lost(err) {
 		return nil, fail(err)
 	}
 	out := make([]reply, len(inputs))
 	for i, cmd := range cmds {
 		r, err := cmd.(*redis.Cmd).Slice()
-		if scriptLost(err) {
+		if luascript.Lost(err) {
 			r, err = script.Run(ctx, s.redis, inputs[i].keys, inputs[i].args...)
 		}
 		if err != nil {

@@ -1,11 +1,7 @@
 package storage
 
 import (
-	"context"
 	"embed"
-	"strings"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/world-redis/world-redis/internal/luascript"
 )
@@ -13,11 +9,7 @@ import (
 //go:embed lua/*.lua lua/lib/*.lua
 var luaFiles embed.FS
 
-// script is a loaded script that can also stand in a pipeline.
-type script struct {
-	*luascript.Script
-	hash string
-}
+type script = *luascript.Script
 
 // scriptSet has one field a file in lua/.
 type scriptSet struct {
@@ -60,19 +52,10 @@ func loadScripts() (*scriptSet, error) {
 		if err != nil {
 			return nil, err
 		}
-		*field = script{Script: loaded, hash: redis.NewScript(loaded.Source).Hash()}
+		*field = loaded
 		set.list = append(set.list, loaded)
 	}
 	return set, nil
 }
 
 func (s *scriptSet) all() []*luascript.Script { return s.list }
-
-// queue puts the script into a pipeline by its hash. A server that lost its scripts answers
-// NOSCRIPT there, which [Store.scriptLost] recognises; then the script was not run.
-func (s script) queue(ctx context.Context, p redis.Pipeliner, keys []string, args ...any) *redis.Cmd {
-	return p.EvalSha(ctx, s.hash, keys, args...)
-}
-
-// scriptLost reports whether a queued script was refused because the server does not have it.
-func scriptLost(err error) bool { return err != nil && strings.HasPrefix(err.Error(), "NOSCRIPT") }

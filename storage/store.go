@@ -58,7 +58,7 @@ func (c Config) withDefaults() Config {
 // Store implements world.Store on Redis. It is safe for concurrent use.
 type Store struct {
 	redis     redis.UniversalClient
-	send      *sender
+	send      *luascript.Runner
 	clustered bool // a pipeline keeps no order across nodes
 	keys      keyspace
 	scripts   *scriptSet
@@ -93,7 +93,7 @@ func New(ctx context.Context, client redis.UniversalClient, c Config) (*Store, e
 	if err := luascript.Register(ctx, client, scripts.all()...); err != nil {
 		return nil, fmt.Errorf("storage: %w", err)
 	}
-	send, err := newSender(client)
+	send, err := luascript.NewRunner(client)
 	if err != nil {
 		return nil, fmt.Errorf("storage: %w", err)
 	}

@@ -1,0 +1,128 @@
+package luascript
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Runner runs short scripts. One call by itself takes the straight way; calls that are under way
+// at the same time travel together, which costs Redis and this process a fraction of what the
+// same scripts cost one by one. All of them stay calls of their own: each has its own answer, and
+// a connection that breaks makes go-redis send them again, which every script bears.
+//
+// A call with a large argument goes by itself, too. A long answer makes those wait that come after
+// it on the way: scripts that read pages are not for a Runner.
+type Runner struct {
+	redis redis.UniversalClient
+	pipe  *redis.AutoPipeliner // nil: the client has none
+	open  atomic.Int64         // calls under way
+}
+
+// NewRunner returns a Runner on a client, which ends with it.
+func NewRunner(client redis.UniversalClient) (*Runner, error) {
+	r := &Runner{redis: client}
+	if able, ok := client.(interface {
+		AsyncAutoPipeline() (*redis.AutoPipeliner, error)
+	}); ok {
+		pipe, err := able.AsyncAutoPipeline()
+		if err != nil {
+			return nil, fmt.Errorf("shared pipeline: %w", err)
+		}
+		r.pipe = pipe
+	}
+	return r, nil
+}
+
+// Run runs a script.
+func (r *Runner) Run(ctx context.Context, s *Script, keys []string, args ...any) ([]any, error) {
+	return r.RunAfter(ctx, nil, s, keys, args...)
+}
+
+// RunAfter runs a script with other commands, if front is not nil, before it. They are sent in
+// this order; on a cluster only those of one node are also carried out in it.
+func (r *Runner) RunAfter(ctx context.Context, front func(redis.Pipeliner), s *Script, keys []string, args ...any) ([]any, error) {
+	alone := r.open.Add(1) == 1 || isLarge(args)
+	defer r.open.Add(-1)
+	if front == nil && (alone || r.pipe == nil) {
+		return s.Run(ctx, r.redis, keys, args...)
+	}
+	commands := r.redis.Pipeline()
+	if front != nil {
+		front(commands)
+	}
+	cmd := s.Queue(ctx, commands, keys, args...)
+	if err := r.send(ctx, alone, commands); err != nil && (ctx.Err() != nil || !Lost(err) || !Lost(cmd.Err())) {
+		return nil, fmt.Errorf("script %s: %w", s.Name, err)
+	}
+	reply, err := cmd.Slice()
+	switch {
+	case Lost(err):
+		return s.Run(ctx, r.redis, keys, args...)
+	case err != nil:
+		return nil, fmt.Errorf("script %s: %w", s.Name, err)
+	default:
+		return reply, nil
+	}
+}
+
+// large is the size of an argument, in bytes, from which on others should not have to wait for it.
+const large = 64 << 10
+
+func isLarge(args []any) bool {
+	for _, arg := range args {
+		switch a := arg.(type) {
+		case string:
+			if len(a) >= large {
+				return true
+			}
+		case []byte:
+			if len(a) >= large {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Commands sends commands in their order, as [Runner.RunAfter] does those before a script.
+func (r *Runner) Commands(ctx context.Context, fill func(redis.Pipeliner)) error {
+	alone := r.open.Add(1) == 1
+	defer r.open.Add(-1)
+	commands := r.redis.Pipeline()
+	fill(commands)
+	return r.send(ctx, alone, commands)
+}
+
+// send sends what a pipeline has collected, by itself or together with what others send, and
+// waits for all of it. The error is that of the first command that has one.
+func (r *Runner) send(ctx context.Context, alone bool, collected redis.Pipeliner) error {
+	if alone || r.pipe == nil {
+		_, err := collected.Exec(ctx)
+		return err
+	}
+	cmds := collected.Cmds() // the pipeline itself is never executed
+	futures := make([]redis.AutoFuture, len(cmds))
+	for i, one := range cmds {
+		futures[i] = r.pipe.Submit(ctx, one)
+	}
+	var first error
+	for _, future := range futures {
+		if err := future.WaitContext(ctx); err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// Queue puts the script into a pipeline by its hash. A server that lost its scripts refuses it
+// there (see [Lost]); then it was not run.
+func (s *Script) Queue(ctx context.Context, p redis.Pipeliner, keys []string, args ...any) *redis.Cmd {
+	return p.EvalSha(ctx, s.redis.Hash(), keys, args...)
+}
+
+// Lost reports whether a queued script was refused because the server does not have it.
+func Lost(err error) bool { return err != nil && strings.HasPrefix(err.Error(), "NOSCRIPT") }

@@ -1,0 +1,97 @@
+package luascript_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/fstest"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/world-redis/world-redis/internal/luascript"
+	"github.com/world-redis/world-redis/internal/redistest"
+)
+
+func TestMain(m *testing.M) { redistest.Main(m, goleak.Find, redistest.OnCluster) }
+
+// take answers what a key held and its argument, and empties the key.
+const take = "local was = redis.call('GET', KEYS[1])\nredis.call('DEL', KEYS[1])\nreturn {was, ARGV[1]}\n"
+
+func loadTake(t *testing.T) *luascript.Script {
+	t.Helper()
+	s, err := luascript.Load(fstest.MapFS{"lua/take.lua": {Data: []byte(take)}}, "lua", "take")
+	require.NoError(t, err)
+	return s
+}
+
+// Many at once: each gets its own answer, the commands in front of a script have been carried out
+// before it, and one that is refused refuses nobody else. Redis does not know the script at first, and
+// forgets it in between.
+func TestCallsAtTheSameTimeStayCallsOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		runner, err := luascript.NewRunner(r.Client)
+		require.NoError(t, err)
+		script := loadTake(t)
+		text := r.Prefix + "{text}"
+		require.NoError(t, r.Client.Set(t.Context(), text, "no hash", 0).Err())
+		var calls sync.WaitGroup
+		for i := range 400 {
+			calls.Go(func() {
+				key := fmt.Sprintf("%s{%d}", r.Prefix, i)
+				switch {
+				case i%50 == 7:
+					require.NoError(t, r.Client.ScriptFlush(t.Context()).Err())
+				case i%10 == 3:
+					_, err := runner.RunAfter(t.Context(), func(p redis.Pipeliner) { p.HSet(t.Context(), text, "a", 1) }, script, []string{key}, i)
+					require.ErrorContains(t, err, "WRONGTYPE")
+				default:
+					set := func(p redis.Pipeliner) { p.Set(t.Context(), key, i, 0) }
+					reply, err := runner.RunAfter(t.Context(), set, script, []string{key}, -i)
+					require.NoError(t, err)
+					require.Equal(t, []any{fmt.Sprint(i), fmt.Sprint(-i)}, reply)
+				}
+			})
+		}
+		calls.Wait()
+	})
+}
+
+// A caller that gives up is let go; what it sent may have been done.
+func TestACallerGivesUp(t *testing.T) {
+	t.Parallel()
+	r := redistest.New(t)
+	runner, err := luascript.NewRunner(r.Client)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = runner.Run(ctx, loadTake(t), []string{r.Prefix + "x"}, 1)
+	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorIs(t, runner.Commands(ctx, func(p redis.Pipeliner) { p.Ping(ctx) }), context.Canceled)
+}
+
+// Commands at the same time are all carried out.
+func TestCommandsAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	r := redistest.New(t)
+	runner, err := luascript.NewRunner(r.Client)
+	require.NoError(t, err)
+	var calls sync.WaitGroup
+	for range 100 {
+		calls.Go(func() {
+			require.NoError(t, runner.Commands(t.Context(), func(p redis.Pipeliner) {
+				p.Incr(t.Context(), r.Prefix+"a")
+				p.Incr(t.Context(), r.Prefix+"b")
+			}))
+		})
+	}
+	calls.Wait()
+	for _, key := range []string{"a", "b"} {
+		n, err := r.Client.Get(t.Context(), r.Prefix+key).Int()
+		require.NoError(t, err)
+		require.Equal(t, 100, n)
+	}
+}
