@@ -75,6 +75,7 @@ func (l *lane) sweep(ctx context.Context) error {
 		sweepAtOnce, q.cfg.Clock.Now().UnixNano(), q.ringing(0), l.backlog.high, l.backlog.share(), l.lookFrom,
 	}
 	held := l.held()
+	l.due.ask()
 	for id, c := range held {
 		args = append(args, id, c.owner, l.targetOf(c))
 	}
@@ -136,7 +137,7 @@ func (l *lane) swept(reply []any, now world.Millis, asked time.Time, held map[st
 		}
 	}
 	l.renewed(held, asked)
-	l.due.set(now, next)
+	l.due.set(next)
 	l.backlog.set(next != 0 && next <= now)
 	if pending > 0 {
 		l.bell.ring()
