@@ -46,7 +46,7 @@ func TestBR58RedisIsAway(t *testing.T) {
 					runs = append(runs, enqueueRun(t, one.base, 0))
 				}
 				for i := range manyDeliveries {
-					later := away.Seconds() * float64(1+i%2) // as soon as it is back, and some time after that
+					later := away.Seconds() + 10*float64(i%2) // as soon as it is back, and some time after that
 					runs = append(runs, enqueueRun(t, two.base, later))
 				}
 

@@ -16,9 +16,8 @@ import (
 // and I6 of the fault catalogue.
 func requireAllEnded(t *testing.T, base string, client redis.UniversalClient, prefix string, runs []string) {
 	t.Helper()
-	statuses := map[string]int{}
 	require.Eventually(t, func() bool {
-		clear(statuses)
+		statuses := map[string]int{}
 		for _, runID := range runs {
 			code, text := get(t, base+"/v1/runs/"+runID+"?resolveData=none")
 			require.Equal(t, http.StatusOK, code, text)
@@ -27,7 +26,7 @@ func requireAllEnded(t *testing.T, base string, client redis.UniversalClient, pr
 			statuses[run.Status]++
 		}
 		return statuses["completed"] == len(runs)
-	}, 30*time.Second, 200*time.Millisecond, "%v", statuses)
+	}, 30*time.Second, 200*time.Millisecond, "runs that have not completed")
 	var left []string
 	require.Eventually(t, func() bool {
 		left = leftOfMessages(t, client, prefix)
