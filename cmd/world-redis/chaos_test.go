@@ -125,11 +125,10 @@ func TestBR29ReplicaIsKilled(t *testing.T) {
 	require.Eventually(t, allDone(t, second.base, manyDeliveries), time.Minute, 20*time.Millisecond)
 }
 
-// BR-29, for long: a replica stands still for a minute with twenty deliveries under way, while the
+// A replica stands still for a minute with twenty deliveries under way, while the
 // other one makes them again, and then goes on: its late answers change nothing, no third
 // delivery comes, each run ends once, and nothing is left.
-func TestBR29ReplicaStandsStillForAMinute(t *testing.T) {
-	t.Parallel()
+func replicaStandsStill(t *testing.T) {
 	a := newEndingApp(t, manyDeliveries)
 	r, environ := redisOf(t)
 	environ = append(environ, "WORKFLOW_BASE_URL="+a.URL)

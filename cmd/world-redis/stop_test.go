@@ -78,13 +78,12 @@ func (a *leavingApp) begun() int {
 	return n
 }
 
-// BR-30: the service is told to stop while steps of a minute run and fifty readers wait at a
+// The service is told to stop while steps of a minute run and fifty readers wait at a
 // quiet stream. It takes nothing more at once. A delivery that ends within the grace period
 // counts. Past it the others are cut and go back, and the next replica makes them again, not
 // before the app has noticed; none is the first attempt again. The readers are not told that
 // their stream has ended, and a read from the next index goes on.
-func TestBR30ServiceStopsDuringLongSteps(t *testing.T) {
-	t.Parallel()
+func serviceStopsDuringLongSteps(t *testing.T) {
 	const kinds, readers = 5, 50
 	a := newLeavingApp(t)
 	r, environ := redisOf(t)
