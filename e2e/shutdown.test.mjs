@@ -2,7 +2,9 @@
 // (BR-30). The tests only wait, so some of them do it side by side.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { startIdleProxy } from './lib/idleProxy.mjs';
 import { checkEndedRun, checkQueueEmpty } from './lib/invariants.mjs';
+import { freePort } from './lib/process.mjs';
 import { sdks } from './lib/sdks.mjs';
 import { startStack } from './lib/stack.mjs';
 import { until } from './lib/wait.mjs';
@@ -16,6 +18,7 @@ describe('a long step', { concurrency: 3 }, () => {
     ]) {
       test(`SDK ${sdk}: the service ${how}: the body runs once`, (t) => serviceGoes(t, sdk, length, end));
     }
+    test(`SDK ${sdk}: a proxy cuts idle connections (BR-20): the body runs once`, (t) => proxyCuts(t, sdk));
   }
   test('SDK v4: the app is stopped: it ends its step and the run gets on', (t) => appStops(t, 'v4'));
   test('SDK v4: the service is stopped, and the step takes a minute: the body runs once', (t) =>
@@ -49,6 +52,18 @@ async function appStops(t, sdk) {
 
   assert.deepEqual(await app.outcome(runId), { status: 'completed', value: 1 });
   assert.equal(await app.bodies(), 0, 'the new process has not run it');
+  await checkOneStart(stack, api, runId);
+}
+
+async function proxyCuts(t, sdk) {
+  const [port, appPort] = [await freePort(), await freePort()];
+  const proxy = await startIdleProxy(t, { port, target: appPort, idleMs: 2_000 });
+  const stack = await startStack(t, { sdk, appPort, appEnv: { WORKFLOW_BASE_URL: proxy.url } });
+  const { app, api } = stack;
+  const runId = await app.begin('longStep', 9_000);
+  assert.deepEqual(await app.outcome(runId), { status: 'completed', value: 1 });
+  assert.equal(await app.bodies(), 1);
+  assert.ok(proxy.cuts >= 2, `${proxy.cuts} cuts`);
   await checkOneStart(stack, api, runId);
 }
 
