@@ -32,7 +32,7 @@ func cause(err error, connected bool) string {
 	case errors.As(err, &dns):
 		return "the name of the app's host is not known here; correct WORKFLOW_BASE_URL"
 	case errors.As(err, &cert), errors.As(err, &authority):
-		return "the app's certificate is not trusted here; add its authority (SSL_CERT_FILE)"
+		return "the app's certificate is not trusted here; add its authority (WORKFLOW_WORLD_APP_CA)"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "nothing listens there; has the app started, and is WORKFLOW_BASE_URL its address?"
 	case connected && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET)):

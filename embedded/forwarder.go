@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"context"
+	"crypto/x509"
 	"io"
 	"log/slog"
 	"net/http"
@@ -17,9 +18,10 @@ const maxBody = 1 << 20
 // Config says how a Forwarder works. The zero value of a field means its default.
 type Config struct {
 	Logger          *slog.Logger
-	MaxConnsPerHost int         // open connections to one app; 0: no limit
-	SigningKeys     [][]byte    // each signs every delivery; none: deliveries are not signed
-	Clock           world.Clock // nil: the system's
+	MaxConnsPerHost int            // open connections to one app; 0: no limit
+	SigningKeys     [][]byte       // each signs every delivery; none: deliveries are not signed
+	Clock           world.Clock    // nil: the system's
+	AppCAs          *x509.CertPool // authorities that an app's certificate may be of; nil: the system's
 }
 
 // Forwarder delivers messages by HTTP. It is safe for concurrent use.
@@ -43,7 +45,7 @@ func New(cfg Config) *Forwarder {
 		keys:  cfg.SigningKeys,
 		clock: cfg.Clock,
 		client: &http.Client{
-			Transport: newTransport(cfg.MaxConnsPerHost),
+			Transport: newTransport(cfg.MaxConnsPerHost, cfg.AppCAs),
 			// A redirect leads to a login page or to another method, never to the handler.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},

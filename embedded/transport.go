@@ -1,6 +1,8 @@
 package embedded
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"net"
 	"net/http"
 	"time"
@@ -21,7 +23,7 @@ const (
 )
 
 // newTransport returns a transport without any limit on how long an answer takes.
-func newTransport(maxConnsPerHost int) *http.Transport {
+func newTransport(maxConnsPerHost int, authorities *x509.CertPool) *http.Transport {
 	dialer := &net.Dialer{
 		Timeout: dialTimeout,
 		KeepAliveConfig: net.KeepAliveConfig{
@@ -33,6 +35,7 @@ func newTransport(maxConnsPerHost int) *http.Transport {
 		// For "localhost" the dialer tries IPv6 and IPv4.
 		DialContext:         dialer.DialContext,
 		TLSHandshakeTimeout: dialTimeout,
+		TLSClientConfig:     &tls.Config{RootCAs: authorities, MinVersion: tls.VersionTLS12},
 		MaxIdleConns:        0,
 		MaxIdleConnsPerHost: idlePerHost,
 		MaxConnsPerHost:     maxConnsPerHost,

@@ -10,6 +10,7 @@ package httpapi
 import (
 	"context"
 	"crypto/rand"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -37,12 +38,13 @@ const (
 
 // Config says where and how to serve.
 type Config struct {
-	Listen     string        // host:port; port 0 picks a free one
-	Tokens     []string      // bearer tokens, any of which is good; none: no check, loopback only
-	BaseURL    string        // the app to pass webhooks to when none is registered; empty: none
-	MaxBody    int64         // bytes a request body may have; 0: DefaultMaxBody
-	Logger     *slog.Logger  // nil: discard
-	DrainGrace time.Duration // how long requests in flight get at shutdown; 0: DefaultDrainGrace
+	Listen     string         // host:port; port 0 picks a free one
+	Tokens     []string       // bearer tokens, any of which is good; none: no check, loopback only
+	BaseURL    string         // the app to pass webhooks to when none is registered; empty: none
+	MaxBody    int64          // bytes a request body may have; 0: DefaultMaxBody
+	Logger     *slog.Logger   // nil: discard
+	AppCAs     *x509.CertPool // authorities that the certificate of an app may be of, to which webhooks are passed; nil: the system's
+	DrainGrace time.Duration  // how long requests in flight get at shutdown; 0: DefaultDrainGrace
 }
 
 // Deps are the parts the API stands on.

@@ -12,6 +12,7 @@ type dueTimer struct {
 	clock   world.Clock
 	mu      sync.Mutex
 	next    world.Millis  // 0: none known
+	heard   world.Millis  // the earliest that was noted since the last ask; 0: none
 	changed chan struct{} // gets an item when next has become earlier
 }
 
@@ -23,6 +24,7 @@ func newDueTimer(clock world.Clock) *dueTimer {
 func (t *dueTimer) note(due world.Millis) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.heard = earlier(t.heard, due)
 	if t.next != 0 && t.next <= due {
 		return
 	}
@@ -33,15 +35,27 @@ func (t *dueTimer) note(due world.Millis) {
 	}
 }
 
-// set replaces what is known by what Redis says; 0: nothing is delayed. What was noted
-// since asked is newer than that answer and stays.
-func (t *dueTimer) set(asked, next world.Millis) {
+// ask begins a question to Redis, which ends with set.
+func (t *dueTimer) ask() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.next >= asked && (next == 0 || t.next < next) {
-		return
+	t.heard = 0
+}
+
+// set replaces what is known by what Redis says; 0: nothing is delayed. What was noted since
+// the ask is kept, whatever its moment: Redis may have answered before that message came.
+func (t *dueTimer) set(next world.Millis) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.next = earlier(next, t.heard)
+}
+
+// earlier returns the earlier of two moments, of which 0 is none.
+func earlier(a, b world.Millis) world.Millis {
+	if a == 0 || b != 0 && b < a {
+		return b
 	}
-	t.next = next
+	return a
 }
 
 // wait returns how long to sleep until the next message is due, at most limit.

@@ -31,6 +31,7 @@ type lane struct {
 	quiet    <-chan struct{}     // the bell as of when the list was last seen empty
 	backlog  *backlog
 	crowd    *crowd
+	clock    redisClock
 	lookFrom int            // where the next sweep looks for messages without a lease
 	work     sync.WaitGroup // deliveries
 }

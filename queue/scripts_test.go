@@ -54,7 +54,7 @@ func TestScriptHeadersNameWhatTheScriptsUse(t *testing.T) {
 		}
 		switch name {
 		case "sweep":
-			delete(header, "ARGV[11]") // the variadic one, which is read by index
+			delete(header, "ARGV[12]") // the variadic one, which is read by index
 		case "forget":
 			delete(header, "KEYS[8]") // likewise
 			delete(header, "ARGV[8]")

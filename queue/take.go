@@ -61,7 +61,8 @@ func (l *lane) next() (message string, ok bool) {
 	}
 }
 
-// take fills the buffer and returns how many messages are left in Redis.
+// take fills the buffer and returns how many messages are left in Redis; perhaps none, if it was
+// not in time.
 func (l *lane) take() (left int64, err error) {
 	ctx, cancel := context.WithTimeout(l.q.lasting, redisTimeout)
 	defer cancel()
@@ -71,9 +72,13 @@ func (l *lane) take() (left int64, err error) {
 	reply, err := l.q.scripts.take.Run(ctx, l.q.redis,
 		[]string{k.pending, k.paused, k.active, k.lease, k.stalled, k.wakes, k.waiting, k.running, k.parked, k.scheduled, k.delayed},
 		k.task, owner, l.room(), leaseTime.Seconds(),
-		int64(now), int64(now)-longestAlone.Milliseconds(), score(now+world.Millis(parkTime.Milliseconds())))
+		int64(now), int64(now)-longestAlone.Milliseconds(), score(now+world.Millis(parkTime.Milliseconds())), l.clock.after(redisTimeout))
 	if err != nil {
 		return 0, err
+	}
+	if len(reply) == 1 {
+		l.clock.forget() // the next try is taken as it is
+		return 1, nil
 	}
 	return l.accept(reply, owner, asked)
 }

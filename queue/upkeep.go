@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strconv"
 	"time"
 
 	"github.com/world-redis/world-redis"
@@ -72,9 +73,10 @@ func (l *lane) sweep(ctx context.Context) error {
 	}
 	args := []any{
 		k.task, score(now), leaseTime.Seconds(), returnLapsed,
-		sweepAtOnce, q.cfg.Clock.Now().UnixNano(), q.ringing(0), l.backlog.high, l.backlog.share(), l.lookFrom,
+		sweepAtOnce, q.cfg.Clock.Now().UnixNano(), q.ringing(0), l.backlog.high, l.backlog.share(), l.lookFrom, l.clock.after(redisTimeout),
 	}
 	held := l.held()
+	l.due.ask()
 	for id, c := range held {
 		args = append(args, id, c.owner, l.targetOf(c))
 	}
@@ -97,7 +99,7 @@ func (l *lane) held() map[string]*claim {
 }
 
 func (l *lane) swept(reply []any, now world.Millis, asked time.Time, held map[string]*claim) error {
-	const fixed = 4
+	const fixed = 5
 	if len(reply) < fixed {
 		return luascript.ErrShortReply
 	}
@@ -105,7 +107,9 @@ func (l *lane) swept(reply []any, now world.Millis, asked time.Time, held map[st
 	text, errText := replyText(reply[1])
 	looked, errLooked := luascript.Int(reply[2])
 	returned, errReturned := luascript.Int(reply[3])
-	if err := errors.Join(errPending, errText, errLooked, errReturned); err != nil {
+	clock, errClock := replyText(reply[4])
+	shown, errShown := strconv.ParseFloat(clock, 64)
+	if err := errors.Join(errPending, errText, errLooked, errReturned, errClock, errShown); err != nil {
 		return err
 	}
 	next := world.Millis(0)
@@ -135,8 +139,9 @@ func (l *lane) swept(reply []any, now world.Millis, asked time.Time, held map[st
 			delete(held, id)
 		}
 	}
+	l.clock.learn(asked, shown)
 	l.renewed(held, asked)
-	l.due.set(now, next)
+	l.due.set(next)
 	l.backlog.set(next != 0 && next <= now)
 	if pending > 0 {
 		l.bell.ring()

@@ -61,6 +61,10 @@ func serve(ctx context.Context, c config, logger *slog.Logger, out io.Writer) (e
 		return err
 	}
 	warnOfMissingKey(c, logger)
+	authorities, err := c.appCAs()
+	if err != nil {
+		return err
+	}
 	minter := ids.NewMinter(clock)
 	stats := newMetrics(tenants, logger)
 	deps := tenants[0].deps()
@@ -69,7 +73,7 @@ func serve(ctx context.Context, c config, logger *slog.Logger, out io.Writer) (e
 	deps.Observe = stats.observe
 	deps.NewRequestID = func() string { return minter.New().String() }
 	api, err := httpapi.New(httpapi.Config{
-		Listen: c.Listen, Tokens: c.tokens(), BaseURL: c.BaseURL, MaxBody: c.MaxBody, Logger: logger, DrainGrace: drainGrace,
+		Listen: c.Listen, Tokens: c.tokens(), BaseURL: c.BaseURL, MaxBody: c.MaxBody, Logger: logger, DrainGrace: drainGrace, AppCAs: authorities,
 	}, deps, forAPI(tenants)...)
 	if err != nil {
 		return err

@@ -47,11 +47,15 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, c
 	if err != nil {
 		return nil, err
 	}
+	authorities, err := c.appCAs()
+	if err != nil {
+		return nil, err
+	}
 	t.queue, err = queue.New(ctx, conn.Client, queue.Config{
 		KeyPrefix: n.keyPrefix, JobPrefix: n.jobPrefix, FlowConcurrency: c.FlowConcurrency, StepConcurrency: c.StepConcurrency,
 		ShutdownGrace: c.ShutdownGrace, BaseURL: n.baseURL, Clock: clock, Logger: logger, Bell: bell, Observer: t.observer, RunDead: t.runDead,
 		AppConcurrency: c.AppConcurrency, Policy: c.DeploymentPolicy, Patience: c.DeploymentPatience,
-		Deliverer: embedded.New(embedded.Config{Logger: logger, SigningKeys: n.signingKeys, Clock: clock}),
+		Deliverer: embedded.New(embedded.Config{Logger: logger, SigningKeys: n.signingKeys, Clock: clock, AppCAs: authorities}),
 	})
 	if err != nil {
 		return nil, err

@@ -14,14 +14,15 @@ import { Service } from './service.mjs';
  * @param deploymentId  of the app; the client's default if left out
  * @param token  of the service, if it is to want one
  * @param serviceEnv, appEnv  further variables
+ * @param appPort  that the app listens on; a free one if left out
  */
-export async function startStack(t, { redis = 'server', sdk = 'v4', deploymentId, token, serviceEnv, appEnv } = {}) {
+export async function startStack(t, { redis = 'server', sdk = 'v4', deploymentId, token, serviceEnv, appEnv, appPort } = {}) {
   const stack = new Stack();
   t.after(() => stack.stop(t));
   if (redis === 'server') stack.redis = await RedisServer.start();
   stack.service = new Service({ redis: stack.redis, token, port: await freePort(), env: serviceEnv });
   await stack.service.start();
-  stack.app = new App({ sdk, deploymentId, service: stack.service, port: await freePort(), env: appEnv });
+  stack.app = new App({ sdk, deploymentId, service: stack.service, port: appPort ?? (await freePort()), env: appEnv });
   await stack.app.start();
   stack.api = new Api(stack.service.url, token);
   return stack;

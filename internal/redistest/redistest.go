@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -222,6 +223,12 @@ func (s *Server) Kill() error {
 	_ = s.cmd.Wait() // "signal: killed" is what was asked for
 	return nil
 }
+
+// Freeze makes the process stand still where it is, connections open, until [Server.Thaw].
+func (s *Server) Freeze() error { return s.cmd.Process.Signal(syscall.SIGSTOP) }
+
+// Thaw lets a frozen process go on.
+func (s *Server) Thaw() error { return s.cmd.Process.Signal(syscall.SIGCONT) }
 
 func (s *Server) end() {
 	if s.cmd.ProcessState == nil {

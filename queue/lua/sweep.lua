@@ -19,16 +19,19 @@
 -- ARGV[8] due messages fill the pending list up to this length
 -- ARGV[9] how many due ones move although it is that long
 -- ARGV[10] where in the active list to begin looking for messages without a lease
--- ARGV[11...] message id, owner token, app of each lease to renew; app: address that it is being delivered to, or empty
+-- ARGV[11] until when the caller waits for the answer, by Redis's clock in seconds; empty: not known. After it nobody's leases have lapsed:
+--          their owners had no chance to renew them either
+-- ARGV[12...] message id, owner token, app of each lease to renew; app: address that it is being delivered to, or empty
 -- Reply: {messages pending, earliest due or '', active ones looked at, number of returned ones,
---         id of each returned one ..., id of each lease that is no longer the caller's ...}
+--         Redis's clock in seconds, id of each returned one ..., id of each lease that is no longer the caller's ...}
 -- $include lib/release_run.lua
 -- $include lib/server_time.lua
 
 local prefix, now, most = ARGV[1], ARGV[2], tonumber(ARGV[5])
 local lost = {}
-local lease_end = #ARGV > 10 and string.format('%.3f', server_time() + tonumber(ARGV[3]))
-for i = 11, #ARGV, 3 do
+local clock = server_time()
+local lease_end = string.format('%.3f', clock + tonumber(ARGV[3]))
+for i = 12, #ARGV, 3 do
   local id, owner, app = ARGV[i], ARGV[i + 1], ARGV[i + 2]
   if redis.call('HGET', prefix .. id, 'owner') == owner then
     redis.call('ZADD', KEYS[3], lease_end, id)
@@ -53,10 +56,9 @@ local function give_back(id)
   end
 end
 
-if ARGV[4] == '1' then
+if ARGV[4] == '1' and (ARGV[11] == '' or clock <= tonumber(ARGV[11])) then
   local first = redis.call('ZRANGE', KEYS[3], 0, 0, 'WITHSCORES')
-  local clock = first[2] and server_time()
-  if clock and tonumber(first[2]) <= clock then
+  if first[2] and tonumber(first[2]) <= clock then
     for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', string.format('%.3f', clock), 'LIMIT', 0, most)) do
       give_back(id)
     end
@@ -124,7 +126,7 @@ if moved + #returned > 0 then
   redis.call('PUBLISH', KEYS[6], ARGV[7])
 end
 
-local reply = {redis.call('LLEN', KEYS[1]), earliest or '', looked, #returned}
+local reply = {redis.call('LLEN', KEYS[1]), earliest or '', looked, #returned, string.format('%.3f', clock)}
 for _, id in ipairs(returned) do
   reply[#reply + 1] = id
 end

@@ -18,11 +18,15 @@
 -- ARGV[5] now, in ms
 -- ARGV[6] wake-ups being delivered since before this, in ms, hold up no other
 -- ARGV[7] when a parked one is looked at again, in seconds with three decimals
--- Reply: {messages left, wakes, id, message, failed deliveries, times rescheduled,
+-- ARGV[8] until when the caller waits for the answer, by Redis's clock in seconds; empty: not known
+-- Reply: {-1} it does so no longer, nothing is taken; {messages left, wakes, id, message, failed deliveries, times rescheduled,
 --         pending since (ns), app that a delivery was begun with or '', ms to wait before the next one, id, ...}
 -- $include lib/runs_alone.lua
 -- $include lib/server_time.lua
 
+if ARGV[8] ~= '' and server_time() > tonumber(ARGV[8]) then
+  return {-1}
+end
 local hashes = {waiting = KEYS[7], running = KEYS[8], parked = KEYS[9], scheduled = KEYS[10]}
 local wakes = redis.call('GET', KEYS[6]) or '0'
 if redis.call('EXISTS', KEYS[2]) == 1 then

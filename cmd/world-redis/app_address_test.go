@@ -1,0 +1,91 @@
+package main
+
+import (
+	"encoding/pem"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// BR-24: the app is at https, with a certificate of an authority of its owner's, and under a base
+// path. Deliveries and webhooks reach it once the authority is known; until then the reason says
+// which address fails, and why.
+func TestBR24PrivateAuthorityAndBasePath(t *testing.T) {
+	t.Parallel()
+	paths := make(chan string, 10)
+	app := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		paths <- r.URL.Path
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"ok":true}`))
+	}))
+	app.Config.ErrorLog = log.New(io.Discard, "", 0) // it does not like to be distrusted
+	app.StartTLS()
+	t.Cleanup(app.Close)
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	require.NoError(t, os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: app.Certificate().Raw}), 0o600))
+
+	r, environ := redisOf(t)
+	environ = append(environ, "WORKFLOW_BASE_URL="+app.URL+"/v2")
+	base, _, stop := startService(t, environ...)
+	runID := newRun(t, base, "")
+	post(t, base+"/v1/queue", fmt.Sprintf(`{"queueName":"__wkf_step_s","message":{"workflowRunId":%q,"stepId":"step_1"}}`, runID))
+	require.Eventually(t, func() bool {
+		_, text := get(t, base+"/v1/runs/"+runID+"/messages")
+		return strings.Contains(text, app.URL+"/v2/.well-known/workflow/v1/step") && strings.Contains(text, "add its authority (WORKFLOW_WORLD_APP_CA)")
+	}, 20*time.Second, 10*time.Millisecond)
+	require.NoError(t, stop())
+	require.Empty(t, paths)
+
+	base, _, stop = startService(t, append(environ, "WORKFLOW_WORLD_APP_CA="+file)...)
+	require.Equal(t, "/v2/.well-known/workflow/v1/step", <-paths)
+	require.Eventually(t, allDone(t, base, 1), 20*time.Second, 10*time.Millisecond)
+	require.Empty(t, leftOfMessages(t, r.Client, r.Prefix))
+	status, text := send(t, base+"/.well-known/workflow/v1/webhook/tok", `{}`)
+	require.Equal(t, http.StatusNotFound, status, text) // no hook has that token
+	require.NoError(t, stop())
+}
+
+// Fifty runs are queued while the app is down for half a minute. Then it starts, at another
+// address than the service was told: they go there, as first attempts.
+func appIsDown(t *testing.T) {
+	const runs = 50
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	nobody := l.Addr().String()
+	require.NoError(t, l.Close())
+	r, environ := redisOf(t)
+	service := startProcess(t, append(environ, "WORKFLOW_BASE_URL=http://"+nobody)...)
+	var ids []string
+	for range runs {
+		ids = append(ids, enqueueRun(t, service.base, 0))
+	}
+	<-time.After(30 * time.Second)
+	_, text := get(t, service.base+"/v1/runs/"+ids[0]+"/messages")
+	require.Contains(t, text, "http://"+nobody)
+	require.Contains(t, text, "nothing listens there")
+	a := newEndingApp(t, 0)
+	a.service = func() string { return service.base }
+	post(t, service.base+"/v1/apps", fmt.Sprintf(`{"baseUrl":%q,"deploymentId":"dpl_1"}`, a.URL))
+	requireAllEnded(t, service.base, r.Client, r.Prefix, ids)
+	a.requireDelivered(t, ids, 1)
+}
+
+func TestConfigRefusesAnAuthorityThatIsNone(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	_, _, err := loadConfig([]string{"WORKFLOW_WORLD_APP_CA=" + file})
+	require.ErrorContains(t, err, "WORKFLOW_WORLD_APP_CA cannot be read")
+	require.NoError(t, os.WriteFile(file, []byte("no certificate"), 0o600))
+	_, _, err = loadConfig([]string{"WORKFLOW_WORLD_APP_CA=" + file})
+	require.ErrorContains(t, err, "holds no PEM certificate")
+}

@@ -1,0 +1,26 @@
+package main
+
+import (
+	"crypto/x509"
+	"fmt"
+	"os"
+)
+
+// appCAs returns the authorities that the certificates of apps may be of; nil: the system's.
+func (c config) appCAs() (*x509.CertPool, error) {
+	if c.AppCA == "" {
+		return nil, nil //nolint:nilnil // what crypto/tls takes for "the system's"
+	}
+	certificates, err := os.ReadFile(c.AppCA)
+	if err != nil {
+		return nil, fmt.Errorf("WORKFLOW_WORLD_APP_CA cannot be read: %w", err)
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool() // a container without any
+	}
+	if !pool.AppendCertsFromPEM(certificates) {
+		return nil, fmt.Errorf("WORKFLOW_WORLD_APP_CA names %s, which holds no PEM certificate", c.AppCA)
+	}
+	return pool, nil
+}
