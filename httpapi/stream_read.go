@@ -167,8 +167,8 @@ func (w *chunkWriter) open(start int64) error {
 
 func (w *chunkWriter) openAs(contentType string, start int64) error {
 	w.header.Set("Content-Type", contentType)
-	w.header.Set("Cache-Control", "no-store")
-	w.header.Set("X-Accel-Buffering", "no") // nginx would hold chunks back
+	w.header.Set("Cache-Control", "no-store, no-transform") // a proxy that compresses would hold chunks back
+	w.header.Set("X-Accel-Buffering", "no")                 // so would nginx
 	w.header.Set(headerStart, strconv.FormatInt(start, 10))
 	w.out.WriteHeader(http.StatusOK)
 	w.mu.Lock()
