@@ -139,8 +139,9 @@ func (s *Server) readBody(c echo.Context) ([]byte, error) {
 		return nil, tooLarge(r.ContentLength, limit)
 	}
 	var buf bytes.Buffer
-	// A claimed length is not yet a sent one: room is made for small bodies only.
-	buf.Grow(int(min(max(r.ContentLength, 0)+bytes.MinRead, 1<<20)))
+	// A claimed length is not yet a sent one: room is made for small bodies only. Sixteen chunks
+	// of 64 KiB are one.
+	buf.Grow(int(min(max(r.ContentLength, 0)+bytes.MinRead, 2<<20)))
 	n, err := buf.ReadFrom(io.LimitReader(body, limit+1))
 	switch {
 	case n > limit:

@@ -31,4 +31,6 @@ func splitFrames(body []byte) ([][]byte, error) {
 	return chunks, nil
 }
 
-func frameLength(n uint32) []byte { return binary.BigEndian.AppendUint32(nil, n) }
+func frameLength(n uint32) []byte { return appendFrameLength(nil, n) }
+
+func appendFrameLength(to []byte, n uint32) []byte { return binary.BigEndian.AppendUint32(to, n) }

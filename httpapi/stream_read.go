@@ -5,19 +5,11 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/world-redis/world-redis"
-)
-
-const (
-	// writePatience is how long a reader may take nothing before it is cut off.
-	writePatience = time.Minute
-	// writePiece bounds what must get through within writePatience.
-	writePiece = 256 << 10 // bytes
 )
 
 // readStream serves a live read. Once the headers are out there is no way to send an
@@ -140,103 +132,3 @@ func newLiveWriter(c echo.Context) liveWriter {
 	}
 	return newChunkWriter(c.Response(), accepts(r, typeFrames))
 }
-
-// chunkWriter writes chunks as frames, or as their bytes alone.
-type chunkWriter struct {
-	framed  bool
-	header  http.Header
-	out     http.ResponseWriter
-	control *http.ResponseController
-
-	mu   sync.Mutex
-	last time.Time // of the last write
-}
-
-func newChunkWriter(w http.ResponseWriter, framed bool) *chunkWriter {
-	return &chunkWriter{framed: framed, header: w.Header(), out: w, control: http.NewResponseController(w)}
-}
-
-func (w *chunkWriter) beats() bool { return w.framed }
-
-func (w *chunkWriter) open(start int64) error {
-	if w.framed {
-		return w.openAs(typeFrames, start)
-	}
-	return w.openAs(typeChunk, start)
-}
-
-func (w *chunkWriter) openAs(contentType string, start int64) error {
-	w.header.Set("Content-Type", contentType)
-	w.header.Set("Cache-Control", "no-store")
-	w.header.Set("X-Accel-Buffering", "no") // nginx would hold chunks back
-	w.header.Set(headerStart, strconv.FormatInt(start, 10))
-	w.out.WriteHeader(http.StatusOK)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.flush()
-}
-
-func (w *chunkWriter) send(chunks []world.Chunk) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, chunk := range chunks {
-		if w.framed {
-			if err := w.write(frameLength(uint32(len(chunk.Data)))); err != nil {
-				return err
-			}
-		}
-		if err := w.write(chunk.Data); err != nil {
-			return err
-		}
-	}
-	return w.flush()
-}
-
-func (w *chunkWriter) keepAlive(interval time.Duration) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if time.Since(w.last) < interval/2 {
-		return nil
-	}
-	return w.signal(frameKeepAlive)
-}
-
-func (w *chunkWriter) end() error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !w.framed {
-		return nil
-	}
-	return w.signal(frameEnd)
-}
-
-func (w *chunkWriter) signal(frame uint32) error {
-	if err := w.write(frameLength(frame)); err != nil {
-		return err
-	}
-	return w.flush()
-}
-
-// write sends p in pieces, each with a deadline of its own: slow is fine, stuck is not.
-func (w *chunkWriter) write(p []byte) error {
-	for len(p) > 0 {
-		n := min(len(p), writePiece)
-		w.deadline(time.Now().Add(writePatience))
-		if _, err := w.out.Write(p[:n]); err != nil {
-			return err
-		}
-		p = p[n:]
-	}
-	return nil
-}
-
-func (w *chunkWriter) flush() error {
-	w.last = time.Now()
-	w.deadline(w.last.Add(writePatience))
-	err := w.control.Flush()
-	w.deadline(time.Time{})
-	return err
-}
-
-// deadline is best effort: not every ResponseWriter has deadlines, those of tests do not.
-func (w *chunkWriter) deadline(t time.Time) { _ = w.control.SetWriteDeadline(t) }

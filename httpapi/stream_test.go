@@ -176,7 +176,7 @@ func TestLiveRead(t *testing.T) {
 		resp := openStream(t, base+c.target, typeFrames)
 		require.Equal(t, typeFrames, resp.header.Get("Content-Type"))
 		require.Equal(t, c.start, resp.header.Get(headerStart))
-		require.Equal(t, "no-store", resp.header.Get("Cache-Control"))
+		require.Equal(t, "no-store, no-transform", resp.header.Get("Cache-Control"))
 		require.Equal(t, "no", resp.header.Get("X-Accel-Buffering"))
 		body, err := io.ReadAll(resp.body)
 		require.NoError(t, err)

@@ -20,7 +20,8 @@ const (
 // a close may come.
 //
 // The same RequestID within ten minutes, or the same WriterID and Sequence at any time,
-// adds nothing. A writer's repeat is told the index -1 when other writers' chunks came in
+// adds nothing. Chunks that are too large, or too many for the stream, are refused before any
+// of the call is stored. A writer's repeat is told the index -1 when other writers' chunks came in
 // since and its place is no longer known. A Sequence beyond the writer's next one is
 // refused with CodeConflict, because what is missing could not be stored later.
 func (s *Service) AppendChunks(ctx context.Context, a world.Append) (int64, error) {
@@ -92,7 +93,7 @@ func batchLength(chunks [][]byte) int {
 
 func (s *Service) appendBatch(ctx context.Context, a world.Append, chunks [][]byte, part int) (int64, error) {
 	keys, buckets := s.keys(a.Name), s.requestKeys(a.Name, s.clock.Now())
-	args := make([]any, 0, 7+2*len(chunks))
+	args := make([]any, 0, 8+2*len(chunks))
 	// A writer's own numbering outlives the request records and makes them needless.
 	request := []byte{}
 	if a.WriterID == "" {
@@ -103,7 +104,7 @@ func (s *Service) appendBatch(ctx context.Context, a world.Append, chunks [][]by
 		largest = max(largest, len(chunk))
 	}
 	args = append(args, request, int(requestTTL.Seconds()), a.WriterID, a.Sequence, largest,
-		s.clock.Now().UnixMilli(), keptOwner(a.Name, a.RunID))
+		s.clock.Now().UnixMilli(), keptOwner(a.Name, a.RunID), s.config.MaxChunks-int64(len(a.Chunks)-len(chunks)))
 	for _, chunk := range chunks {
 		id := s.minter.New()
 		args = append(args, chunk, id[:])
@@ -113,10 +114,10 @@ func (s *Service) appendBatch(ctx context.Context, a world.Append, chunks [][]by
 	if err != nil {
 		return 0, redisError(ctx, err)
 	}
-	return readAppendReply(a, reply)
+	return s.readAppendReply(a, reply)
 }
 
-func readAppendReply(a world.Append, reply []any) (int64, error) {
+func (s *Service) readAppendReply(a world.Append, reply []any) (int64, error) {
 	numbers, err := integers(reply)
 	if err != nil {
 		return 0, err
@@ -128,6 +129,8 @@ func readAppendReply(a world.Append, reply []any) (int64, error) {
 		return 0, closed(a.Name)
 	case len(numbers) == 2 && numbers[0] == -2:
 		return 0, world.Errorf(world.CodeConflict, "writer %q continues with sequence %d, not %d", a.WriterID, numbers[1], a.Sequence)
+	case len(numbers) == 2 && numbers[0] == -3:
+		return 0, world.Errorf(world.CodeTooLarge, "the stream %q has %d chunks, and at most %d go into a stream", a.Name, numbers[1], s.config.MaxChunks)
 	}
 	return 0, badReply(fmt.Errorf("chunk_append replied %v", numbers))
 }

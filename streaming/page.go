@@ -3,6 +3,7 @@ package streaming
 import (
 	"context"
 	"fmt"
+	"unsafe"
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/luascript"
@@ -10,9 +11,10 @@ import (
 
 // page is a snapshot: some chunks, and the state of the stream at that very moment.
 type page struct {
-	chunks []world.Chunk
-	count  int64 // of all chunks
-	done   bool
+	chunks  []world.Chunk
+	count   int64 // of all chunks
+	done    bool
+	largest int64 // bytes of the largest chunk
 }
 
 // ended reports whether a reader that has everything before next has the whole stream.
@@ -29,20 +31,30 @@ func (s *Service) readPage(ctx context.Context, name string, from int64, most, b
 	if len(reply) == 1 {
 		return page{}, world.Errorf(world.CodeInternal, "chunks of the stream %q are missing in Redis", name)
 	}
-	if len(reply) < 3 {
+	if len(reply) < 4 {
 		return page{}, badReply(luascript.ErrShortReply)
 	}
-	state, err := integers(reply[:3])
+	state, err := integers(reply[:4])
 	if err != nil {
 		return page{}, err
 	}
-	p := page{count: state[1], done: state[2] == 1}
-	for i, v := range reply[3:] {
+	p := page{count: state[1], done: state[2] == 1, largest: state[3]}
+	for i, v := range reply[4:] {
 		data, ok := v.(string)
 		if !ok {
 			return page{}, badReply(fmt.Errorf("chunk_page replied %T for a chunk", v))
 		}
-		p.chunks = append(p.chunks, world.Chunk{Index: from + int64(i), Data: []byte(data)})
+		p.add(from+int64(i), data)
 	}
 	return p, nil
+}
+
+// add takes the bytes of a reply without copying them: nobody else has them, and nobody may
+// change a chunk.
+func (p *page) add(index int64, data string) {
+	chunk := world.Chunk{Index: index, Data: []byte{}}
+	if data != "" {
+		chunk.Data = unsafe.Slice(unsafe.StringData(data), len(data)) //nolint:gosec // see above
+	}
+	p.chunks = append(p.chunks, chunk)
 }

@@ -76,6 +76,7 @@ type reader struct {
 	name     string
 	listener *listener
 	next     int64 // index of the chunk that the sink gets next
+	before   page  // the page before, without its chunks
 	sink     world.ChunkSink
 }
 
@@ -85,6 +86,7 @@ func (r *reader) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		r.before = page{count: p.count, done: p.done, largest: p.largest}
 		if len(p.chunks) > 0 {
 			if err := r.sink(p.chunks); err != nil {
 				return err
@@ -115,7 +117,7 @@ func (r *reader) run(ctx context.Context) error {
 func (r *reader) page(ctx context.Context, opened bool) (page, error) {
 	pause := firstPause
 	for {
-		p, err := r.service.sharedPage(ctx, r.name, r.next, r.listener.topic)
+		p, err := r.service.sharedPage(ctx, r.name, r.next, r.before, r.listener.topic)
 		if err == nil || !opened || world.ErrorCode(err) != world.CodeUnavailable {
 			return p, err
 		}
@@ -149,13 +151,13 @@ func (r *reader) wait(ctx context.Context) error {
 // sharedPage reads a page once for all readers that want the same one. The count of rings
 // is part of what they want: a reader that was rung must not be given a page that was read
 // before the ring.
-func (s *Service) sharedPage(ctx context.Context, name string, from int64, t *topic) (page, error) {
+func (s *Service) sharedPage(ctx context.Context, name string, from int64, before page, t *topic) (page, error) {
 	key := fmt.Sprintf("%d %d %d %s", t.serial, t.rings.Load(), from, name)
 	flight := s.flights.DoChan(key, func() (any, error) {
 		// It is not the first reader's call alone, so it does not end with that reader.
 		flightCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flightTime)
 		defer cancel()
-		p, err := s.readPage(flightCtx, name, from, pageChunks, s.config.PageBytes)
+		p, err := s.readOn(flightCtx, name, from, before)
 		if flightCtx.Err() != nil {
 			err = redisError(context.Background(), flightCtx.Err())
 		}

@@ -24,6 +24,7 @@ type Config struct {
 	Logger *slog.Logger // default: nothing is logged
 
 	MaxChunk      int           // most bytes of one chunk; default 64 MiB
+	MaxChunks     int64         // most chunks of one stream; default 10 million
 	PageBytes     int           // bytes after which a reader's page is full; default 256 KiB
 	AuditInterval time.Duration // how long a lost doorbell may delay a reader; default 1.5 s
 
@@ -34,6 +35,7 @@ type Config struct {
 const (
 	defaultPrefix        = "workflow:"
 	defaultMaxChunk      = 64 << 20
+	defaultMaxChunks     = 10_000_000
 	defaultPageBytes     = 256 << 10
 	defaultAuditInterval = 1500 * time.Millisecond
 	maxNameBytes         = 1024
@@ -51,6 +53,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.MaxChunk <= 0 {
 		c.MaxChunk = defaultMaxChunk
+	}
+	if c.MaxChunks <= 0 {
+		c.MaxChunks = defaultMaxChunks
 	}
 	if c.PageBytes <= 0 {
 		c.PageBytes = defaultPageBytes

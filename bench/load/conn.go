@@ -34,11 +34,17 @@ func dial(ctx context.Context, address string) (*conn, error) {
 
 // post sends a CBOR body and reads the whole answer, which must be a 200.
 func (c *conn) post(path string, body []byte) error {
+	return c.send(path, "application/cbor", body)
+}
+
+func (c *conn) send(path, contentType string, body []byte) error {
 	c.out = append(c.out[:0], "POST "...)
 	c.out = append(c.out, path...)
 	c.out = append(c.out, " HTTP/1.1\r\nHost: "...)
 	c.out = append(c.out, c.host...)
-	c.out = append(c.out, "\r\nContent-Type: application/cbor\r\nContent-Length: "...)
+	c.out = append(c.out, "\r\nContent-Type: "...)
+	c.out = append(c.out, contentType...)
+	c.out = append(c.out, "\r\nContent-Length: "...)
 	c.out = strconv.AppendInt(c.out, int64(len(body)), 10)
 	c.out = append(c.out, "\r\n\r\n"...)
 	c.out = append(c.out, body...)

@@ -17,7 +17,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	root := &cobra.Command{Use: "bench-load", SilenceUsage: true, SilenceErrors: true}
-	root.AddCommand(eventsCommand(), directCommand(), fillCommand(), stubCommand())
+	root.AddCommand(eventsCommand(), directCommand(), fillCommand(), stubCommand(), streamsCommand())
 	if err := root.ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "Error: bench-load:", err)
 		stop()

@@ -4,6 +4,8 @@ export const CHUNKS = 'application/vnd.world-redis.chunks';
 const END = 0xffffffff;
 const KEEP_ALIVE = 0xfffffffe;
 const HEADER_BYTES = 4;
+/** From which size on clearing memory costs more than the detour that saves it. */
+const UNCLEARED_BYTES = 4096;
 
 /** Writes chunks as frames: `[u32 big-endian length][bytes]` each. */
 export function encodeFrames(chunks: Uint8Array[]): Uint8Array {
@@ -26,6 +28,8 @@ export class FrameDecoder {
   /** Whether the end frame was read. Nothing after it counts. */
   ended = false;
   #pieces: Uint8Array[] = [];
+  /** How much of the first piece has been taken. */
+  #at = 0;
   #buffered = 0;
   /** Length of the frame whose header has been read; undefined between frames. */
   #length: number | undefined;
@@ -38,8 +42,7 @@ export class FrameDecoder {
     while (!this.ended) {
       if (this.#length === undefined) {
         if (this.#buffered < HEADER_BYTES) break;
-        const header = this.#take(HEADER_BYTES);
-        const length = new DataView(header.buffer).getUint32(0);
+        const length = this.#takeLength();
         if (length === END) this.ended = true;
         else if (length !== KEEP_ALIVE) this.#length = length;
       } else {
@@ -51,21 +54,46 @@ export class FrameDecoder {
     return chunks;
   }
 
+  #takeLength(): number {
+    const first = this.#pieces[0] as Uint8Array;
+    const at = this.#at;
+    // Nearly always it lies within one piece; then it needs no memory of its own.
+    if (at + HEADER_BYTES >= first.byteLength) return bigEndian(this.#take(HEADER_BYTES), 0);
+    this.#at += HEADER_BYTES;
+    this.#buffered -= HEADER_BYTES;
+    return bigEndian(first, at);
+  }
+
   /** Removes `count` bytes from the front, which must be there, and returns a copy of them. */
   #take(count: number): Uint8Array {
-    const taken = new Uint8Array(count);
+    const taken = ownBytes(count);
     let filled = 0;
     let used = 0; // pieces read to their end; removed in one go, so that many small pieces stay cheap
     while (filled < count) {
       const piece = this.#pieces[used] as Uint8Array;
-      const part = piece.subarray(0, count - filled);
-      taken.set(part, filled);
-      filled += part.byteLength;
-      if (part.byteLength === piece.byteLength) used++;
-      else this.#pieces[used] = piece.subarray(part.byteLength);
+      const end = Math.min(piece.byteLength, this.#at + count - filled);
+      taken.set(piece.subarray(this.#at, end), filled);
+      filled += end - this.#at;
+      this.#at = end;
+      if (end === piece.byteLength) {
+        used++;
+        this.#at = 0;
+      }
     }
-    this.#pieces.splice(0, used);
+    if (used > 0) this.#pieces.splice(0, used);
     this.#buffered -= count;
     return taken;
   }
+}
+
+function bigEndian(bytes: Uint8Array, at: number): number {
+  let value = 0;
+  for (let i = 0; i < HEADER_BYTES; i++) value = value * 256 + (bytes[at + i] as number);
+  return value;
+}
+
+/** Memory that nothing else lives in; large ones are not cleared first, since all of them is overwritten. */
+function ownBytes(count: number): Uint8Array {
+  if (count < UNCLEARED_BYTES) return new Uint8Array(count);
+  return new Uint8Array(Buffer.allocUnsafeSlow(count).buffer);
 }

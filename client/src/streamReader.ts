@@ -5,6 +5,7 @@ import { type Connection, connectionTo } from './connection.js';
 import { WorkflowWorldError } from './errors.js';
 import { CHUNKS, FrameDecoder } from './frames.js';
 import { pathSegment } from './path.js';
+import { Pieces } from './pieces.js';
 import { transportError } from './transportError.js';
 import { errorFromWire, type WireError } from './wireError.js';
 
@@ -24,9 +25,11 @@ export function openStream(config: Config, name: string, startIndex: number): Re
   const live = new LiveRead(config, name, startIndex);
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
-      const chunk = await live.next();
-      if (chunk !== undefined) controller.enqueue(chunk);
-      else if (!live.cancelled) controller.close();
+      const chunks = await live.next();
+      if (live.cancelled) return;
+      // All that came together: the stream asks again only when they are taken, so an error never overtakes them.
+      for (const chunk of chunks ?? []) controller.enqueue(chunk);
+      if (chunks === undefined) controller.close();
     },
     cancel: () => live.cancel(),
   });
@@ -39,7 +42,7 @@ class LiveRead {
   readonly #path: string;
   /** Index to ask for next; negative until the service has said what that means. */
   #nextIndex: number;
-  #body: AsyncIterator<Uint8Array> | undefined;
+  #body: Pieces | undefined;
   #decoder = new FrameDecoder();
   #ready: Uint8Array[] = [];
   readonly #abort = new AbortController();
@@ -54,19 +57,17 @@ class LiveRead {
     this.#nextIndex = startIndex;
   }
 
-  /** The next chunk that is not empty; undefined at the end of the stream or when cancelled. */
-  async next(): Promise<Uint8Array | undefined> {
+  /** The next chunks that are not empty, at least one; undefined at the end of the stream or when cancelled. */
+  async next(): Promise<Uint8Array[] | undefined> {
     while (!this.cancelled) {
-      const chunk = this.#ready.shift();
-      if (chunk !== undefined) {
-        this.#nextIndex++;
-        // An empty chunk has an index but no bytes, and a byte stream refuses to be given none.
-        if (chunk.byteLength > 0) return chunk;
-      } else if (this.#decoder.ended) {
-        return undefined;
-      } else {
-        await this.#readOn();
-      }
+      const ready = this.#ready;
+      this.#ready = [];
+      this.#nextIndex += ready.length;
+      // An empty chunk has an index but no bytes, and a byte stream refuses to be given none.
+      const chunks = ready.filter((chunk) => chunk.byteLength > 0);
+      if (chunks.length > 0) return chunks;
+      if (this.#decoder.ended) return undefined;
+      await this.#readOn();
     }
     return undefined;
   }
@@ -87,9 +88,9 @@ class LiveRead {
     try {
       this.#body ??= await this.#connect();
       const piece = await this.#body.next();
-      if (piece.done) throw new Error('the connection was cut before the end of the stream');
+      if (piece === undefined) throw new Error('the connection was cut before the end of the stream');
       this.#failures = 0;
-      this.#ready = this.#decoder.push(piece.value);
+      this.#ready = this.#decoder.push(piece);
       if (this.#decoder.ended) this.#release(this.#body);
     } catch (error) {
       this.#body = undefined;
@@ -99,7 +100,7 @@ class LiveRead {
     }
   }
 
-  async #connect(): Promise<AsyncIterator<Uint8Array>> {
+  async #connect(): Promise<Pieces> {
     this.#connectedAt = Number.POSITIVE_INFINITY;
     const connection = (this.#connection ??= connectionTo(this.#config.url));
     const path = `${this.#path}?startIndex=${this.#nextIndex}`;
@@ -112,8 +113,6 @@ class LiveRead {
       bodyTimeout: 0,
       signal: this.#abort.signal,
     });
-    // A failure is seen by whoever reads next; without a listener one that comes in between would end the process.
-    answer.body.on('error', () => undefined);
     const contentType = String(answer.headers['content-type'] ?? '');
     if (answer.statusCode !== 200 || !contentType.startsWith(CHUNKS)) {
       throw await this.#refusal(answer, contentType, serviceUrl(this.#config, path));
@@ -121,14 +120,14 @@ class LiveRead {
     const start = Number(answer.headers['x-stream-start'] ?? Number.NaN);
     if (Number.isSafeInteger(start) && start >= 0) this.#nextIndex = start;
     this.#connectedAt = Date.now();
-    return (answer.body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
+    return new Pieces(answer.body);
   }
 
   /** Reads a body past the end frame to its own end, so that its connection can be used again and holds up nobody. */
-  #release(body: AsyncIterator<Uint8Array>): void {
+  #release(body: Pieces): void {
     const timer = setTimeout(() => this.#abort.abort(), LINGER_MS);
     const drain = async () => {
-      while (!(await body.next()).done);
+      while ((await body.next()) !== undefined);
     };
     const done = () => clearTimeout(timer);
     drain().then(done, done);

@@ -201,3 +201,25 @@ test('a connection that something keeps open after the end frame is given up', a
   assert.deepEqual(await readAll(await world.readFromStream('s')), ['a']);
   await closed;
 });
+
+test('what came before a failure is read before the failure is', async () => {
+  const { fake, world } = await fakeWorld();
+  fake.next(
+    streamBody(frames('a', 'b', 'c'), { cut: true }),
+    json(400, { error: { name: 'WorkflowWorldError', message: 'no more', status: 400, code: 'invalid' } }),
+  );
+  const reader = (await world.readFromStream('s')).getReader();
+  const read: string[] = [];
+  const all = async () => {
+    for (;;) {
+      // Slower than the failure comes.
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      const { done, value } = await reader.read();
+      if (done) return;
+      read.push(Buffer.from(value).toString());
+    }
+  };
+  await assert.rejects(all(), { message: 'no more' });
+  assert.deepEqual(read, ['a', 'b', 'c']);
+  assert.equal(fake.seen[1]?.url, '/v1/streams/s?startIndex=3');
+});

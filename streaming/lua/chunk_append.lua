@@ -6,16 +6,18 @@
 --       3 writer; empty: none    4 sequence of the first chunk, per writer
 --       5 bytes of the largest chunk of this call
 --       6 now, in ms    7 run that the stream belongs to; empty: its name says it
---       8… pairs: bytes of the chunk, bytes of its ULID
+--       8 most chunks that the stream may have after this call
+--       9… pairs: bytes of the chunk, bytes of its ULID
 -- Reply {0, first index}   stored
 --       {1, first index}   stored before; -1 when the index is no longer known
 --       {-1}               refused: the stream is closed
 --       {-2, expected}     refused: the writer left a gap in its numbering
+--       {-3, chunks}       refused: the stream has so many and would have too many
 local stream, meta, channel = KEYS[1], KEYS[2], KEYS[3]
 local request, ttl = ARGV[1], tonumber(ARGV[2])
 local writer, sequence, largest = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
-local now, run = ARGV[6], ARGV[7]
-local FIRST_PAIR = 8
+local now, run, most = ARGV[6], ARGV[7], tonumber(ARGV[8])
+local FIRST_PAIR = 9
 local count = (#ARGV - FIRST_PAIR + 1) / 2
 
 local function integer(n) return string.format('%.0f', n) end
@@ -56,6 +58,7 @@ if writer ~= '' then
 end
 
 if closed then return {-1} end
+if n + count - skip > most then return {-3, n} end
 
 for i = skip, count - 1 do
   local at = FIRST_PAIR + 2 * i

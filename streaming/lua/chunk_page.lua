@@ -3,7 +3,7 @@
 -- KEYS  1 stream   2 meta
 -- ARGV  1 index of the first chunk   2 most chunks (at least 1)
 --       3 bytes after which the page is full; one chunk more may come
--- Reply {0, count of chunks, 1 when closed else 0, bytes of a chunk…}
+-- Reply {0, count of chunks, 1 when closed else 0, bytes of the largest chunk, bytes of a chunk…}
 --       {-1}   records that the state counts are not there
 local stream, meta = KEYS[1], KEYS[2]
 local from, most, budget = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -12,7 +12,7 @@ local function integer(n) return string.format('%.0f', n) end
 
 local state = redis.call('HMGET', meta, 'n', 'eof', 'mx')
 local n, closed, largest = tonumber(state[1] or '0'), state[2], tonumber(state[3] or '0')
-local reply = {0, n, closed and 1 or 0}
+local reply = {0, n, closed and 1 or 0, largest}
 local last = math.min(n, from + most)
 local at = from
 

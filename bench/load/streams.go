@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+const framesType = "application/vnd.world-redis.chunks"
+
+// streamsLoad is what a measurement of streams is told.
+type streamsLoad struct {
+	url, second string // of the replicas that write and read
+	n, size     int    // chunks, and the bytes of each
+	batch       int    // chunks a call
+	readers     int
+	seconds     int
+	perSecond   int // runs created beside the readers
+}
+
+func streamsCommand() *cobra.Command {
+	var l streamsLoad
+	measures := map[string]func(context.Context, streamsLoad) (any, error){"bulk": bulk, "live": live, "readers": manyReaders}
+	var measure string
+	cmd := &cobra.Command{
+		Use:   "streams",
+		Short: "write and read streams through the HTTP API: bulk, live or readers",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f := measures[measure]
+			if f == nil {
+				return fmt.Errorf("there is no measurement %q", measure)
+			}
+			if l.second == "" {
+				l.second = l.url
+			}
+			r, err := f(cmd.Context(), l)
+			if err != nil {
+				return err
+			}
+			return report(r)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&measure, "measure", "bulk", "bulk: many chunks and one reader; live: one chunk at a time; readers: many of them, and runs")
+	flags.StringVar(&l.url, "url", "", "address of the service that is written to")
+	flags.StringVar(&l.second, "second", "", "address of the replica that is read from; the same if left out")
+	flags.IntVar(&l.n, "n", 1000, "chunks")
+	flags.IntVar(&l.size, "size", 100, "bytes of each")
+	flags.IntVar(&l.batch, "batch", 16, "chunks a call")
+	flags.IntVar(&l.readers, "readers", 2000, "live readers")
+	flags.IntVar(&l.seconds, "seconds", 10, "for how long runs are created")
+	flags.IntVar(&l.perSecond, "runs", 50, "runs created a second")
+	return cmd
+}
+
+// bulkResult is about chunks that are written as fast as it goes and read at once.
+type bulkResult struct {
+	PerSecond        float64 `json:"perSecond"` // chunks, until all are read
+	Megabytes        float64 `json:"megabytes"` // a second, until all are read
+	WrittenMegabytes float64 `json:"writtenMegabytes"`
+	First            float64 `json:"first"` // milliseconds from the first call to its chunk
+}
+
+func bulk(ctx context.Context, l streamsLoad) (any, error) {
+	name := "bulk_" + newRunID()
+	path := "/v1/runs/" + newRunID() + "/streams/" + name
+	reader, err := openStream(ctx, l.second, name)
+	if err != nil {
+		return nil, err
+	}
+	defer reader.close()
+	writer, err := dial(ctx, l.url)
+	if err != nil {
+		return nil, err
+	}
+	body := frames(l.batch, l.size)
+	first, read := make(chan time.Time, 1), make(chan error, 1)
+	go func() {
+		read <- reader.expect(l.n, l.size, func(i int) {
+			if i == 0 {
+				first <- time.Now()
+			}
+		})
+	}()
+	began := time.Now()
+	for sent := 0; sent < l.n; sent += l.batch {
+		if l.n-sent < l.batch {
+			body = frames(l.n-sent, l.size)
+		}
+		if err := writer.send(path, framesType, body); err != nil {
+			return nil, err
+		}
+	}
+	written := time.Since(began)
+	if err := <-read; err != nil {
+		return nil, err
+	}
+	took, bytes := time.Since(began), float64(l.n*l.size)/1e6
+	return bulkResult{
+		PerSecond: float64(l.n) / took.Seconds(), Megabytes: bytes / took.Seconds(), WrittenMegabytes: bytes / written.Seconds(),
+		First: milliseconds((<-first).Sub(began)),
+	}, nil
+}
+
+// liveResult is about one chunk at a time, in milliseconds.
+type liveResult struct {
+	FromReturn percentiles `json:"fromReturn"` // of the write; below 0 the reader was first
+	FromCall   percentiles `json:"fromCall"`
+}
+
+func live(ctx context.Context, l streamsLoad) (any, error) {
+	name := "live_" + newRunID()
+	path := "/v1/runs/" + newRunID() + "/streams/" + name
+	reader, err := openStream(ctx, l.second, name)
+	if err != nil {
+		return nil, err
+	}
+	defer reader.close()
+	writer, err := dial(ctx, l.url)
+	if err != nil {
+		return nil, err
+	}
+	arrived, read := make(chan time.Time, 1), make(chan error, 1)
+	const warm = 10
+	go func() { read <- reader.expect(l.n+warm, l.size, func(int) { arrived <- time.Now() }) }()
+	body := frames(1, l.size)
+	var fromReturn, fromCall []time.Duration
+	for i := range l.n + warm {
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		began := time.Now()
+		if err := writer.send(path, framesType, body); err != nil {
+			return nil, err
+		}
+		returned := time.Now()
+		select {
+		case at := <-arrived:
+			if i >= warm {
+				fromReturn, fromCall = append(fromReturn, at.Sub(returned)), append(fromCall, at.Sub(began))
+			}
+		case err := <-read:
+			return nil, errors.Join(errors.New("the reader ended early"), err)
+		}
+	}
+	return liveResult{FromReturn: percentilesOf(fromReturn), FromCall: percentilesOf(fromCall)}, nil
+}
+
+// frames are so many chunks of a size as the body of a call.
+func frames(count, size int) []byte {
+	frame := append(binary.BigEndian.AppendUint32(nil, uint32(size)), make([]byte, size)...) //nolint:gosec // a chunk's size
+	for i := range size {
+		frame[4+i] = byte(i*31 + 7)
+	}
+	body := make([]byte, 0, count*len(frame))
+	for range count {
+		body = append(body, frame...)
+	}
+	return body
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis/internal/redistest"
+)
+
+// figure reads one of the service's own figures.
+func figure(t *testing.T, base, name string) float64 {
+	t.Helper()
+	_, text := get(t, base+"/metrics")
+	found := regexp.MustCompile(`(?m)^` + name + ` (\S+)$`).FindStringSubmatch(text)
+	require.NotNil(t, found, name)
+	n, err := strconv.ParseFloat(found[1], 64)
+	require.NoError(t, err)
+	return n
+}
+
+// clients lists the connections of Redis, those of a kind ("" for all) but the asking one.
+func clients(t *testing.T, client *redis.Client, kind string) (list []string) {
+	t.Helper()
+	text, err := client.Do(t.Context(), "CLIENT", "LIST").Text()
+	require.NoError(t, err)
+	for line := range strings.Lines(text) {
+		if !strings.Contains(line, "cmd=client") && (kind == "" || strings.Contains(line, " flags="+kind)) {
+			list = append(list, line)
+		}
+	}
+	return list
+}
+
+// openRead sends the request of a live read and returns the connection behind the answer's head:
+// a reader that costs the test no more than a socket.
+func openRead(t *testing.T, base, name string, window int) (net.Conn, *bufio.Reader) {
+	t.Helper()
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(base, "http://"))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	if window > 0 {
+		require.NoError(t, conn.(*net.TCPConn).SetReadBuffer(window)) //nolint:forcetypeassert // dialled above
+	}
+	_, err = fmt.Fprintf(conn, "GET /v1/streams/%s HTTP/1.1\r\nHost: x\r\n\r\n", name)
+	require.NoError(t, err)
+	in := bufio.NewReaderSize(conn, 1024)
+	for line := ""; line != "\r\n"; {
+		line, err = in.ReadString('\n')
+		require.NoError(t, err)
+	}
+	return conn, in
+}
+
+// BR-61: two thousand readers at one replica, whose Redis takes no more than 500 connections,
+// while runs are created. All get their chunk, over one subscription and a handful of connections;
+// and when they leave, nothing of them stays.
+func TestBR61ReadersShareConnections(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, "--maxclients", "500")
+	client := redistest.Client(t, server.Addr)
+	service := startProcess(t, "WORKFLOW_REDIS_URL=redis://"+server.Addr)
+	runID := newRun(t, service.base, "")
+	subscriptions := len(client.PubSubChannels(t.Context(), "*").Val())
+	subscribers := len(clients(t, client, "P"))
+	routines, sockets := figure(t, service.base, "go_goroutines"), figure(t, service.base, "process_open_fds")
+
+	const readers, streams = 2000, 200
+	type reader struct {
+		conn net.Conn
+		in   *bufio.Reader
+	}
+	var all []reader
+	for i := range readers {
+		conn, in := openRead(t, service.base, fmt.Sprintf("st%d", i%streams), 0)
+		all = append(all, reader{conn, in})
+	}
+	require.Eventually(t, func() bool {
+		return len(client.PubSubChannels(t.Context(), "*").Val()) == subscriptions+streams
+	}, time.Minute, 10*time.Millisecond)
+	for range 100 {
+		newRun(t, service.base, "")
+	}
+	for i := range streams {
+		require.NoError(t, putChunk(t.Context(), service.base, fmt.Sprintf("/v1/runs/%s/streams/st%d", runID, i), fmt.Sprintf("chunk of %03d", i)))
+	}
+	for i, r := range all {
+		require.NoError(t, r.conn.SetReadDeadline(time.Now().Add(time.Minute)))
+		want := fmt.Sprintf("c\r\nchunk of %03d\r\n", i%streams) // HTTP's own chunked coding around it
+		got := make([]byte, len(want))
+		_, err := io.ReadFull(r.in, got)
+		require.NoError(t, err, "reader %d", i)
+		require.Equal(t, want, string(got))
+	}
+	require.GreaterOrEqual(t, figure(t, service.base, "process_open_fds"), sockets+readers)
+	require.Less(t, len(clients(t, client, "")), 60)
+	require.LessOrEqual(t, len(clients(t, client, "P")), max(subscribers, 1)+1)
+
+	for _, r := range all {
+		require.NoError(t, r.conn.Close())
+	}
+	require.Eventually(t, func() bool {
+		return figure(t, service.base, "process_open_fds") <= sockets+30 && figure(t, service.base, "go_goroutines") <= routines+60 &&
+			len(client.PubSubChannels(t.Context(), "*").Val()) == subscriptions
+	}, time.Minute, 50*time.Millisecond)
+	t.Logf("goroutines %v before, %v after; sockets %v, %v", routines, figure(t, service.base, "go_goroutines"),
+		sockets, figure(t, service.base, "process_open_fds"))
+}
+
+// A stream of 40 MB is written while a hundred readers take a kilobyte a second each. Neither the
+// service nor Redis keeps what they have not taken.
+func TestSlowReadersAreNotBufferedFor(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	client := redistest.Client(t, server.Addr)
+	service := startProcess(t, "WORKFLOW_REDIS_URL=redis://"+server.Addr)
+	ctx, stop := context.WithCancel(t.Context())
+	var reading sync.WaitGroup
+	for range 100 {
+		conn, in := openRead(t, service.base, "st", 4096)
+		reading.Go(func() {
+			defer conn.Close() //nolint:errcheck // given up
+			for {
+				select {
+				case <-time.After(time.Second):
+				case <-ctx.Done():
+					return
+				}
+				if _, err := io.CopyN(io.Discard, in, 1024); err != nil {
+					t.Errorf("a slow reader was cut: %v", err)
+					return
+				}
+			}
+		})
+	}
+	var heap, output float64
+	chunk := string(bytes.Repeat([]byte("x"), 64<<10))
+	const count = 640
+	for i := range count {
+		require.NoError(t, putChunk(t.Context(), service.base, "/v1/runs/wrun_1/streams/st", fmt.Sprintf("%06d", i)+chunk[6:]))
+		if i%40 == 39 {
+			heap = max(heap, figure(t, service.base, "go_memstats_heap_inuse_bytes"))
+			waiting := 0.0
+			for _, line := range clients(t, client, "") {
+				fields := regexp.MustCompile(` omem=(\d+)`).FindStringSubmatch(line)
+				n, err := strconv.ParseFloat(fields[1], 64)
+				require.NoError(t, err)
+				waiting += n
+			}
+			output = max(output, waiting)
+		}
+	}
+	_, info := get(t, service.base+"/v1/streams/st/info")
+	require.JSONEq(t, fmt.Sprintf(`{"tailIndex":%d,"done":false}`, count-1), info)
+	stop()
+	reading.Wait()
+	t.Logf("heap at most %.0f MB, Redis' output buffers at most %.1f MB", heap/1e6, output/1e6)
+	require.Less(t, heap, 80e6)
+	require.Less(t, output, 4e6)
+}

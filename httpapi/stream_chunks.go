@@ -1,0 +1,130 @@
+package httpapi
+
+import (
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/world-redis/world-redis"
+)
+
+const (
+	// writePatience is how long a reader may take nothing before it is cut off.
+	writePatience = time.Minute
+	// writePiece bounds what must get through within writePatience.
+	writePiece = 256 << 10 // bytes
+	// gatherBytes is how much of a page is copied together; what is larger goes out by itself.
+	gatherBytes = 16 << 10
+)
+
+// chunkWriter writes chunks as frames, or as their bytes alone.
+type chunkWriter struct {
+	framed  bool
+	header  http.Header
+	out     http.ResponseWriter
+	control *http.ResponseController
+
+	mu   sync.Mutex
+	last time.Time // of the last write
+}
+
+func newChunkWriter(w http.ResponseWriter, framed bool) *chunkWriter {
+	return &chunkWriter{framed: framed, header: w.Header(), out: w, control: http.NewResponseController(w)}
+}
+
+func (w *chunkWriter) beats() bool { return w.framed }
+
+func (w *chunkWriter) open(start int64) error {
+	if w.framed {
+		return w.openAs(typeFrames, start)
+	}
+	return w.openAs(typeChunk, start)
+}
+
+func (w *chunkWriter) openAs(contentType string, start int64) error {
+	w.header.Set("Content-Type", contentType)
+	w.header.Set("Cache-Control", "no-store, no-transform") // a proxy that compresses would hold chunks back
+	w.header.Set("X-Accel-Buffering", "no")                 // so would nginx
+	w.header.Set(headerStart, strconv.FormatInt(start, 10))
+	w.out.WriteHeader(http.StatusOK)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.flush()
+}
+
+func (w *chunkWriter) send(chunks []world.Chunk) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	// Small chunks are gathered, so that each is no write of its own. An idle reader keeps nothing.
+	page := make([]byte, 0, min(gatherBytes, sizes(chunks, func(c *world.Chunk) int { return frameHead + len(c.Data) })))
+	for _, chunk := range chunks {
+		if w.framed {
+			page = appendFrameLength(page, uint32(len(chunk.Data)))
+		}
+		if len(page)+len(chunk.Data) <= gatherBytes {
+			page = append(page, chunk.Data...)
+			continue
+		}
+		if err := w.write(page); err != nil {
+			return err
+		}
+		page = page[:0]
+		if err := w.write(chunk.Data); err != nil {
+			return err
+		}
+	}
+	if err := w.write(page); err != nil {
+		return err
+	}
+	return w.flush()
+}
+
+func (w *chunkWriter) keepAlive(interval time.Duration) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if time.Since(w.last) < interval/2 {
+		return nil
+	}
+	return w.signal(frameKeepAlive)
+}
+
+func (w *chunkWriter) end() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.framed {
+		return nil
+	}
+	return w.signal(frameEnd)
+}
+
+func (w *chunkWriter) signal(frame uint32) error {
+	if err := w.write(frameLength(frame)); err != nil {
+		return err
+	}
+	return w.flush()
+}
+
+// write sends p in pieces, each with a deadline of its own: slow is fine, stuck is not.
+func (w *chunkWriter) write(p []byte) error {
+	for len(p) > 0 {
+		n := min(len(p), writePiece)
+		w.deadline(time.Now().Add(writePatience))
+		if _, err := w.out.Write(p[:n]); err != nil {
+			return err
+		}
+		p = p[n:]
+	}
+	return nil
+}
+
+func (w *chunkWriter) flush() error {
+	w.last = time.Now()
+	w.deadline(w.last.Add(writePatience))
+	err := w.control.Flush()
+	w.deadline(time.Time{})
+	return err
+}
+
+// deadline is best effort: not every ResponseWriter has deadlines, those of tests do not.
+func (w *chunkWriter) deadline(t time.Time) { _ = w.control.SetWriteDeadline(t) }

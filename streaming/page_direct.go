@@ -1,0 +1,100 @@
+package streaming
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/world-redis/world-redis/internal/luascript"
+)
+
+// directBytes is the size of a stream's largest chunk from which on its pages are not read by
+// script: what passes through Lua is copied twice more, which costs Redis several times what the
+// reading itself does, while a script saves nothing but a round trip.
+const directBytes = 4 << 10
+
+// readOn reads the page from index from on of a stream of which a page was read before. Chunks that
+// were counted never change, so those that the earlier page tells of need no state of the same
+// moment; and none of them is larger than what it tells.
+func (s *Service) readOn(ctx context.Context, name string, from int64, before page) (page, error) {
+	if before.largest < directBytes {
+		return s.readPage(ctx, name, from, pageChunks, s.config.PageBytes)
+	}
+	keys := s.keys(name)
+	if from >= before.count {
+		p, err := pageState(readPageState(ctx, s.client, keys))
+		if err != nil {
+			return page{}, redisError(ctx, err)
+		}
+		if from >= p.count {
+			return p, nil
+		}
+		before = p
+	}
+	last := min(before.count, from+min(pageChunks, max(1, int64(s.config.PageBytes)/max(1, before.largest))))
+	var state *redis.SliceCmd
+	var rows *redis.Cmd
+	if _, err := s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		state = readPageState(ctx, pipe, keys)
+		rows = pipe.Do(ctx, "XRANGE", keys.stream, chunkID(from), chunkID(last-1))
+		return nil
+	}); err != nil {
+		return page{}, redisError(ctx, err)
+	}
+	p, err := pageState(state)
+	if err != nil {
+		return page{}, err
+	}
+	for i, row := range rows.Val().([]any) { //nolint:forcetypeassert // what XRANGE replies, without an error
+		data, err := chunkBytes(row)
+		if err != nil {
+			return page{}, err
+		}
+		p.add(from+int64(i), data)
+	}
+	if int64(len(p.chunks)) != last-from {
+		return s.readPage(ctx, name, from, pageChunks, s.config.PageBytes) // purged, or broken: the script can tell
+	}
+	return p, nil
+}
+
+// chunkID is the id of a chunk's record.
+func chunkID(index int64) string { return strconv.FormatInt(index+1, 10) + "-0" }
+
+func readPageState(ctx context.Context, c redis.Cmdable, keys streamKeys) *redis.SliceCmd {
+	return c.HMGet(ctx, keys.meta, "n", "eof", "mx")
+}
+
+func pageState(read *redis.SliceCmd) (page, error) {
+	fields, err := read.Result()
+	if err != nil {
+		return page{}, err
+	}
+	p := page{done: fields[1] != nil}
+	if p.count, err = number(fields[0]); err != nil {
+		return page{}, badReply(err)
+	}
+	if p.largest, err = number(fields[2]); err != nil {
+		return page{}, badReply(err)
+	}
+	return p, nil
+}
+
+// chunkBytes takes a chunk out of a record, [id, [d, bytes, …]].
+func chunkBytes(row any) (string, error) {
+	record, ok := row.([]any)
+	if !ok || len(record) != 2 {
+		return "", badReply(luascript.ErrShortReply)
+	}
+	fields, ok := record[1].([]any)
+	if !ok || len(fields) < 2 || fields[0] != "d" {
+		return "", badReply(fmt.Errorf("a record has the fields %T", record[1]))
+	}
+	data, ok := fields[1].(string)
+	if !ok {
+		return "", badReply(fmt.Errorf("a chunk is %T", fields[1]))
+	}
+	return data, nil
+}

@@ -1,0 +1,84 @@
+package streaming_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/streaming"
+)
+
+func large(n int) []byte { return bytes.Repeat([]byte{byte(n)}, 20_000+n) }
+
+// Large chunks are read past the script, in pages of their own bound: history, then live, then the
+// end, with small and empty ones between.
+func TestLargeChunksAreReadExactly(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		s := start(t, r.Client, r.Prefix, neverAudit, func(c *streaming.Config) { c.PageBytes = 50_000 })
+		var want []world.Chunk
+		put := func(from, to int) {
+			var list [][]byte
+			for i := from; i < to; i++ {
+				chunk := [][]byte{large(i), {}, []byte("small")}[i%3]
+				list = append(list, chunk)
+				want = append(want, world.Chunk{Index: int64(i), Data: chunk})
+			}
+			_, err := s.AppendChunks(t.Context(), world.Append{Name: "st", RunID: "wrun_1", Chunks: list})
+			require.NoError(t, err)
+		}
+		put(0, 10)
+		reader := read(t, s, "st", 0)
+		for i := 10; i < 40; i += 3 {
+			reader.has(t, i)
+			put(i, i+3)
+		}
+		require.NoError(t, s.CloseStream(t.Context(), "st", "wrun_1"))
+		require.NoError(t, reader.end(t))
+		require.Equal(t, want, reader.got())
+	})
+}
+
+// A stream is purged between two pages of its large chunks: the read ends with what it has.
+func TestLargeChunksArePurgedInTheMiddleOfARead(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		s := start(t, r.Client, r.Prefix, neverAudit, func(c *streaming.Config) { c.PageBytes = 50_000 })
+		for i := range 9 {
+			_, err := s.AppendChunks(t.Context(), world.Append{Name: "st", RunID: "wrun_1", Chunks: [][]byte{large(i)}})
+			require.NoError(t, err)
+		}
+		got := 0
+		err := s.ReadStream(t.Context(), "st", 0, func(chunks []world.Chunk) error {
+			if got == 0 {
+				require.NoError(t, s.PurgeRun(t.Context(), "wrun_1"))
+			}
+			got += len(chunks)
+			return nil
+		})
+		require.NoError(t, err)
+		require.Less(t, got, 9)
+	})
+}
+
+// A record is gone from the middle of a stream of large chunks: the read fails there, and no chunk
+// comes under another one's index.
+func TestAHoleAmongLargeChunksIsAnError(t *testing.T) {
+	t.Parallel()
+	r := redistest.New(t)
+	s := start(t, r.Client, r.Prefix, neverAudit, func(c *streaming.Config) { c.PageBytes = 50_000 })
+	for i := range 9 {
+		_, err := s.AppendChunks(t.Context(), world.Append{Name: "st", RunID: "wrun_1", Chunks: [][]byte{large(i)}})
+		require.NoError(t, err)
+	}
+	require.NoError(t, r.Client.XDel(t.Context(), r.Prefix+"stream:{st}", "8-0").Err())
+	reader := read(t, s, "st", 0)
+	require.Equal(t, world.CodeInternal, world.ErrorCode(reader.end(t)))
+	for i, chunk := range reader.got() {
+		require.Less(t, i, 7)
+		require.Equal(t, world.Chunk{Index: int64(i), Data: large(i)}, chunk)
+	}
+}
