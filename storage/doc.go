@@ -30,8 +30,8 @@
 //
 // # What is left out on purpose
 //
-// The v4 guard stateUpdatedAt (contract §3.7) is not implemented: it is optional, no
-// reference World that users run themselves has it, and with it two writers of one run that
-// do not touch each other's entities would refuse each other. Duplicates and late writes,
-// which it guards against, are refused by the scripts' own checks.
+// The v4 guard stateUpdatedAt (contract §3.7) is not implemented: it is optional, and no reference
+// World that users run themselves has it. On a 412 SDK v4 loads the log and sends the same event once
+// more without deciding anew (only the end of a run is decided anew), so the guard would cost round
+// trips and add little. Duplicates and writes to what has ended are refused by the scripts' own checks.
 package storage
