@@ -23,7 +23,7 @@ func (s *Store) CreateBatch(ctx context.Context, req world.CreateBatch) ([]world
 	}
 	answer, err := s.send.RunAfter(ctx, func(p redis.Pipeliner) { s.locateBatch(ctx, p, req) }, s.scripts.batch, keys, args...)
 	if err != nil {
-		return nil, fail(err)
+		return nil, s.failIn(ctx, req.RunID, err)
 	}
 	r := reply(answer)
 	code, err := r.code()
@@ -32,6 +32,9 @@ func (s *Store) CreateBatch(ctx context.Context, req world.CreateBatch) ([]world
 	}
 	if code != codeDone && code != codeReplayed {
 		return nil, fail(errReply)
+	}
+	for i := range r.list(2) {
+		s.tellMended(ctx, req.RunID, r.list(2).text(i))
 	}
 	return s.batchItems(ctx, b, r.list(1))
 }

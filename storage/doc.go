@@ -30,8 +30,8 @@
 //
 // # What is left out on purpose
 //
-// The v4 guard stateUpdatedAt (contract §3.7) is not implemented: it is optional, the reference
-// Worlds ignore it, and on a 412 the SDK loads the log and sends the same event once more without
-// deciding anew, so it would add round trips and little safety. Duplicates and late writes,
-// which it guards against, are refused by the scripts' own checks.
+// The v4 guard stateUpdatedAt (contract §3.7) is not implemented: it is optional, and no reference
+// World that users run themselves has it. On a 412 SDK v4 loads the log and sends the same event once
+// more without deciding anew (only the end of a run is decided anew), so the guard would cost round
+// trips and add little. Duplicates and writes to what has ended are refused by the scripts' own checks.
 package storage

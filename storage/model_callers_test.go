@@ -1,7 +1,9 @@
 package storage
 
 import (
+	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -61,6 +63,30 @@ func TestModelManyCallers(t *testing.T) {
 					mu.Unlock()
 				}
 			}
+			batches := []world.CreateBatch{m.nextBatch(), m.nextBatch()}
+			workBatches := func() error {
+				for _, req := range batches {
+					req.Events = slices.Clone(req.Events) // the other one has them, too
+					items, err := on.CreateBatch(b.ctx, req)
+					if err != nil {
+						t.Errorf("seed %d: %v", seed, err)
+					}
+					mu.Lock()
+					for i, item := range items {
+						if item.Err != nil {
+							continue
+						}
+						call, id := fmt.Sprint(req.RequestID, " ", i), req.RunID+"/"+item.Result.Event.EventID
+						if before, known := answers[call]; known && before != id {
+							t.Errorf("seed %d: %s is %s and %s", seed, call, before, id)
+						}
+						answers[call] = id
+					}
+					mu.Unlock()
+				}
+				return nil
+			}
+			calls = append(calls, workBatches, workBatches)
 			again := mine[:each/2] // an impatient client sends these twice
 			calls = append(calls, func() error { work(mine); return nil }, func() error { work(again); return nil })
 		}

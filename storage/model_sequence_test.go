@@ -25,6 +25,8 @@ type sequence struct {
 	seed    uint64
 	past    []appliedCall
 	lines   []func() string
+
+	pastBatches []appliedBatch
 }
 
 type appliedCall struct {
@@ -55,8 +57,12 @@ func (s *sequence) run(before func()) {
 		switch {
 		case len(s.past) > 0 && s.chance(12):
 			s.repeat(s.past[s.rng.IntN(len(s.past))])
+		case len(s.pastBatches) > 0 && s.chance(5):
+			s.repeatBatch(s.pastBatches[s.rng.IntN(len(s.pastBatches))])
 		case s.chance(8):
 			s.callInvalid()
+		case s.chance(12):
+			s.callBatch(s.nextBatch())
 		default:
 			s.call(s.next())
 		}

@@ -47,13 +47,23 @@ func TestBR03StepThatLiesIsMended(t *testing.T) {
 				"there, without any event": {(*bundle).running, func(key string) error { return r.Client.HSet(b.ctx, key, "s", "pending").Err() }, world.EventStepCreated},
 				"gone, and to be retried":  {retried, func(key string) error { return r.Client.Del(b.ctx, key).Err() }, world.EventStepRetrying},
 			} {
-				runID := c.from(b)
-				require.NoError(t, c.spoil(b.keys.of(runID).step(x)), name)
-				mended := b.Stats().StepsMended
-				b.send(runID, c.next, x, sample(b, c.next))
-				require.Equal(t, mended+1, b.Stats().StepsMended, name)
-				require.Contains(t, out.String(), runID, name)
-				b.check(runID)
+				for _, batched := range []bool{false, true} {
+					runID := c.from(b)
+					require.NoError(t, c.spoil(b.keys.of(runID).step(x)), name)
+					mended, before := b.Stats().StepsMended, len(b.events(runID))
+					if batched {
+						events := []world.CreateEvent{b.entry(world.EventWaitCreated, "wait_8"), b.entry(c.next, x), b.entry(world.EventWaitCreated, "wait_9")}
+						first := b.batch(runID, "r", events...)
+						require.Equal(t, make([]world.Code, 3), itemCodes(first), name)
+						require.Equal(t, []world.EventType{world.EventWaitCreated, c.next, world.EventWaitCreated}, types(b.events(runID)[before:]))
+						require.Equal(t, first, b.batch(runID, "r", events...), name)
+					} else {
+						b.send(runID, c.next, x, sample(b, c.next))
+					}
+					require.Equal(t, mended+1, b.Stats().StepsMended, name)
+					require.Contains(t, out.String(), runID, name)
+					b.check(runID)
+				}
 			}
 			// A true refusal stays one and mends nothing.
 			before := b.Stats()
@@ -106,7 +116,12 @@ func TestBR03RunWithAHoleInItsLogIsFailed(t *testing.T) {
 			}
 		}
 		b := newBundle(t, r).on(t, 7)
-		runID := b.keepsNothing()
+		runID := scene((*bundle).running).then(world.EventWaitCreated)(b)
+		require.NoError(t, r.Client.HDel(b.ctx, b.keys.of(runID).events(), b.events(runID)[2].EventID).Err())
+		_, err := b.CreateBatch(b.ctx, world.CreateBatch{RunID: runID, Events: []world.CreateEvent{b.entry(world.EventWaitCompleted, x)}})
+		require.Equal(t, world.CodeInternal, world.ErrorCode(err), "%v", err)
+		require.Equal(t, Stats{RunsLost: 1}, b.Stats(), "a batch finds the hole, too")
+		runID = b.keepsNothing()
 		id := b.events(runID)[1].EventID
 		require.NoError(t, r.Client.HDel(b.ctx, b.keys.of(runID).events(), id).Err())
 		require.NotZero(t, b.send(runID, world.EventRunCompleted, "", sample(b, world.EventRunCompleted)).Run.ExpiredAt)

@@ -23,8 +23,12 @@ func (s *Store) orMend(ctx context.Context, c *call, apply func() (outcome, erro
 	if code, codeErr := reply(r).code(); codeErr != nil || code != codeDone {
 		return o, err
 	}
+	s.tellMended(ctx, c.req.RunID, c.req.CorrelationID)
+	return apply()
+}
+
+func (s *Store) tellMended(ctx context.Context, runID, stepID string) {
 	s.stats.stepsMended.Add(1)
 	s.log.ErrorContext(ctx, "a step was not what its events say; it is now",
-		slog.String("run_id", c.req.RunID), slog.String("step_id", c.req.CorrelationID))
-	return apply()
+		slog.String("run_id", runID), slog.String("step_id", stepID))
 }

@@ -16,10 +16,13 @@ func redisError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if isPermanent(err) {
+	message := "Redis does not answer; try again"
+	if strings.Contains(err.Error(), "OOM command not allowed") { // a script quotes it in an error of its own
+		message = "Redis is out of memory; try again when there is room"
+	} else if isPermanent(err) {
 		return world.Wrap(world.CodeInternal, err, "Redis refused a stream operation")
 	}
-	unavailable := world.Wrap(world.CodeUnavailable, err, "Redis does not answer; try again")
+	unavailable := world.Wrap(world.CodeUnavailable, err, message)
 	unavailable.RetryAfter = 1
 	return unavailable
 }

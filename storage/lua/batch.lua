@@ -6,7 +6,7 @@
 --       then for each event: type correlation record payload extra
 --       extra is retry_after of step_retrying, or which event of the batch creates the step of step_started, or ''
 -- CODES: DONE REPLAYED RUN_CLOSED RUN_ENDED RUN_EXPIRED RUN_LEGACY RUN_MISSING RUN_TOO_NEW STEP_ENDED STEP_EXISTS STEP_MISSING STEP_TOO_EARLY WAIT_ENDED WAIT_EXISTS WAIT_MISSING
--- REPLY: DONE or REPLAYED {reply, ...}; each is that of the event's own script
+-- REPLY: DONE {reply, ...} {mended step, ...} | REPLAYED {reply, ...}; each reply is that of the event's own script
 -- $include lib/event.lua
 -- $include lib/step_create.lua
 -- $include lib/step_start.lua
@@ -15,12 +15,14 @@
 -- $include lib/wait_create.lua
 -- $include lib/wait_complete.lua
 -- $include lib/run_end.lua
+-- $include lib/step_mend.lua
 local hooks_key = KEYS[7]
 local hooks_order = KEYS[8]
 local left_key = KEYS[9]
 local channel = KEYS[10]
 local steps_key = KEYS[11]
 local replies = {}
+local mended = {}
 
 local apply = {
   step_created = function(item) return step_create(item, item.step, steps_key) end,
@@ -75,6 +77,12 @@ for i = 1, (#ARGV - 8) / 5 do
     replies[i] = again(item, kept[i])
   else
     local reply = apply[item.type](item)
+    local of_step = reply[1] == STEP_MISSING or reply[1] == STEP_EXISTS or reply[1] == STEP_ENDED
+    -- As for an event that comes alone (storage/step_mend.go), but here and now: the batch stands in one piece.
+    if of_step and step_mend(log, item.step, steps_key, item.correlation) then
+      mended[#mended + 1] = item.correlation
+      reply = apply[item.type](item)
+    end
     replies[i] = reply
     if reply[1] == DONE then
       kept[i] = reply[2][3] .. ' ' .. (reply[2].note or '') .. ';'
@@ -87,4 +95,4 @@ if remembered then
   return {REPLAYED, replies}
 end
 remember(table.concat(kept))
-return {DONE, replies}
+return {DONE, replies, mended}
