@@ -1,5 +1,4 @@
 import { setMaxListeners } from 'node:events';
-import type { Pool } from 'undici';
 import { Bundles } from './bundles.js';
 import { WorkflowWorldError } from './errors.js';
 import { Exchange } from './exchange.js';
@@ -9,9 +8,6 @@ import { Exchange } from './exchange.js';
  * instead of opening a thousand sockets at once.
  */
 const CALL_CONNECTIONS = 64;
-/** Below the service's own limit for idle connections, so that it is rarely the service that hangs up first. */
-const IDLE_MS = 30_000;
-const CONNECT_TIMEOUT_MS = 5_000;
 /** How long `close()` lets calls under way finish. */
 const CLOSE_GRACE_MS = 2_000;
 
@@ -25,7 +21,7 @@ export interface Connection {
   /** For calls that the service may keep waiting, which must not starve the others. */
   waits: Exchange;
   /** For live reads, which keep a socket for as long as they last and must not starve the calls. */
-  reads: Pool;
+  reads: Exchange;
   /** Fires when the connection is closed: nothing that began on it may open it again. */
   closing: AbortController;
 }
@@ -35,25 +31,21 @@ const connections = new Map<string, Connection>();
 
 /**
  * The connection to a service, made when it is first asked for and again after {@link closeConnection}. Idle sockets
- * do not keep the process alive (undici unrefs them).
+ * do not keep the process alive (Node unrefs them).
  */
 export function connectionTo(url: string): Connection {
   const existing = connections.get(url);
   if (existing) return existing;
   const { origin, basePath } = parseServiceUrl(url);
-  // Loaded here and not at import, so that an app that is only being built does not pay for it.
-  const undici = require('undici') as typeof import('undici');
-  const options = { keepAliveTimeout: IDLE_MS, connect: { timeout: CONNECT_TIMEOUT_MS } };
   const closing = new AbortController();
   setMaxListeners(0, closing.signal); // every waiting call listens, and Node would warn at eleven
-  // Not undici's: before it uses an idle socket again it waits for a timer, and a call takes a millisecond longer.
   const calls = new Exchange(origin, CALL_CONNECTIONS);
   const connection: Connection = {
     basePath,
     calls,
     bundles: new Bundles(calls, basePath),
     waits: new Exchange(origin, Number.POSITIVE_INFINITY),
-    reads: new undici.Pool(origin, options),
+    reads: new Exchange(origin, Number.POSITIVE_INFINITY),
     closing,
   };
   connections.set(url, connection);
@@ -68,7 +60,7 @@ export async function closeConnection(url: string): Promise<void> {
   connection.closing.abort();
   const { calls, waits, reads } = connection;
   await new Promise((resolve) => setImmediate(resolve)); // calls made just now are sent at the end of the turn
-  await Promise.all([reads.destroy(), waits.close(0), calls.close(CLOSE_GRACE_MS)]);
+  await Promise.all([reads.close(0), waits.close(0), calls.close(CLOSE_GRACE_MS)]);
 }
 
 function parseServiceUrl(url: string): { origin: string; basePath: string } {

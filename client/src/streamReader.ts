@@ -1,8 +1,8 @@
-import type { Dispatcher } from 'undici';
 import { commonHeaders, decodeBody, pauseBefore, pauseFor, retryAfterSeconds, serviceUrl } from './call.js';
 import type { Config } from './config.js';
 import { type Connection, connectionTo } from './connection.js';
 import { WorkflowWorldError } from './errors.js';
+import { type Answer, readAll } from './exchange.js';
 import { CHUNKS, FrameDecoder } from './frames.js';
 import { pathSegment } from './path.js';
 import { Pieces } from './pieces.js';
@@ -104,17 +104,16 @@ class LiveRead {
     this.#connectedAt = Number.POSITIVE_INFINITY;
     const connection = (this.#connection ??= connectionTo(this.#config.url));
     const path = `${this.#path}?startIndex=${this.#nextIndex}`;
-    const answer = await connection.reads.request({
+    const answer = await connection.reads.open({
       method: 'GET',
       path: connection.basePath + path,
       headers: { ...commonHeaders(this.#config), accept: CHUNKS },
-      // A stream may be silent for hours; that is not a fault.
-      headersTimeout: 0,
-      bodyTimeout: 0,
+      body: undefined,
+      timeoutMs: 0, // a stream may be silent for hours; that is not a fault
       signal: this.#abort.signal,
     });
     const contentType = String(answer.headers['content-type'] ?? '');
-    if (answer.statusCode !== 200 || !contentType.startsWith(CHUNKS)) {
+    if (answer.status !== 200 || !contentType.startsWith(CHUNKS)) {
       throw await this.#refusal(answer, contentType, serviceUrl(this.#config, path));
     }
     const start = Number(answer.headers['x-stream-start'] ?? Number.NaN);
@@ -133,9 +132,9 @@ class LiveRead {
     drain().then(done, done);
   }
 
-  async #refusal(answer: Dispatcher.ResponseData, contentType: string, url: string): Promise<Error> {
-    const status = answer.statusCode;
-    const wire = decodeBody(new Uint8Array(await answer.body.arrayBuffer()), contentType);
+  async #refusal(answer: Answer, contentType: string, url: string): Promise<Error> {
+    const { status } = answer;
+    const wire = decodeBody(await readAll(answer.body), contentType);
     if (status >= 200 && status < 300) {
       return new WorkflowWorldError(`${url} answered with something that is not a stream of world-redis`, {
         status: 502,

@@ -1,7 +1,7 @@
 import { WorkflowWorldError } from './errors.js';
 
-const TIMEOUTS = new Set(['ETIMEDOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
-const NOBODY_LISTENS = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ECONNTIMEOUT', 'UND_ERR_CONNECT_TIMEOUT']);
+const TIMEOUTS = new Set(['ETIMEDOUT']);
+const NOBODY_LISTENS = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ECONNTIMEOUT']);
 
 /**
  * The error for a call that got no answer. Its codes are the ones the SDK takes for passing trouble: `TIMEOUT` when
