@@ -1,4 +1,5 @@
-// SDK v5 runs steps where it runs the workflow, so a run needs few deliveries, and exactly so many (contract §4.2).
+// How many deliveries a run takes. SDK v5 runs steps where it runs the workflow, so it needs few, and exactly so many
+// (contract §4.2); of SDK v4, wake-ups that wait are folded into one. And what becomes of a message without an app.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkEndedRun, checkQueueEmpty } from './lib/invariants.mjs';
@@ -32,5 +33,32 @@ test('deliveries of SDK v5', async (t) => {
       await app.resume('count', { v: 1 });
     };
     assert.equal(await deliveriesOf('hookwf', ['count'], { v: 1 }, resume), 2);
+  });
+});
+
+test('deliveries of SDK v4', async (t) => {
+  const serviceEnv = { WORKFLOW_WORLD_DEPLOYMENT_POLICY: 'fail', WORKFLOW_WORLD_DEPLOYMENT_PATIENCE: '2s' };
+  const stack = await startStack(t, { sdk: 'v4', serviceEnv });
+  const { app, api } = stack;
+
+  await t.test('fifty steps side by side, six times: 12 of flows at most, and no step more than twice', async (t) => {
+    for (let i = 0; i < 6; i++) {
+      const before = await app.deliveries();
+      const runId = await app.begin('par', 50);
+      assert.deepEqual(await app.outcome(runId), { status: 'completed', value: 1275 });
+      await checkEndedRun(api, runId);
+      await checkQueueEmpty(stack);
+      const { flow, step } = await app.deliveries();
+      t.diagnostic(`${flow - before.flow} deliveries of flows, ${step - before.step} of steps`);
+      // A replay that read the log before a step's end enqueues it once more; the SDK then sees that it is done.
+      assert.ok(step - before.step <= 100, `${step - before.step} step deliveries`);
+      assert.ok(flow - before.flow <= 12, `${flow - before.flow} flow deliveries`);
+    }
+  });
+
+  await t.test('BR-69, policy fail: a run whose deployment has no app fails and says so', async () => {
+    const { status, error } = await app.outcome(await app.beginOn('dpl_gone', 'addition', 1, 2));
+    assert.equal(status, 'failed');
+    assert.equal(error.code, 'DEPLOYMENT_MISMATCH');
   });
 });

@@ -51,6 +51,16 @@ for (const sdk of sdks) {
     }
     await checkQueueEmpty(stack);
     assert.doesNotMatch(stack.service.tail, /refused the signature/);
+
+    // The end of the rotation: the old key is taken away, with a run under way.
+    const runId = await app.begin('naps', 2_000);
+    assert.equal(await stack.service.stop(), 0);
+    stack.service.configure(keys(newKey));
+    await stack.service.start();
+    assert.deepEqual(await app.outcome(runId), { status: 'completed', value: 'awake' });
+    await checkEndedRun(api, runId);
+    await checkQueueEmpty(stack);
+    assert.doesNotMatch(stack.service.tail, /refused the signature/);
   });
 
   test(`SDK ${sdk}: with a wrong key runs wait, uncharged, and go on once it is right`, async (t) => {

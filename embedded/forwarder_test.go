@@ -46,7 +46,7 @@ func TestDeliveryCarriesTheMessage(t *testing.T) {
 	}, got[0].header)
 }
 
-// Every way an app may answer (contract §5.4), and what people's middleware makes of it.
+// BR-23: every way an app may answer (contract §5.4), and what people's middleware makes of it.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	ack := func(v world.Verdict, delay time.Duration) world.Outcome {
@@ -138,7 +138,7 @@ func refused(s int, d time.Duration) world.Outcome {
 	return world.Outcome{Verdict: world.Failed, Status: s, Delay: d, Sent: true}
 }
 
-// Nothing listens: certainly nothing was sent, and the reason says so.
+// BR-24: nothing listens: certainly nothing was sent, and the reason says so.
 func TestNothingListens(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -191,7 +191,7 @@ func TestAppDiesDuringTheDelivery(t *testing.T) {
 	}
 }
 
-// "localhost" is tried on IPv6 and IPv4.
+// BR-24: "localhost" is tried on IPv6 and IPv4.
 func TestLocalhostIsTriedOnBothFamilies(t *testing.T) {
 	t.Parallel()
 	app := newStubApp(t, acknowledge) // on 127.0.0.1 only

@@ -30,7 +30,7 @@ func TestMessageReachesTheAppUnchanged(t *testing.T) {
 	})
 }
 
-// The app may ask for a message again a hundred times; that is not a failure, and the
+// BR-14: the app may ask for a message again a hundred times; that is not a failure, and the
 // number of the attempt says only that it is not the first.
 func TestRescheduledMessageKeepsItsIDAndItsAttempt(t *testing.T) {
 	t.Parallel()
@@ -50,7 +50,7 @@ func TestRescheduledMessageKeepsItsIDAndItsAttempt(t *testing.T) {
 	})
 }
 
-// Delays are kept to the millisecond although asynq counts in seconds: a message is never
+// BR-15: delays are kept to the millisecond although asynq counts in seconds: a message is never
 // early.
 func TestDelayedMessageIsNotEarly(t *testing.T) {
 	t.Parallel()
@@ -74,7 +74,7 @@ func TestDelayedMessageIsNotEarly(t *testing.T) {
 	}
 }
 
-// A sleep of 40 days is kept as such.
+// BR-15: a sleep of 40 days is kept as such.
 func TestLongDelayIsNotTruncated(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -88,7 +88,7 @@ func TestLongDelayIsNotTruncated(t *testing.T) {
 	require.InDelta(t, float64(before.Add(m.Delay).UnixMilli())/1000, due, 5)
 }
 
-// Every failed delivery raises the attempt, so that the app can give up at its limit.
+// BR-13: every failed delivery raises the attempt, so that the app can give up at its limit.
 func TestFailedDeliveriesAreCounted(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -102,7 +102,7 @@ func TestFailedDeliveriesAreCounted(t *testing.T) {
 	})
 }
 
-// A message that never succeeds is delivered more often than the 49 times after which an
+// BR-13: a message that never succeeds is delivered more often than the 49 times after which an
 // app writes the failure itself; only then it is set aside, and its key is free.
 func TestHopelessMessageIsSetAside(t *testing.T) {
 	t.Parallel()

@@ -13,7 +13,7 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// A key is held as long as its message may still be delivered: pending, delayed, in the
+// BR-18, BR-19: a key is held as long as its message may still be delivered: pending, delayed, in the
 // app's hands, or waiting for another try. It is free at once when the message is done.
 func TestKeyIsHeldAsLongAsItsMessageLives(t *testing.T) {
 	t.Parallel()
@@ -103,7 +103,7 @@ func TestKeyIsTakenOnceByMany(t *testing.T) {
 	})
 }
 
-// Somebody deletes a message with asynq's tools: its key must not block the step for good.
+// BR-19: somebody deletes a message with asynq's tools: its key must not block the step for good.
 func TestKeyOfADeletedMessageIsFree(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)

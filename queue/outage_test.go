@@ -19,7 +19,7 @@ func durable(t *testing.T) (*redistest.Server, *redistest.Redis) {
 	return s, &redistest.Redis{Client: redistest.Client(t, s.Addr), Addr: s.Addr, Prefix: "outage:", Mode: redisconn.Standalone}
 }
 
-// Redis stops while a step runs, and the step ends before Redis is back: its result is
+// BR-58: Redis stops while a step runs, and the step ends before Redis is back: its result is
 // stored then. It is not run again, nothing is charged, what was queued goes on by itself.
 func TestRedisStopsInTheMiddleOfADelivery(t *testing.T) {
 	t.Parallel()
@@ -58,7 +58,7 @@ func TestRedisStopsInTheMiddleOfADelivery(t *testing.T) {
 	require.Equal(t, 1, said.count("Redis answers the queue again"))
 }
 
-// Redis is away while nothing happens; the first message afterwards is delivered.
+// BR-58: Redis is away while nothing happens; the first message afterwards is delivered.
 func TestRedisStopsWhileIdle(t *testing.T) {
 	t.Parallel()
 	s, r := durable(t)

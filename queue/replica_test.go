@@ -13,7 +13,7 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// A replica dies without a word: another one delivers its messages again when the leases
+// BR-29: a replica dies without a word: another one delivers its messages again when the leases
 // have lapsed, uncharged. What the dead one says later changes nothing.
 func TestMessagesOfADeadReplicaAreDeliveredAgain(t *testing.T) {
 	t.Parallel()

@@ -44,7 +44,7 @@ func TestStopLetsDeliveriesEnd(t *testing.T) {
 	})
 }
 
-// The grace period is over: the delivery is cut and its message put back for the next
+// BR-30: the grace period is over: the delivery is cut and its message put back for the next
 // process, uncharged.
 func TestStopCutsDeliveriesAfterTheGracePeriod(t *testing.T) {
 	t.Parallel()

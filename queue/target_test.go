@@ -100,7 +100,7 @@ func TestNewestAppOfTheDeploymentGetsTheMessage(t *testing.T) {
 	require.Equal(t, []string{"http://one-moved", "http://two", "http://one"}, urls)
 }
 
-// The app moved while its messages waited for it: they follow.
+// BR-24: the app moved while its messages waited for it: they follow.
 func TestWaitingMessagesFollowTheAppToItsNewAddress(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -133,7 +133,7 @@ func TestWaitingMessagesFollowTheAppToItsNewAddress(t *testing.T) {
 	})
 }
 
-// The app is down for a while: nothing is charged, the log has a line for the begin and
+// BR-24: the app is down for a while: nothing is charged, the log has a line for the begin and
 // one for the end, and everything is delivered when it is back.
 func TestAppIsDownAndComesBack(t *testing.T) {
 	t.Parallel()
@@ -180,7 +180,7 @@ func TestBrokenDeliveryIsMadeAgainUncharged(t *testing.T) {
 	requireQuiet(t, r)
 }
 
-// A refusal is logged once, not at every try, until the app has accepted something.
+// BR-23: a refusal is logged once, not at every try, until the app has accepted something.
 func TestRefusalIsLoggedOnce(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)

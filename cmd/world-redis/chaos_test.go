@@ -155,3 +155,28 @@ func replicaStandsStill(t *testing.T) {
 	a.requireDelivered(t, runs, 1, 2)
 	a.requireDelivered(t, []string{last}, 1)
 }
+
+// Two replicas start beside one whose deliveries take longer than a lease, and stop again: the
+// busy one keeps its messages, which are delivered once.
+func replicasComeAndGo(t *testing.T) {
+	a := newEndingApp(t, manyDeliveries)
+	r, environ := redisOf(t)
+	environ = append(environ, "WORKFLOW_BASE_URL="+a.URL)
+	busy := startProcess(t, environ...)
+	a.service = func() string { return busy.base }
+	var runs []string
+	for range manyDeliveries {
+		runs = append(runs, enqueueRun(t, busy.base, 0))
+	}
+	require.Eventually(t, func() bool { return a.begun() == manyDeliveries }, time.Minute, 5*time.Millisecond)
+	for range 2 {
+		other := startProcess(t, environ...)
+		<-time.After(8 * time.Second)
+		require.NoError(t, other.cmd.Process.Signal(syscall.SIGTERM))
+		require.NoError(t, other.cmd.Wait())
+	}
+	letGo(a.early)
+	letGo(a.late)
+	requireAllEnded(t, busy.base, r.Client, r.Prefix, runs)
+	a.requireDelivered(t, runs, 1)
+}

@@ -80,6 +80,7 @@ func TestBR17TenThousandAreDueAtOnce(t *testing.T) {
 			return err
 		}
 		text, err := io.ReadAll(res.Body)
+		_ = res.Body.Close()
 		if err == nil && res.StatusCode != http.StatusOK {
 			err = fmt.Errorf("%d %s", res.StatusCode, text)
 		}

@@ -16,9 +16,10 @@ import (
 func TestPlugsArePulled(t *testing.T) {
 	t.Parallel()
 	stories := map[string]func(t *testing.T){
-		"BR-29: a replica stands still for a minute": replicaStandsStill,
-		"BR-30: the service stops during long steps": serviceStopsDuringLongSteps,
-		"BR-24: the app is down for half a minute":   appIsDown,
+		"BR-29: a replica stands still for a minute":    replicaStandsStill,
+		"BR-30: the service stops during long steps":    serviceStopsDuringLongSteps,
+		"BR-28: replicas come and go beside a busy one": replicasComeAndGo,
+		"BR-24: the app is down for half a minute":      appIsDown,
 	}
 	for how, p := range map[string]plug{
 		"stands still": {(*redistest.Server).Freeze, (*redistest.Server).Thaw},

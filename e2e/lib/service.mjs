@@ -26,6 +26,11 @@ export class Service {
     return this.#child.pid;
   }
 
+  /** Changes variables; they count from the next start on. */
+  configure(env) {
+    Object.assign(this.#env, env);
+  }
+
   async start() {
     this.#child = new Child('service', serviceBinary, ['serve'], { env: this.#env });
     await until('the service to be ready', async () => (await fetch(`${this.url}/readyz`)).ok, { child: this.#child });

@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/fxamacker/cbor/v2"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/ids"
 )
 
 // The codes with which the service itself fails a run. The SDK knows both (contract §7).
@@ -20,8 +22,13 @@ const (
 // instead of an object (contract §2.5).
 const firstBytesSpec = 4
 
+// startTime is how long the first event of a run may come after its first message: start()
+// sends both at once, and tries again while the service does not answer.
+const startTime = time.Minute
+
 // Failer ends runs that cannot go on.
 type Failer struct {
+	Clock world.Clock // nil: the system's
 	Store interface {
 		world.RunStore
 		world.EventStore
@@ -29,10 +36,14 @@ type Failer struct {
 }
 
 // FailRun writes run_failed with the code and the sentence. A run that has ended, or does not
-// exist, is left as it is; that is no error. It is safe to call twice.
+// exist, is left as it is; that is no error, unless its id is so new that it may be about to
+// begin: then it would go on without ever having heard. It is safe to call twice.
 func (f Failer) FailRun(ctx context.Context, runID, code, sentence string) error {
 	run, err := f.Store.GetRun(ctx, runID, true)
 	if world.ErrorCode(err) == world.CodeRunNotFound {
+		if f.aboutToBegin(runID) {
+			return err
+		}
 		return nil
 	}
 	if err != nil || run.Status.Terminal() {
@@ -56,6 +67,15 @@ func (f Failer) FailRun(ctx context.Context, runID, code, sentence string) error
 	default:
 		return err
 	}
+}
+
+func (f Failer) aboutToBegin(runID string) bool {
+	clock := f.Clock
+	if clock == nil {
+		clock = world.SystemClock{}
+	}
+	made, ok := ids.Time("wrun_", runID)
+	return ok && clock.Now().Sub(made.Time()) < startTime
 }
 
 // thrownError is the value of eventData.error: what the SDK of the run would have written for

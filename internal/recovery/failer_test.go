@@ -2,11 +2,13 @@ package recovery
 
 import (
 	"testing"
+	"time"
 
 	"github.com/fxamacker/cbor/v2"
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/ids"
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
@@ -48,3 +50,22 @@ func TestFailRun(t *testing.T) {
 		require.Len(t, events.Data, count)
 	}
 }
+
+// BR-04, BR-13: start() sends the first message and the first event of a run at once. A message
+// that is given up before the event has come does not leave its run pending for ever: it is not
+// given up until the run could be told, or has had a minute to begin.
+func TestBR13RunThatIsAboutToBeginIsToldLater(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, redistest.New(t))
+	runID := "wrun_" + ids.NewMinter(world.SystemClock{}).New().String()
+	f := Failer{Store: b.store}
+	err := f.FailRun(t.Context(), runID, CodeDeploymentGone, "no app")
+	require.Equal(t, world.CodeRunNotFound, world.ErrorCode(err))
+	f.Clock = later{}
+	require.NoError(t, f.FailRun(t.Context(), runID, CodeDeploymentGone, "no app"), "the start has failed")
+}
+
+// later is a clock that is a minute fast.
+type later struct{}
+
+func (later) Now() time.Time { return time.Now().Add(startTime) }
