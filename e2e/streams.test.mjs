@@ -29,6 +29,27 @@ for (const sdk of sdks) {
       assert.deepEqual(await Promise.all([read(0), read(0), read(4)]), [[0, 1, 2, 3, 4, 5], [0, 1, 2, 3, 4, 5], [4, 5]]);
     });
 
+    await t.test('5,000 chunks of two steps at once, read from before, during and after', async () => {
+      const patience = 150_000; // SDK v4 waits for each chunk to be stored before it sends the next
+      const runId = await app.begin('duet', 2500);
+      const before = app.values(runId, patience);
+      const [name] = await until('the stream', async () => {
+        const { data } = await api.get(`/v1/runs/${runId}/streams`);
+        return data.length > 0 && data;
+      });
+      const during = app.values(runId, patience);
+      assert.equal((await app.outcome(runId, patience)).status, 'completed');
+      const after = await app.values(runId);
+      assert.equal(after.length, 5000);
+      assert.deepEqual(await api.get(`/v1/streams/${name}/info`), { tailIndex: 4999, done: true });
+      const numbers = Array.from({ length: 2500 }, (_, i) => i);
+      for (const voice of ['high', 'low']) {
+        assert.deepEqual(after.filter(([v]) => v === voice).map(([, i]) => i), numbers);
+      }
+      assert.deepEqual(await before, after);
+      assert.deepEqual(await during, after);
+    });
+
     await t.test('over plain HTTP: frames with an end, pages of chunks, a tail index', async () => {
       const runId = await app.begin('ticker', 5, 20);
       const [name] = await until('the stream', async () => {

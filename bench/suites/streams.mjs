@@ -1,5 +1,7 @@
-// Streams through each World's own methods. Of world-redis the reader is at another replica than the writer.
-import { at } from '../lib/places.mjs';
+// Streams through each World's own methods. Of world-redis the reader is at another replica than the writer. What begins
+// with "HTTP" is its API alone, by a client in Go that costs little, so that the figure is the service's.
+import { load } from '../lib/load.mjs';
+import { at, servicePlace } from '../lib/places.mjs';
 import { attempt } from '../lib/rounds.mjs';
 import { median, quantile } from '../lib/stats.mjs';
 import { worlds } from '../lib/worlds.mjs';
@@ -12,9 +14,9 @@ export const streams = {
   name: 'streams',
   title: 'Streams: written and read at once',
   sizes: {
-    full: { live: 200, small: 20_000, big: 3_200 },
-    quick: { contenders: ['world-redis', 'world-redis-bullmq', 'in-memory'], live: 50, small: 3_000, big: 480 },
-    tiny: { live: 10, small: 320, big: 64 },
+    full: { live: 200, small: 20_000, big: 3_200, readers: 2_000, seconds: 10 },
+    quick: { contenders: ['world-redis', 'world-redis-bullmq', 'in-memory'], live: 50, small: 3_000, big: 480, readers: 2_000, seconds: 3 },
+    tiny: { live: 10, small: 320, big: 64, readers: 50, seconds: 1 },
   },
   contenders: Object.keys(worlds),
   metrics: [
@@ -23,6 +25,14 @@ export const streams = {
     { id: 'small', title: '100-byte chunks, 16 a call, one reader', unit: 'chunks/s', better: 'more', peer, bars: [{ peer, min: 1 }] },
     { id: 'big', title: '64 KB chunks, 16 a call, one reader', unit: 'MB/s', better: 'more', peer, bars: [{ peer, min: 1 }] },
     { id: 'big-write', title: '64 KB chunks, the writing of it', unit: 'MB/s', better: 'more', peer, bars: [{ min: 200 }] },
+    { id: 'http-live', title: 'HTTP: write returned to reader, one chunk, p50', unit: 'ms', better: 'less', bars: [{ max: 2 }] },
+    { id: 'http-live-p99', title: 'HTTP: write returned to reader, one chunk, p99', unit: 'ms', better: 'less', bars: [{ max: 20 }] },
+    { id: 'http-first', title: 'HTTP: call to reader, first chunk', unit: 'ms', better: 'less', bars: [{ max: 20 }] },
+    { id: 'http-small', title: 'HTTP: 100-byte chunks, 16 a call, one reader', unit: 'chunks/s', better: 'more', bars: [{ min: 5_000 }] },
+    { id: 'http-big', title: 'HTTP: 64 KB chunks, 16 a call, one reader', unit: 'MB/s', better: 'more' },
+    { id: 'http-big-write', title: 'HTTP: 64 KB chunks, the writing of it', unit: 'MB/s', better: 'more', bars: [{ min: 200 }] },
+    { id: 'readers-api', title: 'HTTP: a run created beside 2,000 live readers, 50 a second, p99', unit: 'ms', better: 'less', bars: [{ max: 200 }] },
+    { id: 'readers-all', title: 'HTTP: a chunk each for 2,000 readers of 200 streams', unit: 'ms', better: 'less' },
   ],
   async round({ contender, size, wants }) {
     const result = {};
@@ -42,6 +52,28 @@ export const streams = {
       const { megabytes, writtenMegabytes } = await run({ measure: 'bulk', n: size.big, size: 65_536 });
       return { big: megabytes, 'big-write': writtenMegabytes };
     });
+    if (contender === 'world-redis') await overHTTP(result, size, when);
     return result;
   },
 };
+
+async function overHTTP(result, size, when) {
+  const run = (settings) =>
+    at(servicePlace({ replicas: 2 }), (place) => load('streams', { url: place.service.url, second: place.second, ...settings }));
+  await when(['http-live', 'http-live-p99'], async () => {
+    const { fromReturn } = await run({ measure: 'live', n: size.live });
+    return { 'http-live': fromReturn.p50, 'http-live-p99': fromReturn.p99 };
+  });
+  await when(['http-small', 'http-first'], async () => {
+    const { perSecond, first } = await run({ measure: 'bulk', n: size.small });
+    return { 'http-small': perSecond, 'http-first': first };
+  });
+  await when(['http-big', 'http-big-write'], async () => {
+    const { megabytes, writtenMegabytes } = await run({ measure: 'bulk', n: size.big, size: 65_536 });
+    return { 'http-big': megabytes, 'http-big-write': writtenMegabytes };
+  });
+  await when(['readers-api', 'readers-all'], async () => {
+    const { api, all } = await run({ measure: 'readers', readers: size.readers, seconds: size.seconds });
+    return { 'readers-api': api.p99, 'readers-all': all };
+  });
+}

@@ -106,8 +106,8 @@ export class App {
   }
 
   /** All values of a run's default stream, once it has ended. */
-  values(runId) {
-    return this.#json(`/values/${runId}`);
+  values(runId, timeout = 60_000) {
+    return this.#json(`/values/${runId}`, undefined, timeout);
   }
 
   async #json(path, body, timeout = 60_000) {

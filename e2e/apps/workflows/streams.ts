@@ -16,3 +16,24 @@ export async function ticker(count: number, every: number) {
   'use workflow';
   await tick(count, every);
 }
+
+async function sing(voice: string, count: number) {
+  'use step';
+  const writer = getWritable<[string, number]>().getWriter();
+  const written: Promise<void>[] = []; // one at a time, each would wait until it is stored
+  for (let i = 0; i < count; i++) written.push(writer.write([voice, i]));
+  await Promise.all(written);
+  writer.releaseLock();
+}
+
+async function end() {
+  'use step';
+  await getWritable().close();
+}
+
+/** Two steps write to one stream at the same time, so many values each. */
+export async function duet(count: number) {
+  'use workflow';
+  await Promise.all([sing('high', count), sing('low', count)]);
+  await end();
+}
