@@ -121,6 +121,22 @@ func TestBR03RunWithAHoleInItsLogIsFailed(t *testing.T) {
 		_, err := b.CreateBatch(b.ctx, world.CreateBatch{RunID: runID, Events: []world.CreateEvent{b.entry(world.EventWaitCompleted, x)}})
 		require.Equal(t, world.CodeInternal, world.ErrorCode(err), "%v", err)
 		require.Equal(t, Stats{RunsLost: 1}, b.Stats(), "a batch finds the hole, too")
+		// The index of a wait says that it is over, and the event that would say so never was.
+		for _, alone := range []bool{true, false} {
+			lost := b.Stats().RunsLost
+			runID = scene((*bundle).running).then(world.EventWaitCreated)(b)
+			require.NoError(t, r.Client.ZAdd(b.ctx, b.keys.of(runID).related(), zOf(0, x+"/0000099")).Err())
+			if alone {
+				_, err = b.try(runID, world.EventWaitCompleted, x, nil)
+			} else {
+				_, err = b.CreateBatch(b.ctx, world.CreateBatch{RunID: runID, Events: []world.CreateEvent{b.entry(world.EventWaitCompleted, x)}})
+			}
+			require.Equal(t, world.CodeInternal, world.ErrorCode(err), "%v", err)
+			require.Equal(t, Stats{RunsLost: lost + 1}, b.Stats())
+			run, err := b.GetRun(b.ctx, runID, false)
+			require.NoError(t, err)
+			require.Equal(t, []any{world.RunFailed, lostLogCode}, []any{run.Status, run.ErrorCode})
+		}
 		runID = b.keepsNothing()
 		id := b.events(runID)[1].EventID
 		require.NoError(t, r.Client.HDel(b.ctx, b.keys.of(runID).events(), id).Err())

@@ -8,14 +8,15 @@ import { worldJob } from './worldJob.mjs';
 
 const peer = 'world-redis-bullmq';
 const big = 100 * 1024;
+const huge = 2 * 1024 * 1024;
 
 export const storage = {
   name: 'storage',
   title: 'Storage: six events a run through events.create',
   sizes: {
-    full: { alone: 200, many: 3_000, bigAlone: 40, bigMany: 300, memory: 2_000 },
-    quick: { contenders: ['world-redis', 'world-redis-bullmq', 'in-memory'], alone: 40, many: 400, bigAlone: 8, bigMany: 64, memory: 400 },
-    tiny: { alone: 5, many: 64, bigAlone: 2, bigMany: 16, memory: 100 },
+    full: { alone: 200, many: 3_000, bigAlone: 40, bigMany: 300, huge: 40, memory: 2_000 },
+    quick: { contenders: ['world-redis', 'world-redis-bullmq', 'in-memory'], alone: 40, many: 400, bigAlone: 8, bigMany: 64, huge: 10, memory: 400 },
+    tiny: { alone: 5, many: 64, bigAlone: 2, bigMany: 16, huge: 2, memory: 100 },
   },
   contenders: Object.keys(worlds),
   metrics: [
@@ -24,6 +25,7 @@ export const storage = {
     { id: 'many', title: '64 callers, 300 B', unit: 'events/s', better: 'more', peer, bars: [{ peer, min: 1.5 }] },
     { id: 'big-one', title: '1 caller, 100 KB, p50', unit: 'ms', better: 'less', peer },
     { id: 'big-many', title: '64 callers, 100 KB', unit: 'events/s', better: 'more', peer },
+    { id: 'huge', title: '1 caller, an event of 2 MB written and read back, p50', unit: 'ms', better: 'less', peer, bars: [{ max: 50 }] },
     { id: 'memory', title: 'Redis memory a run, four payloads of 300 B', unit: 'bytes', better: 'less', peer, bars: [{ peer, max: 0.5 }] },
   ],
   async round({ contender, size, wants }) {
@@ -39,6 +41,10 @@ export const storage = {
     await when(['many'], async () => ({ many: (await run({ runs: size.many, callers: 64, size: 300 })).perSecond }));
     await when(['big-one'], async () => ({ 'big-one': median((await run({ runs: size.bigAlone, callers: 1, size: big })).latencies) }));
     await when(['big-many'], async () => ({ 'big-many': (await run({ runs: size.bigMany, callers: 64, size: big })).perSecond }));
+    await when(['huge'], async () => {
+      const { latencies } = await at(worlds[contender].place(), (place) => worldJob('huge', contender, place, { events: size.huge, size: huge }));
+      return { huge: median(latencies) };
+    });
     await when(['memory'], () => memory(contender, size.memory));
     return result;
   },

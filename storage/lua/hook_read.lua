@@ -19,5 +19,10 @@ if not hook_lives(hook, redis.call('HGET', log.run, 's'), now) then
   return {HOOK_MISSING}
 end
 local run = want_run and entity(log, log.run, '', false)
-local created = event_at(log, string.match(hook, '^%d+'), with_payload) or legacy_hook(log, hook_id, with_payload)
+local position, created = string.match(hook, '^%d+'), nil
+if position == NO_POSITION then
+  created = legacy_hook(log, hook_id, with_payload)
+else
+  created = event_at(log, position, with_payload)
+end
 return {DONE, hook, created, run}

@@ -45,10 +45,7 @@ end
 
 -- event_at is load_event by position. An event that is lost stops the script.
 local function event_at(log, position, with_payload)
-  local id = redis.call('ZRANGE', log.order, position, position)[1]
-  if not id then
-    return false
-  end
+  local id = redis.call('ZRANGE', log.order, position, position)[1] or lost('at ' .. position)
   return load_event(log, id, with_payload) or lost(id)
 end
 

@@ -1,0 +1,62 @@
+// BR-03: somebody changed what is in Redis, so that a run can never go on, or believes of a step what no event says. The
+// run is failed with a code, or mended, at its next delivery, and named; it is not delivered again and again. An ended run
+// takes no deliveries, so there is no need to watch it for minutes.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { checkEndedRun, checkQueueEmpty } from './lib/invariants.mjs';
+import { sdks } from './lib/sdks.mjs';
+import { startStack } from './lib/stack.mjs';
+import { until } from './lib/wait.mjs';
+
+const key = (kind, runId, more = '') => `workflow:${kind}:{${runId}}${more}`;
+
+for (const sdk of sdks) {
+  test(`SDK ${sdk}: runs whose state and log do not agree`, { concurrency: true }, async (t) => {
+    const stack = await startStack(t, { sdk });
+    const { app, api, redis, service } = stack;
+    const find = async (runId, type) =>
+      until(type, async () => (await api.events(runId)).find((e) => e.eventType === type));
+    const metric = async (name) => Number((await api.request('/metrics')).text.match(new RegExp(`^${name} (\\d+)$`, 'm'))[1]);
+    const before = await app.deliveries();
+
+    const lost = {
+      'a wait that is done by its index, without the event': async (runId, { correlationId }) =>
+        redis.command('ZADD', key('events:by_correlation', runId), 0, `${correlationId}/0000099`),
+      'a wait that the log knows of, without the event': async (runId, { eventId }) => redis.command('HDEL', key('event', runId), eventId),
+    };
+    await Promise.all([
+      ...Object.entries(lost).map(([story, plant]) =>
+        t.test(`${story}: the run fails with a code`, async () => {
+          const runId = await app.begin('naps', 1_500);
+          await plant(runId, await find(runId, 'wait_created'));
+          const { status, error } = await app.outcome(runId);
+          assert.deepEqual([status, error.code], ['failed', 'CORRUPTED_EVENT_LOG']);
+          assert.match(service.tail, new RegExp(`an event is gone from the log of a run" run_id=${runId}`));
+        }),
+      ),
+      ...[
+        ['is over, without the event', (step) => redis.command('HSET', step, 's', 'completed')],
+        ['is gone, and its events are there', (step) => redis.command('DEL', step)],
+      ].map(([story, plant]) =>
+        t.test(`a step that ${story}: mended, and the run completes`, async () => {
+          const runId = await app.begin('longStep', 3_000);
+          const { correlationId } = await find(runId, 'step_started');
+          await plant(key('step', runId, `:${correlationId}`));
+          const { status, value } = await app.outcome(runId);
+          assert.deepEqual([status, typeof value], ['completed', 'number'], JSON.stringify(value));
+          await checkEndedRun(api, runId);
+          assert.match(service.tail, new RegExp(`a step was not what its events say; it is now" run_id=${runId}`));
+        }),
+      ),
+    ]);
+
+    await t.test('few deliveries, each step ran once, and the damage is counted', async () => {
+      assert.equal(await app.bodies(), 2);
+      await checkQueueEmpty(stack);
+      assert.deepEqual([await metric('world_redis_runs_lost_total'), await metric('world_redis_steps_mended_total')], [2, 2]);
+      const after = await app.deliveries();
+      const [flow, step] = ['flow', 'step'].map((kind) => after[kind] - before[kind]);
+      assert.ok(flow + step <= 14, `${flow} and ${step} deliveries for four runs`);
+    });
+  });
+}
