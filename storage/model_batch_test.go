@@ -113,7 +113,8 @@ func (s *sequence) callBatch(req world.CreateBatch) {
 		}
 		require.Nil(s.t, item.Err, "%s %s", req.Events[i].Type, req.Events[i].CorrelationID)
 		result := item.Result
-		require.Equal(s.t, wants[i].appended, []modelEvent{{result.Event.Type, result.Event.CorrelationID}})
+		got := []modelEvent{{result.Event.Type, result.Event.CorrelationID}}
+		require.Equal(s.t, wants[i].appended, got)
 		if position++; run.spec >= 6 {
 			require.Equal(s.t, position, slotOf(result.Event.EventID), "the events of a batch follow each other")
 		}
