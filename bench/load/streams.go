@@ -65,18 +65,25 @@ type bulkResult struct {
 	First            float64 `json:"first"` // milliseconds from the first call to its chunk
 }
 
+// open begins a stream: a reader at the one replica, and a connection to the other for the calls that write to path.
+func (l streamsLoad) open(ctx context.Context, prefix string) (path string, reader *streamReader, writer *conn, err error) {
+	name := prefix + newRunID()
+	if reader, err = openStream(ctx, l.second, name); err != nil {
+		return "", nil, nil, err
+	}
+	if writer, err = dial(ctx, l.url); err != nil {
+		reader.close()
+		return "", nil, nil, err
+	}
+	return "/v1/runs/" + newRunID() + "/streams/" + name, reader, writer, nil
+}
+
 func bulk(ctx context.Context, l streamsLoad) (any, error) {
-	name := "bulk_" + newRunID()
-	path := "/v1/runs/" + newRunID() + "/streams/" + name
-	reader, err := openStream(ctx, l.second, name)
+	path, reader, writer, err := l.open(ctx, "bulk_")
 	if err != nil {
 		return nil, err
 	}
 	defer reader.close()
-	writer, err := dial(ctx, l.url)
-	if err != nil {
-		return nil, err
-	}
 	body := frames(l.batch, l.size)
 	first, read := make(chan time.Time, 1), make(chan error, 1)
 	go func() {
@@ -113,17 +120,11 @@ type liveResult struct {
 }
 
 func live(ctx context.Context, l streamsLoad) (any, error) {
-	name := "live_" + newRunID()
-	path := "/v1/runs/" + newRunID() + "/streams/" + name
-	reader, err := openStream(ctx, l.second, name)
+	path, reader, writer, err := l.open(ctx, "live_")
 	if err != nil {
 		return nil, err
 	}
 	defer reader.close()
-	writer, err := dial(ctx, l.url)
-	if err != nil {
-		return nil, err
-	}
 	arrived, read := make(chan time.Time, 1), make(chan error, 1)
 	const warm = 10
 	go func() { read <- reader.expect(l.n+warm, l.size, func(int) { arrived <- time.Now() }) }()

@@ -56,18 +56,21 @@ export class Bundles {
   }
 
   #flush(): void {
-    const all = this.#waiting;
+    // Those of one token together: a bundle is authorised as a whole.
+    const ofToken = new Map<string | undefined, Waiting[]>();
+    for (const one of this.#waiting) {
+      const { authorization } = one.outgoing.headers;
+      const same = ofToken.get(authorization);
+      if (same) same.push(one);
+      else ofToken.set(authorization, [one]);
+    }
     this.#waiting = [];
-    // Those of one caller's token together: a bundle is authorised as a whole.
-    while (all.length > 0) {
-      const { authorization } = (all[0] as Waiting).outgoing.headers;
-      const some: Waiting[] = [];
-      for (let i = 0; i < all.length && some.length < MOST_CALLS; ) {
-        if ((all[i] as Waiting).outgoing.headers['authorization'] === authorization) some.push(...all.splice(i, 1));
-        else i++;
+    for (const same of ofToken.values()) {
+      for (let from = 0; from < same.length; from += MOST_CALLS) {
+        const some = same.slice(from, from + MOST_CALLS);
+        if (some.length === 1) this.#alone(some[0] as Waiting);
+        else void this.#together(some);
       }
-      if (some.length === 1) this.#alone(some[0] as Waiting);
-      else void this.#together(some);
     }
   }
 

@@ -77,8 +77,13 @@ export class Exchange {
         timeout: timeoutMs,
         ...(signal && { signal }),
       });
-      request.on('response', (body) => resolve({ status: body.statusCode ?? 0, headers: body.headers, body }));
-      request.on('timeout', () => request.destroy(withCode('ETIMEDOUT', 'no answer')));
+      let answer: IncomingMessage | undefined;
+      request.on('response', (body) => {
+        answer = body;
+        resolve({ status: body.statusCode ?? 0, headers: body.headers, body });
+      });
+      // Of a request that has an answer Node would say no more than that it was aborted.
+      request.on('timeout', () => (answer ?? request).destroy(withCode('ETIMEDOUT', 'no answer')));
       request.on('error', reject);
       request.on('socket', (socket) => {
         if (!socket.connecting) return;

@@ -88,6 +88,15 @@ test('a silent service is a TIMEOUT', async () => {
   await assert.rejects(world.runs.get('r'), { name: 'WorkflowWorldError', code: 'TIMEOUT' });
 });
 
+test('so is an answer that stands still in the middle', async () => {
+  const { fake, world } = await fakeWorld({ timeoutMs: 50, retryForMs: 0 });
+  fake.next((response) => {
+    response.writeHead(200, { 'content-type': 'application/cbor', 'content-length': '100' });
+    response.write('half');
+  });
+  await assert.rejects(world.runs.get('r'), { name: 'WorkflowWorldError', code: 'TIMEOUT' });
+});
+
 test('a 200 that is no answer of ours is a 502, which the SDK does not hold against the run', async () => {
   const { fake, world } = await fakeWorld();
   fake.next((response) => {
