@@ -37,6 +37,9 @@ type addition struct {
 
 type additionKey struct{}
 
+// ringArg is the place of the doorbell's text among the arguments of enqueue.lua.
+const ringArg = 7
+
 // Enqueue implements world.Queue.
 func (q *Queue) Enqueue(ctx context.Context, m world.Message) (string, error) {
 	kind, ok := world.QueueKind(m.QueueName)
@@ -86,9 +89,21 @@ func (q *Queue) add(ctx context.Context, l *lane, task string, args []any) (any,
 	if a.request != "" {
 		request, remember = k.request+rediskey.Part(a.request), strconv.FormatInt(requestMemory.Milliseconds(), 10)
 	}
-	reply, err := q.send.Run(ctx, q.scripts.enqueue,
-		[]string{task, k.pending, k.scheduled, k.idempotency, request, k.bell, k.waiting, k.ofRun + a.run},
-		a.id, args[0], q.cfg.Clock.Now().UnixNano(), dueScore(a.due), a.key, remember, k.task, q.ringing(a.due), a.wait, a.solo, a.run)
+	call := luascript.Call{
+		Script: q.scripts.enqueue,
+		Keys:   []string{task, k.pending, k.scheduled, k.idempotency, request, k.bell, k.waiting, k.ofRun + a.run},
+		Args:   []any{a.id, args[0], q.cfg.Clock.Now().UnixNano(), dueScore(a.due), a.key, remember, k.task, q.ringing(a.due), a.wait, a.solo, a.run},
+	}
+	var reply []any
+	var err error
+	// One message at a time goes to next at once, which needs no bell.
+	direct := a.due == 0 && l.awaited()
+	if direct {
+		call.Args[ringArg] = ""
+		reply, err = l.addAndTake(ctx, call)
+	} else {
+		reply, err = q.send.Run(ctx, call.Script, call.Keys, call.Args...)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +113,7 @@ func (q *Queue) add(ctx context.Context, l *lane, task string, args []any) (any,
 	if a.id, err = replyText(reply[1]); err != nil {
 		return nil, err
 	}
-	if reply[0] == int64(0) {
+	if reply[0] == int64(0) && !direct {
 		l.heard(a.due)
 	}
 	return int64(1), nil

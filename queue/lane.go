@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/world-redis/world-redis"
@@ -22,6 +23,9 @@ type lane struct {
 	log         *slog.Logger
 	bell        *bell
 	due         *dueTimer
+	waiting     atomic.Bool   // next waits for a message
+	adding      sync.RWMutex  // read-locked by addAndTake
+	came        chan struct{} // gets an item when the buffer was filled for next while it waited
 
 	mu       sync.Mutex
 	buffer   []*claim            // taken, not yet given to asynq
@@ -71,7 +75,7 @@ func newLane(q *Queue, kind world.Kind, name string, concurrency int) *lane {
 		q: q, kind: kind, name: name, concurrency: concurrency,
 		keys: keysOf(q.cfg.KeyPrefix, name),
 		log:  q.cfg.Logger.With(slog.String("queue", name)),
-		bell: newBell(), due: newDueTimer(q.cfg.Clock),
+		bell: newBell(), due: newDueTimer(q.cfg.Clock), came: make(chan struct{}, 1),
 		given: map[string]*claim{}, claims: map[*claim]struct{}{},
 		backlog: newBacklog(concurrency), crowd: newCrowd(q.cfg.Clock),
 	}

@@ -54,7 +54,9 @@ func (q *Queue) Run(ctx context.Context) error {
 	shutDown(servers)
 	for _, l := range q.lanes() {
 		l.work.Wait()
+		l.adding.Lock() // waits for what is just being taken
 		l.returnBuffer()
+		l.adding.Unlock()
 	}
 	return nil
 }

@@ -54,33 +54,97 @@ func (l *lane) next() (message string, ok bool) {
 			}
 			continue
 		}
+		l.waiting.Store(true)
 		select {
 		case <-rung:
+		case <-l.came:
 		case <-l.q.taking.Done():
 		}
+		l.waiting.Store(false)
 	}
 }
 
-// take fills the buffer and returns how many messages are left in Redis; perhaps none, if it was
-// not in time.
+// take fills the buffer and returns how many messages are left in Redis.
 func (l *lane) take() (left int64, err error) {
 	ctx, cancel := context.WithTimeout(l.q.lasting, redisTimeout)
 	defer cancel()
-	k := &l.keys
-	owner := l.q.nextOwner()
-	now, asked := l.q.nowMillis(), time.Now()
-	reply, err := l.q.scripts.take.Run(ctx, l.q.redis,
-		[]string{k.pending, k.paused, k.active, k.lease, k.stalled, k.wakes, k.waiting, k.running, k.parked, k.scheduled, k.delayed},
-		k.task, owner, l.room(), leaseTime.Seconds(),
-		int64(now), int64(now)-longestAlone.Milliseconds(), score(now+world.Millis(parkTime.Milliseconds())), l.clock.after(redisTimeout))
+	t := l.taking()
+	reply, err := t.call.Script.Run(ctx, l.q.redis, t.call.Keys, t.call.Args...)
 	if err != nil {
 		return 0, err
 	}
+	_, left, err = l.took(t, reply)
+	return left, err
+}
+
+// taking is one call of take.lua.
+type taking struct {
+	owner string
+	asked time.Time
+	call  luascript.Call
+}
+
+func (l *lane) taking() taking {
+	k := &l.keys
+	t := taking{owner: l.q.nextOwner(), asked: time.Now()}
+	now := l.q.nowMillis()
+	t.call = luascript.Call{
+		Script: l.q.scripts.take,
+		Keys:   []string{k.pending, k.paused, k.active, k.lease, k.stalled, k.wakes, k.waiting, k.running, k.parked, k.scheduled, k.delayed},
+		Args: []any{
+			k.task, t.owner, l.room(), leaseTime.Seconds(),
+			int64(now), int64(now) - longestAlone.Milliseconds(), score(now + world.Millis(parkTime.Milliseconds())), l.clock.after(redisTimeout),
+		},
+	}
+	return t
+}
+
+// took hears the reply of take.lua: how many messages it brought, and how many are left in Redis;
+// perhaps none, if it was not in time.
+func (l *lane) took(t taking, reply []any) (brought int, left int64, err error) {
 	if len(reply) == 1 {
 		l.clock.forget() // the next try is taken as it is
-		return 1, nil
+		return 0, 1, nil
 	}
-	return l.accept(reply, owner, asked)
+	return l.accept(reply, t.owner, t.asked)
+}
+
+// addAndTake adds a message and takes what is there then, on behalf of next, which waits for just
+// that: the message need not ring for it, nor wait for another round trip. Should the second half
+// fail, or bring other messages, next looks again; should this process die, the upkeep of another
+// replica finds the message, as when a bell is lost.
+func (l *lane) addAndTake(ctx context.Context, add luascript.Call) ([]any, error) {
+	// It goes on when the caller of queue() has gone: what is taken must not be forgotten.
+	defer l.adding.RUnlock()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), redisTimeout)
+	defer cancel()
+	t := l.taking()
+	replies, errs := l.q.send.RunBoth(ctx, add, t.call)
+	brought, left, err := 0, int64(0), errs[1]
+	if err == nil {
+		brought, left, err = l.took(t, replies[1])
+	}
+	if added := errs[0] == nil && len(replies[0]) > 0 && replies[0][0] == int64(0); added && brought == 0 || left > 0 || err != nil {
+		l.bell.ring()
+	}
+	select {
+	case l.came <- struct{}{}:
+	default: // next has not seen the one before yet, and looks at all that is there
+	}
+	return replies[0], errs[0]
+}
+
+// awaited reports whether next waits for a message and whoever asks may take one for it, with
+// addAndTake. Then l.adding is read-locked, which keeps Run from ending meanwhile.
+func (l *lane) awaited() bool {
+	if !l.waiting.CompareAndSwap(true, false) || !l.adding.TryRLock() {
+		return false
+	}
+	if l.q.taking.Err() != nil {
+		l.adding.RUnlock()
+		return false
+	}
+	return true
 }
 
 // room is how many messages to take: no more than there are free slots for.
@@ -91,17 +155,17 @@ func (l *lane) room() int {
 }
 
 // accept turns the reply of take.lua into claims.
-func (l *lane) accept(reply []any, owner string, asked time.Time) (left int64, err error) {
+func (l *lane) accept(reply []any, owner string, asked time.Time) (brought int, left int64, err error) {
 	const fixed, each = 2, 7
 	if len(reply) < fixed || (len(reply)-fixed)%each != 0 {
-		return 0, luascript.ErrShortReply
+		return 0, 0, luascript.ErrShortReply
 	}
 	if left, err = luascript.Int(reply[0]); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	wakes, err := replyText(reply[1])
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -113,7 +177,7 @@ func (l *lane) accept(reply []any, owner string, asked time.Time) (left int64, e
 		var texts [each]string
 		for j := range texts {
 			if texts[j], err = replyText(reply[i+j]); err != nil {
-				return 0, err
+				return 0, 0, err
 			}
 		}
 		failed, errFailed := strconv.Atoi(texts[2])
@@ -121,7 +185,7 @@ func (l *lane) accept(reply []any, owner string, asked time.Time) (left int64, e
 		since, errSince := strconv.ParseInt(texts[4], 10, 64)
 		hold, errHold := strconv.Atoi(texts[6])
 		if err := errors.Join(errFailed, errMoved, errSince, errHold); err != nil {
-			return 0, fmt.Errorf("counters of message %s: %w", texts[0], err)
+			return 0, 0, fmt.Errorf("counters of message %s: %w", texts[0], err)
 		}
 		c := &claim{
 			id: texts[0], owner: owner, message: texts[1], failed: failed, moved: moved, wakes: wakes, since: time.Unix(0, since),
@@ -131,8 +195,9 @@ func (l *lane) accept(reply []any, owner string, asked time.Time) (left int64, e
 		l.buffer = append(l.buffer, c)
 		l.claims[c] = struct{}{}
 	}
-	l.backlog.took((len(reply)-fixed)/each, left)
-	return left, nil
+	brought = (len(reply) - fixed) / each
+	l.backlog.took(brought, left)
+	return brought, left, nil
 }
 
 func (l *lane) fromBuffer() *claim {

@@ -69,6 +69,42 @@ func (r *Runner) RunAfter(ctx context.Context, front func(redis.Pipeliner), s *S
 	}
 }
 
+// Call is one run of a script.
+type Call struct {
+	Script *Script
+	Keys   []string
+	Args   []any
+}
+
+// RunBoth runs two scripts in one round trip, the second after the first, whatever becomes of the
+// first. Their keys must have one hash tag.
+func (r *Runner) RunBoth(ctx context.Context, first, second Call) (replies [2][]any, errs [2]error) {
+	alone := r.open.Add(1) == 1 || isLarge(first.Args) || isLarge(second.Args)
+	defer r.open.Add(-1)
+	commands := r.redis.Pipeline()
+	calls := [2]Call{first, second}
+	var cmds [2]*redis.Cmd
+	for i, c := range calls {
+		cmds[i] = c.Script.Queue(ctx, commands, c.Keys, c.Args...)
+	}
+	sent := r.send(ctx, alone, commands)
+	for i, c := range calls {
+		if sent != nil && ctx.Err() != nil { // the commands may be on their way still
+			errs[i] = fmt.Errorf("script %s: %w", c.Script.Name, sent)
+			continue
+		}
+		switch reply, err := cmds[i].Slice(); {
+		case Lost(err):
+			replies[i], errs[i] = c.Script.Run(ctx, r.redis, c.Keys, c.Args...)
+		case err != nil:
+			errs[i] = fmt.Errorf("script %s: %w", c.Script.Name, err)
+		default:
+			replies[i] = reply
+		}
+	}
+	return replies, errs
+}
+
 // large is the size of an argument, in bytes, from which on others should not have to wait for it.
 const large = 64 << 10
 

@@ -2,6 +2,7 @@ package luascript_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -94,4 +95,41 @@ func TestCommandsAtTheSameTime(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 100, n)
 	}
+}
+
+// Two scripts in one round trip: the second finds what the first has left, has its own answer when the
+// first is refused, and both are run although Redis has forgotten them.
+func TestTwoScriptsInOneRoundTrip(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		runner, err := luascript.NewRunner(r.Client)
+		require.NoError(t, err)
+		put, err := luascript.Load(fstest.MapFS{"lua/put.lua": {Data: []byte("return {redis.call('SET', KEYS[1], ARGV[1])['ok']}")}}, "lua", "put")
+		require.NoError(t, err)
+		take := loadTake(t)
+		var calls sync.WaitGroup
+		for i := range 200 {
+			calls.Go(func() {
+				if i%50 == 7 {
+					require.NoError(t, r.Client.ScriptFlush(t.Context()).Err())
+				}
+				keys := []string{fmt.Sprintf("%s{%d}", r.Prefix, i)}
+				second := luascript.Call{Script: take, Keys: keys, Args: []any{-i}}
+				replies, errs := runner.RunBoth(t.Context(), luascript.Call{Script: put, Keys: keys, Args: []any{i}}, second)
+				require.NoError(t, errors.Join(errs[:]...))
+				require.Equal(t, []any{"OK"}, replies[0])
+				require.Equal(t, fmt.Sprint(-i), replies[1][1])
+
+				replies, errs = runner.RunBoth(t.Context(), luascript.Call{Script: put, Keys: keys}, second)
+				require.ErrorContains(t, errs[0], "script put")
+				require.NoError(t, errs[1])
+				require.Equal(t, fmt.Sprint(-i), replies[1][1])
+			})
+		}
+		calls.Wait()
+		replies, errs := runner.RunBoth(t.Context(), luascript.Call{Script: put, Keys: []string{r.Prefix + "{last}"}, Args: []any{"x"}},
+			luascript.Call{Script: take, Keys: []string{r.Prefix + "{last}"}, Args: []any{"y"}})
+		require.NoError(t, errors.Join(errs[:]...))
+		require.Equal(t, [2][]any{{"OK"}, {"x", "y"}}, replies)
+	})
 }

@@ -15,7 +15,7 @@
 -- ARGV[5] field of the idempotency key; empty: none
 -- ARGV[6] how long to remember the request id, in ms; 0: there is none
 -- ARGV[7] task key prefix
--- ARGV[8] what to say on the doorbell
+-- ARGV[8] what to say on the doorbell; empty: nothing, for a message that is now, since the caller takes it at once
 -- ARGV[9] field of KEYS[7], for a bare wake-up; empty: the message is none
 -- ARGV[10] run whose deliveries must not overlap; empty: they may
 -- ARGV[11] run that the message belongs to; empty: none
@@ -86,7 +86,7 @@ if ARGV[4] ~= '' then
   redis.call('PUBLISH', KEYS[6], ARGV[8])
 else
   -- Who found the list empty listens to the bell; who did not looks again by itself.
-  if redis.call('LPUSH', KEYS[2], ARGV[1]) == 1 then
+  if redis.call('LPUSH', KEYS[2], ARGV[1]) == 1 and ARGV[8] ~= '' then
     redis.call('PUBLISH', KEYS[6], ARGV[8])
   end
 end

@@ -1,0 +1,70 @@
+package queue_test
+
+import (
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/redistest"
+)
+
+// A message that comes while its queue waits for one is taken along with the call that adds it: it rings
+// for nobody. One that comes at another time rings, so this looks for the first that does not.
+func TestAMessageForAWaitingQueueRingsForNobody(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		a := newApp(always(world.Outcome{Verdict: world.Done}))
+		q := start(t, r, a)
+		bell := r.Prefix + "queue:{" + config(r, a).JobPrefix + "steps}:bell"
+		ears := r.Client.Subscribe(t.Context(), bell)
+		defer func() { require.NoError(t, ears.Close()) }()
+		_, err := ears.Receive(t.Context())
+		require.NoError(t, err)
+		heard := ears.Channel()
+		quiet := false
+		for i := 0; !quiet && i < 1000; i++ {
+			enqueue(t, q, stepOf("wrun_1", "step_"+strconv.Itoa(i)))
+			a.await(t, 1)
+			require.NoError(t, r.Client.Publish(t.Context(), bell, "end").Err())
+			quiet = (<-heard).Payload == "end"
+			for m := ""; !quiet && m != "end"; {
+				m = (<-heard).Payload
+			}
+		}
+		require.True(t, quiet, "each message rang")
+		requireQuiet(t, r)
+	})
+}
+
+// The queue stops while a message is on its way that would have been taken at once: it is delivered, or
+// waits for the next process, and nobody holds it meanwhile.
+func TestStopWhileAMessageIsAdded(t *testing.T) {
+	t.Parallel()
+	r := redistest.New(t)
+	delivered := 0
+	const rounds = 30
+	for i := range rounds {
+		a := newApp(always(world.Outcome{Verdict: world.Done}))
+		q := run(t, newQueue(t, r.Client, config(r, a)))
+		enqueue(t, q, stepOf("wrun_1", "first_"+strconv.Itoa(i)))
+		a.await(t, 1)
+		var adding sync.WaitGroup
+		adding.Go(func() { enqueue(t, q, stepOf("wrun_1", "step_"+strconv.Itoa(i))) })
+		q.stop()
+		adding.Wait()
+		require.Eventually(t, func() bool {
+			d, err := q.Depths(t.Context())
+			require.NoError(t, err)
+			return d[1].Active == 0
+		}, 5*time.Second, time.Millisecond, "no message stays with a process that has ended")
+		delivered += len(a.seen())
+	}
+	last := newApp(always(world.Outcome{Verdict: world.Done}))
+	start(t, r, last)
+	requireQuiet(t, r)
+	require.Equal(t, 2*rounds, delivered+len(last.seen()), "each message was delivered once")
+}
