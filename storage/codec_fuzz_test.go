@@ -16,6 +16,9 @@ func FuzzRecordRoundTrip(f *testing.F) {
 	f.Add(uint8(0), "step_1", "resume", "input", []byte{1}, []byte("other"), int64(1_800_000_000_000))
 	f.Add(uint8(10), "", "", "error", []byte(strings.Repeat("e", 2000)), []byte{}, int64(0))
 	f.Add(uint8(6), "s", "", "input", []byte(strings.Repeat("i", 2000)), []byte{0xf6}, int64(-1))
+	f.Add(uint8(6), "step_01M8GS30JGSBBK33CKRC12QBDV", "", "deploymentId", []byte{1}, []byte{2}, int64(0))
+	f.Add(uint8(6), "step_01m8gs30jgsbbk33ckrc12qbdv", "", "\x00", []byte{1}, []byte{2}, int64(0))
+	f.Add(uint8(6), "hook_Z1M8GS30JGSBBK33CKRC12QBDV", "", "\x00\x01", []byte{1}, []byte{2}, int64(0))
 	f.Fuzz(func(t *testing.T, kind uint8, id, resume, key string, value, other []byte, at int64) {
 		for _, text := range []string{id, resume, key} {
 			if !utf8.ValidString(text) {

@@ -25,7 +25,8 @@ func (s *Store) GetEvent(ctx context.Context, runID, eventID string, resolveNone
 	if !ids.Valid(eventID) {
 		return world.Event{}, badID("eventId", eventID)
 	}
-	r, err := s.scripts.eventRead.Run(ctx, s.redis, []string{s.keys.of(runID).events()}, eventID, want(resolveNone))
+	keys := s.keys.of(runID)
+	r, err := s.scripts.eventRead.Run(ctx, s.redis, []string{keys.events(), keys.order()}, eventID, want(resolveNone))
 	if err != nil {
 		return world.Event{}, fail(err)
 	}

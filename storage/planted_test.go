@@ -3,6 +3,7 @@ package storage
 import (
 	"bytes"
 	"log/slog"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -95,8 +96,7 @@ func TestBR03RunWithAHoleInItsLogIsFailed(t *testing.T) {
 					runID := scene((*bundle).running).then(world.EventWaitCreated, world.EventWaitCompleted)(b)
 					b.send(runID, world.EventHookCreated, "hook_1", data(t, "token", "t"))
 					b.send(runID, world.EventStepCreated, "step_1", sample(b, world.EventStepCreated))
-					id := b.events(runID)[gone].EventID
-					require.NoError(t, r.Client.HDel(b.ctx, b.keys.of(runID).events(), id, id+"/p").Err())
+					removeEvent(b, runID, gone)
 					lost := b.Stats().RunsLost
 					require.Equal(t, world.CodeInternal, world.ErrorCode(find(runID)), "%s, event %d", name, gone)
 					require.Equal(t, lost+1, b.Stats().RunsLost)
@@ -117,7 +117,7 @@ func TestBR03RunWithAHoleInItsLogIsFailed(t *testing.T) {
 		}
 		b := newBundle(t, r).on(t, 7)
 		runID := scene((*bundle).running).then(world.EventWaitCreated)(b)
-		require.NoError(t, r.Client.HDel(b.ctx, b.keys.of(runID).events(), b.events(runID)[2].EventID).Err())
+		removeEvent(b, runID, 2)
 		_, err := b.CreateBatch(b.ctx, world.CreateBatch{RunID: runID, Events: []world.CreateEvent{b.entry(world.EventWaitCompleted, x)}})
 		require.Equal(t, world.CodeInternal, world.ErrorCode(err), "%v", err)
 		require.Equal(t, Stats{RunsLost: 1}, b.Stats(), "a batch finds the hole, too")
@@ -138,8 +138,15 @@ func TestBR03RunWithAHoleInItsLogIsFailed(t *testing.T) {
 			require.Equal(t, []any{world.RunFailed, lostLogCode}, []any{run.Status, run.ErrorCode})
 		}
 		runID = b.keepsNothing()
-		id := b.events(runID)[1].EventID
-		require.NoError(t, r.Client.HDel(b.ctx, b.keys.of(runID).events(), id).Err())
+		removeEvent(b, runID, 1)
 		require.NotZero(t, b.send(runID, world.EventRunCompleted, "", sample(b, world.EventRunCompleted)).Run.ExpiredAt)
 	})
+}
+
+// removeEvent takes an event out of a log that goes on to name it.
+func removeEvent(b *bundle, runID string, position int) {
+	b.t.Helper()
+	gone, err := b.redis.Client.HDel(b.ctx, b.keys.of(runID).events(), strconv.Itoa(position), strconv.Itoa(position)+"/p").Result()
+	require.NoError(b.t, err)
+	require.NotZero(b.t, gone)
 }

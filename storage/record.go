@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/fxamacker/cbor/v2"
+	"github.com/oklog/ulid/v2"
 
 	"github.com/world-redis/world-redis"
 )
@@ -31,7 +33,8 @@ var kinds = []world.EventType{
 }
 
 // meta is the CBOR map of a record. Values of eventData are byte strings that hold CBOR, so
-// that no decoder walks through them.
+// that no decoder walks through them. What comes again and again in every run is short: see
+// shortKey and shortID.
 type meta struct {
 	CorrelationID string   `cbor:"1,keyasint,omitempty"`
 	SpecVersion   int      `cbor:"2,keyasint,omitempty"`
@@ -40,6 +43,64 @@ type meta struct {
 	Data          [][]byte `cbor:"5,keyasint,omitempty"` // key, value, key, value, …
 	PayloadAt     int      `cbor:"6,keyasint,omitempty"` // 1 + where the payload stood in eventData
 	EmptyData     bool     `cbor:"7,keyasint,omitempty"` // eventData was there, without entries
+	ShortID       []byte   `cbor:"8,keyasint,omitempty"` // the correlation id, when it has a short form
+}
+
+// dataKeys are the keys of eventData that are stored as one byte, their place in this list. It only
+// ever grows at the end, and never to more than 32.
+var dataKeys = []string{
+	"deploymentId", "workflowName", "executionContext", "input", "stepName", "result", "output", "error", "errorCode", "stack",
+	"attempt", "retryAfter", "token", "metadata", "payload", "resumeAt", "attributes", "changes", "writer", "isWebhook",
+}
+
+// shortKey returns a key of eventData as it is stored. One that looks like a short form, or like
+// what escapes it, has a zero byte in front.
+func shortKey(key string) []byte {
+	if i := slices.Index(dataKeys, key); i >= 0 {
+		return []byte{byte(i)}
+	}
+	if len(key) == 1 || strings.HasPrefix(key, "\x00") {
+		return []byte("\x00" + key)
+	}
+	return []byte(key)
+}
+
+// longKey undoes shortKey.
+func longKey(stored []byte) string {
+	switch {
+	case len(stored) == 1 && int(stored[0]) < len(dataKeys):
+		return dataKeys[stored[0]]
+	case len(stored) > 1 && stored[0] == 0:
+		return string(stored[1:])
+	default:
+		return string(stored)
+	}
+}
+
+// idKinds are what correlation ids of the SDK begin with, before a ULID. The list only ever grows at
+// the end.
+var idKinds = []string{"step_", "hook_", "wait_", "attr_"}
+
+// shortID returns a correlation id of the SDK as its kind and the bytes of its ULID, and nil for any other.
+func shortID(id string) []byte {
+	for kind, prefix := range idKinds {
+		text, ok := strings.CutPrefix(id, prefix)
+		if !ok {
+			continue
+		}
+		if u, err := ulid.ParseStrict(text); err == nil && u.String() == text {
+			return append([]byte{byte(kind)}, u[:]...)
+		}
+	}
+	return nil
+}
+
+// longID undoes shortID.
+func longID(short []byte) (string, error) {
+	if len(short) != 1+len(ulid.ULID{}) || int(short[0]) >= len(idKinds) {
+		return "", errRecord
+	}
+	return idKinds[short[0]] + ulid.ULID(short[1:]).String(), nil
 }
 
 // encodeRecord returns the record without createdAt, and the payload when it is split off.
@@ -49,8 +110,11 @@ func encodeRecord(e world.Event) (record, split []byte, err error) {
 		return nil, nil, fmt.Errorf("no record letter for event type %q", e.Type)
 	}
 	m := meta{
-		CorrelationID: e.CorrelationID, SpecVersion: e.SpecVersion, OccurredAt: int64(e.OccurredAt), ResumeID: e.ResumeID,
+		ShortID: shortID(e.CorrelationID), SpecVersion: e.SpecVersion, OccurredAt: int64(e.OccurredAt), ResumeID: e.ResumeID,
 		EmptyData: e.Data != nil && len(e.Data) == 0,
+	}
+	if m.ShortID == nil {
+		m.CorrelationID = e.CorrelationID
 	}
 	var payload world.Raw
 	payloadKey := e.Type.PayloadKey()
@@ -59,7 +123,7 @@ func encodeRecord(e world.Event) (record, split []byte, err error) {
 			payload, m.PayloadAt = f.Value, i+1
 			continue
 		}
-		m.Data = append(m.Data, []byte(f.Key), f.Value)
+		m.Data = append(m.Data, shortKey(f.Key), f.Value)
 	}
 	encoded, err := cbor.Marshal(m)
 	if err != nil {
@@ -108,6 +172,11 @@ func decodeRecord(runID, id, record string, split []byte) (world.Event, error) {
 	if len(m.Data)%2 != 0 {
 		return e, fmt.Errorf("%w: %s of %s has a key without a value", errRecord, id, runID)
 	}
+	if m.ShortID != nil {
+		if m.CorrelationID, err = longID(m.ShortID); err != nil {
+			return e, fmt.Errorf("%w: %s of %s has a bad correlation id", errRecord, id, runID)
+		}
+	}
 	e.CorrelationID, e.SpecVersion, e.ResumeID = m.CorrelationID, m.SpecVersion, m.ResumeID
 	e.OccurredAt = world.Millis(m.OccurredAt)
 	payload := rest[length:]
@@ -127,7 +196,7 @@ func (m meta) fields(payloadKey string, payload []byte) world.Fields {
 	}
 	out := make(world.Fields, 0, len(m.Data)/2+1)
 	for i := 0; i < len(m.Data); i += 2 {
-		out = append(out, world.Field{Key: string(m.Data[i]), Value: m.Data[i+1]})
+		out = append(out, world.Field{Key: longKey(m.Data[i]), Value: m.Data[i+1]})
 	}
 	if m.PayloadAt > 0 && len(payload) > 0 {
 		at := min(m.PayloadAt-1, len(out))

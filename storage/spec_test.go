@@ -83,7 +83,7 @@ func TestSuccessorOfAnID(t *testing.T) {
 			"7ZZZZZZZZZ00000000000HZZZZ": "7ZZZZZZZZZ00000000000J0000",
 		} {
 			require.NoError(t, r.Client.Del(b.ctx, keys.order()).Err())
-			require.NoError(t, r.Client.ZAdd(b.ctx, keys.order(), zOf(float64(b.now()), "wevt_"+last)).Err())
+			require.NoError(t, r.Client.ZAdd(b.ctx, keys.order(), zOf(float64(b.now()), last)).Err())
 			got := b.send(runID, world.EventWaitCreated, "wait_"+last, sample(b, world.EventWaitCreated))
 			require.Equal(t, "wevt_"+want, got.Event.EventID)
 		}

@@ -23,27 +23,22 @@ local function append(log, spec, event)
     if tonumber(last[2]) > tonumber(created) then
       created = string.format('%.0f', tonumber(last[2]))
     end
-    local last_ulid = string.sub(last[1], -26)
-    if ulid <= last_ulid then
-      ulid = next_ulid(last_ulid)
+    if #last[1] == 26 and ulid <= last[1] then
+      ulid = next_ulid(last[1])
     end
   end
-  local id = 'wevt_' .. ulid
-  if spec >= 6 then
-    local slot = string.format('%d', position + 1)
-    id = 'evnt_' .. string.rep('0', 26 - #slot) .. slot
-  end
+  local short = spec >= 6 and short_slot(position + 1) or ulid
   local record = created .. event.record
   if log.purged then
     record = bare(record)
   end
-  redis.call('HSET', log.events, id, record)
+  redis.call('HSET', log.events, position, record)
   if event.payload ~= '' and not log.purged then
-    redis.call('HSET', log.events, id .. '/p', event.payload)
+    redis.call('HSET', log.events, position .. '/p', event.payload)
   end
-  redis.call('ZADD', log.order, created, id)
+  redis.call('ZADD', log.order, created, short)
   if event.correlation ~= '' then
     redis.call('ZADD', log.related, 0, event.correlation .. '/' .. string.format('%07d', position))
   end
-  return {id, created, tostring(position)}
+  return {long_id(short), created, tostring(position)}
 end

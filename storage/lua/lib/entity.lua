@@ -17,8 +17,8 @@ local function entity(log, key, own, with_payload)
     local wanted = field == 'ie' or field == 'ee' or (field == 'oe' and with_payload)
     if wanted and position ~= own then
       -- An entity can be shown without an event that was lost.
-      local id = redis.call('ZRANGE', log.order, position, position)[1]
-      local event = id and load_event(log, id, with_payload or field == 'ee')
+      local short = redis.call('ZRANGE', log.order, position, position)[1]
+      local event = short and load_record(log, position, long_id(short), with_payload or field == 'ee')
       if event then
         events[#events + 1] = position
         events[#events + 1] = event[1]

@@ -1,10 +1,11 @@
 -- $include lib/log.lua
 -- A hook of a legacy call has no event of its own. Its record stands in the hash of events
--- under an id that no event has, and stays there when the hook is gone.
+-- in a field that no event has, and stays there when the hook is gone.
 local NO_POSITION = '9999999'
 
 local function legacy_hook(log, hook, with_payload)
-  return load_event(log, 'hook/' .. hook, with_payload)
+  local field = 'hook/' .. hook
+  return load_record(log, field, field, with_payload)
 end
 
 local function store_legacy_hook(log, hook, record, payload)

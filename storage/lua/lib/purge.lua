@@ -1,10 +1,10 @@
 -- purge removes every payload of the log. The events stay, and so do the entities built from them.
 local function purge(log)
-  local ids = redis.call('ZRANGE', log.order, 0, -1)
-  for start = 1, #ids, 500 do
+  local total = redis.call('ZCARD', log.order)
+  for start = 0, total - 1, 500 do
     local chunk = {}
-    for i = start, math.min(start + 499, #ids) do
-      chunk[#chunk + 1] = ids[i]
+    for position = start, math.min(start + 499, total - 1) do
+      chunk[#chunk + 1] = position
     end
     local records = redis.call('HMGET', log.events, unpack(chunk))
     for i = 1, #chunk do

@@ -1,0 +1,41 @@
+package storage
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis"
+)
+
+// Keys of eventData and ids of the SDK take a few bytes of a record, whatever else looks like their short
+// forms is told apart from them, and a byte that stands for nothing is damage.
+func TestShortFormsInARecord(t *testing.T) {
+	t.Parallel()
+	require.LessOrEqual(t, len(dataKeys), 32, "what follows is printable text")
+	e := world.Event{RunID: "r", EventID: "e", Type: world.EventStepCreated, CorrelationID: "step_01M8GS30JGSBBK33CKRC12QBDV", SpecVersion: 3, CreatedAt: 7}
+	for _, key := range dataKeys {
+		e.Data = append(e.Data, world.Field{Key: key, Value: world.Raw{0x01}})
+	}
+	record, _, err := encodeRecord(e)
+	require.NoError(t, err)
+	require.Less(t, len(record), 4*len(dataKeys)+40)
+	got, err := decodeRecord("r", "e", "7"+string(record), nil)
+	require.NoError(t, err)
+	require.Equal(t, e, got)
+
+	seen := map[string]bool{}
+	for _, key := range append([]string{"", "a", "\x00", "\x01", "\x00\x01", "\x00\x00", "\x1f", "own", "Input"}, dataKeys...) {
+		stored := string(shortKey(key))
+		require.False(t, seen[stored], "%q", key)
+		seen[stored] = true
+		require.Equal(t, key, longKey([]byte(stored)))
+	}
+	for _, id := range []string{"", "step_1", "step_01m8gs30jgsbbk33ckrc12qbdv", "step_81M8GS30JGSBBK33CKRC12QBDV", "run_01M8GS30JGSBBK33CKRC12QBDV"} {
+		require.Nil(t, shortID(id), id)
+	}
+	for _, damaged := range [][]byte{{}, {0}, append([]byte{9}, make([]byte, 16)...), make([]byte, 18)} {
+		_, err := longID(damaged)
+		require.ErrorIs(t, err, errRecord)
+	}
+}
