@@ -20,6 +20,7 @@ func TestPlugsArePulled(t *testing.T) {
 		"BR-30: the service stops during long steps":    serviceStopsDuringLongSteps,
 		"BR-28: replicas come and go beside a busy one": replicasComeAndGo,
 		"BR-24: the app is down for half a minute":      appIsDown,
+		"BR-62: an idle service asks Redis for little":  idleServiceAsksLittle,
 	}
 	for how, p := range map[string]plug{
 		"stands still": {(*redistest.Server).Freeze, (*redistest.Server).Thaw},
