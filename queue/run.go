@@ -36,6 +36,7 @@ func (q *Queue) Run(ctx context.Context) error {
 	servers := make([]*asynq.Server, 0, 2)
 	for _, l := range q.lanes() {
 		support.Go(func() { l.upkeep(background) })
+		support.Go(func() { l.hearCrowds(background) })
 		server := l.newServer()
 		if err := server.Start(asynq.HandlerFunc(l.handle)); err != nil {
 			q.stopTake()
