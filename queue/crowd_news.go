@@ -89,7 +89,7 @@ func (l *lane) invite(ctx context.Context, apps map[string]struct{}) error {
 func (l *lane) freeSlots() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.concurrency - len(l.claims)
+	return l.slotsBeside(len(l.claims))
 }
 
 // room hears that messages of an app are set aside, and reports whether the caller is to call

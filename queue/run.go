@@ -62,7 +62,7 @@ func (q *Queue) Run(ctx context.Context) error {
 
 func (l *lane) newServer() *asynq.Server {
 	return asynq.NewServerFromRedisClient(&backend{UniversalClient: l.q.redis, queue: l.q}, asynq.Config{
-		Concurrency: l.concurrency,
+		Concurrency: l.most(), // next keeps to the slots
 		Queues:      map[string]int{l.name: 1},
 		Logger:      asynqLogger{l.log},
 		LogLevel:    asynq.InfoLevel,
