@@ -65,10 +65,10 @@ func TestBR24PrivateAuthorityAndBasePath(t *testing.T) {
 	require.NoError(t, stop())
 }
 
-// Fifty runs are queued while the app is down for half a minute. Then it starts, at another
+// A hundred runs are queued while the app is down for a minute. Then it starts, at another
 // address than the service was told: they go there, as first attempts.
 func appIsDown(t *testing.T) {
-	const runs = 50
+	const runs = 100
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	nobody := l.Addr().String()
@@ -79,7 +79,7 @@ func appIsDown(t *testing.T) {
 	for range runs {
 		ids = append(ids, enqueueRun(t, service.base, 0))
 	}
-	<-time.After(30 * time.Second)
+	<-time.After(time.Minute)
 	_, text := get(t, service.base+"/v1/runs/"+ids[0]+"/messages")
 	require.Contains(t, text, "http://"+nobody)
 	require.Contains(t, text, "nothing listens there")
