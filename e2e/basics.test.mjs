@@ -73,6 +73,10 @@ for (const sdk of sdks) {
         }
       }),
 
+      t.test('the service has found the app at its address before there was work for it', () =>
+        until('the line in the log', () => stack.service.output.includes(`msg="a workflow app answers at this address" app=${app.url} `)),
+      ),
+
       t.test('a step outside of a run is a function', async () => assert.equal(await app.direct('basics-twin', 'addTen', -2.5), 8)),
 
       t.test('a step as an argument: one step', async () => {

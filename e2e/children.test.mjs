@@ -8,7 +8,8 @@ import { startStack } from './lib/stack.mjs';
 
 for (const sdk of sdks) {
   test(`SDK ${sdk}: child runs`, { concurrency: true }, async (t) => {
-    const stack = await startStack(t, { sdk });
+    // Ten slots, of which ten parents that wait for their children would take all.
+    const stack = await startStack(t, { sdk, serviceEnv: { WORKFLOW_REDIS_WORKER_CONCURRENCY: '10' } });
     const { api } = stack;
     const { value } = rowsOn(stack);
 
@@ -28,6 +29,10 @@ for (const sdk of sdks) {
         const child = await childOf(seen.childId);
         assert.deepEqual([textOf(child.input), textOf(child.output)], ['devl[[1],42]', 'devl[84]']);
         assert.equal(textOf(run.output), `devl[{"childId":1,"result":2},"${seen.childId}",84]`);
+      }),
+      t.test('BR-22: ten runs at once, each with a step that waits for a run', async () => {
+        const seen = await Promise.all(Array.from({ length: 10 }, (_, i) => value('parent', i)));
+        assert.deepEqual(seen.map((s) => s.value.result), Array.from({ length: 10 }, (_, i) => 2 * i));
       }),
       ...(sdk === 'v5' ? onlyV5(t, stack, childOf) : []),
     ]);

@@ -15,6 +15,7 @@ import (
 //	dequeue          our script, and waits for a message instead of saying "none"
 //	done and so on   nothing: the handler has written the outcome before it returned
 //	forward, recover nothing: the upkeep moves due and lapsed messages, to the millisecond
+//	subscribe        nothing: it would hear of deliveries to cancel, which are not asynq's
 //
 // All else passes; asynq's list of servers is thinned out.
 type backend struct {
@@ -70,6 +71,15 @@ func (b *backend) ZAddXX(ctx context.Context, _ string, members ...redis.Z) *red
 	cmd := redis.NewIntCmd(ctx)
 	cmd.SetVal(int64(len(members)))
 	return cmd
+}
+
+// Subscribe serves asynq's channel of cancellations, which handle does not heed: a connection
+// with a keep-alive every 3 s, for each queue. asynq waits for it until the service stops.
+func (b *backend) Subscribe(ctx context.Context, _ ...string) *redis.PubSub {
+	<-b.queue.taking.Done()
+	none := b.UniversalClient.Subscribe(ctx) // to no channel makes no connection
+	_ = none.Close()
+	return none
 }
 
 func result(ctx context.Context, value any, err error) *redis.Cmd {

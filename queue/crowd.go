@@ -20,7 +20,7 @@ const (
 	// crowdSlow is for how long that is not tried again with an app that was too slow.
 	crowdSlow = time.Second
 	// crowdTime is when a message that was set aside is looked at again, should nobody have
-	// brought it forward: its app has room at another replica, or this one is gone.
+	// brought it forward: this replica is gone.
 	crowdTime = 15 * time.Second
 )
 
@@ -29,6 +29,7 @@ type crowd struct {
 	clock world.Clock
 	mu    sync.Mutex
 	gates map[string]*gate // by address
+	news  *crowdNews
 }
 
 type gate struct {
@@ -44,7 +45,7 @@ type gate struct {
 func (g *gate) idle() bool { return g.inWork == 0 && !g.aside && !g.forwarding }
 
 func newCrowd(clock world.Clock) *crowd {
-	return &crowd{clock: clock, gates: map[string]*gate{}}
+	return &crowd{clock: clock, gates: map[string]*gate{}, news: newCrowdNews()}
 }
 
 // gate returns the one of an app; the mutex is held.

@@ -3,6 +3,7 @@ package queue_test
 import (
 	"context"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -124,4 +125,64 @@ func TestSingleAppHasAllSlots(t *testing.T) {
 	a.await(t, 20)
 	close(release)
 	requireQuiet(t, r)
+}
+
+// What one replica sets aside is taken on by another one that has room for the app, at once and
+// not when it is time to look at it again: by one that starts, by one that has had nothing to do, and
+// by one in which a delivery to the app ends.
+func TestMessagesSetAsideGoToAReplicaWithRoom(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		const share = 3
+		begin := func(tickets chan struct{}) (*app, running) {
+			a := newApp(func(context.Context, world.Delivery) world.Outcome {
+				<-tickets
+				return world.Outcome{Verdict: world.Done}
+			})
+			c := config(r, a)
+			c.Clock, c.AppConcurrency = stillClock(time.Now()), share // it is never time to look at them again
+			return a, run(t, newQueue(t, r.Client, c))
+		}
+		ticketsOne, ticketsTwo := make(chan struct{}), make(chan struct{})
+		one, q := begin(ticketsOne)
+		sent := 0
+		send := func(n int) {
+			for range n {
+				enqueue(t, q, stepOf("wrun_1", "step_"+strconv.Itoa(sent)))
+				sent++
+			}
+		}
+		aside := r.Prefix + "queue:{" + strings.TrimSuffix(r.Prefix, ":") + "_steps}:crowded:"
+		send(20)
+		one.await(t, share)
+		require.Eventually(t, func() bool {
+			keys, err := r.Keys(t.Context(), aside+"*")
+			return err == nil && len(keys) == 1 && r.Client.ZCard(t.Context(), keys[0]).Val() == 20-share
+		}, patience, time.Millisecond)
+
+		two, _ := begin(ticketsTwo)
+		two.await(t, share)
+		for range 20 - 2*share {
+			ticketsTwo <- struct{}{}
+			two.await(t, 1)
+		}
+		for range share {
+			ticketsOne <- struct{}{}
+			ticketsTwo <- struct{}{}
+		}
+		requireQuiet(t, r)
+
+		// Both have room. Whoever takes them, both have as much as they may.
+		for range 5 {
+			send(2 * share)
+			one.await(t, share)
+			two.await(t, share)
+			for range share {
+				ticketsOne <- struct{}{}
+				ticketsTwo <- struct{}{}
+			}
+			requireQuiet(t, r)
+		}
+		require.Len(t, append(one.seen(), two.seen()...), sent)
+	})
 }

@@ -89,11 +89,14 @@ func (l *lane) tryApps(c *claim, m world.Message, apps []world.App, most int) (o
 		if !l.crowd.enter(c.ctx, app.BaseURL, most) {
 			return outcome{step: stepCrowded, due: l.q.dueIn(crowdTime), app: app.BaseURL, room: most, unseen: true}, ""
 		}
-		c.entered = app.BaseURL
+		l.entered(c, app.BaseURL)
 		if o, stop := l.mayBegin(c, app.BaseURL, len(apps) > 1); stop {
 			return o, ""
 		}
-		o, reached = l.judge(c, app.BaseURL, m, l.send(c, app.BaseURL, m))
+		stop := l.watch(c, app, m)
+		out := l.send(c, app.BaseURL, m)
+		stop()
+		o, reached = l.judge(c, app.BaseURL, m, out)
 		if o.step != stepStalled || !o.unseen || i == len(apps)-1 {
 			return o, reached
 		}
@@ -124,11 +127,18 @@ func (l *lane) mayBegin(c *claim, app string, several bool) (o outcome, stop boo
 
 // leave gives back the place that a delivery had at its app.
 func (l *lane) leave(c *claim) {
-	app := c.entered
-	c.entered = ""
+	app := l.entered(c, "")
 	if app != "" && l.crowd.leave(app) {
 		l.bringForward(app)
 	}
+}
+
+// entered notes the place that a delivery has at an app, and returns the one that it had.
+func (l *lane) entered(c *claim, app string) (before string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	before, c.entered = c.entered, app
+	return before
 }
 
 // send tries a few times when not a byte of the request has reached the app.

@@ -9,7 +9,8 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// ringing is what the scripts say on the doorbell: who rings, and when the message is due.
+// ringing is what the scripts say on the doorbell: who rings, and when the message is due; then,
+// if it was set aside, the app that has too many deliveries in work.
 func (q *Queue) ringing(due world.Millis) string {
 	if due == 0 {
 		return q.instance
@@ -30,7 +31,10 @@ func (q *Queue) hearDoorbells(ctx context.Context) {
 }
 
 // Ready implements [doorbell.Listener].
-func (l *lane) Ready() { l.bell.ring() }
+func (l *lane) Ready() {
+	l.bell.ring()
+	l.crowd.news.hear("")
+}
 
 // Ring implements [doorbell.Listener].
 func (l *lane) Ring(payload string) {
@@ -41,6 +45,10 @@ func (l *lane) Ring(payload string) {
 	if !delayed {
 		l.bell.ring()
 		return
+	}
+	due, app, crowded := strings.Cut(due, " ")
+	if crowded {
+		l.crowd.news.hear(app)
 	}
 	if ms, err := strconv.ParseInt(due, 10, 64); err == nil {
 		l.due.note(world.Millis(ms))

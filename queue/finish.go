@@ -113,13 +113,17 @@ func (l *lane) write(ctx context.Context, c *claim, o outcome) (ours bool, err e
 		}
 		args = []any{c.id, c.owner, q.cfg.Clock.Now().Unix(), o.reason, deadKept, k.task, expireAt, q.ringing(0), int64(q.nowMillis())}
 	default:
+		rings := q.ringing(o.due)
+		if o.step == stepCrowded {
+			rings += " " + o.app // it may have room at another replica
+		}
 		script = q.scripts.again
 		keys = []string{
 			task, k.active, k.lease, k.pending, k.retry, k.stalled, k.wakes, k.bell,
 			k.running, k.parked, k.scheduled, k.delayed, l.crowdKey(o.app),
 		}
 		args = []any{
-			c.id, c.owner, dueScore(o.due), string(o.step), o.reason, c.wakes, q.cfg.Clock.Now().UnixNano(), q.ringing(o.due), k.task, o.unseen,
+			c.id, c.owner, dueScore(o.due), string(o.step), o.reason, c.wakes, q.cfg.Clock.Now().UnixNano(), rings, k.task, o.unseen,
 			o.goesOn(c), o.hold.Milliseconds(),
 		}
 	}

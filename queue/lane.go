@@ -36,6 +36,7 @@ type lane struct {
 	backlog  *backlog
 	crowd    *crowd
 	clock    redisClock
+	lengthy  lengthy
 	lookFrom int            // where the next sweep looks for messages without a lease
 	work     sync.WaitGroup // deliveries
 }
@@ -51,8 +52,9 @@ type claim struct {
 	held      time.Time // when the lease was last known to be ours; by the process's own clock
 	app       string    // that an earlier delivery was begun with and perhaps goes on
 	holdUntil time.Time // until then that app may take to notice the end of that delivery
-	entered   string    // the app whose place it has
+	entered   string    // the app whose place it has; under the lane's mutex
 	target    string    // the app that it is being delivered to; under the lane's mutex
+	lengthy   bool      // it has given up its slot; under the lane's mutex
 
 	ctx    context.Context // of the delivery
 	cancel context.CancelCauseFunc
@@ -77,7 +79,7 @@ func newLane(q *Queue, kind world.Kind, name string, concurrency int) *lane {
 		log:  q.cfg.Logger.With(slog.String("queue", name)),
 		bell: newBell(), due: newDueTimer(q.cfg.Clock), came: make(chan struct{}, 1),
 		given: map[string]*claim{}, claims: map[*claim]struct{}{},
-		backlog: newBacklog(concurrency), crowd: newCrowd(q.cfg.Clock),
+		backlog: newBacklog(concurrency), crowd: newCrowd(q.cfg.Clock), lengthy: newLengthy(),
 	}
 }
 

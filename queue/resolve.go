@@ -56,6 +56,22 @@ func (q *Queue) resolve(ctx context.Context, m world.Message, begun string) (des
 	return d, nil
 }
 
+// aliveAddresses are those of the apps that are alive.
+func (q *Queue) aliveAddresses(ctx context.Context) (map[string]struct{}, error) {
+	apps, err := q.registry.cached(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now := q.nowMillis()
+	alive := map[string]struct{}{}
+	for _, a := range apps {
+		if a.AliveUntil > now {
+			alive[a.BaseURL] = struct{}{}
+		}
+	}
+	return alive, nil
+}
+
 // standIns are the apps of other deployments that a message may go to instead.
 func (q *Queue) standIns(ctx context.Context, m world.Message, lapsed world.App) ([]world.App, error) {
 	if m.SDK == "" {

@@ -36,6 +36,7 @@ func (q *Queue) Run(ctx context.Context) error {
 	servers := make([]*asynq.Server, 0, 2)
 	for _, l := range q.lanes() {
 		support.Go(func() { l.upkeep(background) })
+		support.Go(func() { l.hearCrowds(background) })
 		server := l.newServer()
 		if err := server.Start(asynq.HandlerFunc(l.handle)); err != nil {
 			q.stopTake()
@@ -63,7 +64,7 @@ func (q *Queue) Run(ctx context.Context) error {
 
 func (l *lane) newServer() *asynq.Server {
 	return asynq.NewServerFromRedisClient(&backend{UniversalClient: l.q.redis, queue: l.q}, asynq.Config{
-		Concurrency: l.concurrency,
+		Concurrency: l.most(), // next keeps to the slots
 		Queues:      map[string]int{l.name: 1},
 		Logger:      asynqLogger{l.log},
 		LogLevel:    asynq.InfoLevel,

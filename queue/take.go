@@ -35,6 +35,13 @@ func (l *lane) next() (message string, ok bool) {
 		if l.q.taking.Err() != nil {
 			return "", false
 		}
+		if !l.hasSlot() {
+			select {
+			case <-l.lengthy.freed:
+			case <-l.q.taking.Done():
+			}
+			continue
+		}
 		if c := l.fromBuffer(); c != nil {
 			return c.message, true
 		}
@@ -151,7 +158,7 @@ func (l *lane) awaited() bool {
 func (l *lane) room() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return max(1, min(takeAtOnce, l.concurrency-len(l.claims)))
+	return max(1, min(takeAtOnce, l.slotsBeside(len(l.claims))))
 }
 
 // accept turns the reply of take.lua into claims.
@@ -227,6 +234,10 @@ func (l *lane) release(c *claim) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.claims, c)
+	if c.lengthy {
+		l.lengthy.count--
+	}
+	l.lengthy.free()
 }
 
 // returnBuffer puts back what was taken and will not be delivered.

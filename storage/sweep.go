@@ -26,11 +26,12 @@ const (
 type sweepState struct {
 	sync.Mutex
 	pending, running, paused, hooks *place
+	empty                           bool // nothing was in any of the lists
 }
 
 // Run does what goes on in the background until ctx ends: it mends, a small batch every
-// SweepInterval, which several replicas may do at once, and listens for the ends of runs that
-// somebody awaits here.
+// SweepInterval, or only after sweepAge when there was nothing at all to look at, which several
+// replicas may do at once, and listens for the ends of runs that somebody awaits here.
 func (s *Store) Run(ctx context.Context) error {
 	parts, ctx := errgroup.WithContext(ctx)
 	parts.Go(func() error { return s.mend(ctx) })
@@ -40,13 +41,13 @@ func (s *Store) Run(ctx context.Context) error {
 }
 
 func (s *Store) mend(ctx context.Context) error {
-	ticker := time.NewTicker(s.interval)
-	defer ticker.Stop()
+	timer := time.NewTimer(s.interval)
+	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-ticker.C:
+		case <-timer.C:
 		}
 		mended, err := s.Sweep(ctx)
 		switch {
@@ -55,7 +56,19 @@ func (s *Store) mend(ctx context.Context) error {
 		case mended > 0:
 			s.log.InfoContext(ctx, "the storage sweeper mended what a crash left behind", slog.Int("entries", mended))
 		}
+		timer.Reset(s.untilSweep())
 	}
+}
+
+// untilSweep is how long to wait for the next sweep. What comes to a list that was empty counts
+// as left behind after sweepAge at the earliest, so an idle service need not look before.
+func (s *Store) untilSweep() time.Duration {
+	s.sweeps.Lock()
+	defer s.sweeps.Unlock()
+	if s.sweeps.empty {
+		return max(s.interval, time.Duration(sweepAge)*time.Millisecond)
+	}
+	return s.interval
 }
 
 // Sweep looks at the next batch of each list that a crash can leave wrong, and mends what it
@@ -66,6 +79,8 @@ func (s *Store) mend(ctx context.Context) error {
 func (s *Store) Sweep(ctx context.Context) (mended int, err error) {
 	s.sweeps.Lock()
 	defer s.sweeps.Unlock()
+	s.sweeps.empty = false
+	found := 0
 	for _, part := range []struct {
 		key  string
 		from **place
@@ -79,6 +94,10 @@ func (s *Store) Sweep(ctx context.Context) (mended int, err error) {
 		entries, err := s.entries(ctx, part.key, *part.from, world.Ascending, sweepBatch)
 		if err != nil {
 			return mended, err
+		}
+		found += len(entries)
+		if *part.from != nil {
+			found++ // those before
 		}
 		*part.from = nil // at the end of a list: from its beginning again
 		if len(entries) == sweepBatch {
@@ -97,6 +116,7 @@ func (s *Store) Sweep(ctx context.Context) (mended int, err error) {
 			}
 		}
 	}
+	s.sweeps.empty = found == 0
 	return mended, nil
 }
 

@@ -232,3 +232,20 @@ func TestRunSweeps(t *testing.T) {
 	cancel()
 	require.NoError(t, <-ended)
 }
+
+// BR-62: while there is nothing that could be left behind the sweeper rests for as long as it takes
+// until something could be.
+func TestBR62SweeperRestsWhileThereIsNothing(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, redistest.New(t))
+	require.Equal(t, b.interval, b.untilSweep(), "it has not looked yet")
+	require.Zero(t, b.sweep())
+	require.Equal(t, time.Minute, b.untilSweep())
+	b.newRun()
+	require.Zero(t, b.sweep())
+	require.Equal(t, b.interval, b.untilSweep())
+	require.NoError(t, b.redis.Client.Set(b.ctx, b.keys.hooksIndex(), "no zset", 0).Err())
+	_, err := b.Sweep(b.ctx)
+	require.Error(t, err)
+	require.Equal(t, b.interval, b.untilSweep(), "what it could not see may be there")
+}

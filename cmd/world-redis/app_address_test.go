@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +24,7 @@ import (
 func TestBR24PrivateAuthorityAndBasePath(t *testing.T) {
 	t.Parallel()
 	paths := make(chan string, 10)
-	app := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	app := httptest.NewUnstartedServer(healthy(func(w http.ResponseWriter, r *http.Request) {
 		paths <- r.URL.Path
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(`{"ok":true}`))
@@ -43,6 +44,10 @@ func TestBR24PrivateAuthorityAndBasePath(t *testing.T) {
 		_, text := get(t, base+"/v1/runs/"+runID+"/messages")
 		return strings.Contains(text, app.URL+"/v2/.well-known/workflow/v1/step") && strings.Contains(text, "add its authority (WORKFLOW_WORLD_APP_CA)")
 	}, 20*time.Second, 10*time.Millisecond)
+	post(t, base+"/v1/runs/"+runID+"/events", `{"event":{"eventType":"hook_created","specVersion":7,"correlationId":"hook_1","eventData":{"token":"tok"}}}`)
+	const webhook = "/.well-known/workflow/v1/webhook/tok"
+	status, text := send(t, base+webhook, `{}`)
+	require.Equal(t, http.StatusServiceUnavailable, status, text)
 	require.NoError(t, stop())
 	require.Empty(t, paths)
 
@@ -50,15 +55,20 @@ func TestBR24PrivateAuthorityAndBasePath(t *testing.T) {
 	require.Equal(t, "/v2/.well-known/workflow/v1/step", <-paths)
 	require.Eventually(t, allDone(t, base, 1), 20*time.Second, 10*time.Millisecond)
 	require.Empty(t, leftOfMessages(t, r.Client, r.Prefix))
-	status, text := send(t, base+"/.well-known/workflow/v1/webhook/tok", `{}`)
-	require.Equal(t, http.StatusNotFound, status, text) // no hook has that token
+	status, text = send(t, base+webhook, `{}`)
+	require.Equal(t, http.StatusOK, status, text)
+	require.JSONEq(t, `{"ok":true}`, text)
+	require.Equal(t, "/v2"+webhook, <-paths)
+	status, text = send(t, base+webhook+"_of_nobody", `{}`)
+	require.Equal(t, http.StatusNotFound, status, text)
+	require.Empty(t, paths)
 	require.NoError(t, stop())
 }
 
-// Fifty runs are queued while the app is down for half a minute. Then it starts, at another
+// A hundred runs are queued while the app is down for a minute. Then it starts, at another
 // address than the service was told: they go there, as first attempts.
 func appIsDown(t *testing.T) {
-	const runs = 50
+	const runs = 100
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	nobody := l.Addr().String()
@@ -69,15 +79,18 @@ func appIsDown(t *testing.T) {
 	for range runs {
 		ids = append(ids, enqueueRun(t, service.base, 0))
 	}
-	<-time.After(30 * time.Second)
+	<-time.After(time.Minute)
 	_, text := get(t, service.base+"/v1/runs/"+ids[0]+"/messages")
 	require.Contains(t, text, "http://"+nobody)
 	require.Contains(t, text, "nothing listens there")
+	warned := regexp.MustCompile(`no workflow app answers at this address.*app=http://` + nobody + ` from="WORKFLOW_BASE_URL of this service".*nothing listens there`)
+	require.Len(t, warned.FindAllString(service.out.String(), -1), 1, "said once, at the start")
 	a := newEndingApp(t, 0)
 	a.service = func() string { return service.base }
 	post(t, service.base+"/v1/apps", fmt.Sprintf(`{"baseUrl":%q,"deploymentId":"dpl_1"}`, a.URL))
 	requireAllEnded(t, service.base, r.Client, r.Prefix, ids)
 	a.requireDelivered(t, ids, 1)
+	require.NotContains(t, service.out.String(), "at this address; messages for it will wait\" app="+a.URL)
 }
 
 func TestConfigRefusesAnAuthorityThatIsNone(t *testing.T) {

@@ -28,7 +28,7 @@ type slowApp struct {
 func newSlowApp(t *testing.T) *slowApp {
 	t.Helper()
 	a := &slowApp{letGo: make(chan struct{}), attempts: map[string][]int{}}
-	a.Server = httptest.NewServer(http.HandlerFunc(a.handle))
+	a.Server = httptest.NewServer(healthy(a.handle))
 	t.Cleanup(a.Close)
 	t.Cleanup(a.release)
 	return a

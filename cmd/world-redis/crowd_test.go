@@ -34,7 +34,7 @@ func newCountingApp(t *testing.T) *countingApp {
 	t.Helper()
 	a := &countingApp{}
 	name := regexp.MustCompile(`wrun_(due|new)_(\d+)`)
-	a.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	a.Server = httptest.NewServer(healthy(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		found := name.FindStringSubmatch(string(body))
 		if _, again := a.seen.LoadOrStore(found[0], true); again {

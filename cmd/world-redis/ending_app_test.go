@@ -37,7 +37,7 @@ type stay struct {
 func newEndingApp(t *testing.T, held int) *endingApp {
 	t.Helper()
 	a := &endingApp{t: t, held: held, early: make(chan struct{}), late: make(chan struct{}), deliveries: map[string][]stay{}}
-	a.Server = httptest.NewServer(http.HandlerFunc(a.handle))
+	a.Server = httptest.NewServer(healthy(a.handle))
 	t.Cleanup(a.Close)
 	t.Cleanup(func() { letGo(a.early); letGo(a.late) })
 	return a

@@ -64,7 +64,7 @@ type patient struct {
 func newPatient(base func() string) *patient {
 	return &patient{
 		client: http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second},
-		base:   base, until: time.Now().Add(5 * time.Minute),
+		base:   base, until: time.Now().Add(15 * time.Minute),
 	}
 }
 

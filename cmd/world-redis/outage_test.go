@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"sync"
 	"testing"
@@ -11,6 +12,10 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
+// chaosLong makes outages and crowds as long and as large as they come: go test ./cmd/world-redis -run
+// TestPlugsArePulled -chaos.long -timeout 30m
+var chaosLong = flag.Bool("chaos.long", false, "Redis is away for ten minutes, too, and thousands of runs are parked at a boot")
+
 // Plugs are pulled for as long as a minute. These tests do nothing but wait, so they do it at the
 // same time and in the place of one.
 func TestPlugsArePulled(t *testing.T) {
@@ -19,13 +24,21 @@ func TestPlugsArePulled(t *testing.T) {
 		"BR-29: a replica stands still for a minute":    replicaStandsStill,
 		"BR-30: the service stops during long steps":    serviceStopsDuringLongSteps,
 		"BR-28: replicas come and go beside a busy one": replicasComeAndGo,
-		"BR-24: the app is down for half a minute":      appIsDown,
+		"BR-24: the app is down for a minute":           appIsDown,
+		"BR-13: the service is killed ten times":        serviceIsKilledTenTimes,
+		"BR-18: a key comes again at another replica":   keyComesAgainAtAnotherReplica,
+		"BR-27: three replicas boot together":           replicasBootTogether,
+		"BR-62: an idle service asks Redis for little":  idleServiceAsksLittle,
 	}
 	for how, p := range map[string]plug{
 		"stands still": {(*redistest.Server).Freeze, (*redistest.Server).Thaw},
 		"is killed":    {(*redistest.Server).Kill, (*redistest.Server).Restart},
 	} {
-		for _, away := range []time.Duration{5 * time.Second, time.Minute} {
+		lengths := []time.Duration{5 * time.Second, time.Minute}
+		if *chaosLong {
+			lengths = append(lengths, 10*time.Minute)
+		}
+		for _, away := range lengths {
 			stories[fmt.Sprintf("BR-58: Redis %s for %s", how, away)] = func(t *testing.T) { redisIsAway(t, p, away) }
 		}
 	}

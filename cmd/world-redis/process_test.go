@@ -30,6 +30,7 @@ func TestMain(m *testing.M) {
 type process struct {
 	base string // its address
 	cmd  *exec.Cmd
+	out  *lines // what it prints and logs
 }
 
 // startProcess starts `world-redis serve` and waits until it listens.
@@ -38,7 +39,7 @@ func startProcess(t *testing.T, environ ...string) *process {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	out := &lines{}
-	p := &process{cmd: exec.Command(self, "serve")} //nolint:gosec // the test binary itself
+	p := &process{out: out, cmd: exec.Command(self, "serve")} //nolint:gosec // the test binary itself
 	p.cmd.Env = append(os.Environ(), append([]string{beService + "=1", "WORKFLOW_WORLD_LISTEN=127.0.0.1:0"}, environ...)...)
 	p.cmd.Stdout, p.cmd.Stderr = out, out
 	require.NoError(t, p.cmd.Start())

@@ -99,7 +99,7 @@ func TestOperatorNeedsTheToken(t *testing.T) {
 func TestDeliveriesAreCounted(t *testing.T) {
 	t.Parallel()
 	first := true
-	app := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	app := httptest.NewServer(healthy(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		if first {
 			first = false

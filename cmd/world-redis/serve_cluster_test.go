@@ -72,7 +72,7 @@ func TestTwoReplicasOnACluster(t *testing.T) {
 	two, _, stopTwo := startService(t, environ...)
 
 	delivered := make(chan string, 1)
-	app := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+	app := httptest.NewServer(healthy(func(w http.ResponseWriter, req *http.Request) {
 		body, _ := io.ReadAll(req.Body)
 		delivered <- req.URL.Path + " " + string(body)
 		w.Header().Set("Content-Type", "application/json")

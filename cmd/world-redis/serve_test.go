@@ -29,6 +29,12 @@ func (l *lines) Write(p []byte) (int, error) {
 	return l.text.Write(p)
 }
 
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
 func (l *lines) find(pattern *regexp.Regexp) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -31,7 +31,7 @@ const lingering = 200 * time.Millisecond
 func newLeavingApp(t *testing.T) *leavingApp {
 	t.Helper()
 	a := &leavingApp{short: make(chan struct{}), stays: map[string][]stay{}}
-	a.Server = httptest.NewServer(http.HandlerFunc(a.handle))
+	a.Server = httptest.NewServer(healthy(a.handle))
 	t.Cleanup(a.Close)
 	return a
 }

@@ -27,6 +27,7 @@ type tenant struct {
 	streams    *streaming.Service
 	queue      *queue.Queue
 	reconciler *recovery.Reconciler
+	apps       *appCheck
 	observer   *queueMetrics
 	woken      atomic.Int64 // runs, by the reconciler
 }
@@ -51,14 +52,19 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, c
 	if err != nil {
 		return nil, err
 	}
+	forwarder := embedded.New(embedded.Config{Logger: logger, SigningKeys: n.signingKeys, Clock: clock, AppCAs: authorities})
 	t.queue, err = queue.New(ctx, conn.Client, queue.Config{
 		KeyPrefix: n.keyPrefix, JobPrefix: n.jobPrefix, FlowConcurrency: c.FlowConcurrency, StepConcurrency: c.StepConcurrency,
 		ShutdownGrace: c.ShutdownGrace, BaseURL: n.baseURL, Clock: clock, Logger: logger, Bell: bell, Observer: t.observer, RunDead: t.runDead,
 		AppConcurrency: c.AppConcurrency, Policy: c.DeploymentPolicy, Patience: c.DeploymentPatience,
-		Deliverer: embedded.New(embedded.Config{Logger: logger, SigningKeys: n.signingKeys, Clock: clock, AppCAs: authorities}),
+		Deliverer: forwarder,
 	})
 	if err != nil {
 		return nil, err
+	}
+	t.apps = newAppCheck(t.queue, forwarder.Check, logger)
+	if n.baseURL != "" {
+		t.apps.look(world.App{BaseURL: n.baseURL})
 	}
 	t.reconciler = recovery.New(t.store, t.queue, recovery.Config{
 		Holder: ids.NewMinter(clock).New().String(), Grace: c.RecoveryAfter, Clock: clock, Logger: logger, Woken: func() { t.woken.Add(1) },
@@ -104,11 +110,13 @@ func (t *tenant) RunEnds(ctx context.Context, runIDs []string) ([]world.RunEnd, 
 	return ends, nil
 }
 
-// background is what goes on beside requests and deliveries: mending, and waking forgotten runs.
+// background is what goes on beside requests and deliveries: mending, waking forgotten runs, and
+// looking whether apps are where they say.
 func (t *tenant) background(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return t.store.Run(ctx) })
 	g.Go(func() error { return t.reconciler.Run(ctx) })
+	g.Go(func() error { return t.apps.Run(ctx) })
 	return g.Wait()
 }
 
@@ -131,7 +139,7 @@ func newTenants(ctx context.Context, conn *redisconn.Conn, c config, clock world
 
 // deps are what the API needs of a namespace.
 func (t *tenant) deps() httpapi.Deps {
-	return httpapi.Deps{Store: t.store, Queue: t.queue, Apps: t.queue, Streams: t.streams, Admin: t.queue, Forget: t.queue}
+	return httpapi.Deps{Store: t.store, Queue: t.queue, Apps: t.apps, Streams: t.streams, Admin: t.queue, Forget: t.queue}
 }
 
 // forAPI are the namespaces beside the default one, which is the first.

@@ -39,6 +39,11 @@ export class Child {
     return running.has(this.#process);
   }
 
+  /** What the child printed on either stream; the beginning is missing when that was much. */
+  get output() {
+    return this.#output;
+  }
+
   /** The last lines of what the child printed on either stream. */
   get tail() {
     return this.#output.split('\n').slice(-40).join('\n');

@@ -22,6 +22,10 @@ export class Service {
     return this.#child?.tail;
   }
 
+  get output() {
+    return this.#child.output;
+  }
+
   get pid() {
     return this.#child.pid;
   }

@@ -30,6 +30,10 @@
 local prefix, now, most = ARGV[1], ARGV[2], tonumber(ARGV[5])
 local lost = {}
 local clock = server_time()
+-- A queue without work: one look tells, and there is nothing to do but to show the clock.
+if #ARGV < 12 and redis.call('EXISTS', KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]) == 0 then
+  return {0, '', 0, 0, string.format('%.3f', clock)}
+end
 local lease_end = string.format('%.3f', clock + tonumber(ARGV[3]))
 for i = 12, #ARGV, 3 do
   local id, owner, app = ARGV[i], ARGV[i + 1], ARGV[i + 2]

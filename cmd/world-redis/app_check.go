@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/world-redis/world-redis"
+)
+
+const (
+	// checksWaiting bounds the addresses that wait to be checked; those beyond are not.
+	checksWaiting = 1000
+	checkTimeout  = 10 * time.Second
+	// checksKept bounds what is remembered.
+	checksKept = 10_000
+)
+
+// checkPauses are the waits before each try. The first one is for apps that register before they
+// listen, as they do that call world.start() while they are set up.
+var checkPauses = []time.Duration{time.Second, 3 * time.Second, 10 * time.Second}
+
+// appCheck looks at each address that an app registers with, and at the configured one, before
+// there is a message for it, and says once in the log what is wrong there. It refuses nothing.
+type appCheck struct {
+	world.AppRegistry
+	probe  func(ctx context.Context, baseURL string) error
+	pauses []time.Duration
+	log    *slog.Logger
+	todo   chan world.App
+
+	mu   sync.Mutex
+	seen map[checkedApp]struct{}
+}
+
+type checkedApp struct{ baseURL, deploymentID string }
+
+func checked(baseURL, deploymentID string) checkedApp {
+	return checkedApp{strings.TrimRight(baseURL, "/"), deploymentID}
+}
+
+func newAppCheck(apps world.AppRegistry, probe func(context.Context, string) error, logger *slog.Logger) *appCheck {
+	return &appCheck{
+		AppRegistry: apps, probe: probe, pauses: checkPauses, log: logger,
+		todo: make(chan world.App, checksWaiting), seen: map[checkedApp]struct{}{},
+	}
+}
+
+// RegisterApp implements world.AppRegistry.
+func (c *appCheck) RegisterApp(ctx context.Context, a world.App) error {
+	if err := c.AppRegistry.RegisterApp(ctx, a); err != nil {
+		return err
+	}
+	c.look(a)
+	return nil
+}
+
+// UnregisterApp implements world.AppRegistry. One that comes again is looked at again.
+func (c *appCheck) UnregisterApp(ctx context.Context, baseURL, deploymentID string) error {
+	c.mu.Lock()
+	delete(c.seen, checked(baseURL, deploymentID))
+	c.mu.Unlock()
+	return c.AppRegistry.UnregisterApp(ctx, baseURL, deploymentID)
+}
+
+// look notes an app to be checked, unless that has been done.
+func (c *appCheck) look(a world.App) {
+	key := checked(a.BaseURL, a.DeploymentID)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, done := c.seen[key]; done {
+		return
+	}
+	if len(c.seen) >= checksKept {
+		clear(c.seen)
+	}
+	select {
+	case c.todo <- a:
+		c.seen[key] = struct{}{}
+	default:
+	}
+}
+
+func (c *appCheck) wanted(a world.App) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, wanted := c.seen[checked(a.BaseURL, a.DeploymentID)]
+	return wanted
+}
+
+// Run checks until ctx ends.
+func (c *appCheck) Run(ctx context.Context) error {
+	var checks sync.WaitGroup
+	defer checks.Wait()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case a := <-c.todo:
+			checks.Go(func() { c.check(ctx, a) })
+		}
+	}
+}
+
+func (c *appCheck) check(ctx context.Context, a world.App) {
+	var err error
+	for _, pause := range c.pauses {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+		try, cancel := context.WithTimeout(ctx, checkTimeout)
+		err = c.probe(try, a.BaseURL)
+		cancel()
+		if err == nil {
+			c.log.Info("a workflow app answers at this address", slog.String("app", a.BaseURL), slog.String("deployment", a.DeploymentID))
+		}
+		if err == nil || ctx.Err() != nil || !c.wanted(a) {
+			return
+		}
+	}
+	from := "the app registered it"
+	if a.DeploymentID == "" {
+		from = "WORKFLOW_BASE_URL of this service"
+	}
+	c.log.Warn("no workflow app answers at this address; messages for it will wait",
+		slog.String("app", a.BaseURL), slog.String("from", from), slog.String("deployment", a.DeploymentID), slog.String("reason", err.Error()))
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis"
+)
+
+// healthy answers what the SDK answers by itself, and leaves deliveries to the handler.
+func healthy(handler http.HandlerFunc) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !r.URL.Query().Has("__health") {
+			handler(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"healthy":true}`))
+	})
+}
+
+// noApps is a registry that takes every app.
+type noApps struct{}
+
+func (noApps) RegisterApp(_ context.Context, a world.App) error {
+	if a.BaseURL == "" {
+		return errors.New("refused")
+	}
+	return nil
+}
+func (noApps) UnregisterApp(context.Context, string, string) error { return nil }
+func (noApps) ListApps(context.Context) ([]world.App, error)       { return nil, nil }
+
+// BR-24: an address at which no workflow app answers is named in the log once, with what is
+// wrong; an app that takes a moment to listen is not, nor one that has said good-bye.
+func TestBR24LogNamesAddressesWithoutAnApp(t *testing.T) {
+	t.Parallel()
+	out := &lines{}
+	var mu sync.Mutex
+	tries := map[string]int{}
+	tried := make(chan string, 100)
+	c := newAppCheck(noApps{}, func(_ context.Context, baseURL string) error {
+		mu.Lock()
+		defer mu.Unlock()
+		tries[baseURL]++
+		tried <- baseURL
+		if baseURL == "http://slow" && tries[baseURL] == 3 {
+			return nil
+		}
+		return errors.New("POST " + baseURL + " answered 307: redirects are not followed")
+	}, slog.New(slog.NewTextHandler(out, nil)))
+	c.pauses = []time.Duration{0, 0, 0}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- c.Run(ctx) }()
+
+	bad := world.App{BaseURL: "http://bad", DeploymentID: "dpl_1"}
+	for range 3 { // a client says it again every 30 s
+		require.NoError(t, c.RegisterApp(ctx, bad))
+	}
+	require.NoError(t, c.RegisterApp(ctx, world.App{BaseURL: "http://slow", DeploymentID: "dpl_1"}))
+	require.Error(t, c.RegisterApp(ctx, world.App{DeploymentID: "dpl_1"}))
+	c.look(world.App{BaseURL: "http://wrong"})
+	named := func(app string) int {
+		return len(regexp.MustCompile(`level=WARN msg="no workflow app answers at this address.* app=`+app+` .*307`).FindAllString(out.String(), -1))
+	}
+	require.Eventually(t, func() bool { return named("http://bad") == 1 && named("http://wrong") == 1 }, 10*time.Second, time.Millisecond)
+	for range 9 {
+		<-tried
+	}
+	require.Contains(t, out.String(), "WORKFLOW_BASE_URL of this service")
+	require.NoError(t, c.UnregisterApp(ctx, "http://bad/", "dpl_1"))
+	require.NoError(t, c.RegisterApp(ctx, bad))
+	require.Eventually(t, func() bool { return named("http://bad") == 2 }, 10*time.Second, time.Millisecond)
+	for range 3 {
+		require.Equal(t, "http://bad", <-tried)
+	}
+	stop()
+	require.NoError(t, <-ended)
+	require.Empty(t, tried)
+	require.Zero(t, named("http://slow"))
+}

@@ -1,0 +1,47 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/http/httptrace"
+	"strings"
+	"sync/atomic"
+
+	"github.com/world-redis/world-redis"
+)
+
+// Check asks the flow route of an app whether an app with the Workflow SDK is there, and returns
+// what is wrong in the words of a delivery. It delivers nothing: the SDK answers a request
+// with the parameter __health itself, before any signature is looked at.
+func (f *Forwarder) Check(ctx context.Context, baseURL string) error {
+	target, err := endpoint(baseURL, world.KindFlow)
+	if err != nil {
+		return err
+	}
+	var connected atomic.Bool
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }})
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target+"?__health", http.NoBody)
+	if err != nil {
+		return fmt.Errorf("the app's address %.200q is not usable: %w", target, err)
+	}
+	req.Header.Set("User-Agent", "world-redis")
+	resp, err := f.client.Do(req)
+	if err != nil {
+		return errors.New(explain(target, err, connected.Load()))
+	}
+	defer func() { _ = resp.Body.Close() }() // all that matters has been read
+	body, err := io.ReadAll(io.LimitReader(resp.Body, shownBody))
+	if err != nil {
+		return errors.New(explain(target, err, true))
+	}
+	mediaType, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	isJSON := err == nil && (mediaType == "application/json" || strings.HasSuffix(mediaType, "+json"))
+	if resp.StatusCode < 200 || resp.StatusCode > 299 || !isJSON {
+		return errors.New(complaint(answer{url: target, status: resp.StatusCode, header: resp.Header, body: body}))
+	}
+	return nil
+}

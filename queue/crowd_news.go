@@ -1,0 +1,111 @@
+package queue
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// crowdNewsPause keeps many messages that are set aside from becoming many questions.
+const crowdNewsPause = 10 * time.Millisecond
+
+// crowdNews are the apps of which other replicas have said that messages were set aside for them:
+// they may have room here.
+type crowdNews struct {
+	mu   sync.Mutex
+	apps map[string]struct{}
+	work chan struct{} // capacity 1: there are some
+}
+
+func newCrowdNews() *crowdNews {
+	return &crowdNews{apps: map[string]struct{}{}, work: make(chan struct{}, 1)}
+}
+
+// hear notes an app; an empty one stands for all that are registered.
+func (n *crowdNews) hear(app string) {
+	n.mu.Lock()
+	n.apps[app] = struct{}{}
+	n.mu.Unlock()
+	select {
+	case n.work <- struct{}{}:
+	default:
+	}
+}
+
+func (n *crowdNews) take() map[string]struct{} {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	apps := n.apps
+	n.apps = map[string]struct{}{}
+	return apps
+}
+
+// hearCrowds takes on what other replicas have set aside, as far as there is room for it here,
+// until ctx ends.
+func (l *lane) hearCrowds(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-l.crowd.news.work:
+		}
+		apps := l.crowd.news.take()
+		if l.q.taking.Err() != nil {
+			return
+		}
+		if err := l.invite(ctx, apps); err != nil && ctx.Err() == nil {
+			l.log.Debug("messages that other replicas set aside come back in their own time", slog.Any("error", err))
+		}
+		sleep(ctx, crowdNewsPause)
+	}
+}
+
+func (l *lane) invite(ctx context.Context, apps map[string]struct{}) error {
+	ctx, cancel := context.WithTimeout(ctx, redisTimeout)
+	defer cancel()
+	alive, err := l.q.aliveAddresses(ctx)
+	if err != nil {
+		return err
+	}
+	if _, all := apps[""]; all {
+		delete(apps, "")
+		for address := range alive {
+			apps[address] = struct{}{}
+		}
+		if l.q.cfg.BaseURL != "" {
+			apps[l.q.cfg.BaseURL] = struct{}{}
+		}
+	}
+	most := l.crowdLimit(len(alive) > 1)
+	for app := range apps {
+		if l.crowd.room(app, most, l.freeSlots()) {
+			l.bringForward(app)
+		}
+	}
+	return nil
+}
+
+func (l *lane) freeSlots() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.slotsBeside(len(l.claims))
+}
+
+// room hears that messages of an app are set aside, and reports whether the caller is to call
+// lane.bringForward, because the app may have more deliveries here. If not, each one that ends
+// brings one forward from now on.
+func (c *crowd) room(app string, most, slots int) (bringForward bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	g := c.gate(app)
+	g.aside = true
+	places := min(most-g.inWork, slots)
+	if places <= 0 {
+		return false
+	}
+	g.freed = places
+	mine := !g.forwarding
+	g.forwarding = true
+	return mine
+}

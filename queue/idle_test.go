@@ -1,0 +1,66 @@
+package queue
+
+import (
+	"context"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis/internal/redisconn"
+	"github.com/world-redis/world-redis/internal/redistest"
+)
+
+var oneCommand = regexp.MustCompile(`cmdstat_([a-z|]+):calls=(\d+)`)
+
+// commands are the calls that a Redis has counted, those inside scripts too.
+func commands(t *testing.T, r *redistest.Redis) map[string]int {
+	t.Helper()
+	info, err := r.Client.Info(t.Context(), "commandstats").Result()
+	require.NoError(t, err)
+	counts := map[string]int{}
+	for _, m := range oneCommand.FindAllStringSubmatch(info, -1) {
+		counts[m[1]], err = strconv.Atoi(m[2])
+		require.NoError(t, err)
+	}
+	return counts
+}
+
+// BR-62: the upkeep of a queue without work is three commands, those inside the script included,
+// and it still learns what Redis's clock shows. A process holds one subscription, not one
+// for each queue beside its own.
+func TestBR62IdleQueueAsksLittle(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	r := &redistest.Redis{Client: redistest.Client(t, s.Addr), Addr: s.Addr, Prefix: "idle:", Mode: redisconn.Standalone}
+	q := replica(t, r, nil, nil0)
+	const sweeps = 10
+	require.NoError(t, r.Client.ConfigResetStat(t.Context()).Err())
+	for range sweeps {
+		require.NoError(t, q.steps.sweep(t.Context()))
+	}
+	require.Equal(t, map[string]int{"evalsha": sweeps, "exists": sweeps, "time": sweeps, "config|resetstat": 1}, commands(t, r))
+	require.NotEmpty(t, q.steps.clock.after(0))
+
+	// With a message in work it looks at all there is.
+	add(t, q)
+	takeOne(t, q.steps)
+	require.NoError(t, r.Client.ConfigResetStat(t.Context()).Err())
+	require.NoError(t, q.steps.sweep(t.Context()))
+	require.Equal(t, 3, commands(t, r)["zrange"])
+
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- q.Run(ctx) }()
+	require.Eventually(t, func() bool {
+		return r.Client.PubSubNumSub(t.Context(), q.flows.keys.bell).Val()[q.flows.keys.bell] == 1
+	}, 10*time.Second, time.Millisecond)
+	list, err := r.Client.Do(t.Context(), "client", "list", "type", "pubsub").Text()
+	require.NoError(t, err)
+	require.Equal(t, 1, strings.Count(list, "\n"), list)
+	stop()
+	require.NoError(t, <-ended)
+}

@@ -1,0 +1,87 @@
+package queue
+
+import (
+	"time"
+
+	"github.com/world-redis/world-redis"
+)
+
+// In an app of SDK v5 the delivery of a flow runs steps, and lasts as long as they do. If each kept
+// its slot, runs that wait for other runs could hold all slots, and those others would never get
+// one; nor would a hook or a sleep of any run. So a delivery that lasts gives up its slot, and beside
+// those a tenth of the slots goes on taking messages.
+const (
+	lengthyAfter = 500 * time.Millisecond
+	// lengthyMost is how many times the slots there may be deliveries at a time, all in all.
+	lengthyMost = 10
+	// lengthyReserve is the part of the slots, one in so many, that is never left to those that last.
+	lengthyReserve = 10
+	sdkV5          = "v5"
+)
+
+// lengthy counts the deliveries of a lane that have given up their slots; under the lane's mutex.
+type lengthy struct {
+	count int
+	freed chan struct{} // capacity 1: there may be a slot
+}
+
+func newLengthy() lengthy { return lengthy{freed: make(chan struct{}, 1)} }
+
+// free says that there may be a slot.
+func (n *lengthy) free() {
+	select {
+	case n.freed <- struct{}{}:
+	default:
+	}
+}
+
+// most is how many deliveries there may be at a time.
+func (l *lane) most() int {
+	if l.kind == world.KindFlow {
+		return l.concurrency * lengthyMost
+	}
+	return l.concurrency
+}
+
+// slotsBeside returns how many more deliveries may begin while so many are in work; the mutex is held.
+func (l *lane) slotsBeside(inWork int) int {
+	left := l.concurrency - inWork
+	if reserve := max(1, l.concurrency/lengthyReserve) - (inWork - l.lengthy.count); l.lengthy.count > 0 && reserve > left {
+		left = reserve
+	}
+	return min(left, l.most()-inWork)
+}
+
+// hasSlot reports whether another message may be delivered.
+func (l *lane) hasSlot() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.slotsBeside(len(l.claims)-len(l.buffer)) > 0
+}
+
+// watch makes a delivery give up its slot when it lasts, until stop is called.
+func (l *lane) watch(c *claim, app world.App, m world.Message) (stop func()) {
+	if l.kind != world.KindFlow || app.SDK != sdkV5 && m.SDK != sdkV5 {
+		return func() {}
+	}
+	timer := time.AfterFunc(lengthyAfter, func() { l.giveUpSlot(c) })
+	return func() { timer.Stop() }
+}
+
+func (l *lane) giveUpSlot(c *claim) {
+	l.mu.Lock()
+	_, held := l.claims[c]
+	now := held && !c.lengthy
+	if now {
+		c.lengthy = true
+		l.lengthy.count++
+	}
+	l.mu.Unlock()
+	if !now {
+		return
+	}
+	l.lengthy.free()
+	if l.q.cfg.AppConcurrency == 0 {
+		l.leave(c) // a limit that somebody set counts all deliveries
+	}
+}
