@@ -102,7 +102,8 @@ func TestAnswers(t *testing.T) {
 		"not now":              {503, map[string]string{"Retry-After": "0.5"}, "", refused(503, 500*time.Millisecond), nil},
 		"value too large": { // BR-37
 			500, json(), `{"error":"WorkflowWorldError: 9 of 8","refused":{"code":"too_large","message":"9 of 8"}}`,
-			world.Outcome{Verdict: world.TooLarge, Status: 500, Reason: "9 of 8", Sent: true}, nil,
+			world.Outcome{Verdict: world.TooLarge, Status: 500, Reason: "9 of 8", Sent: true},
+			nil,
 		},
 		"refused otherwise":     {500, json(), `{"error":"x","refused":{"code":"invalid","message":"9 of 8"}}`, refused(500, 0), nil},
 		"too large, no reason":  {500, json(), `{"error":"x","refused":{"code":"too_large"}}`, refused(500, 0), nil},
