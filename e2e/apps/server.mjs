@@ -113,6 +113,8 @@ app.get('/values/:runId', async (c) => c.json(await Array.fromAsync(getRun(c.req
 app.get('/deliveries', (c) => c.json(deliveries));
 // How often the body of the step in workflows/bodies.ts ran.
 app.get('/bodies', (c) => c.json(globalThis.bodies ?? 0));
+// The stack of the error that the step failsAfar in workflows/errors.ts threw last.
+app.get('/thrown', (c) => c.json(globalThis.thrown ?? null));
 app.get('/ready', (c) => c.json({ pid: process.pid, node: process.version }));
 app.onError((error, c) => c.json({ error: { name: error.name, message: error.message } }, 500));
 

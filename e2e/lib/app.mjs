@@ -95,6 +95,11 @@ export class App {
     return this.#json('/bodies');
   }
 
+  /** The stack of the error that the step failsAfar threw last in this process. */
+  thrown() {
+    return this.#json('/thrown');
+  }
+
   deliveries() {
     return this.#json('/deliveries');
   }
