@@ -107,8 +107,14 @@ app.get('/stream/:runId', (c) => {
   return new Response(getRun(c.req.param('runId')).getReadable({ startIndex }));
 });
 
-// The same as a list of values, sent when the stream has ended.
-app.get('/values/:runId', async (c) => c.json(await Array.fromAsync(getRun(c.req.param('runId')).getReadable())));
+// The same as a list of values, sent when the stream has ended; `?options=` is what getReadable() takes. Bytes are told as {bytes}.
+app.get('/values/:runId', async (c) => {
+  const values = await Array.fromAsync(getRun(c.req.param('runId')).getReadable(JSON.parse(c.req.query('options') ?? '{}')));
+  return c.json(values.map((value) => (value instanceof Uint8Array ? { bytes: [...value] } : value)));
+});
+
+// The stream that a run returned, as it comes.
+app.get('/returned-stream/:runId', async (c) => new Response(await getRun(c.req.param('runId')).returnValue));
 
 app.get('/deliveries', (c) => c.json(deliveries));
 // How often the body of the step in workflows/bodies.ts ran.

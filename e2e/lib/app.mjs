@@ -110,9 +110,9 @@ export class App {
     return new Uint8Array(await response.arrayBuffer());
   }
 
-  /** All values of a run's default stream, once it has ended. */
-  values(runId, timeout = 60_000) {
-    return this.#json(`/values/${runId}`, undefined, timeout);
+  /** All values of a run's stream, the default one unless told, once it has ended; bytes are `{bytes}`. */
+  values(runId, timeout = 60_000, options = {}) {
+    return this.#json(`/values/${runId}?options=${encodeURIComponent(JSON.stringify(options))}`, undefined, timeout);
   }
 
   async #json(path, body, timeout = 60_000) {
