@@ -111,6 +111,18 @@ for (const sdk of sdks) {
         assert.deepEqual(typesOf(events.slice(0, 2)), ['run_created', 'run_started']);
       }),
 
+      // BR-04 asks for 1,000: E2E_LATE_STARTS=1000.
+      t.test('BR-04: messages are faster than the first events of their runs, by up to half a second: no start fails, no run has two beginnings', async () => {
+        const count = Number(process.env.E2E_LATE_STARTS ?? 40);
+        const { outcomes } = await app.lateFlood('addition', [1, 2], count, 20, 500);
+        assert.equal(outcomes.length, count);
+        for (const { runId, status, value } of outcomes) {
+          assert.deepEqual([status, value], ['completed', 3], runId);
+          await checkEndedRun(api, runId);
+          assert.notDeepEqual((await api.run(runId)).input, undefined);
+        }
+      }),
+
       t.test('three webhooks, in the order of their creation: the default answer, a fixed one, and one that a step gives', async () => {
         const runId = await app.begin('threeWebhooks');
         const hooks = await until('the webhooks', async () => {

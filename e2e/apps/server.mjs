@@ -66,15 +66,21 @@ app.post('/direct/:file/:step', async (c) => {
   return c.json(await module[c.req.param('step')](...(await c.req.json())));
 });
 
-// Starts `count` runs, `atOnce` of them outstanding at a time, and answers with the ids and outcomes.
+// Starts `count` runs, `atOnce` of them outstanding at a time, and answers with the ids and outcomes. With `late`, the first
+// event of each is sent up to so many milliseconds after its message.
 app.post('/flood/:workflow', async (c) => {
-  const { args, count, atOnce } = await c.req.json();
+  const { args, count, atOnce, late } = await c.req.json();
   const workflow = workflowOf(c);
+  const create = async (...event) => {
+    await new Promise((done) => setTimeout(done, Math.random() * late));
+    return await world.events.create(...event);
+  };
+  const options = late ? { world: { ...world, events: { ...world.events, create } } } : {};
   const outcomes = [];
   let left = count;
   const worker = async () => {
     while (left-- > 0) {
-      const run = await start(workflow, args);
+      const run = await start(workflow, args, options);
       outcomes.push({ runId: run.runId, ...(await outcomeOf(run.runId, AbortSignal.timeout(60_000))) });
     }
   };

@@ -77,6 +77,11 @@ export class App {
     return this.#json(`/flood/${workflow}`, { args, count, atOnce }, timeout);
   }
 
+  /** The same with the first event of each run up to `late` milliseconds behind its message. */
+  lateFlood(workflow, args, count, atOnce, late) {
+    return this.#json(`/flood/${workflow}`, { args, count, atOnce, late }, 300_000);
+  }
+
   resume(token, payload) {
     return this.#json('/resume', { token, payload });
   }
