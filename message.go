@@ -111,6 +111,9 @@ const (
 	Failed
 	// Unreachable: the app could not be reached or the connection broke; not charged.
 	Unreachable
+	// TooLarge: the run has to write a value that the service refuses for its size, and every
+	// further delivery would come to the same. Reason is that refusal.
+	TooLarge
 )
 
 // Outcome is a verdict with its reason.

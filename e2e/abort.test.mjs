@@ -57,6 +57,20 @@ test('SDK v5: abort', { concurrency: 6 }, async (t) => {
   row('a listener in the workflow: the same order at each replay', () =>
     complete('listenerInWorkflow', [], ['before-abort', 'listener', 'after-abort', 'true']));
 
+  for (const [listenFirst, stepBetween] of [[true, false], [false, false], [true, true], [false, true]]) {
+    const when = `${listenFirst ? 'before' : 'after'} a hook, aborted ${stepBetween ? 'a step after' : 'by'} its payload`;
+    row(`a listener in the workflow, ${when}: called between the abort and what follows it`, async () => {
+      const token = `listener/${listenFirst}/${stepBetween}`;
+      const runId = await app.begin('listenerBesideHook', token, listenFirst, stepBetween);
+      await until('the hook', async () => (await api.hooks(runId)).find((hook) => hook.token === token));
+      await app.resume(token, 'payload');
+      const events = await completed(runId, ['payload', ...(stepBetween ? ['step'] : []), 'listener', 'after-abort', 'aborted']);
+      assert.equal(count(events, 'hook_received'), 2, 'the payload and the abort');
+    });
+  }
+
+  row('a sleep that nobody awaits aborts the step that is awaited', () => complete('voidSleep', [500], { end: 'aborted', reason: 'time is up' }));
+
   for (const [who, byStep] of [['the workflow', false], ['a step', true]]) {
     row(`a branch after an abort by ${who}: the same at each replay`, () =>
       complete('branchOnAbort', [byStep], { before: 'not yet', after: 'aborted', reason: 'enough' }));
@@ -72,6 +86,17 @@ test('SDK v5: abort', { concurrency: 6 }, async (t) => {
       assert.deepEqual((await api.steps(runId)).map((s) => [s.status, s.attempt]), [['failed', 1]]);
     });
   }
+
+  row('a fetch under way is cut off after two seconds', async () => {
+    const server = createServer(() => {}).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const runId = await app.begin('cancelledFetch', `http://127.0.0.1:${server.address().port}/`, 2000);
+    const { status, value } = await app.outcome(runId);
+    server.close();
+    assert.deepEqual([status, value.cut], ['completed', 'AbortError']);
+    assert.ok(value.after >= 1900, `after ${value.after} ms`); // the step may begin a little after its sleep
+    assert.equal(count(await checkEndedRun(api, runId), 'step_completed'), 1);
+  });
 
   row('a fetch that nobody catches: cut off on the wire, the run fails, and no second attempt', async () => {
     const server = createServer(() => {}).listen(0, '127.0.0.1');

@@ -1,12 +1,24 @@
 // Errors and retries: what is thrown where, how often it is tried, and what the run, its steps and the tools tell of it.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { zstdDecompressSync } from 'node:zlib';
 import { appFolder, nodeOf, workflowCLI, world } from './lib/paths.mjs';
 import { run as runCommand } from './lib/process.mjs';
 import { rowsOn, textOf, typesOf } from './lib/rows.mjs';
 import { sdks } from './lib/sdks.mjs';
 import { startStack } from './lib/stack.mjs';
 import { checkQueueEmpty } from './lib/invariants.mjs';
+
+/** A payload of SDK v5 without the names of its formats; a long one is compressed. */
+const plainText = ({ data }) => {
+  const bytes = Buffer.from(data, 'base64');
+  const [format, content] = [bytes.toString('latin1', 0, 4), bytes.subarray(4)];
+  if (format !== 'zstd') return content.toString('utf8');
+  return zstdDecompressSync(content).subarray(4).toString('utf8');
+};
+
+const sourceLines = (file) => readFileSync(new URL(`apps/workflows/${file}.ts`, import.meta.url), 'utf8').split('\n');
 
 for (const sdk of sdks) {
   test(`SDK ${sdk}: errors`, { concurrency: true }, async (t) => {
@@ -24,26 +36,42 @@ for (const sdk of sdks) {
       }
     };
 
-    /** The steps of a run as the SDK's command line lists them. */
-    const listedSteps = async (runId) => {
-      const args = [workflowCLI(sdk), 'inspect', 'steps', '--runId', runId, '--withData', '--json', '--backend', world];
+    /** What the SDK's command line shows, with data. */
+    const inspect = async (...what) => {
+      const args = [workflowCLI(sdk), 'inspect', ...what, '--withData', '--json', '--backend', world];
       const options = { cwd: appFolder(sdk), env: { ...service.clientEnv, WORKFLOW_NO_UPDATE_CHECK: '1' } };
       const { code, stdout, tail } = await runCommand(nodeOf(sdk), args, options);
       assert.equal(code, 0, tail);
       return JSON.parse(stdout);
     };
 
+    /** The stack in a row of the service, character by character: a field of v4, in the bytes of v5. */
+    const storedStack = ({ error }) => (sdk === 'v4' ? error.stack : JSON.parse(plainText(error)).find((part) => /^\w*Error: .*\n/.test(part)));
+
+    /** Frames as the SDK's builds name them: v4 by file, line and column of the source, v5 by module. */
+    const frame = (name, file) => new RegExp(sdk === 'v4' ? `at ${name} \\(workflows/${file}\\.ts:(\\d+):\\d+\\)` : `at ${name} \\(\\./workflows/[\\w-]+:(\\d+):\\d+\\)`);
+
     await Promise.all([
       ...[
-        ['nestedThrow', 'from the innermost function', ['innermost', 'inBetween', 'nestedThrow']],
-        ['crossFileThrow', 'from afar by the workflow', ['deepDown', 'throwFromAfar', 'crossFileThrow']],
+        ['nestedThrow', 'from the innermost function', { innermost: 'errors', inBetween: 'errors', nestedThrow: 'errors' }],
+        ['crossFileThrow', 'from afar by the workflow', { deepDown: 'errors-helper', throwFromAfar: 'errors-helper', crossFileThrow: 'errors' }],
       ].map(([workflow, message, functions]) =>
         t.test(`${workflow}: the error has its message and the functions that it went through`, async () => {
-          const { run, error, events } = await fails(workflow, [], 'USER_ERROR');
+          const { runId, run, error, events } = await fails(workflow, [], 'USER_ERROR');
           assert.ok(error.message.includes(message));
           assert.equal(error.cause.message, message);
-          for (const name of functions) assert.match(error.cause.stack, new RegExp(`at ${name} `));
+          for (const [name, file] of Object.entries(functions)) assert.match(error.cause.stack, frame(name, file));
           keeps(run, message);
+          assert.equal(storedStack(run), error.cause.stack);
+          if (workflow === 'crossFileThrow') {
+            const { error: shown } = await inspect('run', runId);
+            assert.equal(shown.stack ?? shown.cause?.stack, error.cause.stack);
+          }
+          if (sdk === 'v4') {
+            const [name, file] = Object.entries(functions)[0];
+            const line = Number(error.cause.stack.match(frame(name, file))[1]); // from 1 on, and one too few by the SDK's map
+            assert.match(sourceLines(file).slice(line - 1, line + 1).join('\n'), /new Error\(/, 'the first frame is the line that made the error');
+          }
           assert.deepEqual(typesOf(events), ['run_created', 'run_started', 'run_failed']);
         }),
       ),
@@ -58,11 +86,14 @@ for (const sdk of sdks) {
           assert.ok(seen.message.includes(message));
           for (const name of functions) assert.match(seen.stack, new RegExp(`at ${name} `));
           assert.deepEqual(await stepsOf(runId), [[step, 'failed', 1]]);
+          const [row] = await api.steps(runId);
+          assert.equal(storedStack(row), seen.stack);
           if (!afar) return; // once is enough: the tool takes its time to start
-          const [listed] = await listedSteps(runId);
+          assert.equal(seen.stack, await app.thrown(), 'as the step threw it');
+          const [listed] = await inspect('steps', '--runId', runId);
           assert.equal(listed.status, 'failed');
           assert.ok(listed.error.message.includes(message));
-          for (const name of functions) assert.match(listed.error.stack, new RegExp(`at ${name} `));
+          assert.equal(listed.error.stack, seen.stack);
         }),
       ),
 

@@ -76,6 +76,64 @@ for (const sdk of sdks) {
       assert.deepEqual(await api.get(`/v1/streams/${name}/info`), { tailIndex: 4, done: true });
     });
 
+    await t.test('two streams of a run, bytes and an object each, from the first chunk, the second and the last', async () => {
+      const runId = await app.begin('twoWritables');
+      const [bytes, object] = [{ bytes: [0, 255, 128] }, (name) => ({ in: name, n: 1 })];
+      for (const [namespace, name] of [[undefined, 'default'], ['side', 'side']]) {
+        for (const startIndex of [0, 1, -1]) {
+          const expected = startIndex === 0 ? [bytes, object(name)] : [object(name)];
+          // A negative index counts from what is there when the reader comes, so the run is to be over.
+          if (startIndex === -1) assert.deepEqual(await app.outcome(runId), { status: 'completed', value: 'done' });
+          assert.deepEqual(await app.values(runId, 60_000, { namespace, startIndex }), expected, `${name} from ${startIndex}`);
+        }
+      }
+      const { data: names } = await api.get(`/v1/runs/${runId}/streams`);
+      const own = `strm_${runId.slice('wrun_'.length)}_user`;
+      assert.deepEqual(names.sort(), [own, `${own}_${Buffer.from('side').toString('base64url')}`]);
+      for (const name of names) {
+        assert.deepEqual(await api.get(`/v1/streams/${name}/info`), { tailIndex: 1, done: true });
+        const pages = [];
+        for (let cursor = ''; cursor !== null; ) {
+          const page = await api.get(`/v1/streams/${name}/chunks?limit=1${cursor && `&cursor=${encodeURIComponent(cursor)}`}`);
+          pages.push([page.data.map((chunk) => chunk.index), page.hasMore, page.done]);
+          cursor = page.cursor;
+        }
+        assert.deepEqual(pages, [[[0], true, true], [[1], false, true]], 'as many pages as chunks');
+      }
+    });
+
+    await t.test('two steps that write two streams in turns: each in its order', async () => {
+      const runId = await app.begin('inTurns');
+      assert.deepEqual(await app.values(runId), [1, 2, 3, 4, 5, 6]);
+      assert.deepEqual(await app.values(runId, 60_000, { namespace: 'side' }), [-1, -2, -3, -4, -5, -6]);
+      assert.equal((await app.outcome(runId)).status, 'completed');
+    });
+
+    await t.test('texts of many scripts as bytes, a chunk each', async () => {
+      const texts = ['Ünïcödé straße', '漢字かな 👩‍👩‍👧🎉', 'مرحبا بالعالم', JSON.stringify({ deep: ['ключ', '\0', { '鍵': '🔑' }] })];
+      const runId = await app.begin('textsAsBytes', texts);
+      const decoder = new TextDecoder('utf-8', { fatal: true });
+      assert.deepEqual((await app.values(runId)).map(({ bytes }) => decoder.decode(new Uint8Array(bytes))), texts);
+    });
+
+    await t.test('a stream that a run returns, ten lines written one by one', async () => {
+      const runId = await app.begin('returnsStream', 10, 150);
+      const response = await fetch(`${app.url}/returned-stream/${runId}`, { signal: AbortSignal.timeout(60_000) });
+      const reads = await Array.fromAsync(response.body, (bytes) => Buffer.from(bytes).toString());
+      assert.equal(reads.join(''), Array.from({ length: 10 }, (_, i) => `line ${i}\n`).join(''));
+    });
+
+    for (const namespace of [undefined, 'side']) {
+      await t.test(`a child run writes ${namespace ? 'a named stream' : 'the default stream'} of its parent: one chunk of so many bytes, and the end`, async () => {
+        const runId = await app.begin('forwardsWritable', 12_345, ...(namespace ? [namespace] : []));
+        const { status, value: childId } = await app.outcome(runId);
+        assert.equal(status, 'completed');
+        const [chunk, ...more] = await app.values(runId, 60_000, { namespace });
+        assert.deepEqual([chunk.bytes.length, new Set(chunk.bytes), more], [12_345, new Set([7]), []]);
+        assert.deepEqual((await api.get(`/v1/runs/${childId}/streams`)).data, [], 'the child has none of its own');
+      });
+    }
+
     await t.test('a stream that nobody wrote is open and empty', async () => {
       assert.deepEqual(await api.get('/v1/streams/nobody/info'), { tailIndex: -1, done: false });
     });

@@ -50,6 +50,17 @@ test('SDK v5 only', async (t) => {
     assert.deepEqual(await app.outcome(late), { status: 'completed', value: owner });
   });
 
+  await t.test('a run that is to leave nothing: over and listed, but what it took and gave has expired', async () => {
+    const runId = await app.beginWith({ experimental_retention: 0 }, 'seq', 2);
+    await until('the end', async () => (await api.run(runId)).status === 'completed');
+    await assert.rejects(app.outcome(runId), { name: 'RunExpiredError', message: /completed, but its data expired/ });
+    const run = await api.run(runId);
+    assert.ok(run.expiredAt <= Date.now());
+    assert.deepEqual([run.input, run.output], [undefined, undefined]);
+    assert.deepEqual((await api.steps(runId)).map((s) => [s.status, s.input, s.output]), Array(2).fill(['completed', undefined, undefined]));
+    assert.ok((await api.runs('completed')).some((r) => r.runId === runId));
+  });
+
   await t.test('a token that is free is claimed by looking', async () => {
     const runId = await app.begin('claimCheck', 'free');
     assert.deepEqual(await app.outcome(runId), { status: 'completed', value: 'free' });

@@ -1,5 +1,5 @@
-// Much of everything, a fifth of what the official benchmarks take: logs that are read again and again, steps that all
-// start at once, big payloads, big streams.
+// Much of everything: logs that are read again and again, steps that all start at once, big payloads, big streams.
+// A fifth of what the official benchmarks take; E2E_VOLUME=full takes all of it, in minutes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { rowsOn, typesOf } from './lib/rows.mjs';
@@ -9,45 +9,49 @@ import { until } from './lib/wait.mjs';
 
 const MB = 1 << 20;
 const CHUNK = 64 * 1024;
+const full = process.env.E2E_VOLUME === 'full';
+const COUNTS = full ? { inARow: 1020, atOnce: 1000, payloads: 500, payloadsInARow: 50, streams: 50 } : { inARow: 200, atOnce: 200, payloads: 100, payloadsInARow: 30, streams: 10 };
+const PATIENCE = full ? 900_000 : 60_000;
 
 for (const sdk of sdks) {
-  test(`SDK ${sdk}: volume`, async (t) => {
+  test(`SDK ${sdk}: volume`, { timeout: full ? 3_600_000 : undefined }, async (t) => {
     const stack = await startStack(t, { sdk });
-    const { completes } = rowsOn(stack);
+    const { completes } = rowsOn(stack, PATIENCE);
     const steps = (events) => ['step_created', 'step_started', 'step_completed'].map((type) => typesOf(events).filter((e) => e === type).length);
     /** How long the run took by the service's clock, for the reader of the report. */
     const took = (t, { run }) => t.diagnostic(`${run.completedAt - run.createdAt} ms`);
 
-    await t.test('200 steps one after the other', async (t) => {
-      const done = await completes('seq', [200], 200);
-      assert.deepEqual(steps(done.events), [200, 200, 200]);
+    await t.test(`${COUNTS.inARow} steps one after the other`, async (t) => {
+      const done = await completes('seq', [COUNTS.inARow], COUNTS.inARow);
+      assert.deepEqual(steps(done.events), Array(3).fill(COUNTS.inARow));
       took(t, done);
     });
 
-    await t.test('200 steps at once', async (t) => {
-      const done = await completes('par', [200], 20_100);
-      assert.deepEqual(steps(done.events), [200, 200, 200]);
+    await t.test(`${COUNTS.atOnce} steps at once`, async (t) => {
+      const done = await completes('par', [COUNTS.atOnce], (COUNTS.atOnce * (COUNTS.atOnce + 1)) / 2);
+      assert.deepEqual(steps(done.events), Array(3).fill(COUNTS.atOnce));
       took(t, done);
     });
 
-    await t.test('100 payloads of 10 KB at once, there and back', async (t) => {
-      const done = await completes('payloads', [100, 10_240, true], { same: true, characters: 1_024_000 });
-      assert.deepEqual(steps(done.events), [100, 100, 100]);
+    await t.test(`${COUNTS.payloads} payloads of 10 KB at once, there and back`, async (t) => {
+      const done = await completes('payloads', [COUNTS.payloads, 10_240, true], { same: true, characters: COUNTS.payloads * 10_240 });
+      assert.deepEqual(steps(done.events), Array(3).fill(COUNTS.payloads));
       took(t, done);
     });
 
-    await t.test('30 payloads of 10 KB one after the other', async (t) => {
-      took(t, await completes('payloads', [30, 10_240, false], { same: true, characters: 307_200 }));
+    await t.test(`${COUNTS.payloadsInARow} payloads of 10 KB one after the other`, async (t) => {
+      const [count, size] = [COUNTS.payloadsInARow, 10_240];
+      took(t, await completes('payloads', [count, size, false], { same: true, characters: count * size }));
     });
 
-    await t.test('10 streams of 1 MB through a step that inverts them', async (t) => {
+    await t.test(`${COUNTS.streams} streams of 1 MB through a step that inverts them`, async (t) => {
       // Chunk i of 16, counted from the last, is filled with i; inverted, with 255 - i.
       const sum = Array.from({ length: MB / CHUNK }, (_, i) => (255 - (i + 1)) * CHUNK).reduce((a, b) => a + b);
-      const done = await completes('bigStreams', [10, MB], Array(10).fill({ bytes: MB, sum }));
-      assert.deepEqual(steps(done.events), [30, 30, 30]);
+      const done = await completes('bigStreams', [COUNTS.streams, MB], Array(COUNTS.streams).fill({ bytes: MB, sum }));
+      assert.deepEqual(steps(done.events), Array(3).fill(3 * COUNTS.streams));
       took(t, done);
       const { data } = await stack.api.get(`/v1/runs/${done.runId}/streams`);
-      assert.equal(data.length, 20);
+      assert.equal(data.length, 2 * COUNTS.streams);
       for (const name of data) assert.deepEqual(await stack.api.get(`/v1/streams/${name}/info`), { tailIndex: MB / CHUNK - 1, done: true });
     });
 

@@ -30,6 +30,30 @@ type acknowledgement struct {
 	TimeoutSeconds any `json:"timeoutSeconds" cbor:"timeoutSeconds"`
 }
 
+// complaintOfApp is what the client answers when the SDK's handler threw.
+type complaintOfApp struct {
+	Refused struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	} `json:"refused"`
+}
+
+// tooLarge reads the answer of the client that the run has a value the service does not take.
+func tooLarge(a answer) (reason string, ok bool) {
+	mediaType, _, err := mime.ParseMediaType(a.header.Get("Content-Type"))
+	if a.status != http.StatusInternalServerError || err != nil || mediaType != "application/json" {
+		return "", false
+	}
+	var c complaintOfApp
+	if json.Unmarshal(a.body, &c) != nil || c.Refused.Code != string(world.CodeTooLarge) || c.Refused.Message == "" {
+		return "", false
+	}
+	return strings.ToValidUTF8(c.Refused.Message[:min(len(c.Refused.Message), shownRefusal)], ""), true
+}
+
+// shownRefusal is how much of a refusal is kept: the service's own sentence has about 80 bytes.
+const shownRefusal = 1000
+
 // maxReschedule bounds timeoutSeconds; a hundred years are within a time.Duration.
 const maxReschedule = 100 * 366 * 24 * time.Hour
 
@@ -41,6 +65,10 @@ func judge(a answer) world.Outcome {
 		// this app. So it counts as if the app could not be reached: nothing is charged, the
 		// messages wait, and they go out by themselves once the keys fit.
 		return world.Outcome{Verdict: world.Unreachable, Status: a.status, Reason: complaint(a)}
+	}
+	if reason, ok := tooLarge(a); ok {
+		out.Verdict, out.Reason = world.TooLarge, reason
+		return out
 	}
 	if a.status < 200 || a.status > 299 {
 		if a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable {

@@ -151,6 +151,33 @@ func TestRunIsToldBeforeItsMessageIsSetAside(t *testing.T) {
 	})
 }
 
+// BR-37: a run that has to write a value which is too large fails at the first delivery that says
+// so. The message is done then, not dead: there is nothing to redrive. Until the run could be
+// told, the message goes on.
+func TestBR37RunWithTooLargeAValueIsToldAtOnce(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		var calls atomic.Int64
+		a := newApp(always(world.Outcome{Verdict: world.TooLarge, Status: 500, Reason: "9 bytes, the limit is 8", Sent: true}))
+		c := config(r, a)
+		c.Backoff.FailedFirst = time.Millisecond
+		c.RunDead = func(_ context.Context, m world.Message, why queue.Death, reason string) error {
+			if calls.Add(1) == 1 {
+				return errors.New("no storage")
+			}
+			if m.RunID != "wrun_1" || why != queue.TooLarge || reason != "9 bytes, the limit is 8" {
+				return errors.New("not what was said")
+			}
+			return nil
+		}
+		q := run(t, newQueue(t, r.Client, c))
+		id := enqueue(t, q, stepOf("wrun_1", "step_1"))
+		awaitState(t, q, id, world.MessageCompleted)
+		require.Equal(t, []int{1, 2}, a.attempts(id))
+		require.Equal(t, int64(2), calls.Load())
+	})
+}
+
 // BR-53: what has ended is kept up to a number, the last ones, and nothing of the others is
 // left. A large body is not kept at all.
 func TestEndedMessagesAreTrimmedWithTheirBodies(t *testing.T) {

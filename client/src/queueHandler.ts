@@ -3,6 +3,7 @@ import { CBOR, decode, decodeJson } from './encoding.js';
 import { inTurn, type Reply } from './deliveries.js';
 import { nameForHandler, parseQueueName } from './queueName.js';
 import { refusalOfDelivery, refusalOfHeaders, signingKeys, warnOfUnsigned } from './signature.js';
+import { tooLarge } from './tooLarge.js';
 import type { MessageHandler } from './types.js';
 
 /**
@@ -71,8 +72,10 @@ async function replyOf(handle: () => Promise<unknown>): Promise<Reply> {
     }
     return { status: 200, body: { ok: true } };
   } catch (error) {
-    // Not logged here: the SDK has done so, and the service records the answer.
-    return { status: 500, body: { error: messageOf(error) } };
+    // Not logged here: the SDK has done so, and the service records the answer. A value that is too large would be so
+    // at each further delivery, and the SDK has no error for it, so the service then fails the run.
+    const refused = tooLarge(error);
+    return { status: 500, body: { error: messageOf(error), ...(refused && { refused }) } };
   }
 }
 

@@ -5,6 +5,7 @@ import { createLegacyCalls, mayBeLegacy } from './legacy.js';
 import { eventDataToWire, type Fields, isFields, reviveEntity, reviveEvent, toMillis } from './moments.js';
 import { pathSegment, withQuery } from './path.js';
 import { createRunOperations } from './runs.js';
+import { failedForSize, parting, tooLarge } from './tooLarge.js';
 import type { Page, Pagination, RedisWorld, ResolveData } from './types.js';
 
 /** The parts of a World that store and list entities. */
@@ -32,7 +33,28 @@ export function createStorage(config: () => Config): Storage {
 
   const createEvent = async (runId: string | null, event: Fields, params: Fields | undefined) => {
     const path = runId ? `/v1/runs/${pathSegment(runId)}/events` : '/v1/events';
-    return reviveResult(await call(config(), { method: 'POST', path, body: encode(createRequest(event, params)) }));
+    const post = async (what: Fields) => call(config(), { method: 'POST', path, body: encode(createRequest(what, params)) });
+    try {
+      return reviveResult(await post(event));
+    } catch (error) {
+      const refused = tooLarge(error);
+      if (!refused || event['eventType'] !== 'step_completed') throw error;
+      return reviveResult(await post(failedForSize(event, refused)));
+    }
+  };
+
+  /** Many events that are too large only together go in several calls, as the SDK itself cuts long batches. */
+  const createBatch = async (runId: string, requests: BatchRequest[], resolveData: ResolveData | undefined): Promise<unknown[]> => {
+    const body = encode({ events: requests, params: { resolveData } });
+    try {
+      const answer = await call(config(), { method: 'POST', path: `/v1/runs/${pathSegment(runId)}/events/batch`, body });
+      return (answer as { results: unknown[] }).results.map(reviveResult);
+    } catch (error) {
+      const at = tooLarge(error) && parting(requests.map(({ event }) => event['correlationId']));
+      if (at === undefined) throw error;
+      const first = await createBatch(runId, requests.slice(0, at), resolveData);
+      return [...first, ...(await createBatch(runId, requests.slice(at), resolveData))];
+    }
   };
 
   const getOne = async (path: string, params: { resolveData?: ResolveData } | undefined, revive: Revive) =>
@@ -82,9 +104,7 @@ export function createStorage(config: () => Config): Storage {
           event: eventToWire(event as Fields),
           occurredAt: toMillis(occurredAt),
         }));
-        const body = encode({ events: requests, params: { resolveData: params?.resolveData } });
-        const answer = await call(config(), { method: 'POST', path: `/v1/runs/${pathSegment(runId)}/events/batch`, body });
-        return { results: (answer as { results: unknown[] }).results.map(reviveResult) };
+        return { results: await createBatch(runId, requests, params?.resolveData) };
       },
       get: async (runId, eventId, params) =>
         getOne(`/v1/runs/${pathSegment(runId)}/events/${pathSegment(eventId)}`, params, reviveEvent),
@@ -115,6 +135,11 @@ export function createStorage(config: () => Config): Storage {
 }
 
 type Revive = (value: unknown) => unknown;
+
+interface BatchRequest {
+  event: Fields;
+  occurredAt: unknown;
+}
 
 interface Query {
   pagination: Pagination | undefined;

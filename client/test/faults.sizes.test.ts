@@ -88,7 +88,6 @@ describe('BR-37', () => {
     const calls = [
       () => send(never, 'run_created', '', { input: big }),
       () => send(runId, 'step_created', newStepId(), { input: big }),
-      () => send(runId, 'step_completed', step, { result: big }),
       () => send(runId, 'hook_created', newHookId(), { metadata: big }),
       () => send(runId, 'hook_received', hook, { payload: big }),
       () => send(runId, 'run_completed', '', { output: big }),
@@ -106,6 +105,12 @@ describe('BR-37', () => {
     assert.deepEqual((await world.steps.list({ runId })).data.map(({ stepId, status }) => [stepId, status]), [[step, 'running']]);
     assert.deepEqual((await world.hooks.list({ runId })).data.map(({ hookId }) => hookId), [hook]);
     assert.equal((await world.runs.get(runId)).status, 'running');
+
+    // A result that is too large is the end of its step, as one that cannot be serialized: the SDK would run it again.
+    const { event, step: failed } = await send(runId, 'step_completed', step, { result: big });
+    assert.deepEqual([event.eventType, failed.status, failed.output], ['step_failed', 'failed', undefined]);
+    assert.match(new TextDecoder().decode(failed.error), /The result of the step is larger than the service takes: the body has 6710/);
+    assert.deepEqual(await typesOf(world, runId), [...log, 'step_failed']);
   });
 });
 

@@ -70,6 +70,25 @@ test('a handler that throws answers 500 with the reason, so that the message com
   ]);
 });
 
+test('a handler that could not write a value for its size says so, however deep the SDK has wrapped the refusal', async () => {
+  const refused = { code: 'too_large', message: 'the body has 9 bytes, the limit is 8' };
+  const refusal = Object.assign(new Error(refused.message), { name: 'WorkflowWorldError', status: 413, code: 'too_large' });
+  const looped = new Error('looped');
+  looped.cause = looped;
+  const cases: [Error, object][] = [
+    [refusal, { refused }],
+    [new Error('outer', { cause: new Error('inner', { cause: refusal }) }), { refused }],
+    [Object.assign(new Error('of a proxy'), { status: 413 }), {}],
+    [Object.assign(new Error('of another call'), { status: 400, code: 'invalid' }), {}],
+    [looped, {}],
+  ];
+  for (const [error, more] of cases) {
+    const { handle } = handlerFor(FLOW, error);
+    const reply = await replyOf(await handle(delivery(`${FLOW}w`, encode({}))));
+    assert.deepEqual(reply, [500, { error: `${error.name}: ${error.message}`, ...more }]);
+  }
+});
+
 test('what is not a message for this handler is refused without calling it', async () => {
   const { told, handle } = handlerFor(FLOW);
   const cases: [Request, string][] = [

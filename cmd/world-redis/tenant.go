@@ -74,11 +74,14 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, c
 
 // runDead ends the run of a message that is given up.
 func (t *tenant) runDead(ctx context.Context, m world.Message, why queue.Death, reason string) error {
-	code := recovery.CodeUndeliverable
-	if why == queue.NoApp {
+	code, sentence := recovery.CodeUndeliverable, "A message of this run could not be delivered: "+reason
+	switch why {
+	case queue.NoApp:
 		code = recovery.CodeDeploymentGone
+	case queue.TooLarge:
+		code, sentence = recovery.CodeTooLarge, "A value of this run is larger than the service takes: "+reason
 	}
-	return recovery.Failer{Store: t.store}.FailRun(ctx, m.RunID, code, "A message of this run could not be delivered: "+reason)
+	return recovery.Failer{Store: t.store}.FailRun(ctx, m.RunID, code, sentence)
 }
 
 // RunEnds implements world.RunEnds: the store knows when a run ended, the queue whether one of

@@ -66,15 +66,21 @@ app.post('/direct/:file/:step', async (c) => {
   return c.json(await module[c.req.param('step')](...(await c.req.json())));
 });
 
-// Starts `count` runs, `atOnce` of them outstanding at a time, and answers with the ids and outcomes.
+// Starts `count` runs, `atOnce` of them outstanding at a time, and answers with the ids and outcomes. With `late`, the first
+// event of each is sent up to so many milliseconds after its message.
 app.post('/flood/:workflow', async (c) => {
-  const { args, count, atOnce } = await c.req.json();
+  const { args, count, atOnce, late } = await c.req.json();
   const workflow = workflowOf(c);
+  const create = async (...event) => {
+    await new Promise((done) => setTimeout(done, Math.random() * late));
+    return await world.events.create(...event);
+  };
+  const options = late ? { world: { ...world, events: { ...world.events, create } } } : {};
   const outcomes = [];
   let left = count;
   const worker = async () => {
     while (left-- > 0) {
-      const run = await start(workflow, args);
+      const run = await start(workflow, args, options);
       outcomes.push({ runId: run.runId, ...(await outcomeOf(run.runId, AbortSignal.timeout(60_000))) });
     }
   };
@@ -107,12 +113,20 @@ app.get('/stream/:runId', (c) => {
   return new Response(getRun(c.req.param('runId')).getReadable({ startIndex }));
 });
 
-// The same as a list of values, sent when the stream has ended.
-app.get('/values/:runId', async (c) => c.json(await Array.fromAsync(getRun(c.req.param('runId')).getReadable())));
+// The same as a list of values, sent when the stream has ended; `?options=` is what getReadable() takes. Bytes are told as {bytes}.
+app.get('/values/:runId', async (c) => {
+  const values = await Array.fromAsync(getRun(c.req.param('runId')).getReadable(JSON.parse(c.req.query('options') ?? '{}')));
+  return c.json(values.map((value) => (value instanceof Uint8Array ? { bytes: [...value] } : value)));
+});
+
+// The stream that a run returned, as it comes.
+app.get('/returned-stream/:runId', async (c) => new Response(await getRun(c.req.param('runId')).returnValue));
 
 app.get('/deliveries', (c) => c.json(deliveries));
 // How often the body of the step in workflows/bodies.ts ran.
 app.get('/bodies', (c) => c.json(globalThis.bodies ?? 0));
+// The stack of the error that the step failsAfar in workflows/errors.ts threw last.
+app.get('/thrown', (c) => c.json(globalThis.thrown ?? null));
 app.get('/ready', (c) => c.json({ pid: process.pid, node: process.version }));
 app.onError((error, c) => c.json({ error: { name: error.name, message: error.message } }, 500));
 

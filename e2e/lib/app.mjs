@@ -77,6 +77,11 @@ export class App {
     return this.#json(`/flood/${workflow}`, { args, count, atOnce }, timeout);
   }
 
+  /** The same with the first event of each run up to `late` milliseconds behind its message. */
+  lateFlood(workflow, args, count, atOnce, late) {
+    return this.#json(`/flood/${workflow}`, { args, count, atOnce, late }, 300_000);
+  }
+
   resume(token, payload) {
     return this.#json('/resume', { token, payload });
   }
@@ -95,6 +100,11 @@ export class App {
     return this.#json('/bodies');
   }
 
+  /** The stack of the error that the step failsAfar threw last in this process. */
+  thrown() {
+    return this.#json('/thrown');
+  }
+
   deliveries() {
     return this.#json('/deliveries');
   }
@@ -105,9 +115,9 @@ export class App {
     return new Uint8Array(await response.arrayBuffer());
   }
 
-  /** All values of a run's default stream, once it has ended. */
-  values(runId, timeout = 60_000) {
-    return this.#json(`/values/${runId}`, undefined, timeout);
+  /** All values of a run's stream, the default one unless told, once it has ended; bytes are `{bytes}`. */
+  values(runId, timeout = 60_000, options = {}) {
+    return this.#json(`/values/${runId}?options=${encodeURIComponent(JSON.stringify(options))}`, undefined, timeout);
   }
 
   async #json(path, body, timeout = 60_000) {

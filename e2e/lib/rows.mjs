@@ -2,20 +2,21 @@
 import assert from 'node:assert/strict';
 import { checkEndedRun } from './invariants.mjs';
 
-export function rowsOn({ app, api }) {
+/** `patience` is how many milliseconds a run may take. */
+export function rowsOn({ app, api }, patience = 60_000) {
   /** Lets a run complete with `expected`; returns its id, its row and its events. */
   const completes = async (workflow, args, expected) => completed(await app.begin(workflow, ...args), expected);
 
   /** The same for a run that has been started. */
   const completed = async (runId, expected) => {
-    assert.deepEqual(await app.outcome(runId), { status: 'completed', value: expected });
+    assert.deepEqual(await app.outcome(runId, patience), { status: 'completed', value: expected });
     return { runId, run: await api.run(runId), events: await checkEndedRun(api, runId) };
   };
 
   /** Lets a run complete with a value that the caller looks at. */
   const value = async (workflow, ...args) => {
     const runId = await app.begin(workflow, ...args);
-    const outcome = await app.outcome(runId);
+    const outcome = await app.outcome(runId, patience);
     assert.equal(outcome.status, 'completed', JSON.stringify(outcome));
     return { runId, run: await api.run(runId), value: outcome.value, events: await checkEndedRun(api, runId) };
   };
@@ -23,7 +24,7 @@ export function rowsOn({ app, api }) {
   /** Lets a run fail with the error code. */
   const fails = async (workflow, args, code) => {
     const runId = await app.begin(workflow, ...args);
-    const { status, error } = await app.outcome(runId);
+    const { status, error } = await app.outcome(runId, patience);
     assert.deepEqual([status, error?.name, error?.code], ['failed', 'WorkflowRunFailedError', code]);
     return { runId, run: await api.run(runId), error, events: await checkEndedRun(api, runId) };
   };

@@ -12,15 +12,21 @@ import (
 	"github.com/world-redis/world-redis/internal/ids"
 )
 
-// The codes with which the service itself fails a run. The SDK knows both (contract §7).
+// The codes with which the service itself fails a run. The first two are the SDK's own
+// (contract §7); for a value that is too large it has none.
 const (
 	CodeUndeliverable  = "MAX_DELIVERIES_EXCEEDED" // a message was given up
 	CodeDeploymentGone = "DEPLOYMENT_MISMATCH"     // no app of the run's deployment is left
+	CodeTooLarge       = "PAYLOAD_TOO_LARGE"       // the run has a value that the service does not take
 )
 
 // firstBytesSpec is the spec version from which a run's error is bytes of the SDK's format
 // instead of an object (contract §2.5).
 const firstBytesSpec = 4
+
+// lastLegacySpec is the last spec version whose runs are changed by calls and not by events
+// (contract §9).
+const lastLegacySpec = 1
 
 // startTime is how long the first event of a run may come after its first message: start()
 // sends both at once, and tries again while the service does not answer.
@@ -32,10 +38,11 @@ type Failer struct {
 	Store interface {
 		world.RunStore
 		world.EventStore
+		UpdateLegacyRun(ctx context.Context, req world.UpdateLegacyRun) (world.Run, error)
 	}
 }
 
-// FailRun writes run_failed with the code and the sentence. A run that has ended, or does not
+// FailRun writes run_failed, or what a run of spec 1 has instead, with the code and the sentence. A run that has ended, or does not
 // exist, is left as it is; that is no error, unless its id is so new that it may be about to
 // begin: then it would go on without ever having heard. It is safe to call twice.
 func (f Failer) FailRun(ctx context.Context, runID, code, sentence string) error {
@@ -53,17 +60,29 @@ func (f Failer) FailRun(ctx context.Context, runID, code, sentence string) error
 	if err != nil {
 		return err
 	}
+	requestID := "fail " + code
+	if run.SpecVersion <= lastLegacySpec {
+		_, err = f.Store.UpdateLegacyRun(ctx, world.UpdateLegacyRun{
+			RunID: runID, RequestID: requestID, Status: world.RunFailed, Error: thrown, ResolveNone: true,
+		})
+		return unlessEnded(err)
+	}
 	errorCode, err := cbor.Marshal(code)
 	if err != nil {
 		return fmt.Errorf("encode error code: %w", err)
 	}
 	_, err = f.Store.CreateEvent(ctx, world.CreateEvent{
-		RunID: runID, RequestID: "fail " + code, Type: world.EventRunFailed, SpecVersion: run.SpecVersion, ResolveNone: true,
+		RunID: runID, RequestID: requestID, Type: world.EventRunFailed, SpecVersion: run.SpecVersion, ResolveNone: true,
 		Data: world.Fields{{Key: "error", Value: thrown}, {Key: "errorCode", Value: errorCode}},
 	})
+	return unlessEnded(err)
+}
+
+// unlessEnded is the error of failing a run, without those that say that it ended meanwhile.
+func unlessEnded(err error) error {
 	switch world.ErrorCode(err) {
 	case world.CodeConflict, world.CodeRunExpired, world.CodeRunNotFound:
-		return nil // it ended meanwhile
+		return nil
 	default:
 		return err
 	}

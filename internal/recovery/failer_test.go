@@ -51,6 +51,24 @@ func TestFailRun(t *testing.T) {
 	}
 }
 
+// A run of an SDK from before event sourcing knows no run_failed: its row says it.
+func TestFailRunOfSpec1(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, redistest.New(t))
+	f := Failer{Store: b.store}
+	made, err := b.store.CreateLegacyRun(t.Context(), world.CreateLegacyRun{DeploymentID: "d", WorkflowName: "w", Input: world.Raw{0x80}, RequestID: "r"})
+	require.NoError(t, err)
+	for _, code := range []string{CodeTooLarge, CodeTooLarge, CodeUndeliverable} {
+		require.NoError(t, f.FailRun(t.Context(), made.RunID, code, "too much"))
+	}
+	run, err := b.store.GetRun(t.Context(), made.RunID, false)
+	require.NoError(t, err)
+	require.Equal(t, world.RunFailed, run.Status)
+	var object map[string]string
+	require.NoError(t, cbor.Unmarshal(run.Error, &object))
+	require.Equal(t, map[string]string{"message": "too much", "code": "PAYLOAD_TOO_LARGE"}, object)
+}
+
 // BR-04, BR-13: start() sends the first message and the first event of a run at once. A message
 // that is given up before the event has come does not leave its run pending for ever: it is not
 // given up until the run could be told, or has had a minute to begin.

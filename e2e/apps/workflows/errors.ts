@@ -25,9 +25,15 @@ async function failsHere() {
   throw new FatalError('from the step');
 }
 
+/** Leaves the stack of what it throws where the app's route finds it. */
 async function failsAfar() {
   'use step';
-  throwFromAfar('by the step');
+  try {
+    throwFromAfar('by the step');
+  } catch (error) {
+    (globalThis as { thrown?: string }).thrown = (error as Error).stack;
+    throw error;
+  }
 }
 failsAfar.maxRetries = 0;
 

@@ -50,6 +50,23 @@ export async function gated(journal: string, gate: string) {
   return { attempt, text: await finish('done') };
 }
 
+/** Goes on until there is a file `gate`, and then ends in one of three ways. */
+async function endsAs(journal: string, gate: string, end: 'returns' | 'throws' | 'again') {
+  'use step';
+  await appendFile(journal, 'begin\n');
+  while (!existsSync(gate)) await new Promise((done) => setTimeout(done, 20));
+  await appendFile(journal, 'end\n');
+  if (end === 'throws') throw new FatalError('thrown');
+  if (end === 'again') throw new RetryableError('again', { retryAfter: '1s' });
+}
+
+/** A step that goes on while its run is cancelled, and one that would come after it. */
+export async function cancelledInStep(journal: string, gate: string, end: 'returns' | 'throws' | 'again') {
+  'use workflow';
+  await endsAs(journal, gate, end).catch(() => undefined);
+  return await finish('never');
+}
+
 async function pause(milliseconds: number) {
   'use step';
   await new Promise((done) => setTimeout(done, milliseconds));

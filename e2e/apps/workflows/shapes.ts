@@ -59,6 +59,11 @@ export class Point {
     'use step';
     return n * n;
   }
+
+  static async scaled(n: number, factor: number) {
+    'use step';
+    return n * factor;
+  }
 }
 
 async function mirror(point: Point) {
@@ -70,7 +75,8 @@ async function mirror(point: Point) {
 export async function classes() {
   'use workflow';
   const mirrored = await mirror(new Point(1, 2));
-  return { square: await Point.square(4), mirrored: [mirrored.x, mirrored.y], isPoint: mirrored instanceof Point };
+  const statics = [await Point.square(4), await Point.scaled(10, 5), await Point.scaled(50, 3)];
+  return { statics, mirrored: [mirrored.x, mirrored.y], isPoint: mirrored instanceof Point };
 }
 
 /** A class that only steps know: what the workflow holds in between is passed on as it is. */

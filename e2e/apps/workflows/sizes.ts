@@ -1,4 +1,5 @@
 // Values that may be more than the service takes.
+import { createHook, sleep } from 'workflow';
 
 /** Text that compresses to little less, for SDK v5 compresses what it sends. */
 const noise = (size: number) => Array.from({ length: size }, () => String.fromCharCode(32 + Math.floor(Math.random() * 95))).join('');
@@ -7,7 +8,6 @@ async function gives(size: number) {
   'use step';
   return noise(size);
 }
-gives.maxRetries = 1;
 
 async function takes(text: string) {
   'use step';
@@ -28,6 +28,11 @@ export async function bigResult(size: number) {
   }
 }
 
+export async function bigResultUncaught(size: number) {
+  'use workflow';
+  return (await gives(size)).length;
+}
+
 export async function bigArgument(size: number) {
   'use workflow';
   try {
@@ -35,6 +40,24 @@ export async function bigArgument(size: number) {
   } catch (error) {
     return seen(error);
   }
+}
+
+/** A sibling that is not too big, and a timer: both are there when the other one is refused. */
+export async function bigArgumentBesides(size: number) {
+  'use workflow';
+  return await Promise.all([takes('small'), sleep('1h'), takes(noise(size))]);
+}
+
+export async function bigMetadata(size: number) {
+  'use workflow';
+  return await createHook<string>({ token: 'big', metadata: { text: noise(size) } });
+}
+
+/** Many arguments that are big together and not alone. */
+export async function bigTogether(count: number, size: number) {
+  'use workflow';
+  const lengths = await Promise.all(Array.from({ length: count }, () => takes(noise(size))));
+  return lengths.reduce((sum, length) => sum + length, 0);
 }
 
 export async function bigOutput(size: number) {

@@ -177,6 +177,34 @@ export async function abortedFetch(url: string, milliseconds: number) {
   return await step;
 }
 
+async function fetchesUnlessAborted(url: string, signal: AbortSignal) {
+  'use step';
+  const began = Date.now();
+  try {
+    return { text: await (await fetch(url, { signal })).text() };
+  } catch (error) {
+    return { cut: (error as Error).name, after: Date.now() - began };
+  }
+}
+
+/** The same, and the step says how it ended. */
+export async function cancelledFetch(url: string, milliseconds: number) {
+  'use workflow';
+  const controller = new AbortController();
+  const step = fetchesUnlessAborted(url, controller.signal);
+  await sleep(milliseconds);
+  controller.abort();
+  return await step;
+}
+
+/** A sleep that nobody awaits aborts what is awaited. */
+export async function voidSleep(milliseconds: number) {
+  'use workflow';
+  const controller = new AbortController();
+  void sleep(milliseconds).then(() => controller.abort('time is up'));
+  return await polls(controller.signal);
+}
+
 /** AbortSignal.any, made in the workflow and in a step. */
 export async function anySignal() {
   'use workflow';
@@ -207,6 +235,28 @@ export async function listenerInWorkflow() {
   order.push('after-abort');
   await sleep(100);
   order.push(String((await looks(controller.signal)).aborted));
+  return order;
+}
+
+/**
+ * The same beside a hook: the listener is there before the hook or after it, and the abort comes as soon as the payload,
+ * or a step later. The long sleep at the end makes a replay of it all.
+ */
+export async function listenerBesideHook(token: string, listenFirst: boolean, stepBetween: boolean) {
+  'use workflow';
+  const order: string[] = [];
+  const controller = new AbortController();
+  const listen = () => controller.signal.addEventListener('abort', () => order.push('listener'));
+  if (listenFirst) listen();
+  const hook = createHook<string>({ token });
+  if (!listenFirst) listen();
+  const step = polls(controller.signal);
+  order.push(await hook);
+  if (stepBetween) order.push(await takes('step'));
+  controller.abort();
+  order.push('after-abort');
+  order.push((await step).end);
+  await sleep('3s');
   return order;
 }
 

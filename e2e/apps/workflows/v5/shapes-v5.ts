@@ -1,6 +1,6 @@
 // Shapes that only SDK v5 can carry.
 import { WORKFLOW_DESERIALIZE, WORKFLOW_SERIALIZE } from '@workflow/serde';
-import { RetryableError } from 'workflow';
+import { FatalError, RetryableError } from 'workflow';
 import { start } from 'workflow/api';
 
 async function double(n: number) {
@@ -11,13 +11,13 @@ async function double(n: number) {
 export async function appliesStep(step: (n: number) => Promise<number>, n: number) {
   'use workflow';
   const once = await step(n);
-  return { input: n, once, twice: await step(once) };
+  return { once, twice: await step(once) };
 }
 
-/** A step as the argument of a run. */
+/** A step as the argument of a run, which is called here, too. */
 export async function stepToRun(n: number) {
   'use workflow';
-  return await (await start(appliesStep, [double, n])).returnValue;
+  return { here: await double(n), ...(await (await start(appliesStep, [double, n])).returnValue) };
 }
 
 async function sameErrors(errors: Error[]) {
@@ -43,6 +43,7 @@ export async function errorsAround() {
     new EvalError('eval', { cause }),
     new URIError('uri', { cause }),
     new AggregateError([new Error('inner'), cause], 'aggregate', { cause }),
+    Object.assign(new FatalError('fatal'), { cause }),
     new RetryableError('retryable', { retryAfter: new Date(86_400_000) }),
   ];
   const back = await (await start(errorsThrough, [errors])).returnValue;
@@ -55,25 +56,33 @@ export async function errorsAround() {
   }));
 }
 
-export class Square {
-  constructor(public side: number) {}
+/** Getters that are steps. */
+export class Box {
+  constructor(
+    public width: number,
+    public height: number,
+  ) {}
 
-  static [WORKFLOW_SERIALIZE]({ side }: Square) {
-    return { side };
+  static [WORKFLOW_SERIALIZE]({ width, height }: Box) {
+    return { width, height };
   }
 
-  static [WORKFLOW_DESERIALIZE]({ side }: { side: number }) {
-    return new Square(side);
+  static [WORKFLOW_DESERIALIZE]({ width, height }: { width: number; height: number }) {
+    return new Box(width, height);
   }
 
   get area(): Promise<number> {
     'use step';
-    return Promise.resolve(this.side ** 2);
+    return Promise.resolve(this.width * this.height);
+  }
+
+  get around(): Promise<number> {
+    'use step';
+    return Promise.resolve(2 * (this.width + this.height));
   }
 }
 
-/** Getters that are steps. */
 export async function getters() {
   'use workflow';
-  return [await new Square(3).area, await new Square(10).area];
+  return [await new Box(3, 5).area, await new Box(4, 7).around, await new Box(10, 20).area];
 }
