@@ -1,9 +1,11 @@
 package streaming_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -61,12 +63,21 @@ func read(t *testing.T, s *streaming.Service, name string, from int64) *reading 
 		r.ended <- s.ReadStream(ctx, name, from, func(chunks []world.Chunk) error {
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			r.chunks = append(r.chunks, chunks...)
+			r.chunks = append(r.chunks, kept(chunks)...)
 			return nil
 		})
 	}()
 	t.Cleanup(func() { cancel(); <-done })
 	return r
+}
+
+// kept are chunks that outlive the sink, which may not keep those that it is given.
+func kept(chunks []world.Chunk) []world.Chunk {
+	list := slices.Clone(chunks)
+	for i := range list {
+		list[i].Data = bytes.Clone(list[i].Data)
+	}
+	return list
 }
 
 func (r *reading) got() []world.Chunk {
