@@ -49,6 +49,7 @@ func neverAudit(c *streaming.Config) { c.AuditInterval = time.Hour }
 type reading struct {
 	mu     sync.Mutex
 	chunks []world.Chunk
+	at     []time.Time // when each came
 	ended  chan error
 	cancel context.CancelFunc
 }
@@ -63,6 +64,9 @@ func read(t *testing.T, s *streaming.Service, name string, from int64) *reading 
 		r.ended <- s.ReadStream(ctx, name, from, func(chunks []world.Chunk) error {
 			r.mu.Lock()
 			defer r.mu.Unlock()
+			for range chunks {
+				r.at = append(r.at, time.Now())
+			}
 			r.chunks = append(r.chunks, kept(chunks)...)
 			return nil
 		})
