@@ -32,12 +32,14 @@ type ChunkPage struct {
 	Done bool
 }
 
-// ChunkSink receives the chunks of a live read in order. A returned error ends the read.
+// ChunkSink receives the chunks of a live read in order. They are the sink's until it returns,
+// and not to be changed. A returned error ends the read.
 type ChunkSink func(chunks []Chunk) error
 
 // StreamStore writes and reads chunk streams.
 type StreamStore interface {
-	// AppendChunks stores the chunks as one unit and returns the index of the first.
+	// AppendChunks stores the chunks as one unit and returns the index of the first. Their bytes
+	// are the caller's again when it returns.
 	// Appending to a closed stream is refused with CodeStreamClosed.
 	AppendChunks(ctx context.Context, a Append) (first int64, err error)
 	// CloseStream records the end; closing again changes nothing.

@@ -127,6 +127,11 @@ func unsupportedMedia(got string, want ...string) error {
 
 // readBody reads the whole body, up to the limit.
 func (s *Server) readBody(c echo.Context) ([]byte, error) {
+	return s.readBodyInto(c, new(bytes.Buffer))
+}
+
+// readBodyInto is readBody with the memory of an empty buffer.
+func (s *Server) readBodyInto(c echo.Context, buf *bytes.Buffer) ([]byte, error) {
 	r := c.Request()
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return nil, world.Errorf(codeUnsupportedMedia, "Content-Encoding is %s, bodies must be sent as they are", encoding)
@@ -138,10 +143,9 @@ func (s *Server) readBody(c echo.Context) ([]byte, error) {
 		s.discard(r, body)
 		return nil, tooLarge(r.ContentLength, limit)
 	}
-	var buf bytes.Buffer
 	// A claimed length is not yet a sent one: room is made for small bodies only. Sixteen chunks
 	// of 64 KiB are one.
-	buf.Grow(int(min(max(r.ContentLength, 0)+bytes.MinRead, 2<<20)))
+	buf.Grow(int(min(max(r.ContentLength, 0)+bytes.MinRead, smallBody)))
 	n, err := buf.ReadFrom(io.LimitReader(body, limit+1))
 	switch {
 	case n > limit:
@@ -154,6 +158,9 @@ func (s *Server) readBody(c echo.Context) ([]byte, error) {
 	}
 	return buf.Bytes(), nil
 }
+
+// smallBody is the size of a body, in bytes, up to which its memory is asked for at once.
+const smallBody = 2 << 20
 
 // tooLarge refuses a body; size is -1 when it was not announced.
 func tooLarge(size, limit int64) *world.Error {

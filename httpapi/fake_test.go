@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"context"
 	"testing"
 	"time"
@@ -208,6 +209,9 @@ type fakeStreams struct {
 func (f *fakeStreams) AppendChunks(_ context.Context, a world.Append) (int64, error) {
 	if f.append == nil {
 		return 0, unexpected(f.t, "AppendChunks")
+	}
+	for i, chunk := range a.Chunks {
+		a.Chunks[i] = bytes.Clone(chunk) // their memory is used again
 	}
 	return f.append(a)
 }

@@ -200,13 +200,7 @@ func (s *Server) Run(ctx context.Context) error {
 	// Requests in flight must outlive ctx by the grace, so theirs is a context of its own.
 	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWork()
-	server := &http.Server{
-		Handler:           s.echo,
-		ReadHeaderTimeout: readHeaderTimeout,
-		IdleTimeout:       idleTimeout,
-		BaseContext:       func(net.Listener) context.Context { return work },
-		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
-	}
+	server := s.serverOf(work)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 
@@ -231,4 +225,16 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	s.proxy.close()
 	return nil
+}
+
+// serverOf is a server for connections; the requests' contexts come from work. It has no limit for
+// a whole answer or body: live reads last as long as their streams.
+func (s *Server) serverOf(work context.Context) *http.Server {
+	return &http.Server{
+		Handler:           s.echo,
+		ReadHeaderTimeout: readHeaderTimeout,
+		IdleTimeout:       idleTimeout,
+		BaseContext:       func(net.Listener) context.Context { return work },
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
 }

@@ -1,8 +1,10 @@
 package httpapi
 
 import (
+	"bytes"
 	"net/http"
 	"strconv"
+	"sync"
 
 	"github.com/labstack/echo/v4"
 
@@ -18,6 +20,10 @@ const (
 	headerStart    = "X-Stream-Start"
 )
 
+// appendBuffers lends memory to the bodies of writes, which nobody needs once the chunks are
+// stored: large chunks would make as much garbage as there is data.
+var appendBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
 func (s *Server) appendChunks(c echo.Context) error {
 	a, err := readAppend(c)
 	if err != nil {
@@ -27,7 +33,14 @@ func (s *Server) appendChunks(c echo.Context) error {
 	if contentType != typeChunk && contentType != typeFrames {
 		return unsupportedMedia(contentType, typeChunk, typeFrames)
 	}
-	body, err := s.readBody(c)
+	buf := appendBuffers.Get().(*bytes.Buffer) //nolint:forcetypeassert // nothing else is in there
+	defer func() {
+		if buf.Cap() <= smallBody+bytes.MinRead {
+			buf.Reset()
+			appendBuffers.Put(buf)
+		}
+	}()
+	body, err := s.readBodyInto(c, buf)
 	if err != nil {
 		return err
 	}

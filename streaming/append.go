@@ -31,16 +31,22 @@ func (s *Service) AppendChunks(ctx context.Context, a world.Append) (int64, erro
 	if len(a.Chunks) == 0 {
 		return s.appendNothing(ctx, a.Name)
 	}
-	if err := s.list(ctx, a.RunID, a.Name); err != nil {
-		return 0, err
-	}
 	if a.RequestID == "" {
 		a.RequestID = s.minter.New().String()
+	}
+	if !s.isListed(a.RunID, a.Name) {
+		// What is refused must not leave the stream's name in the run's list.
+		if _, err := s.appendBatch(ctx, a, a.Chunks[:batchLength(a.Chunks)], 0, onlyCheck); err != nil {
+			return 0, err
+		}
+		if err := s.list(ctx, a.RunID, a.Name); err != nil {
+			return 0, err
+		}
 	}
 	first := int64(0)
 	for part := 0; len(a.Chunks) > 0; part++ {
 		n := batchLength(a.Chunks)
-		index, err := s.appendBatch(ctx, a, a.Chunks[:n], part)
+		index, err := s.appendBatch(ctx, a, a.Chunks[:n], part, store)
 		if err != nil {
 			return 0, err
 		}
@@ -91,9 +97,15 @@ func batchLength(chunks [][]byte) int {
 	return len(chunks)
 }
 
-func (s *Service) appendBatch(ctx context.Context, a world.Append, chunks [][]byte, part int) (int64, error) {
+// What appendBatch does with chunks that are not refused.
+const (
+	onlyCheck = false
+	store     = true
+)
+
+func (s *Service) appendBatch(ctx context.Context, a world.Append, chunks [][]byte, part int, store bool) (int64, error) {
 	keys, buckets := s.keys(a.Name), s.requestKeys(a.Name, s.clock.Now())
-	args := make([]any, 0, 8+2*len(chunks))
+	args := make([]any, 0, 9+2*len(chunks))
 	// A writer's own numbering outlives the request records and makes them needless.
 	request := []byte{}
 	if a.WriterID == "" {
@@ -104,10 +116,12 @@ func (s *Service) appendBatch(ctx context.Context, a world.Append, chunks [][]by
 		largest = max(largest, len(chunk))
 	}
 	args = append(args, request, int(requestTTL.Seconds()), a.WriterID, a.Sequence, largest,
-		s.clock.Now().UnixMilli(), keptOwner(a.Name, a.RunID), s.config.MaxChunks-int64(len(a.Chunks)-len(chunks)))
-	for _, chunk := range chunks {
-		id := s.minter.New()
-		args = append(args, chunk, id[:])
+		s.clock.Now().UnixMilli(), keptOwner(a.Name, a.RunID), s.config.MaxChunks-int64(len(a.Chunks)-len(chunks)), len(chunks))
+	if store {
+		for _, chunk := range chunks {
+			id := s.minter.New()
+			args = append(args, chunk, id[:])
+		}
 	}
 	reply, err := s.scripts.append.Run(ctx, s.client,
 		[]string{keys.stream, keys.meta, keys.channel, buckets[0], buckets[1], buckets[2]}, args...)

@@ -65,6 +65,7 @@ func TestLimitsAreCheckedBeforeAnythingIsWritten(t *testing.T) {
 	_, err = s.AppendChunks(t.Context(), world.Append{Name: "st", RunID: "wrun_1", Chunks: raw("1", "2", "3", "4")})
 	require.Equal(t, world.CodeTooLarge, world.ErrorCode(err))
 	require.EqualError(t, err, `too_large: the stream "st" has 0 chunks, and at most 3 go into a stream`)
+	require.Empty(t, keys(t, r, "*"))
 
 	require.Equal(t, int64(0), write(t, s, "st", "a", "b"))
 	full := world.Append{Name: "st", RunID: "wrun_1", Chunks: raw("c", "d"), RequestID: "full"}
@@ -79,4 +80,37 @@ func TestLimitsAreCheckedBeforeAnythingIsWritten(t *testing.T) {
 	}
 	require.NoError(t, s.CloseStream(t.Context(), "st", "wrun_1"))
 	require.Equal(t, chunks(0, "a", "b", "c"), all(t, s, "st"))
+}
+
+// A write that is refused, because the stream is closed, full, or further than the writer says,
+// leaves nothing: not even the stream's name in the list of a run that never wrote to it.
+func TestARefusedWriteLeavesNoNameInTheRunsList(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		s := start(t, r.Client, r.Prefix, func(c *streaming.Config) { c.MaxChunks = 3 })
+		write(t, s, "full", "a", "b", "c")
+		write(t, s, "closed", "a")
+		require.NoError(t, s.CloseStream(t.Context(), "closed", "wrun_1"))
+		_, err := s.AppendChunks(t.Context(), world.Append{Name: "numbered", RunID: "wrun_1", Chunks: raw("a"), WriterID: "w"})
+		require.NoError(t, err)
+		before := keys(t, r, "*")
+		for code, a := range map[world.Code]world.Append{
+			world.CodeTooLarge:     {Name: "full"},
+			world.CodeStreamClosed: {Name: "closed"},
+			world.CodeConflict:     {Name: "numbered", WriterID: "w", Sequence: 5},
+		} {
+			a.RunID, a.Chunks = "wrun_2", raw("z")
+			_, err := s.AppendChunks(t.Context(), a)
+			require.Equal(t, code, world.ErrorCode(err), a.Name)
+		}
+		names, err := s.ListStreams(t.Context(), "wrun_2")
+		require.NoError(t, err)
+		require.Empty(t, names)
+		require.ElementsMatch(t, before, keys(t, r, "*"))
+		_, err = s.AppendChunks(t.Context(), world.Append{Name: "numbered", RunID: "wrun_2", Chunks: raw("b")})
+		require.NoError(t, err)
+		names, err = s.ListStreams(t.Context(), "wrun_2")
+		require.NoError(t, err)
+		require.Equal(t, []string{"numbered"}, names)
+	})
 }

@@ -1,6 +1,7 @@
 package streaming
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"unsafe"
@@ -14,7 +15,8 @@ type page struct {
 	chunks  []world.Chunk
 	count   int64 // of all chunks
 	done    bool
-	largest int64 // bytes of the largest chunk
+	largest int64         // bytes of the largest chunk
+	memory  *bytes.Buffer // that the chunks lie in, if it is lent
 }
 
 // ended reports whether a reader that has everything before next has the whole stream.

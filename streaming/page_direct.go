@@ -1,6 +1,7 @@
 package streaming
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strconv"
@@ -34,28 +35,51 @@ func (s *Service) readOn(ctx context.Context, name string, from int64, before pa
 		before = p
 	}
 	last := min(before.count, from+min(pageChunks, max(1, int64(s.config.PageBytes)/max(1, before.largest))))
+	p, err := s.readRows(ctx, keys, from, last, before.largest)
+	if err != nil || int64(len(p.chunks)) != last-from {
+		// Purged, broken, moved to another node, or Redis is away: the script can tell.
+		p.giveBack()
+		return s.readPage(ctx, name, from, pageChunks, s.config.PageBytes)
+	}
+	return p, nil
+}
+
+// readRows reads the state and the chunks from index from on and before last. Pages with a chunk
+// larger than themselves are not read into lent memory, which would grow for good.
+func (s *Service) readRows(ctx context.Context, keys streamKeys, from, last, largest int64) (page, error) {
+	var memory *bytes.Buffer
+	if largest <= int64(s.config.PageBytes) {
+		memory = borrow(int(last-from), int((last-from)*largest))
+	}
 	var state *redis.SliceCmd
-	var rows *redis.Cmd
-	if _, err := s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+	rows := redis.NewCmd(ctx, "XRANGE", keys.stream, chunkID(from), chunkID(last-1))
+	_, err := s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		state = readPageState(ctx, pipe, keys)
-		rows = pipe.Do(ctx, "XRANGE", keys.stream, chunkID(from), chunkID(last-1))
-		return nil
-	}); err != nil {
-		return page{}, redisError(ctx, err)
+		if memory != nil {
+			return pipe.Process(ctx, redis.NewRawWriteToCmd(ctx, memory, rows.Args()...))
+		}
+		return pipe.Process(ctx, rows)
+	})
+	if err != nil {
+		return page{memory: memory}, err
 	}
 	p, err := pageState(state)
-	if err != nil {
-		return page{}, err
+	p.memory = memory
+	switch {
+	case err != nil:
+		return p, err
+	case memory != nil:
+		if !p.addRows(from, memory.Bytes()) {
+			return p, badReply(fmt.Errorf("XRANGE replied %.40q", memory.Bytes()))
+		}
+		return p, nil
 	}
 	for i, row := range rows.Val().([]any) { //nolint:forcetypeassert // what XRANGE replies, without an error
 		data, err := chunkBytes(row)
 		if err != nil {
-			return page{}, err
+			return p, err
 		}
 		p.add(from+int64(i), data)
-	}
-	if int64(len(p.chunks)) != last-from {
-		return s.readPage(ctx, name, from, pageChunks, s.config.PageBytes) // purged, or broken: the script can tell
 	}
 	return p, nil
 }

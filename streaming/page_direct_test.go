@@ -42,6 +42,53 @@ func TestLargeChunksAreReadExactly(t *testing.T) {
 	})
 }
 
+// Pages of large chunks lie in memory that is lent. One that two readers share must be whole until
+// the slower of them is done, and a page of one reader until its own sink returns.
+func TestAPageOfLargeChunksIsWholeUntilItsSinksReturn(t *testing.T) {
+	t.Parallel()
+	r := redistest.New(t)
+	s := start(t, r.Client, r.Prefix, neverAudit)
+	put := func(i int) {
+		_, err := s.AppendChunks(t.Context(), world.Append{Name: "st", RunID: "wrun_1", Chunks: [][]byte{large(i)}})
+		require.NoError(t, err)
+	}
+	put(0)
+	quick := read(t, s, "st", 0)
+	quick.has(t, 1)
+	const rounds = 20
+	begun, finish, broken := make(chan struct{}), make(chan struct{}), make(chan int, rounds)
+	slow := make(chan error, 1)
+	go func() {
+		slow <- s.ReadStream(t.Context(), "st", 0, func(chunks []world.Chunk) error {
+			begun <- struct{}{}
+			<-finish
+			for _, c := range chunks {
+				if !bytes.Equal(c.Data, large(int(c.Index))) {
+					broken <- int(c.Index)
+				}
+			}
+			return nil
+		})
+	}()
+	<-begun
+	finish <- struct{}{}
+	live(t, s, 2)
+	for i := 1; i < rounds; i += 3 {
+		put(i) // rings both
+		<-begun
+		put(i + 1)
+		put(i + 2)
+		quick.has(t, i+3)
+		finish <- struct{}{}
+		<-begun
+		finish <- struct{}{}
+	}
+	require.NoError(t, s.CloseStream(t.Context(), "st", "wrun_1"))
+	require.NoError(t, <-slow)
+	require.Empty(t, broken)
+	require.NoError(t, quick.end(t))
+}
+
 // A stream is purged between two pages of its large chunks: the read ends with what it has.
 func TestLargeChunksArePurgedInTheMiddleOfARead(t *testing.T) {
 	t.Parallel()

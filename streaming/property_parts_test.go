@@ -102,7 +102,7 @@ func (r *round) read(random *rand.Rand) {
 			if len(one.got) == 0 {
 				one.most = r.from(one.start)
 			}
-			one.got = append(one.got, chunks...)
+			one.got = append(one.got, kept(chunks)...)
 			next = chunks[len(chunks)-1].Index + 1
 			if slow {
 				pause(r.ctx, random, 50*time.Millisecond)

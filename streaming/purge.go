@@ -55,11 +55,10 @@ func (s *Service) purge(ctx context.Context, name string) error {
 // between leaves a name too many, never a stream that nobody finds. A stream of a run that was
 // purged is purged before anything can be written to it.
 func (s *Service) list(ctx context.Context, runID, name string) error {
-	now := s.clock.Now()
-	pair := runID + "\x00" + name
-	if s.listed.has(pair, now) {
+	if s.isListed(runID, name) {
 		return nil
 	}
+	now := s.clock.Now()
 	var added *redis.IntCmd
 	var purged *redis.FloatCmd
 	_, err := s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
@@ -75,6 +74,13 @@ func (s *Service) list(ctx context.Context, runID, name string) error {
 			return err
 		}
 	}
-	s.listed.add(pair, now)
+	s.listed.add(listedPair(runID, name), now)
 	return nil
 }
+
+// isListed reports whether this process put the stream into the run's list lately.
+func (s *Service) isListed(runID, name string) bool {
+	return s.listed.has(listedPair(runID, name), s.clock.Now())
+}
+
+func listedPair(runID, name string) string { return runID + "\x00" + name }

@@ -22,7 +22,7 @@ const (
 )
 
 // ReadStream implements [world.StreamStore]. The chunks are shared with other readers:
-// the sink must not change them. A lost Redis connection does not end the read, unless
+// the sink must not change them, nor keep them when it returns. A lost Redis connection does not end the read, unless
 // Redis is away from the beginning: then the answer is CodeUnavailable at once.
 func (s *Service) ReadStream(ctx context.Context, name string, start int64, sink world.ChunkSink) error {
 	if err := checkName(name); err != nil {
@@ -88,7 +88,9 @@ func (r *reader) run(ctx context.Context) error {
 		}
 		r.before = page{count: p.count, done: p.done, largest: p.largest}
 		if len(p.chunks) > 0 {
-			if err := r.sink(p.chunks); err != nil {
+			err := r.sink(p.chunks)
+			p.giveBack()
+			if err != nil {
 				return err
 			}
 			r.next += int64(len(p.chunks))
@@ -168,7 +170,11 @@ func (s *Service) sharedPage(ctx context.Context, name string, from int64, befor
 		if result.Err != nil {
 			return page{}, result.Err
 		}
-		return result.Val.(page), nil //nolint:forcetypeassert // the function above returns no other
+		p := result.Val.(page) //nolint:forcetypeassert // the function above returns no other
+		if result.Shared {
+			p.memory = nil // nobody knows when the last of the readers is done with it
+		}
+		return p, nil
 	case <-ctx.Done():
 		return page{}, ctx.Err()
 	case <-s.stopped:

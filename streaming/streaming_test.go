@@ -1,9 +1,11 @@
 package streaming_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -47,6 +49,7 @@ func neverAudit(c *streaming.Config) { c.AuditInterval = time.Hour }
 type reading struct {
 	mu     sync.Mutex
 	chunks []world.Chunk
+	at     []time.Time // when each came
 	ended  chan error
 	cancel context.CancelFunc
 }
@@ -61,12 +64,24 @@ func read(t *testing.T, s *streaming.Service, name string, from int64) *reading 
 		r.ended <- s.ReadStream(ctx, name, from, func(chunks []world.Chunk) error {
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			r.chunks = append(r.chunks, chunks...)
+			for range chunks {
+				r.at = append(r.at, time.Now())
+			}
+			r.chunks = append(r.chunks, kept(chunks)...)
 			return nil
 		})
 	}()
 	t.Cleanup(func() { cancel(); <-done })
 	return r
+}
+
+// kept are chunks that outlive the sink, which may not keep those that it is given.
+func kept(chunks []world.Chunk) []world.Chunk {
+	list := slices.Clone(chunks)
+	for i := range list {
+		list[i].Data = bytes.Clone(list[i].Data)
+	}
+	return list
 }
 
 func (r *reading) got() []world.Chunk {

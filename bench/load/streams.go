@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"time"
 
@@ -127,7 +126,12 @@ func live(ctx context.Context, l streamsLoad) (any, error) {
 	defer reader.close()
 	arrived, read := make(chan time.Time, 1), make(chan error, 1)
 	const warm = 10
-	go func() { read <- reader.expect(l.n+warm, l.size, func(int) { arrived <- time.Now() }) }()
+	go func() {
+		// Only a failure is told: the end may be seen before the last chunk, which waits beside it.
+		if err := reader.expect(l.n+warm, l.size, func(int) { arrived <- time.Now() }); err != nil {
+			read <- err
+		}
+	}()
 	body := frames(1, l.size)
 	var fromReturn, fromCall []time.Duration
 	for i := range l.n + warm {
@@ -147,7 +151,7 @@ func live(ctx context.Context, l streamsLoad) (any, error) {
 				fromReturn, fromCall = append(fromReturn, at.Sub(returned)), append(fromCall, at.Sub(began))
 			}
 		case err := <-read:
-			return nil, errors.Join(errors.New("the reader ended early"), err)
+			return nil, fmt.Errorf("the reader ended early: %w", err)
 		}
 	}
 	return liveResult{FromReturn: percentilesOf(fromReturn), FromCall: percentilesOf(fromCall)}, nil

@@ -245,3 +245,33 @@ func TestBR51EachChunkArrivesAtOnce(t *testing.T) {
 	require.Equal(t, numbers(count), follower.all(t))
 	require.NoError(t, stop())
 }
+
+// BR-45: runs complete, fail or are cancelled without closing their streams. Readers from before and
+// after end, with every chunk; the stream says that it is done, and is listed for its run.
+func TestBR45StreamsEndWithTheirRuns(t *testing.T) {
+	t.Parallel()
+	_, environ := redisOf(t)
+	base, _, stop := startService(t, environ...)
+	for _, end := range []string{
+		`{"eventType":"run_completed","eventData":{"output":1}}`,
+		`{"eventType":"run_failed","eventData":{"error":"it broke"}}`,
+		`{"eventType":"run_cancelled"}`,
+	} {
+		runID := newRun(t, base, "")
+		name := "strm_" + strings.TrimPrefix(runID, "wrun_") + "_user"
+		before := follow(t, base, name, 0)
+		for i := range 3 {
+			require.NoError(t, putChunk(t.Context(), base, "/v1/runs/"+runID+"/streams/"+name, fmt.Sprint(i)))
+		}
+		before.has(t, 3)
+		post(t, base+"/v1/runs/"+runID+"/events", `{"event":{"eventType":"run_started"}}`)
+		post(t, base+"/v1/runs/"+runID+"/events", `{"event":`+end+`}`)
+		require.Equal(t, numbers(3), before.all(t))
+		require.Equal(t, numbers(3), follow(t, base, name, 0).all(t))
+		_, info := get(t, base+"/v1/streams/"+name+"/info")
+		require.JSONEq(t, `{"tailIndex":2,"done":true}`, info)
+		_, list := get(t, base+"/v1/runs/"+runID+"/streams")
+		require.JSONEq(t, `{"data":["`+name+`"]}`, list)
+	}
+	require.NoError(t, stop())
+}

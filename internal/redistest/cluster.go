@@ -74,11 +74,7 @@ func (c *cluster) end() {
 func launchCluster() (*cluster, error) {
 	c := &cluster{}
 	for range masters {
-		bus, err := freePort()
-		if err != nil {
-			return nil, errors.Join(err, c.ended())
-		}
-		node, err := launch("--cluster-enabled", "yes", "--cluster-port", fmt.Sprint(bus), "--cluster-node-timeout", "30000")
+		node, err := launchClusterNode()
 		if err != nil {
 			return nil, errors.Join(err, c.ended())
 		}
@@ -88,6 +84,28 @@ func launchCluster() (*cluster, error) {
 		return nil, errors.Join(err, c.ended())
 	}
 	return c, nil
+}
+
+func launchClusterNode() (*Server, error) {
+	bus, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	args := []string{"--cluster-enabled", "yes", "--cluster-port", fmt.Sprint(bus), "--cluster-node-timeout", "30000"}
+	return launch(append(args, soonSynced...)...)
+}
+
+// meet makes the node known to a cluster.
+func (s *Server) meet(ctx context.Context, member *redis.Client) error {
+	host, port, err := net.SplitHostPort(s.Addr)
+	if err != nil {
+		return err
+	}
+	bus := strings.TrimSpace(s.argument("--cluster-port"))
+	if err := member.Do(ctx, "CLUSTER", "MEET", host, port, bus).Err(); err != nil {
+		return fmt.Errorf("introduce the node %s: %w", s.Addr, err)
+	}
+	return nil
 }
 
 func (c *cluster) ended() error { c.end(); return nil }
@@ -105,13 +123,8 @@ func (c *cluster) form(ctx context.Context) error {
 		if err := node.ClusterAddSlotsRange(ctx, i*16384/masters, (i+1)*16384/masters-1).Err(); err != nil {
 			return fmt.Errorf("give slots to node %d: %w", i, err)
 		}
-		host, port, err := net.SplitHostPort(c.nodes[i].Addr)
-		if err != nil {
+		if err := c.nodes[i].meet(ctx, nodes[0]); err != nil {
 			return err
-		}
-		bus := strings.TrimSpace(c.nodes[i].argument("--cluster-port"))
-		if err := nodes[0].Do(ctx, "CLUSTER", "MEET", host, port, bus).Err(); err != nil {
-			return fmt.Errorf("introduce node %d: %w", i, err)
 		}
 	}
 	for ticker := time.NewTicker(20 * time.Millisecond); ; {

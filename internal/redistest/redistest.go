@@ -36,10 +36,14 @@ type Redis struct {
 
 // URL returns the address in the form that the service takes.
 func (r *Redis) URL() string {
-	if r.Mode == redisconn.Cluster {
+	switch r.Mode {
+	case redisconn.Cluster:
 		return "redis+cluster://" + r.Addr
+	case redisconn.Sentinel:
+		return "redis+sentinel://" + r.Addr + "/0?master=" + sentinelMaster
+	default:
+		return "redis://" + r.Addr + "/0"
 	}
-	return "redis://" + r.Addr + "/0"
 }
 
 // Keys returns the keys that match a pattern, of all nodes of a cluster.

@@ -1,4 +1,5 @@
--- chunk_append: store chunks at the end of a stream, once, and ring its doorbell.
+-- chunk_append: store chunks at the end of a stream, once, and ring its doorbell; or only see whether
+-- they would be refused.
 --
 -- KEYS  1 stream   2 meta   3 channel   4 5 6 request buckets: of now, before, after
 -- ARGV  1 request, 16 bytes; empty: do not remember the request
@@ -7,8 +8,9 @@
 --       5 bytes of the largest chunk of this call
 --       6 now, in ms    7 run that the stream belongs to; empty: its name says it
 --       8 most chunks that the stream may have after this call
---       9… pairs: bytes of the chunk, bytes of its ULID
--- Reply {0, first index}   stored
+--       9 count of the chunks
+--       10… pairs: bytes of the chunk, bytes of its ULID; none: store nothing
+-- Reply {0, first index}   stored, or would be
 --       {1, first index}   stored before; -1 when the index is no longer known
 --       {-1}               refused: the stream is closed
 --       {-2, expected}     refused: the writer left a gap in its numbering
@@ -17,8 +19,8 @@ local stream, meta, channel = KEYS[1], KEYS[2], KEYS[3]
 local request, ttl = ARGV[1], tonumber(ARGV[2])
 local writer, sequence, largest = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 local now, run, most = ARGV[6], ARGV[7], tonumber(ARGV[8])
-local FIRST_PAIR = 9
-local count = (#ARGV - FIRST_PAIR + 1) / 2
+local count = tonumber(ARGV[9])
+local FIRST_PAIR = 10
 
 local function integer(n) return string.format('%.0f', n) end
 
@@ -59,6 +61,7 @@ end
 
 if closed then return {-1} end
 if n + count - skip > most then return {-3, n} end
+if #ARGV < FIRST_PAIR then return {0, answer} end
 
 for i = skip, count - 1 do
   local at = FIRST_PAIR + 2 * i

@@ -1,0 +1,157 @@
+package redistest
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/world-redis/world-redis/internal/redisconn"
+)
+
+// sentinelMaster is the name under which a Sentinel knows its master.
+const sentinelMaster = "themaster"
+
+// soonSynced lets a replica have its copy at once; usually its master waits for others that want one.
+var soonSynced = []string{"--repl-diskless-sync-delay", "0"}
+
+// StartSentinel starts a master, a replica and a Sentinel that makes the replica the master once
+// the other was dead for half a second. The client closes with the test.
+func StartSentinel(tb testing.TB) (r *Redis, master *Server) {
+	tb.Helper()
+	master = Start(tb, soonSynced...)
+	host, port, err := net.SplitHostPort(master.Addr)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	Start(tb, "--replicaof", host+" "+port)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	await(ctx, tb, "the replica follows", func() bool {
+		return strings.Contains(Client(tb, master.Addr).Info(ctx, "replication").Val(), "state=online")
+	})
+	watch, err := launchSentinel(host, port)
+	if err != nil {
+		tb.Fatalf("redis-server --sentinel: %v", err)
+	}
+	tb.Cleanup(watch.end)
+	asking := redis.NewSentinelClient(&redis.Options{Addr: watch.Addr})
+	defer asking.Close() //nolint:errcheck // nothing to lose
+	await(ctx, tb, "Sentinel knows the replica", func() bool {
+		replicas := asking.Replicas(ctx, sentinelMaster).Val()
+		return len(replicas) == 1 && replicas[0]["master-link-status"] == "ok"
+	})
+	client := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: sentinelMaster, SentinelAddrs: []string{watch.Addr}, ContextTimeoutEnabled: true})
+	tb.Cleanup(func() {
+		if err := client.Close(); err != nil {
+			tb.Errorf("close the client: %v", err)
+		}
+	})
+	return &Redis{Client: client, Addr: watch.Addr, Prefix: prefix(tb), Mode: redisconn.Sentinel}, master
+}
+
+func launchSentinel(host, port string) (*Server, error) {
+	dir, err := os.MkdirTemp("", "redistest")
+	if err != nil {
+		return nil, err
+	}
+	own, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	// Sentinel writes what it learns into its file.
+	file := filepath.Join(dir, "sentinel.conf")
+	settings := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %s\nsentinel monitor %[3]s %s %s 1\nsentinel down-after-milliseconds %[3]s 500\nsentinel failover-timeout %[3]s 3000\n",
+		own, dir, sentinelMaster, host, port)
+	if err := os.WriteFile(file, []byte(settings), 0o600); err != nil {
+		return nil, err
+	}
+	s := &Server{Addr: fmt.Sprintf("127.0.0.1:%d", own), dir: dir, args: []string{file, "--sentinel"}}
+	return s, s.Restart()
+}
+
+// StartReplicatedCluster starts a cluster of the test's own in which every master has a replica.
+// FailOver makes all replicas the masters, as an operator would: nothing is lost by it.
+func StartReplicatedCluster(tb testing.TB) (r *Redis, failOver func() error) {
+	tb.Helper()
+	c, err := launchCluster()
+	if err != nil {
+		tb.Fatalf("redis-server cluster: %v", err)
+	}
+	tb.Cleanup(c.end)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	replicas := make([]*Server, masters)
+	for i := range replicas {
+		if replicas[i], err = launchClusterNode(); err != nil {
+			tb.Fatalf("redis-server cluster: %v", err)
+		}
+		tb.Cleanup(replicas[i].end)
+	}
+	first := Client(tb, c.nodes[0].Addr)
+	for _, replica := range replicas {
+		if err := replica.meet(ctx, first); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	for i, replica := range replicas {
+		client, id := Client(tb, replica.Addr), Client(tb, c.nodes[i].Addr).Do(ctx, "CLUSTER", "MYID").Val()
+		await(ctx, tb, "the replica knows its master", func() bool {
+			return client.Do(ctx, "CLUSTER", "REPLICATE", id).Err() == nil
+		})
+		await(ctx, tb, "the replica follows", func() bool {
+			return strings.Contains(client.Info(ctx, "replication").Val(), "master_link_status:up")
+		})
+	}
+	for _, node := range append(replicas, c.nodes...) { // or those who do not know a replica would not vote for it
+		client := Client(tb, node.Addr)
+		await(ctx, tb, "all nodes know each other", func() bool {
+			nodes := client.ClusterNodes(ctx).Val()
+			return strings.Count(nodes, " connected") == 2*masters && strings.Count(nodes, "slave") == masters &&
+				!strings.Contains(nodes, "handshake")
+		})
+	}
+	return c.connect(tb), func() error {
+		for _, replica := range replicas { // not at once: the masters vote for one at a time
+			if err := takeOver(Client(tb, replica.Addr)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// takeOver makes a replica of a cluster the master.
+func takeOver(replica *redis.Client) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for ctx.Err() == nil {
+		// Asked again in case the votes were not there in time.
+		if err := replica.Do(ctx, "CLUSTER", "FAILOVER").Err(); err != nil {
+			return err
+		}
+		for range 200 {
+			if strings.Contains(replica.Info(ctx, "replication").Val(), "role:master") {
+				return nil
+			}
+			time.Sleep(25 * time.Millisecond)
+		}
+	}
+	return fmt.Errorf("%s did not become a master", replica.Options().Addr)
+}
+
+func await(ctx context.Context, tb testing.TB, what string, is func() bool) {
+	tb.Helper()
+	for !is() {
+		if ctx.Err() != nil {
+			tb.Fatalf("not in time: %s", what)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
