@@ -146,6 +146,16 @@ for (const sdk of sdks) {
         assert.equal(events.filter((e) => e.eventType === 'hook_created').length, 3);
       }),
 
+      ...(sdk === 'v4' ? ['flow', 'step'] : ['flow']).map((route) =>
+        t.test(`the health of the route ${route} over HTTP, with the spec version that our World tells this SDK`, async () => {
+          const url = `${app.url}/.well-known/workflow/v1/${route}?__health`;
+          const response = await fetch(url, { method: 'POST' });
+          const { healthy, endpoint, specVersion } = await response.json();
+          assert.deepEqual([response.status, healthy, endpoint, specVersion], [200, true, new URL(url).pathname, sdk === 'v4' ? 3 : 7]);
+          assert.equal((await fetch(url, { method: 'HEAD' })).status, 200);
+        }),
+      ),
+
       t.test('a webhook that nobody waits for: 404, no body', async () => {
         const response = await fetch(`${app.url}${WEBHOOK}nobody`, { method: 'POST', body: 'x' });
         assert.deepEqual([response.status, await response.text()], [404, '']);
