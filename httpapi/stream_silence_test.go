@@ -48,7 +48,7 @@ func TestSilenceDoesNotEndARead(t *testing.T) {
 				if err := sink([]world.Chunk{{Index: 0, Data: []byte("a")}}); err != nil {
 					return err
 				}
-				time.Sleep(time.Hour)
+				<-time.After(time.Hour) // made up
 				return sink([]world.Chunk{{Index: 1, Data: []byte("b")}})
 			}
 			listener := make(pipes)

@@ -2,6 +2,7 @@ package streaming_test
 
 import (
 	"bytes"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -128,4 +129,31 @@ func TestAHoleAmongLargeChunksIsAnError(t *testing.T) {
 		require.Less(t, i, 7)
 		require.Equal(t, world.Chunk{Index: int64(i), Data: large(i)}, chunk)
 	}
+}
+
+// The reply to a page of large chunks is none of chunks, as with a Cluster whose slot has moved: the
+// page is read again by the script, and nothing is left out.
+func TestAPageThatIsNoneIsReadAgain(t *testing.T) {
+	t.Parallel()
+	r := redistest.New(t)
+	var spoilt atomic.Int64
+	addr := startProxy(t, r.Addr, func(fromRedis bool, data []byte) bool {
+		if at := bytes.Index(data, []byte("\r\n*4\r\n$1\r\nd\r\n$2000")); fromRedis && at >= 0 {
+			data[at+len("\r\n*4\r\n$1\r\n")] = 'x'
+			spoilt.Add(1)
+		}
+		return true
+	})
+	s, writer := start(t, redistest.Client(t, addr), r.Prefix, neverAudit, func(c *streaming.Config) { c.PageBytes = 50_000 }), start(t, r.Client, r.Prefix)
+	var want []world.Chunk
+	for i := range 9 {
+		want = append(want, world.Chunk{Index: int64(i), Data: large(i)})
+		_, err := writer.AppendChunks(t.Context(), world.Append{Name: "st", RunID: "wrun_1", Chunks: [][]byte{large(i)}})
+		require.NoError(t, err)
+	}
+	require.NoError(t, writer.CloseStream(t.Context(), "st", "wrun_1"))
+	reader := read(t, s, "st", 0)
+	require.NoError(t, reader.end(t))
+	require.Equal(t, want, reader.got())
+	require.Positive(t, spoilt.Load())
 }
