@@ -6,8 +6,16 @@ import { checkEndedRun, checkQueueEmpty } from './lib/invariants.mjs';
 import { startStack } from './lib/stack.mjs';
 import { until } from './lib/wait.mjs';
 
+const serviceEnv = { WORKFLOW_WORLD_DEPLOYMENT_POLICY: 'fail', WORKFLOW_WORLD_DEPLOYMENT_PATIENCE: '2s' };
+
+async function deploymentIsGone({ app }) {
+  const { status, error } = await app.outcome(await app.beginOn('dpl_gone', 'addition', 1, 2));
+  assert.equal(status, 'failed');
+  assert.equal(error.code, 'DEPLOYMENT_MISMATCH');
+}
+
 test('deliveries of SDK v5', async (t) => {
-  const stack = await startStack(t, { sdk: 'v5' });
+  const stack = await startStack(t, { sdk: 'v5', serviceEnv });
   const { app, api } = stack;
 
   /** Lets a run end and returns how many deliveries it took until nothing of it is left in the queue. */
@@ -34,10 +42,11 @@ test('deliveries of SDK v5', async (t) => {
     };
     assert.equal(await deliveriesOf('hookwf', ['count'], { v: 1 }, resume), 2);
   });
+
+  await t.test('BR-69, policy fail: a run whose deployment has no app fails and says so', () => deploymentIsGone(stack));
 });
 
 test('deliveries of SDK v4', async (t) => {
-  const serviceEnv = { WORKFLOW_WORLD_DEPLOYMENT_POLICY: 'fail', WORKFLOW_WORLD_DEPLOYMENT_PATIENCE: '2s' };
   const stack = await startStack(t, { sdk: 'v4', serviceEnv });
   const { app, api } = stack;
 
@@ -56,9 +65,5 @@ test('deliveries of SDK v4', async (t) => {
     }
   });
 
-  await t.test('BR-69, policy fail: a run whose deployment has no app fails and says so', async () => {
-    const { status, error } = await app.outcome(await app.beginOn('dpl_gone', 'addition', 1, 2));
-    assert.equal(status, 'failed');
-    assert.equal(error.code, 'DEPLOYMENT_MISMATCH');
-  });
+  await t.test('BR-69, policy fail: a run whose deployment has no app fails and says so', () => deploymentIsGone(stack));
 });

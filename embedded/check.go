@@ -39,8 +39,9 @@ func (f *Forwarder) Check(ctx context.Context, baseURL string) error {
 		return errors.New(explain(target, err, true))
 	}
 	mediaType, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	isJSON := err == nil && (mediaType == "application/json" || strings.HasSuffix(mediaType, "+json"))
-	if resp.StatusCode < 200 || resp.StatusCode > 299 || !isJSON {
+	healthy := err == nil && (mediaType == "application/json" || strings.HasSuffix(mediaType, "+json"))
+	healthy = healthy || strings.Contains(string(body), "endpoint is healthy") // SDK 4.0.1-beta says it in words
+	if resp.StatusCode < 200 || resp.StatusCode > 299 || !healthy {
 		return errors.New(complaint(answer{url: target, status: resp.StatusCode, header: resp.Header, body: body}))
 	}
 	return nil

@@ -18,6 +18,7 @@ func TestBR24CheckSaysWhatIsWrongWithAnAddress(t *testing.T) {
 		says   []string // nothing: all is well
 	}{
 		"an app":                 {200, json(), `{"healthy":true,"endpoint":"flow"}`, nil},
+		"one of SDK 4.0.1-beta":  {200, typed("text/plain"), `Workflow DevKit "/.well-known/workflow/v1/flow" endpoint is healthy`, nil},
 		"redirect to a login":    {307, map[string]string{"Location": "/login"}, "", []string{"answered 307", `"/login"`, "redirects are not followed"}},
 		"login page":             {200, typed("text/html"), "<title>Log in</title>", []string{"Log in", "login page"}},
 		"something else's route": {404, typed("text/plain"), "404 page not found", []string{"answered 404", "WORKFLOW_BASE_URL"}},

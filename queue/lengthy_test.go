@@ -59,9 +59,18 @@ func TestSlotsBesideDeliveriesThatLast(t *testing.T) {
 	t.Parallel()
 	l := &lane{kind: world.KindFlow, concurrency: 20}
 	for _, c := range []struct{ inWork, lengthy, want int }{
-		{0, 0, 20}, {19, 0, 1}, {20, 0, 0}, // all short
-		{20, 5, 0}, {20, 19, 1}, {20, 20, 2}, {21, 20, 1}, {22, 20, 0}, {10, 10, 10},
-		{150, 150, 2}, {199, 199, 1}, {200, 200, 0},
+		{0, 0, 20},
+		{19, 0, 1},
+		{20, 0, 0}, // all short
+		{20, 5, 0},
+		{20, 19, 1},
+		{20, 20, 2},
+		{21, 20, 1},
+		{22, 20, 0},
+		{10, 10, 10},
+		{150, 150, 2},
+		{199, 199, 1},
+		{200, 200, 0},
 	} {
 		l.lengthy.count = c.lengthy
 		require.Equal(t, c.want, l.slotsBeside(c.inWork), "%+v", c)

@@ -12,13 +12,13 @@ import (
 )
 
 // Many runs are parked on hooks, some sleep for a day, twenty were interrupted and have nothing that
-// would wake them. Three replicas boot together, five times: the interrupted ones are woken
+// would wake them. Three replicas boot together, again and again: the interrupted ones are woken
 // once, the others are left alone, and after the last boot there is as much in the queue as after the first.
 func replicasBootTogether(t *testing.T) {
-	parked, sleeping, rest := 300, 50, 3*time.Second
-	const interrupted, replicas, boots = 20, 3, 5
+	parked, sleeping, boots, rest := 300, 50, 2, 3*time.Second
+	const interrupted, replicas = 20, 3
 	if *chaosLong {
-		parked, sleeping, rest = 5000, 500, 30*time.Second
+		parked, sleeping, boots, rest = 5000, 500, 5, 30*time.Second
 	}
 	a := newEndingApp(t, 0)
 	_, environ := redisOf(t)

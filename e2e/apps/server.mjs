@@ -28,7 +28,7 @@ for (const kind of ['flow', 'step']) {
   const handler = await loadBundle(kind);
   if (!handler) continue; // SDK v5 has no step route
   app.all(`/.well-known/workflow/v1/${kind}`, (c) => {
-    if (c.req.method === 'POST') deliveries[kind]++;
+    if (c.req.method === 'POST' && c.req.query('__health') === undefined) deliveries[kind]++;
     return handler.POST(c.req.raw);
   });
 }
