@@ -9,7 +9,8 @@ import (
 // In an app of SDK v5 the delivery of a flow runs steps, and lasts as long as they do. If each kept
 // its slot, runs that wait for other runs could hold all slots, and those others would never get
 // one; nor would a hook or a sleep of any run. So a delivery that lasts gives up its slot, and beside
-// those a tenth of the slots goes on taking messages.
+// those a tenth of the slots goes on taking messages. Not while those that last come to an end by and
+// by: then nobody waits for ever, and an app that is merely slow must not get more and more to do.
 const (
 	lengthyAfter = 500 * time.Millisecond
 	// lengthyMost is how many times the slots there may be deliveries at a time, all in all.
@@ -22,6 +23,7 @@ const (
 // lengthy counts the deliveries of a lane that have given up their slots; under the lane's mutex.
 type lengthy struct {
 	count int
+	ended time.Time     // when the last of them came to its end
 	freed chan struct{} // capacity 1: there may be a slot
 }
 
@@ -46,17 +48,33 @@ func (l *lane) most() int {
 // slotsBeside returns how many more deliveries may begin while so many are in work; the mutex is held.
 func (l *lane) slotsBeside(inWork int) int {
 	left := l.concurrency - inWork
-	if reserve := max(1, l.concurrency/lengthyReserve) - (inWork - l.lengthy.count); l.lengthy.count > 0 && reserve > left {
-		left = reserve
+	if l.lengthy.count > 0 && time.Since(l.lengthy.ended) >= lengthyAfter {
+		left = max(left, max(1, l.concurrency/lengthyReserve)-(inWork-l.lengthy.count))
 	}
 	return min(left, l.most()-inWork)
 }
 
-// hasSlot reports whether another message may be delivered.
-func (l *lane) hasSlot() bool {
+// hasSlot reports whether another message may be delivered, and when to ask again if nothing changes
+// until then.
+func (l *lane) hasSlot() (ok bool, again time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.slotsBeside(len(l.claims)-len(l.buffer)) > 0
+	ok = l.slotsBeside(len(l.claims)-len(l.buffer)) > 0
+	if again = lengthyAfter - time.Since(l.lengthy.ended); again <= 0 {
+		again = lengthyAfter
+	}
+	return ok, again
+}
+
+// awaitSlot waits until another message may perhaps be delivered, or none are taken any more.
+func (l *lane) awaitSlot(again time.Duration) {
+	timer := time.NewTimer(again)
+	defer timer.Stop()
+	select {
+	case <-l.lengthy.freed:
+	case <-timer.C:
+	case <-l.q.taking.Done():
+	}
 }
 
 // watch makes a delivery give up its slot when it lasts, until stop is called.

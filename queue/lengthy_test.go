@@ -75,6 +75,10 @@ func TestSlotsBesideDeliveriesThatLast(t *testing.T) {
 		l.lengthy.count = c.lengthy
 		require.Equal(t, c.want, l.slotsBeside(c.inWork), "%+v", c)
 	}
+	l.lengthy.count, l.lengthy.ended = 20, time.Now()
+	require.Zero(t, l.slotsBeside(20), "they come to an end by and by")
+	l.lengthy.ended = l.lengthy.ended.Add(-lengthyAfter)
+	require.Equal(t, 2, l.slotsBeside(20))
 	steps := &lane{kind: world.KindStep, concurrency: 20}
 	require.Zero(t, steps.slotsBeside(20))
 }

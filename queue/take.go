@@ -35,11 +35,8 @@ func (l *lane) next() (message string, ok bool) {
 		if l.q.taking.Err() != nil {
 			return "", false
 		}
-		if !l.hasSlot() {
-			select {
-			case <-l.lengthy.freed:
-			case <-l.q.taking.Done():
-			}
+		if ok, again := l.hasSlot(); !ok {
+			l.awaitSlot(again)
 			continue
 		}
 		if c := l.fromBuffer(); c != nil {
@@ -75,7 +72,7 @@ func (l *lane) next() (message string, ok bool) {
 func (l *lane) take() (left int64, err error) {
 	ctx, cancel := context.WithTimeout(l.q.lasting, redisTimeout)
 	defer cancel()
-	t := l.taking()
+	t := l.newTake()
 	reply, err := t.call.Script.Run(ctx, l.q.redis, t.call.Keys, t.call.Args...)
 	if err != nil {
 		return 0, err
@@ -84,16 +81,16 @@ func (l *lane) take() (left int64, err error) {
 	return left, err
 }
 
-// taking is one call of take.lua.
-type taking struct {
+// takeCall is one call of take.lua.
+type takeCall struct {
 	owner string
 	asked time.Time
 	call  luascript.Call
 }
 
-func (l *lane) taking() taking {
+func (l *lane) newTake() takeCall {
 	k := &l.keys
-	t := taking{owner: l.q.nextOwner(), asked: time.Now()}
+	t := takeCall{owner: l.q.nextOwner(), asked: time.Now()}
 	now := l.q.nowMillis()
 	t.call = luascript.Call{
 		Script: l.q.scripts.take,
@@ -108,7 +105,7 @@ func (l *lane) taking() taking {
 
 // took hears the reply of take.lua: how many messages it brought, and how many are left in Redis;
 // perhaps none, if it was not in time.
-func (l *lane) took(t taking, reply []any) (brought int, left int64, err error) {
+func (l *lane) took(t takeCall, reply []any) (brought int, left int64, err error) {
 	if len(reply) == 1 {
 		l.clock.forget() // the next try is taken as it is
 		return 0, 1, nil
@@ -125,7 +122,7 @@ func (l *lane) addAndTake(ctx context.Context, add luascript.Call) ([]any, error
 	defer l.adding.RUnlock()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), redisTimeout)
 	defer cancel()
-	t := l.taking()
+	t := l.newTake()
 	replies, errs := l.q.send.RunBoth(ctx, add, t.call)
 	brought, left, err := 0, int64(0), errs[1]
 	if err == nil {
@@ -236,6 +233,7 @@ func (l *lane) release(c *claim) {
 	delete(l.claims, c)
 	if c.lengthy {
 		l.lengthy.count--
+		l.lengthy.ended = time.Now()
 	}
 	l.lengthy.free()
 }
