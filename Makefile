@@ -118,7 +118,7 @@ test-suites: build client $(SUITES:%=%/$(PACKAGES)) need-redis ## the SDK's own 
 .PHONY: e2e
 e2e: build client $(E2E_APPS:%=%/$(BUNDLE)) need-redis ## the SDK's workflows on the real service and a real Redis
 	$(SAY) 'end-to-end tests'
-	@"$$(scripts/node22.sh e2e/apps/v5)" --test --test-reporter=spec --test-concurrency=2 --test-timeout=300000 e2e/*.test.mjs
+	@"$$(scripts/node22.sh e2e/apps/v5)" --test --test-reporter=spec --test-concurrency=3 --test-timeout=300000 e2e/*.test.mjs
 
 ## Measuring
 
