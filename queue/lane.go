@@ -79,7 +79,7 @@ func newLane(q *Queue, kind world.Kind, name string, concurrency int) *lane {
 		log:  q.cfg.Logger.With(slog.String("queue", name)),
 		bell: newBell(), due: newDueTimer(q.cfg.Clock), came: make(chan struct{}, 1),
 		given: map[string]*claim{}, claims: map[*claim]struct{}{},
-		backlog: newBacklog(concurrency), crowd: newCrowd(q.cfg.Clock), lengthy: newLengthy(kind),
+		backlog: newBacklog(concurrency), crowd: newCrowd(q.cfg.Clock), lengthy: newLengthy(),
 	}
 }
 

@@ -6,16 +6,13 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// The delivery of a step, and with SDK v5 that of a flow, which runs steps, may wait for another run.
-// If each kept its slot, such deliveries could hold all slots, and the runs that they wait for would
-// never get one; nor, with SDK v5, would a hook or a sleep of any run. So a delivery that lasts gives
-// up its slot, and beside those a tenth of the slots goes on taking messages. Not while those that last
-// come to an end by and by: then nobody waits for ever, and an app that is merely slow must not get
-// more and more to do.
+// In an app of SDK v5 the delivery of a flow runs steps, and lasts as long as they do. If each kept
+// its slot, runs that wait for other runs could hold all slots, and those others would never get
+// one; nor would a hook or a sleep of any run. So a delivery that lasts gives up its slot, and beside
+// those a tenth of the slots goes on taking messages. Not while those that last come to an end by and
+// by: then nobody waits for ever, and an app that is merely slow must not get more and more to do.
 const (
-	// lengthyFlow is short: a hook or a sleep of whatever run may wait behind such deliveries.
-	lengthyFlow = 500 * time.Millisecond
-	lengthyStep = 5 * time.Second
+	lengthyAfter = 500 * time.Millisecond
 	// lengthyMost is how many times the slots there may be deliveries at a time, all in all.
 	lengthyMost = 10
 	// lengthyReserve is the part of the slots, one in so many, that is never left to those that last.
@@ -25,19 +22,12 @@ const (
 
 // lengthy counts the deliveries of a lane that have given up their slots; under the lane's mutex.
 type lengthy struct {
-	after time.Duration // so long has a delivery of the lane lasted then
 	count int
 	ended time.Time     // when the last of them came to its end
 	freed chan struct{} // capacity 1: there may be a slot
 }
 
-func newLengthy(kind world.Kind) lengthy {
-	n := lengthy{after: lengthyStep, freed: make(chan struct{}, 1)}
-	if kind == world.KindFlow {
-		n.after = lengthyFlow
-	}
-	return n
-}
+func newLengthy() lengthy { return lengthy{freed: make(chan struct{}, 1)} }
 
 // free says that there may be a slot.
 func (n *lengthy) free() {
@@ -48,12 +38,17 @@ func (n *lengthy) free() {
 }
 
 // most is how many deliveries there may be at a time.
-func (l *lane) most() int { return l.concurrency * lengthyMost }
+func (l *lane) most() int {
+	if l.kind == world.KindFlow {
+		return l.concurrency * lengthyMost
+	}
+	return l.concurrency
+}
 
 // slotsBeside returns how many more deliveries may begin while so many are in work; the mutex is held.
 func (l *lane) slotsBeside(inWork int) int {
 	left := l.concurrency - inWork
-	if l.lengthy.count > 0 && time.Since(l.lengthy.ended) >= l.lengthy.after {
+	if l.lengthy.count > 0 && time.Since(l.lengthy.ended) >= lengthyAfter {
 		left = max(left, max(1, l.concurrency/lengthyReserve)-(inWork-l.lengthy.count))
 	}
 	return min(left, l.most()-inWork)
@@ -65,8 +60,8 @@ func (l *lane) hasSlot() (ok bool, again time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	ok = l.slotsBeside(len(l.claims)-len(l.buffer)) > 0
-	if again = l.lengthy.after - time.Since(l.lengthy.ended); again <= 0 {
-		again = l.lengthy.after
+	if again = lengthyAfter - time.Since(l.lengthy.ended); again <= 0 {
+		again = lengthyAfter
 	}
 	return ok, again
 }
@@ -84,10 +79,10 @@ func (l *lane) awaitSlot(again time.Duration) {
 
 // watch makes a delivery give up its slot when it lasts, until stop is called.
 func (l *lane) watch(c *claim, app world.App, m world.Message) (stop func()) {
-	if l.kind == world.KindFlow && app.SDK != sdkV5 && m.SDK != sdkV5 {
+	if l.kind != world.KindFlow || app.SDK != sdkV5 && m.SDK != sdkV5 {
 		return func() {}
 	}
-	timer := time.AfterFunc(l.lengthy.after, func() { l.giveUpSlot(c) })
+	timer := time.AfterFunc(lengthyAfter, func() { l.giveUpSlot(c) })
 	return func() { timer.Stop() }
 }
 

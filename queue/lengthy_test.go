@@ -13,22 +13,13 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// BR-22: all slots are held by deliveries that wait for other runs: flows in an app of SDK v5, which run steps,
-// or steps. What they wait for is delivered all the same, and so is a hook. For flows of SDK v4, which
-// wait for nothing, the slots are all there is.
+// BR-22: in an app of SDK v5, all slots are held by deliveries that wait for other runs. Those are
+// delivered all the same, and so is a hook. With SDK v4, whose flows run no steps, the slots
+// are all there is.
 func TestBR22DeliveriesThatWaitForOthersLetThemThrough(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		kind  world.Kind
-		queue string
-		sdk   string
-		want  int
-	}{
-		"flows of v5": {world.KindFlow, "__wkf_workflow_x", "v5", 12},
-		"flows of v4": {world.KindFlow, "__wkf_workflow_x", "v4", 3},
-		"steps of v4": {world.KindStep, "__wkf_step_x", "v4", 12},
-	} {
-		t.Run(name, func(t *testing.T) {
+	for sdk, want := range map[string]int{"v5": 12, "v4": 3} {
+		t.Run(sdk, func(t *testing.T) {
 			t.Parallel()
 			r := redistest.New(t)
 			var begun atomic.Int64
@@ -40,29 +31,25 @@ func TestBR22DeliveriesThatWaitForOthersLetThemThrough(t *testing.T) {
 				}
 				return world.Outcome{Verdict: world.Done}
 			})
-			l := newLane(q, c.kind, q.lane(c.kind).name, 3)
-			l.lengthy.after = 20 * time.Millisecond
-			if q.flows = l; c.kind == world.KindStep {
-				q.flows, q.steps = newLane(q, world.KindFlow, "unused", 3), l
-			}
+			q.flows = newLane(q, world.KindFlow, q.flows.name, 3)
 			ctx, stop := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
 			go func() { ended <- q.Run(ctx) }()
 			for i := range 12 { // three that wait, and then nine that they wait for
 				_, err := q.Enqueue(t.Context(), world.Message{
-					QueueName: c.queue, ContentType: "application/json", Body: []byte("{}"), RunID: fmt.Sprintf("wrun_%02d", i), SDK: c.sdk,
+					QueueName: "__wkf_workflow_x", ContentType: "application/json", Body: []byte("{}"), RunID: fmt.Sprintf("wrun_%02d", i), SDK: sdk,
 				})
 				require.NoError(t, err)
 			}
-			require.Eventually(t, func() bool { return begun.Load() == int64(c.want) }, 20*time.Second, time.Millisecond)
-			<-time.After(10 * l.lengthy.after) // whatever would give up its slot has done so
-			require.Equal(t, int64(c.want), begun.Load())
+			require.Eventually(t, func() bool { return begun.Load() == int64(want) }, 20*time.Second, time.Millisecond)
+			<-time.After(2 * lengthyAfter) // whatever would give up its slot has done so
+			require.Equal(t, int64(want), begun.Load())
 			close(letGo)
 			require.Eventually(t, func() bool { return begun.Load() == 12 }, 20*time.Second, time.Millisecond)
 			stop()
 			require.NoError(t, <-ended)
-			require.Zero(t, l.lengthy.count)
-			require.Empty(t, l.claims)
+			require.Zero(t, q.flows.lengthy.count)
+			require.Empty(t, q.flows.claims)
 		})
 	}
 }
@@ -70,7 +57,7 @@ func TestBR22DeliveriesThatWaitForOthersLetThemThrough(t *testing.T) {
 // What lasts leaves a tenth of the slots to others, and there is an end to that.
 func TestSlotsBesideDeliveriesThatLast(t *testing.T) {
 	t.Parallel()
-	l := &lane{kind: world.KindFlow, concurrency: 20, lengthy: newLengthy(world.KindFlow)}
+	l := &lane{kind: world.KindFlow, concurrency: 20}
 	for _, c := range []struct{ inWork, lengthy, want int }{
 		{0, 0, 20},
 		{19, 0, 1},
@@ -90,6 +77,8 @@ func TestSlotsBesideDeliveriesThatLast(t *testing.T) {
 	}
 	l.lengthy.count, l.lengthy.ended = 20, time.Now()
 	require.Zero(t, l.slotsBeside(20), "they come to an end by and by")
-	l.lengthy.ended = l.lengthy.ended.Add(-lengthyFlow)
+	l.lengthy.ended = l.lengthy.ended.Add(-lengthyAfter)
 	require.Equal(t, 2, l.slotsBeside(20))
+	steps := &lane{kind: world.KindStep, concurrency: 20}
+	require.Zero(t, steps.slotsBeside(20))
 }

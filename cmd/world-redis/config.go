@@ -21,7 +21,7 @@ type config struct {
 	RedisURLFallback   string        `env:"REDIS_URL" help:"used when WORKFLOW_REDIS_URL is not set"`
 	KeyPrefix          string        `env:"WORKFLOW_REDIS_KEY_PREFIX" envDefault:"workflow:" help:"begins every key of this service"`
 	JobPrefix          string        `env:"WORKFLOW_REDIS_JOB_PREFIX" envDefault:"workflow_" help:"begins the names of the two queues, flows and steps"`
-	WorkerConcurrency  int           `env:"WORKFLOW_REDIS_WORKER_CONCURRENCY" envDefault:"100" help:"deliveries in flight, for each queue; those that last give up their slots when nothing moves"`
+	WorkerConcurrency  int           `env:"WORKFLOW_REDIS_WORKER_CONCURRENCY" envDefault:"100" help:"deliveries in flight, for each queue; flows of SDK v5 that last give up their slots when nothing moves"`
 	FlowConcurrency    int           `env:"WORKFLOW_REDIS_FLOW_CONCURRENCY" envDefault:"0" help:"the same for flows alone; 0: as WORKFLOW_REDIS_WORKER_CONCURRENCY"`
 	StepConcurrency    int           `env:"WORKFLOW_REDIS_STEP_CONCURRENCY" envDefault:"0" help:"the same for steps alone; 0: as WORKFLOW_REDIS_WORKER_CONCURRENCY"`
 	Listen             string        `env:"WORKFLOW_WORLD_LISTEN" envDefault:"127.0.0.1:8787" help:"address of the HTTP API; anything but loopback needs WORKFLOW_WORLD_TOKEN"`
