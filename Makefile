@@ -79,10 +79,16 @@ packages:
 	$(SAY) 'packages of the client, the apps and the suites'
 	@$(MAKE) --no-print-directory -j4 client $(E2E_APPS:%=%/$(BUNDLE)) $(SUITES:%=%/$(PACKAGES))
 
-# One after the other even with -j: two cores are not enough for two of them. The cheap ones come first.
+# The Go parts do not need the packages, and those mostly wait for the network. Then one after the other
+# even with -j: two cores are not enough for two of them. The cheap ones come first.
 .PHONY: test
-test: packages ## lint, vet, race tests, client tests, the SDK's suites, end-to-end tests
-	@for part in vet lint test-go test-client test-suites e2e; do $(MAKE) --no-print-directory "$$part"; done
+test: ## lint, vet, race tests, client tests, the SDK's suites, end-to-end tests
+	@$(MAKE) --no-print-directory -j2 packages test-of-go
+	@for part in test-client test-suites e2e; do $(MAKE) --no-print-directory "$$part"; done
+
+.PHONY: test-of-go
+test-of-go:
+	@for part in vet lint test-go; do $(MAKE) --no-print-directory "$$part"; done
 
 .PHONY: vet
 vet: ## go vet
