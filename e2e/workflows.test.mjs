@@ -1,4 +1,4 @@
-// The six kinds of work a World does, each with its exact result and a clean log, on both kinds of Redis.
+// The six kinds of work a World does, each with its exact result and a clean log, on every kind of Redis.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { checkEndedRun, checkQueueEmpty } from './lib/invariants.mjs';
@@ -6,7 +6,7 @@ import { sdks } from './lib/sdks.mjs';
 import { startStack } from './lib/stack.mjs';
 import { until } from './lib/wait.mjs';
 
-for (const [sdk, redis] of sdks.flatMap((sdk) => [[sdk, 'embedded'], [sdk, 'server']])) {
+for (const [sdk, redis] of sdks.flatMap((sdk) => [[sdk, 'embedded'], [sdk, 'server'], [sdk, 'cluster']])) {
   describe(`workflows of SDK ${sdk} on ${redis} Redis`, () => {
     test('all of them', async (t) => {
       const stack = await startStack(t, { sdk, redis });

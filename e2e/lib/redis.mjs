@@ -12,10 +12,13 @@ export class RedisServer {
   #folder;
   #child;
   #persistent;
+  #more;
 
-  static async start({ persistent = true } = {}) {
+  /** `more` are further arguments of redis-server. */
+  static async start({ persistent = true, more = [] } = {}) {
     const redis = new RedisServer();
     redis.#persistent = persistent;
+    redis.#more = more;
     redis.port = await freePort();
     redis.#folder = await mkdtemp(join(tmpdir(), 'world-redis-e2e-'));
     await redis.resume();
@@ -32,6 +35,7 @@ export class RedisServer {
       ...['--port', String(this.port), '--bind', '127.0.0.1', '--dir', this.#folder],
       ...['--appendonly', this.#persistent ? 'yes' : 'no', '--appendfsync', 'everysec', '--save', ''],
       ...['--maxmemory-policy', 'noeviction'],
+      ...this.#more,
     ]);
     await until('redis-server to answer', async () => (await this.command('PING')) === 'PONG', { child: this.#child });
   }

@@ -3,6 +3,7 @@ import { Api } from './api.mjs';
 import { App } from './app.mjs';
 import { freePort } from './process.mjs';
 import { RedisServer } from './redis.mjs';
+import { RedisCluster } from './redisCluster.mjs';
 import { Service } from './service.mjs';
 
 /**
@@ -10,7 +11,7 @@ import { Service } from './service.mjs';
  * stop with exit code 0 fails the test. When the test failed, the logs' last lines are printed.
  *
  * @param t      the node:test context that owns the stack
- * @param redis  'embedded' or 'server'
+ * @param redis  'embedded', 'server' or 'cluster'
  * @param deploymentId  of the app; the client's default if left out
  * @param token  of the service, if it is to want one
  * @param serviceEnv, appEnv  further variables
@@ -20,6 +21,7 @@ export async function startStack(t, { redis = 'server', sdk = 'v4', deploymentId
   const stack = new Stack();
   t.after(() => stack.stop(t));
   if (redis === 'server') stack.redis = await RedisServer.start();
+  if (redis === 'cluster') stack.redis = await RedisCluster.start();
   stack.service = new Service({ redis: stack.redis, token, port: await freePort(), env: serviceEnv });
   await stack.service.start();
   stack.app = new App({ sdk, deploymentId, service: stack.service, port: appPort ?? (await freePort()), env: appEnv });
