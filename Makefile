@@ -79,20 +79,16 @@ packages:
 	$(SAY) 'packages of the client, the apps and the suites'
 	@$(MAKE) --no-print-directory -j4 client $(E2E_APPS:%=%/$(BUNDLE)) $(SUITES:%=%/$(PACKAGES))
 
-# The parts of Go and those of Node side by side: the ones wait for the network at first, the others for minutes that
-# tests of outages take. The end-to-end tests have the two cores to themselves.
+# The Go parts do not need the packages, and those mostly wait for the network. Then one after the other
+# even with -j: two cores are not enough for two of them. The cheap ones come first.
 .PHONY: test
 test: ## lint, vet, race tests, client tests, the SDK's suites, end-to-end tests
-	@$(MAKE) --no-print-directory -j2 parts-of-go parts-of-node
-	@$(MAKE) --no-print-directory e2e
+	@$(MAKE) --no-print-directory -j2 packages test-of-go
+	@for part in test-client test-suites e2e; do $(MAKE) --no-print-directory "$$part"; done
 
-.PHONY: parts-of-go
-parts-of-go:
-	@for part in vet lint test-go; do $(MAKE) --no-print-directory -j1 "$$part"; done
-
-.PHONY: parts-of-node
-parts-of-node: need-redis packages
-	@for part in test-client test-suites; do $(MAKE) --no-print-directory -j1 "$$part"; done
+.PHONY: test-of-go
+test-of-go:
+	@for part in vet lint test-go; do $(MAKE) --no-print-directory "$$part"; done
 
 .PHONY: vet
 vet: ## go vet
@@ -112,7 +108,7 @@ fmt: ## format the Go files
 test-go: need-redis ## Go tests with the race detector
 	$(SAY) 'go test -race'
 	@scripts/need.sh gcc 'gcc libc6-dev' 'for the race detector'
-	@go test -race -parallel 4 ./...
+	@go test -race ./...
 
 .PHONY: test-client
 test-client: build client need-redis ## tests of the TypeScript client

@@ -6,7 +6,7 @@ import { sdks } from './lib/sdks.mjs';
 import { startStack } from './lib/stack.mjs';
 import { until } from './lib/wait.mjs';
 
-for (const [sdk, redis] of sdks.flatMap((sdk) => [[sdk, 'embedded'], [sdk, 'server'], [sdk, 'cluster']])) {
+for (const [sdk, redis] of [...sdks.flatMap((sdk) => [[sdk, 'embedded'], [sdk, 'server']]), ['v5', 'cluster']]) {
   describe(`workflows of SDK ${sdk} on ${redis} Redis`, () => {
     test('all of them', async (t) => {
       const stack = await startStack(t, { sdk, redis });
