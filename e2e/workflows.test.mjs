@@ -85,10 +85,11 @@ for (const [sdk, redis] of [...sdks.flatMap((sdk) => [[sdk, 'embedded'], [sdk, '
         assert.equal(countOf(events, 'step_started'), 1);
       });
 
-      await t.test('300 runs, 20 at once: none fails, none is stuck', async () => {
-        const { outcomes, milliseconds } = await app.flood('addition', [1, 2], 300, 20);
-        t.diagnostic(`300 runs in ${Math.round(milliseconds)} ms on ${redis} Redis`);
-        assert.equal(outcomes.length, 300);
+      const many = redis === 'server' ? 300 : 100;
+      await t.test(`${many} runs, 20 at once: none fails, none is stuck`, async () => {
+        const { outcomes, milliseconds } = await app.flood('addition', [1, 2], many, 20);
+        t.diagnostic(`${many} runs in ${Math.round(milliseconds)} ms on ${redis} Redis`);
+        assert.equal(outcomes.length, many);
         assert.deepEqual(outcomes.filter((o) => o.status !== 'completed' || o.value !== 3), []);
         for (const { runId } of outcomes) await checkEndedRun(api, runId);
       });
