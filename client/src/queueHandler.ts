@@ -1,3 +1,4 @@
+import { inDelivery } from './anticipated.js';
 import type { Config } from './config.js';
 import { CBOR, decode, decodeJson } from './encoding.js';
 import { inTurn, type Reply } from './deliveries.js';
@@ -57,7 +58,7 @@ export function createQueueHandler(
     }
 
     const { status, body: reply } = await inTurn(messageId, isStepOfItsOwn(queueName, message), () =>
-      replyOf(() => handler(message, { attempt, queueName: name, messageId })),
+      replyOf(() => inDelivery(prefix, message, () => handler(message, { attempt, queueName: name, messageId }))),
     );
     return Response.json(reply, { status });
   };
