@@ -46,6 +46,8 @@ const LONGEST_NEVER_QUEUED = 1024;
 
 interface State {
   deliveries: AsyncLocalStorage<Delivery>;
+  /** How many steps of a run are under way here. */
+  steps: Map<unknown, number>;
   /** Set for good once the SDK turned out to send other messages, such as ones with a trace carrier. */
   off: boolean;
 }
@@ -54,7 +56,7 @@ function state(): State {
   return processWide('anticipated', () => {
     // Loaded here and not at import, so that an app that is only being built does not pay for it.
     const { AsyncLocalStorage } = require('node:async_hooks') as typeof import('node:async_hooks');
-    return { deliveries: new AsyncLocalStorage(), off: false };
+    return { deliveries: new AsyncLocalStorage(), steps: new Map(), off: false };
   });
 }
 
@@ -64,10 +66,16 @@ export async function inDelivery<T>(prefix: string, message: unknown, work: () =
   if (!handler || !isFields(message) || detectSdk() !== 'v4' || state().off) return work();
   const { kind, namespace } = handler;
   const delivery: Delivery = { kind, namespace, message, run: undefined, open: [], ended: false };
+  const { deliveries, steps } = state();
+  const runId = kind === 'step' ? message['workflowRunId'] : undefined;
+  if (runId !== undefined) steps.set(runId, (steps.get(runId) ?? 0) + 1);
   try {
-    return await state().deliveries.run(delivery, work);
+    return await deliveries.run(delivery, work);
   } finally {
     delivery.ended = true;
+    const others = (steps.get(runId) ?? 1) - 1;
+    if (others > 0) steps.set(runId, others);
+    else steps.delete(runId);
     // Every further one would be a message too many.
     if (delivery.open.some(({ passedOver }) => passedOver)) state().off = true;
   }
@@ -80,11 +88,15 @@ export function anticipated(runId: string | null, event: Fields): Enqueued | und
   return delivery.kind === 'step' ? afterStep(delivery, runId, event) : afterCreation(delivery, runId, event);
 }
 
-/** The wake-up of the run, when the delivery's step has ended. */
+/**
+ * The wake-up of the run, when the delivery's step has ended. Not while others of its steps are under way: one that
+ * waits for them all would only be woken more often, and each time it asks for every step again that has not ended.
+ */
 function afterStep({ namespace, message }: Delivery, runId: string, event: Fields): Enqueued | undefined {
   const { workflowRunId, workflowName, stepId } = message;
   const ends = event['eventType'] === 'step_completed' || event['eventType'] === 'step_failed';
-  if (!ends || workflowRunId !== runId || stepId !== event['correlationId'] || typeof workflowName !== 'string') return undefined;
+  if (!ends || (state().steps.get(runId) ?? 0) > 1) return undefined;
+  if (workflowRunId !== runId || stepId !== event['correlationId'] || typeof workflowName !== 'string') return undefined;
   return {
     queueName: `__${namespace === undefined ? '' : `${namespace}_`}wkf_workflow_${workflowName}`,
     message: { runId, traceCarrier: {}, requestedAt: new Date() },

@@ -9,6 +9,11 @@ const GETS = /^\/v1\/runs\/[^/?]+(\/steps\/[^/?]+)?(\?.*)?$/;
  * instead of working side by side.
  */
 const MOST_CALLS = 16;
+/**
+ * So many calls of one turn may have a next one at most; where there are more, none has. Among many the way to the
+ * service and back is shared, and what comes of the first would be in the way of the last.
+ */
+const MOST_NEXT = MOST_CALLS / 2;
 /** A larger body travels by itself: it gains nothing, and others would wait for it. */
 const LARGEST_BODY = 32 * 1024;
 /** What a service answers that does not know bundles, or takes none of this size; nothing has been done then. */
@@ -18,7 +23,7 @@ const ASK_AGAIN_AFTER_MS = 60_000;
 
 /** An answer, with that of the call that was to be made next. */
 export interface Answered extends Incoming {
-  /** Absent: the service does not know of such calls, or it travelled without; nothing was done for it then. */
+  /** Absent: it was left out, or the service does not know of such calls; nothing was done for it then. */
   next?: Incoming;
 }
 
@@ -47,7 +52,7 @@ export class Bundles {
     this.#path = `${basePath}/v1/calls`;
   }
 
-  /** `next` is a call to make as soon as the first has succeeded, in the same request; it is left out where that cannot be. */
+  /** `next` is a call to make as soon as the first has succeeded, in the same request; it is left out where that cannot or need not be. */
   request(outgoing: Outgoing, next?: Outgoing): Promise<Answered> {
     if (!this.#fits(outgoing)) return this.#exchange.request(outgoing);
     const along = next && this.#fits(next) ? next : undefined;
@@ -75,6 +80,7 @@ export class Bundles {
     }
     this.#waiting = [];
     for (const same of ofToken.values()) {
+      if (same.filter(({ next }) => next).length > MOST_NEXT) for (const one of same) one.next = undefined;
       for (const some of portions(same)) {
         const [first] = some as [Waiting];
         if (some.length === 1 && !first.next) this.#alone(first);

@@ -149,33 +149,57 @@ for (const [what, prefix, queueName] of [
   });
 }
 
-test('twenty steps of one turn and their messages are three requests, and each queue() gets the answer of its own', async () => {
-  const { world, made, fake, urls, flow } = await setUp();
-  const ids = Array.from({ length: 20 }, (_, i) => `step_${i}`);
-  const replies = new Map<string, unknown>();
-  await flow(async () => {
-    await Promise.all(
-      ids.map(async (id) => {
-        await create(world, 'step_created', id);
-        replies.set(id, (await stepMessage(world, id)).messageId);
-      }),
-    );
-  });
-  assert.deepEqual(urls(), ['/v1/runs/r/events', '/v1/calls', '/v1/calls', '/v1/calls']);
-  const sizes = fake.seen.slice(1).map(({ body }) => (decode(body) as { calls: Part[] }).calls.length);
-  assert.deepEqual(sizes, [8, 8, 4]); // a pair is two of sixteen calls, and is never torn
+const stepIds = (count: number) => Array.from({ length: count }, (_, i) => `step_${i}`);
+
+/** Creates steps at once and queues each, as SDK v4 does; returns the ids of their messages. */
+const createAll = (world: RedisWorld, ids: string[]) =>
+  Promise.all(
+    ids.map(async (id) => {
+      await create(world, 'step_created', id);
+      return (await stepMessage(world, id)).messageId as string;
+    }),
+  );
+
+test('eight steps of one turn and their messages are one request, and each queue() gets the answer of its own', async () => {
+  const { world, made, urls, flow } = await setUp();
+  const ids = stepIds(8);
+  let replies: string[] = [];
+  await flow(async () => void (replies = await createAll(world, ids)));
+  assert.deepEqual(urls(), ['/v1/runs/r/events', '/v1/calls']);
   assert.deepEqual(kinds(made.slice(1)), ids.flatMap(() => ['step_created', 'queue']));
-  assert.equal(new Set(replies.values()).size, 20);
-  const before = queued(made);
-  await stepMessage(world, 'step_0');
-  assert.deepEqual(queued(made).at(-1), before[0]);
+  const first = messages - 8;
+  assert.deepEqual(replies, ids.map((_, i) => `msg_${first + i}`));
+  const early = queued(made);
+  for (const id of ids) await stepMessage(world, id);
+  assert.deepEqual(queued(made).slice(8), early);
+});
+
+test('more steps of one turn than that are created first and queued then, each in as few requests as ever', async () => {
+  const { world, made, urls, flow } = await setUp();
+  const ids = stepIds(20);
+  await flow(async () => void (await createAll(world, ids)));
+  assert.deepEqual(kinds(made.slice(1)), [...ids.map(() => 'step_created'), ...ids.map(() => 'queue')]);
+  assert.deepEqual(urls(), ['/v1/runs/r/events', ...Array(4).fill('/v1/calls')]);
+});
+
+test('while other steps of the run are under way, the end of one is not followed early by a wake-up; that of the last is', async () => {
+  const { world, urls, step } = await setUp();
+  const end = async (id: string) => {
+    await create(world, 'step_completed', id);
+    await wake(world);
+  };
+  await step('step_1', async () => {
+    await step('step_2', () => end('step_2'));
+    await end('step_1');
+  });
+  assert.deepEqual(urls(), ['/v1/runs/r/events', '/v1/queue', '/v1/calls']);
 });
 
 test('a pair joins the other calls of its turn where there is room for both', async () => {
   const { world, fake, flow } = await setUp();
   await flow(async () => {
-    const hooks = Array.from({ length: 15 }, (_, i) => create(world, 'wait_created', `wait_${i}`));
-    await Promise.all([...hooks, create(world, 'step_created', 'step_1'), create(world, 'wait_created', 'wait_15')]);
+    const waits = Array.from({ length: 15 }, (_, i) => create(world, 'wait_created', `wait_${i}`));
+    await Promise.all([...waits, create(world, 'step_created', 'step_1'), create(world, 'wait_created', 'wait_15')]);
   });
   const sizes = fake.seen.slice(1).map(({ body }) => (decode(body) as { calls: Part[] }).calls.map(({ then }) => (then ? 2 : 1)));
   assert.deepEqual(sizes, [Array(15).fill(1), [2, 1]]);
