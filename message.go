@@ -95,6 +95,7 @@ type Delivery struct {
 	Attempt   int    // 1-based: 1 + failed deliveries + 1 if ever rescheduled; 2 at least once an app may have seen the message
 	BaseURL   string // of the app, without a trailing slash
 	Kind      Kind
+	Attach    bool // the app takes the answer to run_started along with this message, see App
 	Message
 }
 
@@ -138,6 +139,9 @@ type App struct {
 	DeploymentID string
 	SDK          string // "v4" or "v5"; empty: unknown
 	Namespace    string // of the queue names that it serves; empty: none
+	// Attach says that the app knows what to do with the answer to its first call, run_started,
+	// when a wake-up of a run brings that along.
+	Attach bool
 	// Lease is how long the app counts as alive without being registered again. 0 is for
 	// apps that do not run all the time, and means long.
 	Lease time.Duration

@@ -22,6 +22,10 @@ type Config struct {
 	SigningKeys     [][]byte       // each signs every delivery; none: deliveries are not signed
 	Clock           world.Clock    // nil: the system's
 	AppCAs          *x509.CertPool // authorities that an app's certificate may be of; nil: the system's
+	// Attach returns what goes along with a delivery to an app that takes it (world.Delivery.Attach):
+	// the answer to run_started in CBOR, or nil when there is none or it cannot be had. It is asked right
+	// before each POST, which waits for it; its context ends after a quarter of a second. nil: nothing does.
+	Attach func(ctx context.Context, d world.Delivery) []byte
 }
 
 // Forwarder delivers messages by HTTP. It is safe for concurrent use.
@@ -30,6 +34,7 @@ type Forwarder struct {
 	log    *slog.Logger
 	keys   [][]byte
 	clock  world.Clock
+	attach func(ctx context.Context, d world.Delivery) []byte
 }
 
 // New returns a Forwarder.
@@ -41,9 +46,10 @@ func New(cfg Config) *Forwarder {
 		cfg.Clock = world.SystemClock{}
 	}
 	return &Forwarder{
-		log:   cfg.Logger,
-		keys:  cfg.SigningKeys,
-		clock: cfg.Clock,
+		log:    cfg.Logger,
+		keys:   cfg.SigningKeys,
+		clock:  cfg.Clock,
+		attach: cfg.Attach,
 		client: &http.Client{
 			Transport: newTransport(cfg.MaxConnsPerHost, cfg.AppCAs),
 			// A redirect leads to a login page or to another method, never to the handler.
@@ -66,22 +72,22 @@ func (f *Forwarder) Deliver(ctx context.Context, d world.Delivery) world.Outcome
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
 	})
-	req, err := newRequest(ctx, target, d)
+	req, body, err := newRequest(ctx, target, d, f.attachment(ctx, d))
 	if err != nil {
 		return world.Outcome{Verdict: world.Failed, Reason: err.Error()}
 	}
-	sign(req, string(d.Kind), d.Body, f.keys, f.clock.Now())
+	sign(req, string(d.Kind), body, f.keys, f.clock.Now())
 	resp, err := f.client.Do(req)
 	if err != nil {
 		return world.Outcome{Verdict: world.Unreachable, Reason: explain(target, err, connected.Load()), Sent: connected.Load()}
 	}
 	defer func() { _ = resp.Body.Close() }() // all that matters has been read
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
+	said, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
 	if err != nil {
 		return world.Outcome{Verdict: world.Unreachable, Status: resp.StatusCode, Reason: explain(target, err, true), Sent: true}
 	}
-	out := judge(answer{url: target, status: resp.StatusCode, header: resp.Header, body: body})
+	out := judge(answer{url: target, status: resp.StatusCode, header: resp.Header, body: said})
 	f.log.Debug("delivered", slog.String("url", target), slog.String("message", d.MessageID), slog.Int("attempt", d.Attempt),
-		slog.Int("status", resp.StatusCode), slog.Int("bytes", len(body)))
+		slog.Int("status", resp.StatusCode), slog.Int("bytes", len(said)))
 	return out
 }

@@ -37,11 +37,15 @@ func endpoint(baseURL string, kind world.Kind) (string, error) {
 	}
 }
 
-func newRequest(ctx context.Context, target string, d world.Delivery) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(d.Body))
+// newRequest returns the request of a delivery, and its body.
+func newRequest(ctx context.Context, target string, d world.Delivery, attached []byte) (*http.Request, []byte, error) {
+	header := http.Header{}
+	body := withAttachment(header, d.Body, attached)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(body))
 	if err != nil {
-		return nil, fmt.Errorf("the app's address %.200q is not usable: %w", target, err)
+		return nil, nil, fmt.Errorf("the app's address %.200q is not usable: %w", target, err)
 	}
+	req.Header = header
 	for name, value := range d.Headers {
 		if mayForward(name) {
 			req.Header.Set(name, headerValue(value))
@@ -57,7 +61,7 @@ func newRequest(ctx context.Context, target string, d world.Delivery) (*http.Req
 	req.Header.Set(headerQueue, headerValue(strings.ReplaceAll(d.QueueName, "%", "%25")))
 	req.Header.Set(headerMessage, headerValue(d.MessageID))
 	req.Header.Set(headerAttempt, strconv.Itoa(d.Attempt))
-	return req, nil
+	return req, body, nil
 }
 
 // mayForward reports whether a header of the queue() call may stand on the request. Those

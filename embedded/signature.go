@@ -57,10 +57,14 @@ func signedText(h http.Header, kind, moment, nonce string, body []byte) string {
 	hash := sha256.Sum256(body)
 	// As they arrive: HTTP does not keep blanks around a value.
 	sent := func(name string) string { return textproto.TrimString(h.Get(name)) }
-	return strings.Join([]string{
+	lines := []string{
 		"v1", moment, nonce, kind, sent(headerMessage), sent(headerQueue), sent(headerAttempt), sent("Content-Type"),
 		hex.EncodeToString(hash[:]),
-	}, "\n")
+	}
+	if attached := sent(headerAttached); attached != "" {
+		lines = append(lines, attached)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // isSignatureRefusal reports whether an answer comes from the client's check of the

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +16,10 @@ import (
 const (
 	maxBaseURL = 2048              // bytes
 	maxLease   = 30 * 24 * 60 * 60 // seconds
+	maxNames   = 64                // in a list of what an app can do
+
+	// attachStart is what an app takes along with a delivery: the answer to run_started.
+	attachStart = string(world.EventRunStarted)
 )
 
 func (s *Server) registerApp(c echo.Context) error {
@@ -70,6 +75,11 @@ func writeApp(e *encoder, a *world.App) {
 	o.text("deploymentId", a.DeploymentID)
 	o.optionalText("sdk", a.SDK)
 	o.optionalText("namespace", a.Namespace)
+	if a.Attach {
+		o.key("attach")
+		e.array(1)
+		e.text(attachStart)
+	}
 	o.optionalWhole("leaseSeconds", int(a.Lease/time.Second))
 	o.optionalMillis("seenAt", a.SeenAt)
 	o.optionalMillis("aliveUntil", a.AliveUntil)
@@ -84,6 +94,7 @@ func readApp(o *object) (world.App, error) {
 		SDK:          o.text("sdk", maxResolve),
 		Namespace:    o.namespace("namespace"),
 		Lease:        o.seconds("leaseSeconds", maxLease),
+		Attach:       o.hasName("attach", attachStart),
 	}
 	base := o.text("baseUrl", maxBaseURL)
 	if o.err != nil {
@@ -109,6 +120,15 @@ func (o *object) namespace(key string) string {
 		o.fail(key, "must be a lower-case letter, then such letters and digits")
 	}
 	return ns
+}
+
+// hasName reports whether a list of texts, which may be absent, has one among them. Others are for
+// versions to come.
+func (o *object) hasName(key, wanted string) bool {
+	if o.get(key) == nil {
+		return false
+	}
+	return slices.Contains(o.texts(key, maxNames, func(string) bool { return true }, "is not text"), wanted)
 }
 
 // seconds reads a whole number of seconds; absent is 0.

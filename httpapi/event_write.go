@@ -52,6 +52,13 @@ func resultSize(r *world.EventResult) int {
 	return n
 }
 
+// EncodeResult writes a result as POST /v1/runs/{runId}/events answers it, in CBOR.
+func EncodeResult(r *world.EventResult) []byte {
+	e := newEncoder(resultSize(r) + 128)
+	writeResult(e, r)
+	return e.bytes
+}
+
 func writeResult(e *encoder, r *world.EventResult) {
 	o := e.object()
 	member(e, &o, "event", r.Event, writeEvent)

@@ -94,7 +94,7 @@ func (l *lane) tryApps(c *claim, m world.Message, apps []world.App, most int) (o
 			return o, ""
 		}
 		stop := l.watch(c, app, m)
-		out := l.send(c, app.BaseURL, m)
+		out := l.send(c, app, m)
 		stop()
 		o, reached = l.judge(c, app.BaseURL, m, out)
 		if o.step != stepStalled || !o.unseen || i == len(apps)-1 {
@@ -142,8 +142,10 @@ func (l *lane) entered(c *claim, app string) (before string) {
 }
 
 // send tries a few times when not a byte of the request has reached the app.
-func (l *lane) send(c *claim, baseURL string, m world.Message) world.Outcome {
-	d := world.Delivery{MessageID: c.id, Attempt: c.attempt(), BaseURL: baseURL, Kind: l.kind, Message: m}
+func (l *lane) send(c *claim, app world.App, m world.Message) world.Outcome {
+	d := world.Delivery{
+		MessageID: c.id, Attempt: c.attempt(), BaseURL: app.BaseURL, Kind: l.kind, Attach: l.mayAttach(app, m), Message: m,
+	}
 	for try := 0; ; try++ {
 		out := l.q.cfg.Deliverer.Deliver(c.ctx, d)
 		quick := l.q.cfg.Backoff.Quick

@@ -54,12 +54,13 @@ type appRecord struct {
 	Namespace    string        `cbor:"5,keyasint,omitempty"`
 	Lease        time.Duration `cbor:"6,keyasint,omitempty"`
 	AliveUntil   world.Millis  `cbor:"7,keyasint,omitempty"` // earlier than the lease ends if the app said good-bye
+	Attach       bool          `cbor:"8,keyasint,omitempty"`
 }
 
 func recordOf(a world.App) appRecord {
 	return appRecord{
 		BaseURL: a.BaseURL, DeploymentID: a.DeploymentID, SDK: a.SDK, SeenAt: a.SeenAt,
-		Namespace: a.Namespace, Lease: a.Lease, AliveUntil: a.AliveUntil,
+		Namespace: a.Namespace, Lease: a.Lease, AliveUntil: a.AliveUntil, Attach: a.Attach,
 	}
 }
 
@@ -69,7 +70,7 @@ func (r appRecord) app() world.App {
 	}
 	return world.App{
 		BaseURL: r.BaseURL, DeploymentID: r.DeploymentID, SDK: r.SDK, Namespace: r.Namespace,
-		Lease: r.Lease, SeenAt: r.SeenAt, AliveUntil: r.AliveUntil,
+		Lease: r.Lease, SeenAt: r.SeenAt, AliveUntil: r.AliveUntil, Attach: r.Attach,
 	}
 }
 
@@ -201,7 +202,7 @@ func (r *registry) write(ctx context.Context, a world.App) (isNew bool, err erro
 		if a.Lease == 0 && b.Lease != 0 {
 			return false, nil // whoever sends this along is not the app that renews its lease
 		}
-		isNew = b.SDK != a.SDK || b.Namespace != a.Namespace
+		isNew = b.SDK != a.SDK || b.Namespace != a.Namespace || b.Attach != a.Attach
 	}
 	old := outdated(before, a.SeenAt)
 	value, err := cbor.Marshal(recordOf(a))

@@ -13,7 +13,7 @@ type script = *luascript.Script
 
 // scriptSet has one field a file in lua/.
 type scriptSet struct {
-	runCreate, runStart, runEnd               script
+	runCreate, runStart, startRead, runEnd    script
 	stepCreate, stepStart, stepEnd, stepRetry script
 	stepBegin, stepMend, attrSet, batch       script
 	hookCreate, hookConflict, hookFence       script
@@ -33,7 +33,7 @@ type scriptSet struct {
 func loadScripts() (*scriptSet, error) {
 	set := &scriptSet{}
 	for name, field := range map[string]*script{
-		"run_create": &set.runCreate, "run_start": &set.runStart, "run_end": &set.runEnd,
+		"run_create": &set.runCreate, "run_start": &set.runStart, "start_read": &set.startRead, "run_end": &set.runEnd,
 		"step_create": &set.stepCreate, "step_start": &set.stepStart, "step_end": &set.stepEnd, "step_retry": &set.stepRetry,
 		"step_begin": &set.stepBegin, "step_mend": &set.stepMend, "attr_set": &set.attrSet, "batch": &set.batch,
 		"hook_create": &set.hookCreate, "hook_conflict": &set.hookConflict, "hook_fence": &set.hookFence,

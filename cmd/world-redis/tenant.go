@@ -30,13 +30,14 @@ type tenant struct {
 	apps       *appCheck
 	observer   *queueMetrics
 	woken      atomic.Int64 // runs, by the reconciler
+	log        *slog.Logger
 }
 
 func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, c config, n namespace, clock world.Clock, logger *slog.Logger) (*tenant, error) {
 	if n.name != "" {
 		logger = logger.With(slog.String("namespace", n.name))
 	}
-	t := &tenant{namespace: n, observer: newQueueMetrics()}
+	t := &tenant{namespace: n, observer: newQueueMetrics(), log: logger}
 	var err error
 	t.streams, err = streaming.New(ctx, conn.Client, streaming.Config{Prefix: n.keyPrefix, Clock: clock, Logger: logger, Bell: bell, Runs: t})
 	if err != nil {
@@ -52,7 +53,7 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, c
 	if err != nil {
 		return nil, err
 	}
-	forwarder := embedded.New(embedded.Config{Logger: logger, SigningKeys: n.signingKeys, Clock: clock, AppCAs: authorities})
+	forwarder := embedded.New(embedded.Config{Logger: logger, SigningKeys: n.signingKeys, Clock: clock, AppCAs: authorities, Attach: t.attach})
 	t.queue, err = queue.New(ctx, conn.Client, queue.Config{
 		KeyPrefix: n.keyPrefix, JobPrefix: n.jobPrefix, FlowConcurrency: c.FlowConcurrency, StepConcurrency: c.StepConcurrency,
 		ShutdownGrace: c.ShutdownGrace, BaseURL: n.baseURL, Clock: clock, Logger: logger, Bell: bell, Observer: t.observer, RunDead: t.runDead,

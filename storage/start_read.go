@@ -1,0 +1,37 @@
+package storage
+
+import (
+	"context"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/ids"
+)
+
+// ReadStart returns what run_started would answer, in one round trip that writes nothing. ok is
+// false when it might answer something else, or without the whole log: the run is not running,
+// or has more than maxEvents events, or their records more than maxBytes bytes.
+func (s *Store) ReadStart(ctx context.Context, runID string, maxEvents, maxBytes int) (result world.EventResult, ok bool, err error) {
+	if !ids.Valid(runID) {
+		return world.EventResult{}, false, badID("runId", runID)
+	}
+	keys := s.keys.of(runID)
+	answer, err := s.send.Run(ctx, s.scripts.startRead, []string{keys.run(), keys.events(), keys.order()}, maxEvents, maxBytes)
+	if err != nil {
+		return world.EventResult{}, false, s.failIn(ctx, runID, err)
+	}
+	r := reply(answer)
+	code, err := r.code()
+	if err != nil {
+		return world.EventResult{}, false, fail(err)
+	}
+	if code != codeDone {
+		return world.EventResult{}, false, nil
+	}
+	e, err := decodeEntity(runID, r.list(1), nil)
+	if err != nil {
+		return world.EventResult{}, false, fail(err)
+	}
+	c := &call{req: world.CreateEvent{RunID: runID, Type: world.EventRunStarted}}
+	result, err = s.startResult(ctx, c, outcome{code: codeUnchanged, rest: r[1:]}, e)
+	return result, err == nil, err
+}
