@@ -1,6 +1,6 @@
 import type { AsyncLocalStorage } from 'node:async_hooks';
 import { isDeepStrictEqual, types } from 'node:util';
-import type { Config } from './config.js';
+import { type Config, sameService } from './config.js';
 import { type Fields, isFields } from './moments.js';
 import { processWide } from './processWide.js';
 import type { Enqueued } from './queue.js';
@@ -155,10 +155,6 @@ function current(): Delivery | undefined {
   const { deliveries, off } = state();
   const delivery = off ? undefined : deliveries.getStore();
   return delivery?.ended ? undefined : delivery;
-}
-
-function sameService(a: Config, b: Config): boolean {
-  return a.url === b.url && a.token === b.token && a.deploymentId === b.deploymentId;
 }
 
 /** All that the service is told, but for the moment at which the SDK asked for it. */

@@ -69,6 +69,11 @@ export function appBaseUrl(config: Config): string {
   return config.baseUrl ?? `http://localhost:${process.env['PORT'] || 3000}`;
 }
 
+/** Whether what one of two Worlds is answered holds for the other. */
+export function sameService(a: Config, b: Config): boolean {
+  return a.url === b.url && a.token === b.token && a.deploymentId === b.deploymentId;
+}
+
 /** The parts of a list with commas, without empty ones. */
 function list(text: string | undefined): string[] {
   return (text ?? '')

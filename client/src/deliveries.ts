@@ -13,15 +13,18 @@ export interface Reply {
  * A message of its own kind (`whole`) is then worked on once: the later delivery gets the answer of the earlier one,
  * unless that failed. Of other messages it cannot be told: while a wake-up lies in the queue again, the service folds
  * newer wake-ups of the run into it, and the handler that runs already may have looked before those came. So the
- * later delivery runs, too, when the earlier one has ended; it finds in the log all that was done.
+ * later delivery runs, too, when the earlier one has ended; it finds in the log all that was done. `work` hears whether
+ * it had to wait: what the service read for the delivery is then older than what the earlier one did.
  */
-export async function inTurn(messageId: string, whole: boolean, work: () => Promise<Reply>): Promise<Reply> {
+export async function inTurn(messageId: string, whole: boolean, work: (waited: boolean) => Promise<Reply>): Promise<Reply> {
   const underWay = processWide('deliveries', () => new Map<string, Promise<Reply>>());
+  let waited = false;
   for (let earlier = underWay.get(messageId); earlier; earlier = underWay.get(messageId)) {
     const reply = await earlier;
+    waited = true;
     if (whole && reply.status === 200) return reply;
   }
-  const mine = work().finally(() => underWay.delete(messageId));
+  const mine = work(waited).finally(() => underWay.delete(messageId));
   underWay.set(messageId, mine);
   return mine;
 }

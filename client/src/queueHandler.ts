@@ -1,4 +1,5 @@
 import { inDelivery } from './anticipated.js';
+import { partBody, withAttached } from './attached.js';
 import type { Config } from './config.js';
 import { CBOR, decode, decodeJson } from './encoding.js';
 import { inTurn, type Reply } from './deliveries.js';
@@ -18,7 +19,8 @@ export function createQueueHandler(
   handler: MessageHandler,
 ): (request: Request) => Promise<Response> {
   return async (request) => {
-    const keys = signingKeys(config());
+    const settings = config();
+    const keys = signingKeys(settings);
     const stranger = keys.length > 0 ? refusalOfHeaders(request.headers, Date.now()) : undefined;
     if (stranger !== undefined) return refuseStranger(stranger);
 
@@ -50,15 +52,19 @@ export function createQueueHandler(
     }
     if (body.byteLength === 0) return refuse(400, 'Missing request body');
 
+    const parts = partBody(request.headers, body);
+    if (!parts) return refuse(400, 'The body is shorter than what is attached to the message');
+
     let message: unknown;
     try {
-      message = decodeMessage(body, request.headers.get('content-type') ?? '');
+      message = decodeMessage(parts.message, request.headers.get('content-type') ?? '');
     } catch (error) {
       return refuse(400, `The message cannot be read: ${messageOf(error)}`);
     }
 
-    const { status, body: reply } = await inTurn(messageId, isStepOfItsOwn(queueName, message), () =>
-      replyOf(() => inDelivery(prefix, message, () => handler(message, { attempt, queueName: name, messageId }))),
+    const handle = () => inDelivery(prefix, message, () => handler(message, { attempt, queueName: name, messageId }));
+    const { status, body: reply } = await inTurn(messageId, isStepOfItsOwn(queueName, message), (waited) =>
+      replyOf(() => withAttached(settings, message, waited ? undefined : parts.attached, handle)),
     );
     return Response.json(reply, { status });
   };

@@ -1,3 +1,4 @@
+import { attachable } from './attached.js';
 import { callOnce, pauseBefore } from './call.js';
 import { appBaseUrl, type Config } from './config.js';
 import { encode } from './encoding.js';
@@ -12,6 +13,8 @@ export interface App {
   sdk: Sdk;
   /** Namespace of the queue names that it serves; absent: none. */
   namespace?: string;
+  /** What its deliveries may bring along; absent: nothing. */
+  attach?: string[];
   /** How long it counts as alive without another registration; absent: for long. */
   leaseSeconds?: number;
 }
@@ -154,7 +157,8 @@ function appOf(config: Config, baseUrl: string): App {
     );
   }
   const app: App = { baseUrl: baseUrl.replace(/\/+$/, ''), deploymentId: config.deploymentId, sdk: detectSdk() };
-  return { ...app, ...servedNamespace(config) };
+  const attach = attachable(config);
+  return { ...app, ...servedNamespace(config), ...(attach.length > 0 && { attach }) };
 }
 
 /** Whether the service answered and said no: asking again soon would change nothing. */

@@ -6,6 +6,8 @@ import { seenNonces } from './seenNonces.js';
 /** How far the moment of a signature may lie from this machine's clock, either way. */
 export const WINDOW_MS = 5 * 60_000;
 const HEADER = 'x-world-signature';
+/** How many bytes at the end of the body are not the message, but what comes along with it. */
+export const ATTACHED_HEADER = 'x-world-redis-attached';
 /** Must be that of the service, which derives its keys in the same way. */
 const TOKEN_LABEL = 'world-redis delivery signature v1';
 
@@ -69,10 +71,12 @@ export function warnOfUnsigned(headers: Headers): void {
 /** What is signed, a line each (docs/protocol.md). The headers stand as they were sent. */
 function signedText(headers: Headers, kind: string, { moment, nonce }: Signature, body: Uint8Array): string {
   const sent = (name: string) => headers.get(name) ?? '';
+  const attached = sent(ATTACHED_HEADER);
   return [
     ...['v1', moment, nonce, kind],
     ...[sent('x-vqs-message-id'), sent('x-vqs-queue-name'), sent('x-vqs-message-attempt'), sent('content-type')],
     createHash('sha256').update(body).digest('hex'),
+    ...(attached === '' ? [] : [attached]),
   ].join('\n');
 }
 

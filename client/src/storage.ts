@@ -1,4 +1,5 @@
 import { anticipated, keepAnticipated, noteRun } from './anticipated.js';
+import { takeAttached } from './attached.js';
 import { call, type NextCall } from './call.js';
 import type { Config } from './config.js';
 import { encode } from './encoding.js';
@@ -96,6 +97,12 @@ export function createStorage(config: () => Config): Storage {
     },
     events: {
       create: async (runId, event, params) => {
+        const attached = takeAttached(config, runId, () => createRequest(event as Fields, params as Fields | undefined));
+        if (attached !== undefined) {
+          const result = reviveResult(attached);
+          noteRun(runId, event as Fields, result);
+          return result;
+        }
         if (runId && mayBeLegacy(event as Fields, params as Fields | undefined)) {
           try {
             return await legacy.createEvent(runId, event as Fields, params as { resolveData?: ResolveData } | undefined);
