@@ -146,7 +146,7 @@ func TestApps(t *testing.T) {
 	f.apps.register = func(a world.App) error { got = a; return nil }
 	f.apps.list = func() ([]world.App, error) {
 		return []world.App{{
-			BaseURL: "http://a", DeploymentID: "d", SDK: "v4", Namespace: "acme", Lease: 90 * time.Second, SeenAt: 5, AliveUntil: 90_005, Alive: true,
+			BaseURL: "http://a", DeploymentID: "d", SDK: "v4", Namespace: "acme", Lease: 90 * time.Second, SeenAt: 5, AliveUntil: 90_005, Alive: true, Attach: true,
 		}, {BaseURL: "http://b"}}, nil
 	}
 	s := newServer(t, f)
@@ -154,8 +154,15 @@ func TestApps(t *testing.T) {
 	require.Equal(t, http.StatusOK, status)
 	require.Equal(t, `{}`, body)
 	require.Equal(t, world.App{BaseURL: "https://user.example:8443", DeploymentID: "d"}, got)
+	for attach, want := range map[string]bool{`["later","run_started"]`: true, `["later"]`: false, `[]`: false, `null`: false} {
+		status, body = post(t, s, "/v1/apps", `{"baseUrl":"http://a","deploymentId":"d","attach":`+attach+`}`)
+		require.Equal(t, http.StatusOK, status, body)
+		require.Equal(t, want, got.Attach, attach)
+	}
+	_, body = post(t, s, "/v1/apps", `{"baseUrl":"http://a","deploymentId":"d","attach":"run_started"}`)
+	require.Equal(t, "body.attach must be a list", errorOf(t, body)["message"])
 	_, body = get(t, s, "/v1/apps")
-	require.Equal(t, `{"data":[{"baseUrl":"http://a","deploymentId":"d","sdk":"v4","namespace":"acme","leaseSeconds":90,"seenAt":5,"aliveUntil":90005,"alive":true},`+
+	require.Equal(t, `{"data":[{"baseUrl":"http://a","deploymentId":"d","sdk":"v4","namespace":"acme","attach":["run_started"],"leaseSeconds":90,"seenAt":5,"aliveUntil":90005,"alive":true},`+
 		`{"baseUrl":"http://b","deploymentId":"","alive":false}]}`, body)
 
 	for base, want := range map[string]string{

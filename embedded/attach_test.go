@@ -1,0 +1,86 @@
+package embedded_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/embedded"
+)
+
+func attaching(t *testing.T, c embedded.Config) *embedded.Forwarder {
+	t.Helper()
+	f := embedded.New(c)
+	t.Cleanup(f.Close)
+	return f
+}
+
+// What goes along follows the message in the body, a header says how long it is, and both are signed. It is asked for
+// anew for every delivery.
+func TestWhatGoesAlongWithADelivery(t *testing.T) {
+	t.Parallel()
+	app := newStubApp(t, acknowledge)
+	key := []byte("a key of at least 16")
+	var asked []world.Delivery
+	f := attaching(t, embedded.Config{
+		SigningKeys: [][]byte{key}, Clock: stoppedClock(time.UnixMilli(1700000000123)),
+		Attach: func(_ context.Context, d world.Delivery) []byte {
+			asked = append(asked, d)
+			return append([]byte("log"), byte('0'+len(asked)))
+		},
+	})
+	d := deliveryTo(app.URL)
+	d.Kind, d.Attach, d.RunID = world.KindFlow, true, "wrun_1"
+	d.Headers = map[string]string{"x-world-redis-attached": "1"}
+	for range 2 {
+		require.Equal(t, world.Done, f.Deliver(t.Context(), d).Verdict)
+	}
+	require.Equal(t, []world.Delivery{d, d}, asked)
+	got := app.got()
+	require.Equal(t, "\xa0log1", string(got[0].body))
+	require.Equal(t, "\xa0log2", string(got[1].body))
+	require.Equal(t, []string{"4"}, got[0].header.Values("X-World-Redis-Attached"))
+	part := regexp.MustCompile(`n=(\w+),v1=(\w+)$`).FindStringSubmatch(got[0].header.Get("X-World-Signature"))
+	require.NotNil(t, part)
+	hash := sha256.Sum256(got[0].body)
+	lines := []string{
+		"v1", "1700000000123", part[1], "flow", "msg_1", d.QueueName, "3", "application/cbor", hex.EncodeToString(hash[:]), "4",
+	}
+	require.Equal(t, signatureOf(key, lines...), part[2])
+}
+
+// Whatever cannot have anything, or has nothing, is delivered as it always was; and so is a message for which it takes too long.
+func TestDeliveriesThatNothingGoesAlongWith(t *testing.T) {
+	t.Parallel()
+	plain := deliveryTo("")
+	plain.Kind, plain.Attach = world.KindFlow, true
+	notAsked, inJSON := plain, plain
+	notAsked.Attach = false
+	inJSON.ContentType = "application/json"
+	something := func(context.Context, world.Delivery) []byte { return []byte{1} }
+	for name, c := range map[string]struct {
+		d      world.Delivery
+		attach func(context.Context, world.Delivery) []byte
+	}{
+		"the app does not take it": {notAsked, something},
+		"the message is JSON":      {inJSON, something},
+		"there is nothing":         {plain, func(context.Context, world.Delivery) []byte { return nil }},
+		"nobody to ask":            {plain, nil},
+		"Redis hangs":              {plain, func(ctx context.Context, _ world.Delivery) []byte { <-ctx.Done(); return nil }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			app := newStubApp(t, acknowledge)
+			c.d.BaseURL = app.URL
+			require.Equal(t, world.Done, attaching(t, embedded.Config{Attach: c.attach}).Deliver(t.Context(), c.d).Verdict)
+			require.Equal(t, []byte{0xa0}, app.got()[0].body)
+			require.NotContains(t, app.got()[0].header, "X-World-Redis-Attached")
+		})
+	}
+}

@@ -1,0 +1,86 @@
+package storage
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/redistest"
+)
+
+const manyBytes = 1 << 20
+
+// What is read ahead is what run_started answers of a running run, to the byte, whichever events
+// there are and wherever their payloads lie; and the reading writes nothing.
+func TestReadStartIsTheAnswerToRunStarted(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		for _, spec := range []int{2, 3, 5, 7} {
+			b := newBundle(t, r).on(t, spec)
+			runID := b.running()
+			b.send(runID, world.EventStepCreated, "step_1", data(t, "stepName", "add", "input", []byte(strings.Repeat("x", 3*splitAbove))))
+			b.send(runID, world.EventStepStarted, "step_1", data(t, "stepName", "add"))
+			b.send(runID, world.EventStepCompleted, "step_1", data(t, "result", []byte{2}))
+			log := b.events(runID)
+
+			got, ok, err := b.ReadStart(b.ctx, runID, len(log), manyBytes)
+			require.NoError(t, err)
+			require.True(t, ok)
+			require.Equal(t, log, b.events(runID))
+			require.Equal(t, b.send(runID, world.EventRunStarted, "", nil), got)
+			require.Equal(t, log, got.Events)
+			require.Equal(t, log, b.events(runID), "run_started changed nothing either, or the two could not be the same")
+		}
+	})
+}
+
+// Nothing is read ahead of a run for which run_started does something, is refused, or gives
+// another log than the whole.
+func TestReadStartOfOtherRuns(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		b := newBundle(t, r)
+		none := func(runID string, maxEvents, maxBytes int) {
+			t.Helper()
+			got, ok, err := b.ReadStart(b.ctx, runID, maxEvents, maxBytes)
+			require.NoError(t, err)
+			require.False(t, ok)
+			require.Equal(t, world.EventResult{}, got)
+		}
+		none("wrun_01JZZZZZZZZZZZZZZZZZZZZZZZ", 100, manyBytes)
+		none(b.newRun(), 100, manyBytes)
+		for _, end := range []world.EventType{world.EventRunCompleted, world.EventRunFailed, world.EventRunCancelled} {
+			runID := b.running()
+			b.send(runID, end, "", data(t, "output", 1, "error", "no"))
+			none(runID, 100, manyBytes)
+		}
+		legacy := b.legacyRun()
+		b.update(legacy.RunID, world.RunRunning)
+		none(legacy.RunID, 100, manyBytes)
+
+		runID := b.running()
+		none(runID, 1, manyBytes)
+		none(runID, 100, 20)
+		_, ok, err := b.ReadStart(b.ctx, runID, 2, manyBytes)
+		require.NoError(t, err)
+		require.True(t, ok)
+
+		_, _, err = b.ReadStart(b.ctx, "{}", 100, manyBytes)
+		require.Equal(t, world.CodeInvalid, world.ErrorCode(err))
+	})
+}
+
+// It is one script on the run's slot, as the call is that it stands for.
+func TestReadStartIsOneScript(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, redistest.New(t))
+	runID := b.running()
+	var r recorder
+	b.redis.Client.AddHook(&r)
+	_, ok, err := b.ReadStart(b.ctx, runID, 100, manyBytes)
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Equal(t, []string{"evalsha"}, r.take())
+}
