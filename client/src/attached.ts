@@ -69,11 +69,9 @@ export async function withAttached<T>(config: Config, message: unknown, bytes: U
  * is for the first event of the delivery, and only for a run_started that asks for nothing else.
  */
 export function takeAttached(config: () => Config, runId: string | null, request: () => Fields): Fields | undefined {
-  const delivery = detectSdk() === 'v4' ? deliveries().getStore() : undefined;
-  const bytes = delivery?.bytes;
-  if (!delivery || !bytes) return undefined;
-  delivery.bytes = undefined;
-  if (runId !== delivery.runId || !sameService(config(), delivery.config) || !isBareStart(request())) return undefined;
+  const delivery = current();
+  const bytes = spendAttached();
+  if (!delivery || !bytes || runId !== delivery.runId || !sameService(config(), delivery.config) || !isBareStart(request())) return undefined;
   try {
     const answer = decode(bytes);
     const run = isFields(answer) ? answer['run'] : undefined;
@@ -81,6 +79,18 @@ export function takeAttached(config: () => Config, runId: string | null, request
   } catch {
     return undefined; // the service has the answer, too
   }
+}
+
+/** What came along with this delivery, for the last time. */
+export function spendAttached(): Uint8Array | undefined {
+  const delivery = current();
+  const bytes = delivery?.bytes;
+  if (delivery) delivery.bytes = undefined;
+  return bytes;
+}
+
+function current(): Delivery | undefined {
+  return detectSdk() === 'v4' ? deliveries().getStore() : undefined;
 }
 
 /** Whether the body of events.create says no more than that the run starts. */

@@ -1,5 +1,5 @@
 import { anticipated, keepAnticipated, noteRun } from './anticipated.js';
-import { takeAttached } from './attached.js';
+import { spendAttached, takeAttached } from './attached.js';
 import { call, type NextCall } from './call.js';
 import type { Config } from './config.js';
 import { encode } from './encoding.js';
@@ -115,6 +115,7 @@ export function createStorage(config: () => Config): Storage {
         return createEvent(runId, event as Fields, params as Fields | undefined);
       },
       createBatch: async (runId, events, params) => {
+        spendAttached();
         const requests = events.map(({ event, occurredAt }) => ({
           event: eventToWire(event as Fields),
           occurredAt: toMillis(occurredAt),

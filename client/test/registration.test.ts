@@ -46,7 +46,7 @@ test('start() registers the base URL, this deployment and the SDK generation', a
   process.env['WORKFLOW_DEPLOYMENT_ID'] = 'dpl_7';
   await world.start();
   assert.deepEqual(bodies(), [
-    ['/v1/apps', { baseUrl: 'http://app.example:3000/base', deploymentId: 'dpl_7', sdk: 'v4', leaseSeconds: 90 }],
+    ['/v1/apps', { baseUrl: 'http://app.example:3000/base', deploymentId: 'dpl_7', sdk: 'v4', attach: ['run_started'], leaseSeconds: 90 }],
   ]);
   assert.equal(await world.getDeploymentId(), 'dpl_7');
 });
@@ -59,6 +59,7 @@ test('without a base URL start() registers this machine at PORT', async () => {
     baseUrl: 'http://localhost:4111',
     deploymentId: 'dpl_world-redis',
     sdk: 'v4',
+    attach: ['run_started'],
     leaseSeconds: 90,
   });
 });
@@ -78,7 +79,7 @@ test('an app that never calls start() is reachable through its queue() calls whe
     queueName: FLOW,
     message: { runId: 'r' },
     deploymentId: 'dpl_other',
-    app: { baseUrl: 'http://app.example', deploymentId: 'dpl_world-redis', sdk: 'v4' },
+    app: { baseUrl: 'http://app.example', deploymentId: 'dpl_world-redis', sdk: 'v4', attach: ['run_started'] },
   });
 });
 
@@ -94,6 +95,7 @@ test('after start() every World of the process names the app in queue(), after c
     baseUrl: 'http://localhost:4111',
     deploymentId: 'dpl_world-redis',
     sdk: 'v4',
+    attach: ['run_started'],
     leaseSeconds: 90,
   });
   assert.equal(started?.[1]['deploymentId'], 'dpl_world-redis');
