@@ -9,11 +9,6 @@ const GETS = /^\/v1\/runs\/[^/?]+(\/steps\/[^/?]+)?(\?.*)?$/;
  * instead of working side by side.
  */
 const MOST_CALLS = 16;
-/**
- * So many calls of one turn may have a next one at most; where there are more, none has. Among many the way to the
- * service and back is shared, and what comes of the first would be in the way of the last.
- */
-const MOST_NEXT = MOST_CALLS / 2;
 /** A larger body travels by itself: it gains nothing, and others would wait for it. */
 const LARGEST_BODY = 32 * 1024;
 /** What a service answers that does not know bundles, or takes none of this size; nothing has been done then. */
@@ -80,7 +75,7 @@ export class Bundles {
     }
     this.#waiting = [];
     for (const same of ofToken.values()) {
-      if (same.filter(({ next }) => next).length > MOST_NEXT) for (const one of same) one.next = undefined;
+      leaveOutShared(same);
       for (const some of portions(same)) {
         const [first] = some as [Waiting];
         if (some.length === 1 && !first.next) this.#alone(first);
@@ -115,6 +110,20 @@ export class Bundles {
     } catch (error) {
       for (const one of calls) one.reject(error);
     }
+  }
+}
+
+/**
+ * Where several calls of one turn and one path have a next, none has: they share the way to the service and back, so
+ * nothing would be saved, and what comes of the first would be in the way of the others.
+ */
+function leaveOutShared(calls: Waiting[]): void {
+  const first = new Map<string, Waiting>();
+  for (const one of calls) {
+    if (!one.next) continue;
+    const other = first.get(one.outgoing.path);
+    if (other) one.next = other.next = undefined;
+    else first.set(one.outgoing.path, one);
   }
 }
 

@@ -94,9 +94,9 @@ async function setUp({ serve = fine, knows = 'then' }: Options = {}) {
   };
   const step = (stepId: string, work: () => Promise<void>, prefix = '__wkf_step_') =>
     deliver(prefix, { workflowName: 'w', workflowRunId: 'r', workflowStartedAt: STARTED, stepId, requestedAt: 'x' }, work);
-  const flow = (work: () => Promise<void>) =>
-    deliver('__wkf_workflow_', { runId: 'r', requestedAt: 'x' }, async () => {
-      await create(world, 'run_started', undefined);
+  const flow = (work: () => Promise<void>, runId = 'r') =>
+    deliver('__wkf_workflow_', { runId, requestedAt: 'x' }, async () => {
+      await create(world, 'run_started', undefined, new Uint8Array(3), runId);
       await work();
     });
   const urls = () => fake.seen.map(({ url }) => url);
@@ -109,10 +109,10 @@ const create = (world: RedisWorld, eventType: string, id: string | undefined, in
 /** The two calls of queue() as SDK v4 makes them. */
 const wake = (world: RedisWorld, { queueName = '__wkf_workflow_w', traceCarrier = {} } = {}) =>
   world.queue(queueName, { runId: 'r', traceCarrier, requestedAt: new Date() });
-const stepMessage = (world: RedisWorld, stepId: string, options: QueueOptions = {}) =>
+const stepMessage = (world: RedisWorld, stepId: string, options: QueueOptions = {}, runId = 'r') =>
   world.queue(
     '__wkf_step_s',
-    { workflowName: 'w', workflowRunId: 'r', workflowStartedAt: STARTED, stepId, traceCarrier: {}, requestedAt: new Date() },
+    { workflowName: 'w', workflowRunId: runId, workflowStartedAt: STARTED, stepId, traceCarrier: {}, requestedAt: new Date() },
     { idempotencyKey: stepId, headers: {}, ...options },
   );
 
@@ -149,37 +149,65 @@ for (const [what, prefix, queueName] of [
   });
 }
 
-const stepIds = (count: number) => Array.from({ length: count }, (_, i) => `step_${i}`);
-
 /** Creates steps at once and queues each, as SDK v4 does; returns the ids of their messages. */
-const createAll = (world: RedisWorld, ids: string[]) =>
+const createAll = (world: RedisWorld, ids: string[], runId = 'r') =>
   Promise.all(
     ids.map(async (id) => {
-      await create(world, 'step_created', id);
-      return (await stepMessage(world, id)).messageId as string;
+      await create(world, 'step_created', id, new Uint8Array(3), runId);
+      return (await stepMessage(world, id, {}, runId)).messageId as string;
     }),
   );
 
-test('eight steps of one turn and their messages are one request, and each queue() gets the answer of its own', async () => {
+/** Lets deliveries go on in one turn, when so many have come. */
+function meeting(count: number): () => Promise<void> {
+  let go: (() => void) | undefined;
+  const all = new Promise<void>((resolve) => (go = resolve));
+  return () => {
+    if (--count === 0) go?.();
+    return all;
+  };
+}
+
+test('a step and its message are one request', async () => {
   const { world, made, urls, flow } = await setUp();
-  const ids = stepIds(8);
   let replies: string[] = [];
-  await flow(async () => void (replies = await createAll(world, ids)));
+  await flow(async () => void (replies = await createAll(world, ['step_1'])));
   assert.deepEqual(urls(), ['/v1/runs/r/events', '/v1/calls']);
-  assert.deepEqual(kinds(made.slice(1)), ids.flatMap(() => ['step_created', 'queue']));
-  const first = messages - 8;
-  assert.deepEqual(replies, ids.map((_, i) => `msg_${first + i}`));
-  const early = queued(made);
-  for (const id of ids) await stepMessage(world, id);
-  assert.deepEqual(queued(made).slice(8), early);
+  assert.deepEqual(kinds(made.slice(1)), ['step_created', 'queue']);
+  assert.deepEqual(replies, [`msg_${messages - 1}`]);
+  await stepMessage(world, 'step_1'); // no delivery any more: a call
+  const [early, usual] = queued(made);
+  assert.deepEqual(early, usual);
 });
 
-test('more steps of one turn than that are created first and queued then, each in as few requests as ever', async () => {
-  const { world, made, urls, flow } = await setUp();
-  const ids = stepIds(20);
-  await flow(async () => void (await createAll(world, ids)));
-  assert.deepEqual(kinds(made.slice(1)), [...ids.map(() => 'step_created'), ...ids.map(() => 'queue')]);
-  assert.deepEqual(urls(), ['/v1/runs/r/events', ...Array(4).fill('/v1/calls')]);
+test('steps of one turn are created first and queued then, each in as few requests as ever', async () => {
+  for (const count of [2, 3, 20]) {
+    const { world, made, urls, flow } = await setUp();
+    const ids = Array.from({ length: count }, (_, i) => `step_${i}`);
+    await flow(async () => void (await createAll(world, ids)));
+    assert.deepEqual(kinds(made.slice(1)), [...ids.map(() => 'step_created'), ...ids.map(() => 'queue')]);
+    assert.deepEqual(urls(), ['/v1/runs/r/events', ...Array(2 * Math.ceil(count / 16)).fill('/v1/calls')]);
+  }
+});
+
+test('pairs of twenty runs in one turn are three requests: a pair is two of sixteen calls, and is never torn; each gets its own answer', async () => {
+  const { world, made, fake, flow } = await setUp();
+  const runs = Array.from({ length: 20 }, (_, i) => `run_${i}`);
+  const replies: unknown[] = [];
+  const met = meeting(runs.length);
+  await Promise.all(
+    runs.map((runId) =>
+      flow(async () => {
+        await met();
+        replies.push(...(await createAll(world, [`step of ${runId}`], runId)));
+      }, runId),
+    ),
+  );
+  const bundles = fake.seen.slice(2).map(({ body }) => (decode(body) as { calls: Part[] }).calls);
+  assert.deepEqual(bundles.map(({ length }) => length), [8, 8, 4]);
+  assert.ok(bundles.flat().every(({ then }) => then));
+  assert.deepEqual(kinds(made.slice(20)), runs.flatMap(() => ['step_created', 'queue']));
+  assert.equal(new Set(replies).size, 20);
 });
 
 test('while other steps of the run are under way, the end of one is not followed early by a wake-up; that of the last is', async () => {
@@ -392,17 +420,18 @@ test('a pair whose answer is lost, or whose event the service cannot take yet, i
 
 test('a bundle whose middle pair fails: the others are whole', async () => {
   const { world, made, urls, flow } = await setUp({
-    serve: (call) => (call.body.event?.correlationId === 'step_2' ? refuse(409, 'EntityConflictError') : fine(call)),
+    serve: (call) => (call.body.event?.correlationId === 'step_b' ? refuse(409, 'EntityConflictError') : fine(call)),
   });
-  await flow(async () => {
-    const results = await Promise.allSettled(
-      ['step_1', 'step_2', 'step_3'].map(async (id) => {
-        await create(world, 'step_created', id);
-        await stepMessage(world, id);
-      }),
-    );
-    assert.deepEqual(results.map(({ status }) => status), ['fulfilled', 'rejected', 'fulfilled']);
-  });
-  assert.deepEqual(urls().slice(1), ['/v1/calls']);
-  assert.deepEqual(queued(made).map(({ idempotencyKey }) => idempotencyKey), ['step_1', 'step_3']);
+  const met = meeting(3);
+  const results = await Promise.allSettled(
+    ['a', 'b', 'c'].map((run) =>
+      flow(async () => {
+        await met();
+        await createAll(world, [`step_${run}`], run);
+      }, run),
+    ),
+  );
+  assert.deepEqual(results.map(({ status }) => status), ['fulfilled', 'rejected', 'fulfilled']);
+  assert.deepEqual(urls(), ['/v1/calls', '/v1/calls']);
+  assert.deepEqual(queued(made).map(({ idempotencyKey }) => idempotencyKey), ['step_a', 'step_c']);
 });
