@@ -32,7 +32,6 @@ function believed({ signingKeys, tokens }: Config): boolean {
 /** What came along with a delivery. */
 interface Delivery {
   config: Config;
-  runId: unknown;
   /** As they came, so that who gets the answer shares it with nobody; undefined once an event was created. */
   bytes: Uint8Array | undefined;
 }
@@ -54,9 +53,9 @@ export function partBody(headers: Headers, body: Uint8Array): { message: Uint8Ar
 }
 
 /** Works on a delivery; what came along with it ends with it. */
-export async function withAttached<T>(config: Config, message: unknown, bytes: Uint8Array | undefined, work: () => Promise<T>): Promise<T> {
+export async function withAttached<T>(config: Config, bytes: Uint8Array | undefined, work: () => Promise<T>): Promise<T> {
   if (detectSdk() !== 'v4') return work();
-  const delivery: Delivery = { config, runId: isFields(message) ? message['runId'] : undefined, bytes: believed(config) ? bytes : undefined };
+  const delivery: Delivery = { config, bytes: believed(config) ? bytes : undefined };
   try {
     return await deliveries().run(delivery, work);
   } finally {
@@ -71,7 +70,7 @@ export async function withAttached<T>(config: Config, message: unknown, bytes: U
 export function takeAttached(config: () => Config, runId: string | null, request: () => Fields): Fields | undefined {
   const delivery = current();
   const bytes = spendAttached();
-  if (!delivery || !bytes || runId !== delivery.runId || !sameService(config(), delivery.config) || !isBareStart(request())) return undefined;
+  if (!delivery || !bytes || !sameService(config(), delivery.config) || !isBareStart(request())) return undefined;
   try {
     const answer = decode(bytes);
     const run = isFields(answer) ? answer['run'] : undefined;

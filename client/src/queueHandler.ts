@@ -64,7 +64,7 @@ export function createQueueHandler(
 
     const handle = () => inDelivery(prefix, message, () => handler(message, { attempt, queueName: name, messageId }));
     const { status, body: reply } = await inTurn(messageId, isStepOfItsOwn(queueName, message), (waited) =>
-      replyOf(() => withAttached(settings, message, waited ? undefined : parts.attached, handle)),
+      replyOf(() => withAttached(settings, waited ? undefined : parts.attached, handle)),
     );
     return Response.json(reply, { status });
   };
