@@ -292,6 +292,12 @@ test('a message that is not the one that was anticipated is queued by the usual 
   assert.deepEqual(urls().slice(2), ['/v1/runs/r/events', '/v1/queue']);
 });
 
+test('a message that the SDK does not ask for, as when the run has ended meanwhile, does not turn anticipation off', async () => {
+  const { world, urls, step } = await setUp();
+  for (const id of ['step_1', 'step_2']) await step(id, async () => void (await create(world, 'step_completed', id)));
+  assert.deepEqual(urls(), ['/v1/calls', '/v1/calls']);
+});
+
 test('every option counts, and so does the service', async () => {
   const elsewhere = await setUp();
   for (const options of [{ idempotencyKey: 'another' }, { delaySeconds: 1 }, { headers: { a: 'b' } }, { deploymentId: 'd' }, { specVersion: 3 }]) {
@@ -323,18 +329,21 @@ test('a queue() of other kind about the same run, such as a resumed hook, does n
 test('nothing is anticipated outside a delivery, after it, of other runs and steps, of other events, and of a run that was not started in it', async () => {
   const { world, urls, step, flow, made } = await setUp();
   await create(world, 'step_completed', 'step_1');
-  let late: (() => Promise<unknown>) | undefined;
+  let end = () => undefined as void;
+  const ended = new Promise<void>((resolve) => (end = resolve));
+  let late: Promise<unknown> | undefined;
   await step('step_1', async () => {
     await create(world, 'step_completed', 'step_2');
     await create(world, 'step_completed', 'step_1', new Uint8Array(3), 'another');
     for (const kind of ['step_started', 'step_retrying', 'step_created', 'hook_received']) await create(world, kind, 'step_1');
-    late = () => create(world, 'step_completed', 'step_1');
+    late = ended.then(() => create(world, 'step_completed', 'step_1'));
   });
   await flow(async () => {
     await create(world, 'step_created', 'step_1', new Uint8Array(3), 'another');
     await create(world, 'step_completed', 'step_1');
   });
-  await late?.();
+  end();
+  await late;
   const { createQueueHandler } = world;
   const handle = createQueueHandler('__wkf_workflow_', () => create(world, 'step_created', 'step_1'));
   const headers = { 'x-vqs-queue-name': '__wkf_workflow_w', 'x-vqs-message-id': 'msg_x', 'x-vqs-message-attempt': '1' };
