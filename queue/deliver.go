@@ -98,7 +98,8 @@ func (l *lane) tryApps(c *claim, m world.Message, apps []world.App, most int) (o
 		begin := time.Now()
 		out := l.send(c, app.BaseURL, m)
 		stop()
-		if app.SDK == sdkV4 && l.kind == world.KindFlow && m.StepID == "" {
+		answered := out.Verdict == world.Done || out.Verdict == world.Reschedule
+		if answered && app.SDK == sdkV4 && l.kind == world.KindFlow && m.StepID == "" {
 			c.replayed, c.took = m.RunID, time.Since(begin)
 		}
 		o, reached = l.judge(c, app.BaseURL, m, out)
