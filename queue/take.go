@@ -23,7 +23,7 @@ const (
 	redisTimeout = 3 * time.Second
 	// longestAlone is how long the delivery of a wake-up holds up others of its run. They
 	// may overlap at any time; that only costs work.
-	longestAlone = 2 * time.Minute
+	longestAlone = 10 * time.Minute
 	// parkTime is when a wake-up that is held up is looked at again, should nobody have
 	// brought it forward.
 	parkTime = 30 * time.Second

@@ -1,6 +1,7 @@
 import type { Config } from './config.js';
 import { CBOR, decode, decodeJson } from './encoding.js';
 import { inTurn, type Reply } from './deliveries.js';
+import { inDelivery } from './fanIn.js';
 import { nameForHandler, parseQueueName } from './queueName.js';
 import { refusalOfDelivery, refusalOfHeaders, signingKeys, warnOfUnsigned } from './signature.js';
 import { tooLarge } from './tooLarge.js';
@@ -57,7 +58,7 @@ export function createQueueHandler(
     }
 
     const { status, body: reply } = await inTurn(messageId, isStepOfItsOwn(queueName, message), () =>
-      replyOf(() => handler(message, { attempt, queueName: name, messageId })),
+      inDelivery(message, () => replyOf(() => handler(message, { attempt, queueName: name, messageId }))),
     );
     return Response.json(reply, { status });
   };
