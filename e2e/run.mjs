@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 const concurrency = Number(process.argv[2]);
 const timeout = 300_000;
 
-/** These take longest, or wait for long: they come first, so that the others are done beside them and none of them is left over. */
+/** These take longest, or wait for long: they come first, so that the others are done beside them and none is left over in the end. */
 const FIRST = ['shutdown', 'cli', 'recovery-service', 'mixed', 'volume', 'signing', 'workflows'];
 
 const at = (file) => fileURLToPath(new URL(file, import.meta.url));
@@ -16,6 +16,6 @@ const place = (file) => (FIRST.indexOf(file.split('.')[0]) + FIRST.length + 1) %
 const files = readdirSync(at('.')).filter((file) => file.endsWith('.test.mjs')).sort().sort((a, b) => place(a) - place(b));
 
 run({ files: files.map(at), concurrency, timeout, execArgv: [`--test-timeout=${timeout}`] })
-  .on('test:summary', ({ success }) => (process.exitCode = success ? 0 : 1))
+  .on('test:summary', ({ success }) => success || (process.exitCode = 1))
   .compose(new Spec())
   .pipe(process.stdout);
