@@ -61,7 +61,7 @@ type Queue struct {
 	targets      *targets
 	outage       *outage
 	ended        chan endedRun // see forget.go
-	restFor      func(took time.Duration) time.Duration
+	restFor      func(took time.Duration, steps int64) time.Duration
 
 	taking   context.Context // ends when no more messages are to be taken
 	stopTake context.CancelFunc

@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"log/slog"
+	"math"
 	"time"
 
 	"github.com/world-redis/world-redis/internal/rediskey"
@@ -13,16 +14,20 @@ import (
 // few that end would bring on the next replay, of nearly as many. After a delivery that was as long
 // as that a run rests: its next wake-up is not delivered before the steps that are on their way have
 // ended, or as long has passed as the delivery took. So a replay never takes more than half the time.
+//
+// A run with a few steps never rests, however slow its app is: for it a replay of its own per step
+// is cheap, and its sleeps and races must be on time.
 const (
 	restAfter   = time.Second
+	restSteps   = 50
 	restLongest = 2 * time.Minute
 	// restLook is how often a run that rests is looked at; its delivery was ten times as long.
 	restLook = 100 * time.Millisecond
 )
 
-// restFor is how long a run rests after a delivery that took so long.
-func restFor(took time.Duration) time.Duration {
-	if took < restAfter {
+// restFor is how long a run rests after a delivery that took so long, with so many steps on their way.
+func restFor(took time.Duration, steps int64) time.Duration {
+	if took < restAfter || steps < restSteps {
 		return 0
 	}
 	return min(took, restLongest)
@@ -31,21 +36,21 @@ func restFor(took time.Duration) time.Duration {
 // letRest lets the run of a delivery rest, if that was a long one. It is called before the outcome is
 // written, while no other wake-up of the run can begin.
 func (l *lane) letRest(c *claim) {
-	d := l.q.restFor(c.took)
-	if c.replayed == "" || d <= 0 {
+	if c.replayed == "" || l.q.restFor(c.took, math.MaxInt64) <= 0 {
 		return
 	}
 	run := rediskey.Part(c.replayed)
 	ctx, cancel := context.WithTimeout(l.q.lasting, redisTimeout)
 	defer cancel()
-	open, err := l.q.stepsOnTheirWay(ctx, run)
-	if err == nil && open {
+	steps, err := l.q.stepsOnTheirWay(ctx, run)
+	d := l.q.restFor(c.took, steps)
+	if err == nil && d > 0 {
 		err = l.q.redis.Set(ctx, l.keys.resting+run, "1", d).Err()
 	}
 	if err != nil {
 		l.log.Debug("a run does not rest", slog.String("run", c.replayed), slog.Any("error", err))
 	}
-	if err != nil || !open {
+	if err != nil || d <= 0 {
 		return
 	}
 	l.log.Debug("a run rests", slog.String("run", c.replayed), slog.Duration("delivery", c.took))
@@ -59,9 +64,9 @@ func (l *lane) letRest(c *claim) {
 func (l *lane) sleeps(run string, end time.Time) {
 	for time.Now().Before(end) && sleep(l.q.taking, restLook) {
 		ctx, cancel := context.WithTimeout(l.q.lasting, redisTimeout)
-		open, err := l.q.stepsOnTheirWay(ctx, run)
+		left, err := l.q.stepsOnTheirWay(ctx, run)
 		cancel()
-		if err == nil && !open {
+		if err == nil && left == 0 {
 			return
 		}
 	}
@@ -83,8 +88,7 @@ func (l *lane) rouse(run string) {
 	}
 }
 
-// stepsOnTheirWay reports whether messages for steps of a run are neither done nor dead.
-func (q *Queue) stepsOnTheirWay(ctx context.Context, run string) (bool, error) {
-	n, err := q.redis.Exists(ctx, q.steps.keys.ofRun+run).Result()
-	return n > 0, err
+// stepsOnTheirWay is how many messages for steps of a run are neither done nor dead.
+func (q *Queue) stepsOnTheirWay(ctx context.Context, run string) (int64, error) {
+	return q.redis.SCard(ctx, q.steps.keys.ofRun+run).Result()
 }

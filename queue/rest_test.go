@@ -28,7 +28,7 @@ func (a resting) letGo() {
 	}
 }
 
-func newResting(t *testing.T, r *redistest.Redis, restFor func(time.Duration) time.Duration) resting {
+func newResting(t *testing.T, r *redistest.Redis, restFor func(time.Duration, int64) time.Duration) resting {
 	t.Helper()
 	a := resting{flows: make(chan world.Delivery, 100), steps: make(chan world.Delivery, 100), held: make(chan struct{})}
 	a.Queue = replica(t, r, nil, func(d world.Delivery) world.Outcome {
@@ -109,7 +109,7 @@ func arrives(t *testing.T, deliveries chan world.Delivery) world.Delivery {
 func TestRunRestsAfterALongReplayUntilItsStepsHaveEnded(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
-		a := newResting(t, r, func(time.Duration) time.Duration { return time.Hour })
+		a := newResting(t, r, func(_ time.Duration, steps int64) time.Duration { return time.Duration(min(steps, 1)) * time.Hour })
 		a.begin(t, "wrun_1")
 		for range 3 {
 			a.wake(t, "wrun_1")
@@ -136,7 +136,7 @@ func TestRunRestsAfterALongReplayUntilItsStepsHaveEnded(t *testing.T) {
 func TestRunDoesNotRestLongerThanItsReplayTook(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
-		a := newResting(t, r, func(time.Duration) time.Duration { return 300 * time.Millisecond })
+		a := newResting(t, r, func(time.Duration, int64) time.Duration { return 300 * time.Millisecond })
 		a.begin(t, "wrun_1")
 		a.wake(t, "wrun_1")
 		require.Equal(t, "wrun_1", arrives(t, a.flows).RunID)
@@ -149,6 +149,7 @@ func TestRestIsAsLongAsTheReplay(t *testing.T) {
 	for took, want := range map[time.Duration]time.Duration{
 		0: 0, 999 * time.Millisecond: 0, time.Second: time.Second, 50 * time.Second: 50 * time.Second, time.Hour: restLongest,
 	} {
-		require.Equal(t, want, restFor(took), took)
+		require.Equal(t, want, restFor(took, restSteps), took)
+		require.Zero(t, restFor(took, restSteps-1), "few steps, %s", took)
 	}
 }
