@@ -18,6 +18,8 @@ const (
 	restLongest = 2 * time.Minute
 	// restLook is how often a run that rests is looked at; its delivery was ten times as long.
 	restLook = 100 * time.Millisecond
+	// restLease is how long a run rests that is not looked at, because this process is gone.
+	restLease = 2 * time.Second
 )
 
 // restFor is how long a run rests after a delivery that took so long.
@@ -40,7 +42,7 @@ func (l *lane) letRest(c *claim) {
 	defer cancel()
 	open, err := l.q.stepsOnTheirWay(ctx, run)
 	if err == nil && open {
-		err = l.q.redis.Set(ctx, l.keys.resting+run, "1", d).Err()
+		err = l.keepResting(ctx, run)
 	}
 	if err != nil {
 		l.log.Debug("a run does not rest", slog.String("run", c.replayed), slog.Any("error", err))
@@ -60,6 +62,9 @@ func (l *lane) sleeps(run string, end time.Time) {
 	for time.Now().Before(end) && sleep(l.q.taking, restLook) {
 		ctx, cancel := context.WithTimeout(l.q.lasting, redisTimeout)
 		open, err := l.q.stepsOnTheirWay(ctx, run)
+		if err == nil && open {
+			err = l.keepResting(ctx, run)
+		}
 		cancel()
 		if err == nil && !open {
 			return
@@ -67,7 +72,11 @@ func (l *lane) sleeps(run string, end time.Time) {
 	}
 }
 
-// rouse ends the rest of a run. Should it fail, the run's wake-up is looked at after parkTime.
+func (l *lane) keepResting(ctx context.Context, run string) error {
+	return l.q.redis.Set(ctx, l.keys.resting+run, "1", restLease).Err()
+}
+
+// rouse ends the rest of a run. Should it fail, the run's wake-up is looked at again all the same.
 func (l *lane) rouse(run string) {
 	ctx, cancel := context.WithTimeout(l.q.lasting, redisTimeout)
 	defer cancel()
