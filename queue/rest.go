@@ -23,6 +23,8 @@ const (
 	restLongest = 2 * time.Minute
 	// restLook is how often a run that rests is looked at; its delivery was ten times as long.
 	restLook = 100 * time.Millisecond
+	// restLease is how long a run rests that is not looked at, because this process is gone.
+	restLease = 2 * time.Second
 )
 
 // restFor is how long a run rests after a delivery that took so long, with so many steps on their way.
@@ -45,7 +47,7 @@ func (l *lane) letRest(c *claim) {
 	steps, err := l.q.stepsOnTheirWay(ctx, run)
 	d := l.q.restFor(c.took, steps)
 	if err == nil && d > 0 {
-		err = l.q.redis.Set(ctx, l.keys.resting+run, "1", d).Err()
+		err = l.keepResting(ctx, run)
 	}
 	if err != nil {
 		l.log.Debug("a run does not rest", slog.String("run", c.replayed), slog.Any("error", err))
@@ -65,6 +67,9 @@ func (l *lane) sleeps(run string, end time.Time) {
 	for time.Now().Before(end) && sleep(l.q.taking, restLook) {
 		ctx, cancel := context.WithTimeout(l.q.lasting, redisTimeout)
 		left, err := l.q.stepsOnTheirWay(ctx, run)
+		if err == nil && left > 0 {
+			err = l.keepResting(ctx, run)
+		}
 		cancel()
 		if err == nil && left == 0 {
 			return
@@ -72,7 +77,11 @@ func (l *lane) sleeps(run string, end time.Time) {
 	}
 }
 
-// rouse ends the rest of a run. Should it fail, the run's wake-up is looked at after parkTime.
+func (l *lane) keepResting(ctx context.Context, run string) error {
+	return l.q.redis.Set(ctx, l.keys.resting+run, "1", restLease).Err()
+}
+
+// rouse ends the rest of a run. Should it fail, the run's wake-up is looked at again all the same.
 func (l *lane) rouse(run string) {
 	ctx, cancel := context.WithTimeout(l.q.lasting, redisTimeout)
 	defer cancel()

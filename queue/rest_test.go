@@ -143,6 +143,18 @@ func TestRunDoesNotRestLongerThanItsReplayTook(t *testing.T) {
 	})
 }
 
+// The replica that lets a run rest dies: the run goes on.
+func TestRunThatADeadReplicaLetRestGoesOn(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		a := newResting(t, r, restFor)
+		require.NoError(t, r.Client.Set(t.Context(), a.Queue.flows.keys.resting+"wrun_1", "1", 300*time.Millisecond).Err())
+		a.wake(t, "wrun_1")
+		a.awaitParked(t)
+		require.Equal(t, "wrun_1", arrives(t, a.flows).RunID)
+	})
+}
+
 // The figures behind it: a usual replay is followed by the next at once.
 func TestRestIsAsLongAsTheReplay(t *testing.T) {
 	t.Parallel()

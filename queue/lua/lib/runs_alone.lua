@@ -13,7 +13,8 @@ local function runs_alone(task, id, run, k, prefix, now, since, park_until)
     local holder, started = string.match(mark, '^(%S+) (%d+)$')
     held = holder and tonumber(started) >= since and redis.call('HGET', prefix .. holder, 'state') == 'active'
   end
-  if held or redis.call('EXISTS', own_key(k.running, 'resting:' .. run)) == 1 then
+  local rests = not held and redis.call('EXISTS', own_key(k.running, 'resting:' .. run)) == 1
+  if held or rests then
     local other = redis.call('HGET', k.parked, run)
     if other and other ~= id and redis.call('HGET', prefix .. other, 'parked') then
       local wait = redis.call('HGET', task, 'wait')
@@ -25,7 +26,8 @@ local function runs_alone(task, id, run, k, prefix, now, since, park_until)
     end
     redis.call('HSET', task, 'state', 'scheduled', 'parked', '1')
     redis.call('HDEL', task, 'pending_since')
-    redis.call('ZADD', k.scheduled, park_until, id)
+    -- Who lets it rest may be gone, and nobody else would wake it.
+    redis.call('ZADD', k.scheduled, rests and string.format('%.3f', now / 1000 + 2) or park_until, id)
     redis.call('HSET', k.parked, run, id)
     return false
   end
