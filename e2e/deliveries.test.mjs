@@ -50,6 +50,20 @@ test('deliveries of SDK v4', async (t) => {
   const stack = await startStack(t, { sdk: 'v4', serviceEnv });
   const { app, api } = stack;
 
+  // That the client still foresees what the SDK queues: if it did not, nothing would fail, and each step would take two requests more.
+  await t.test('steps in a row: each message goes along with its event', async () => {
+    const requests = async (route) => {
+      const { text } = await api.request('/metrics');
+      const counts = text.matchAll(new RegExp(`^world_redis_http_request_seconds_count\\{[^}]*route="${route}"[^}]*\\} (\\d+)$`, 'gm'));
+      return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+    };
+    const [bundles, queued] = [await requests('/v1/calls'), await requests('/v1/queue')];
+    const runId = await app.begin('seq', 10);
+    assert.deepEqual(await app.outcome(runId), { status: 'completed', value: 10 });
+    assert.equal((await requests('/v1/queue')) - queued, 21, 'one to start, two a step');
+    assert.ok((await requests('/v1/calls')) - bundles >= 20, 'two a step, each with its event');
+  });
+
   await t.test('fifty steps side by side, six times: 12 of flows at most, and no step more than twice', async (t) => {
     for (let i = 0; i < 6; i++) {
       const before = await app.deliveries();

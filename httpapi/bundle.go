@@ -14,13 +14,15 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// maxBundle is how many calls one bundle may have.
+// maxBundle is how many calls one bundle may have, with those that are made after another.
 const maxBundle = 64
 
-// bundledCall is one call of a bundle: a POST when it has a body, else a GET.
+// bundledCall is one call of a bundle: a POST when it has a body, else a GET. then is the one to
+// make after it, if it succeeds.
 type bundledCall struct {
 	path, key string
 	body      []byte
+	then      *bundledCall
 }
 
 func (b *bundledCall) method() string {
@@ -30,10 +32,14 @@ func (b *bundledCall) method() string {
 	return http.MethodPost
 }
 
-// bundle serves {calls: [{path, key?, body?}]}: several calls in one request, each with an
+// bundle serves {calls: [{path, key?, body?, then?}]}: several calls in one request, each with an
 // answer of its own, as if they had come at the same moment on connections of their own. It
 // saves both sides the handling of HTTP requests and gives the driver of Redis commands to send
-// together. One that fails does not touch the others.
+// together. One that fails does not touch the others, but for its then.
+//
+// The next call stands inside the one that it waits for, and not beside it with a note to wait: a
+// service that does not know then does not see it, does the first alone and gives no answer to the
+// next. One that overlooked a note would make both at once.
 func (s *Server) bundle(c echo.Context) error {
 	body, err := s.readItem(c)
 	if err != nil {
@@ -48,10 +54,10 @@ func (s *Server) bundle(c echo.Context) error {
 	for i := range calls[1:] {
 		others.Go(func() {
 			makeRoom(i)
-			s.serveBundled(c.Request(), &calls[i+1], &answers[i+1])
+			s.serveInOrder(c.Request(), &calls[i+1], &answers[i+1])
 		})
 	}
-	s.serveBundled(c.Request(), &calls[0], &answers[0])
+	s.serveInOrder(c.Request(), &calls[0], &answers[0])
 	others.Wait()
 	return answerOne(s, c, &answers, sizes(answers, bundledSize), writeBundle)
 }
@@ -63,18 +69,45 @@ func (d codec) bundledCalls(body world.Raw) ([]bundledCall, error) {
 		return nil, invalid("body.calls is empty")
 	}
 	calls := make([]bundledCall, 0, len(items))
+	count := len(items)
 	for _, item := range items {
 		one := d.objectOf("body.calls", item)
-		call := bundledCall{path: one.text("path", 4096), key: one.text("key", maxIdempotencyKey), body: one.byteString("body")}
+		call, err := one.bundledCall()
+		if err != nil {
+			return nil, err
+		}
+		if next := one.object("then"); next != nil {
+			then, err := next.bundledCall()
+			if err != nil {
+				return nil, err
+			}
+			if next.get("then") != nil {
+				return nil, invalid("body.calls.then.then: only one call can wait for another")
+			}
+			call.then = &then
+			count++
+		}
 		if one.err != nil {
 			return nil, one.err
 		}
-		if !maybeBundled(call.method(), call.path) {
-			return nil, invalid("%s %q cannot be part of a bundle", call.method(), call.path)
-		}
 		calls = append(calls, call)
 	}
+	if count > maxBundle {
+		return nil, invalid("body.calls has more entries than the limit of %d, then counted", maxBundle)
+	}
 	return calls, top.err
+}
+
+// bundledCall reads one call without its then.
+func (o *object) bundledCall() (bundledCall, error) {
+	call := bundledCall{path: o.text("path", 4096), key: o.text("key", maxIdempotencyKey), body: o.byteString("body")}
+	if o.err != nil {
+		return call, o.err
+	}
+	if !maybeBundled(call.method(), call.path) {
+		return call, invalid("%s %q cannot be part of a bundle", call.method(), call.path)
+	}
+	return call, nil
 }
 
 // maybeBundled reports whether a call is one of those that are short, many, and small both ways.
@@ -90,6 +123,21 @@ func maybeBundled(method, path string) bool {
 }
 
 func plainSegment(s string) bool { return s != "" && !strings.ContainsAny(s, "/?") }
+
+// serveInOrder makes a call, and the one after it once it has succeeded; else that is answered
+// 424, and nothing is done for it.
+func (s *Server) serveInOrder(outer *http.Request, call *bundledCall, answer *bundledAnswer) {
+	s.serveBundled(outer, call, answer)
+	if call.then == nil {
+		return
+	}
+	if answer.status < 200 || answer.status > 299 {
+		answer.then = &bundledAnswer{status: http.StatusFailedDependency}
+		return
+	}
+	answer.then = &bundledAnswer{}
+	s.serveBundled(outer, call.then, answer.then)
+}
 
 // serveBundled sends one call through the routes, as a request of the caller of the bundle.
 func (s *Server) serveBundled(outer *http.Request, call *bundledCall, answer *bundledAnswer) {
@@ -124,6 +172,7 @@ type bundledAnswer struct {
 	header http.Header
 	status int
 	body   []byte
+	then   *bundledAnswer // of the call after it, if there is one
 }
 
 // Header implements http.ResponseWriter.
@@ -153,23 +202,36 @@ func makeRoom(i int) byte {
 	return room[len(room)/2]
 }
 
-func bundledSize(a *bundledAnswer) int { return 64 + len(a.body) }
+func bundledSize(a *bundledAnswer) int {
+	size := 64 + len(a.body)
+	if a.then != nil {
+		size += bundledSize(a.then)
+	}
+	return size
+}
 
-// writeBundle writes {answers: [{status, body?, retryAfter?}]} in the order of the calls.
+// writeBundle writes {answers: [{status, body?, retryAfter?, then?}]} in the order of the calls.
 func writeBundle(e *encoder, answers *[]bundledAnswer) {
 	o := e.object()
 	o.key("answers")
 	e.array(len(*answers))
 	for i := range *answers {
-		a := &(*answers)[i]
-		one := e.object()
-		one.whole("status", int64(a.status))
-		one.optionalText("retryAfter", a.header.Get(echo.HeaderRetryAfter))
-		if len(a.body) > 0 {
-			one.key("body")
-			e.byteString(a.body)
-		}
-		one.end()
+		writeBundled(e, &(*answers)[i])
+	}
+	o.end()
+}
+
+func writeBundled(e *encoder, a *bundledAnswer) {
+	o := e.object()
+	o.whole("status", int64(a.status))
+	o.optionalText("retryAfter", a.header.Get(echo.HeaderRetryAfter))
+	if len(a.body) > 0 {
+		o.key("body")
+		e.byteString(a.body)
+	}
+	if a.then != nil {
+		o.key("then")
+		writeBundled(e, a.then)
 	}
 	o.end()
 }

@@ -16,9 +16,16 @@ const NOT_THIS_WAY = new Set([400, 404, 405, 413, 415]);
 /** How long such a service is asked call by call, in milliseconds. */
 const ASK_AGAIN_AFTER_MS = 60_000;
 
+/** An answer, with that of the call that was to be made next. */
+export interface Answered extends Incoming {
+  /** Absent: it was left out, or the service does not know of such calls; nothing was done for it then. */
+  next?: Incoming;
+}
+
 interface Waiting {
   outgoing: Outgoing;
-  resolve(answer: Incoming): void;
+  next: Outgoing | undefined;
+  resolve(answer: Answered): void;
   reject(error: unknown): void;
 }
 
@@ -40,10 +47,12 @@ export class Bundles {
     this.#path = `${basePath}/v1/calls`;
   }
 
-  request(outgoing: Outgoing): Promise<Incoming> {
+  /** `next` is a call to make as soon as the first has succeeded, in the same request; it is left out where that cannot or need not be. */
+  request(outgoing: Outgoing, next?: Outgoing): Promise<Answered> {
     if (!this.#fits(outgoing)) return this.#exchange.request(outgoing);
+    const along = next && this.#fits(next) ? next : undefined;
     return new Promise((resolve, reject) => {
-      if (this.#waiting.push({ outgoing, resolve, reject }) === 1) setImmediate(() => this.#flush());
+      if (this.#waiting.push({ outgoing, next: along, resolve, reject }) === 1) setImmediate(() => this.#flush());
     });
   }
 
@@ -66,9 +75,10 @@ export class Bundles {
     }
     this.#waiting = [];
     for (const same of ofToken.values()) {
-      for (let from = 0; from < same.length; from += MOST_CALLS) {
-        const some = same.slice(from, from + MOST_CALLS);
-        if (some.length === 1) this.#alone(some[0] as Waiting);
+      leaveOutShared(same);
+      for (const some of portions(same)) {
+        const [first] = some as [Waiting];
+        if (some.length === 1 && !first.next) this.#alone(first);
         else void this.#together(some);
       }
     }
@@ -82,12 +92,10 @@ export class Bundles {
     const { headers, timeoutMs } = (calls[0] as Waiting).outgoing;
     const { 'idempotency-key': _key, ...own } = headers;
     const shared = { ...own, 'content-type': CBOR };
+    const partOf = ({ path, headers: { 'idempotency-key': key }, body }: Outgoing) => ({ path: path.slice(this.#basePath.length), key, body });
+    // A service that knows no `then` passes over it, does the first call and answers nothing to the next.
     const body = encode({
-      calls: calls.map(({ outgoing: { path, headers: { 'idempotency-key': key }, body } }) => ({
-        path: path.slice(this.#basePath.length),
-        key,
-        body,
-      })),
+      calls: calls.map(({ outgoing, next }) => ({ ...partOf(outgoing), ...(next && { then: partOf(next) }) })),
     });
     try {
       const whole = await this.#exchange.request({ method: 'POST', path: this.#path, headers: shared, body, timeoutMs, signal: undefined });
@@ -105,14 +113,45 @@ export class Bundles {
   }
 }
 
+/**
+ * Where several calls of one turn and one path have a next, none has: they share the way to the service and back, so
+ * nothing would be saved, and what comes of the first would be in the way of the others.
+ */
+function leaveOutShared(calls: Waiting[]): void {
+  const first = new Map<string, Waiting>();
+  for (const one of calls) {
+    if (!one.next) continue;
+    const other = first.get(one.outgoing.path);
+    if (other) one.next = other.next = undefined;
+    else first.set(one.outgoing.path, one);
+  }
+}
+
+/** Parts of at most {@link MOST_CALLS} calls; a call and its next are two, which stay together. */
+function portions(calls: Waiting[]): Waiting[][] {
+  const parts: Waiting[][] = [];
+  let room = 0;
+  for (const one of calls) {
+    const size = one.next ? 2 : 1;
+    if (size > room) {
+      parts.push([]);
+      room = MOST_CALLS;
+    }
+    parts.at(-1)?.push(one);
+    room -= size;
+  }
+  return parts;
+}
+
 interface Answer {
   status: number;
   body?: Uint8Array;
   retryAfter?: string;
+  then?: Answer;
 }
 
 /** The answers of a bundle; undefined when the whole is not one, which each call then takes for a bad gateway. */
-function answersOf({ body }: Incoming, count: number): Incoming[] | undefined {
+function answersOf({ body }: Incoming, count: number): Answered[] | undefined {
   let answers: Answer[] | undefined;
   try {
     answers = (decode(body) as { answers?: Answer[] } | null)?.answers;
@@ -120,9 +159,13 @@ function answersOf({ body }: Incoming, count: number): Incoming[] | undefined {
     // Told below.
   }
   if (!Array.isArray(answers) || answers.length !== count) return undefined;
-  return answers.map(({ status, body: part, retryAfter }) => ({
+  return answers.map((answer) => ({ ...incomingOf(answer), ...(answer.then && { next: incomingOf(answer.then) }) }));
+}
+
+function incomingOf({ status, body, retryAfter }: Answer): Incoming {
+  return {
     status,
     headers: { 'content-type': CBOR, ...(retryAfter !== undefined && { 'retry-after': retryAfter }) },
-    body: part ?? new Uint8Array(),
-  }));
+    body: body ?? new Uint8Array(),
+  };
 }

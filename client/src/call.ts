@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Answered } from './bundles.js';
 import type { Config } from './config.js';
 import { connectionTo } from './connection.js';
 import { CBOR, decode, decodeJson } from './encoding.js';
 import { WorkflowWorldError } from './errors.js';
+import type { Incoming, Outgoing } from './exchange.js';
 import { newRequestId } from './requestId.js';
 import { transportError } from './transportError.js';
 import { errorFromWire, type WireError } from './wireError.js';
@@ -19,6 +21,15 @@ export interface Call {
   holdMs?: number;
   /** Gives the call up. */
   signal?: AbortSignal | undefined;
+  /** A call to make as soon as this one has succeeded, in the same request. */
+  next?: NextCall | undefined;
+}
+
+/** A call that goes along with another. It may be left out, and it is not tried again once the first has succeeded. */
+export interface NextCall {
+  call: Call;
+  /** Hears the decoded answer, before the first call's is returned; not called when there is none or a refusal. */
+  answered(value: unknown): void;
 }
 
 /** Pauses between tries grow from the first to the second of these. */
@@ -34,10 +45,12 @@ const TRY_AGAIN = new Set([502, 503, 504]);
  */
 export async function call(config: Config, request: Call): Promise<unknown> {
   const deadline = Date.now() + config.retryForMs;
+  // The keys are the same at every try, that of the next call, too.
   const headers = requestHeaders(config, request);
+  const nextHeaders = request.next && requestHeaders(config, request.next.call);
   const { signal } = connectionTo(config.url).closing;
   for (let attempt = 0; ; attempt++) {
-    const result = await tryOnce(config, request, headers);
+    const result = await tryOnce(config, request, headers, nextHeaders);
     if ('value' in result) return result.value;
     const pause = Math.max(pauseBefore(attempt), result.waitMs);
     if (!result.again || signal.aborted || Date.now() + pause > deadline) throw result.error;
@@ -67,28 +80,39 @@ export async function pauseFor(ms: number, signal: AbortSignal): Promise<void> {
 
 type Result = { value: unknown } | { error: Error; again: boolean; waitMs: number };
 
-async function tryOnce(config: Config, request: Call, headers: Record<string, string>): Promise<Result> {
+type Headers = Record<string, string>;
+
+async function tryOnce(config: Config, request: Call, headers: Headers, nextHeaders?: Headers): Promise<Result> {
   const { bundles, waits, basePath } = connectionTo(config.url);
   const url = serviceUrl(config, request.path);
-  let answer;
+  const outgoing = ({ method, path, body, holdMs, signal }: Call, headers: Headers): Outgoing => ({
+    method,
+    path: basePath + path,
+    headers,
+    body,
+    timeoutMs: config.timeoutMs + (holdMs ?? 0),
+    signal,
+  });
+  const { next } = request;
+  let answer: Answered;
   try {
-    answer = await (request.holdMs === undefined ? bundles : waits).request({
-      method: request.method,
-      path: basePath + request.path,
-      headers,
-      body: request.body,
-      timeoutMs: config.timeoutMs + (request.holdMs ?? 0),
-      signal: request.signal,
-    });
+    const first = outgoing(request, headers);
+    answer = await (request.holdMs !== undefined
+      ? waits.request(first)
+      : bundles.request(first, next && nextHeaders && outgoing(next.call, nextHeaders)));
   } catch (cause) {
     return { error: transportError(cause, url), again: !request.signal?.aborted, waitMs: 0 };
   }
   const bytes = answer.body;
   const contentType = String(answer.headers['content-type'] ?? '');
   const { status } = answer;
-  if (status >= 200 && status < 300) {
+  if (succeeded(answer)) {
     const value = decodeBody(bytes, contentType);
-    if (value !== undefined) return { value };
+    if (value !== undefined) {
+      const nextValue = answer.next && succeeded(answer.next) ? decodeBody(answer.next.body, CBOR) : undefined;
+      if (nextValue !== undefined) next?.answered(nextValue);
+      return { value };
+    }
     const what = contentType || 'no content type';
     const message = `${url} answered ${status} with something that is not an answer of world-redis (${what})`;
     return { error: new WorkflowWorldError(message, { status: 502, url }), again: false, waitMs: 0 };
@@ -97,6 +121,10 @@ async function tryOnce(config: Config, request: Call, headers: Record<string, st
   const wire = decodeBody(bytes, contentType) as { error?: WireError } | undefined | null;
   const error = errorFromWire(wire?.error, { status, url, retryAfter });
   return { error, again: TRY_AGAIN.has(status), waitMs: (retryAfter ?? 0) * 1000 };
+}
+
+function succeeded({ status }: Incoming): boolean {
+  return status >= 200 && status < 300;
 }
 
 /** The headers every request to the service has. */

@@ -32,7 +32,7 @@ const deliveries = () => processWide('stepDeliveries', () => new AsyncLocalStora
 const reading = () => processWide('stepReads', () => new Map<string, Reader[]>());
 
 /** Handles a delivery; of one step, if the message is for one of v5. */
-export function inDelivery<T>(message: unknown, handle: () => T): T {
+export function inStepDelivery<T>(message: unknown, handle: () => T): T {
   const { runId, stepId } = (message ?? {}) as Partial<Record<'runId' | 'stepId', unknown>>;
   if (typeof runId !== 'string' || typeof stepId !== 'string') return handle();
   return deliveries().run({ runId, stepId, hasRead: false }, handle);

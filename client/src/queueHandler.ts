@@ -1,7 +1,8 @@
+import { inDelivery } from './anticipated.js';
 import type { Config } from './config.js';
 import { CBOR, decode, decodeJson } from './encoding.js';
 import { inTurn, type Reply } from './deliveries.js';
-import { inDelivery } from './fanIn.js';
+import { inStepDelivery } from './fanIn.js';
 import { nameForHandler, parseQueueName } from './queueName.js';
 import { refusalOfDelivery, refusalOfHeaders, signingKeys, warnOfUnsigned } from './signature.js';
 import { tooLarge } from './tooLarge.js';
@@ -58,7 +59,9 @@ export function createQueueHandler(
     }
 
     const { status, body: reply } = await inTurn(messageId, isStepOfItsOwn(queueName, message), () =>
-      inDelivery(message, () => replyOf(() => handler(message, { attempt, queueName: name, messageId }))),
+      inStepDelivery(message, () =>
+        replyOf(() => inDelivery(prefix, message, () => handler(message, { attempt, queueName: name, messageId }))),
+      ),
     );
     return Response.json(reply, { status });
   };

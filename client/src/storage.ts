@@ -1,10 +1,12 @@
-import { call } from './call.js';
+import { anticipated, keepAnticipated, noteRun } from './anticipated.js';
+import { call, type NextCall } from './call.js';
 import type { Config } from './config.js';
 import { encode } from './encoding.js';
 import { readTogether } from './fanIn.js';
 import { createLegacyCalls, mayBeLegacy } from './legacy.js';
 import { eventDataToWire, type Fields, isFields, reviveEntity, reviveEvent, toMillis } from './moments.js';
 import { pathSegment, withQuery } from './path.js';
+import { queueCall, queuedAs } from './queue.js';
 import { createRunOperations } from './runs.js';
 import { failedForSize, parting, tooLarge } from './tooLarge.js';
 import type { Page, Pagination, RedisWorld, ResolveData } from './types.js';
@@ -34,13 +36,19 @@ export function createStorage(config: () => Config): Storage {
 
   const createEvent = async (runId: string | null, event: Fields, params: Fields | undefined) => {
     const path = runId ? `/v1/runs/${pathSegment(runId)}/events` : '/v1/events';
-    const post = async (what: Fields) => call(config(), { method: 'POST', path, body: encode(createRequest(what, params)) });
+    const post = async (what: Fields) => {
+      const settings = config();
+      const body = encode(createRequest(what, params));
+      return reviveResult(await call(settings, { method: 'POST', path, body, next: nextCall(settings, runId, what) }));
+    };
     try {
-      return reviveResult(await post(event));
+      const result = await post(event);
+      noteRun(runId, event, result);
+      return result;
     } catch (error) {
       const refused = tooLarge(error);
       if (!refused || event['eventType'] !== 'step_completed') throw error;
-      return reviveResult(await post(failedForSize(event, refused)));
+      return await post(failedForSize(event, refused));
     }
   };
 
@@ -136,6 +144,15 @@ export function createStorage(config: () => Config): Storage {
       list: async ({ runId, pagination, resolveData } = {}) =>
         getPage('/v1/hooks', { runId, pagination, resolveData }, reviveEntity),
     },
+  };
+}
+
+/** The message that the SDK is going to queue when this event is written. */
+function nextCall(settings: Config, runId: string | null, event: Fields): NextCall | undefined {
+  const enqueued = anticipated(runId, event);
+  return enqueued && {
+    call: queueCall(settings, enqueued),
+    answered: (value) => keepAnticipated(settings, enqueued, queuedAs(value)),
   };
 }
 

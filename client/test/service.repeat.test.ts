@@ -92,6 +92,37 @@ test('a bundle whose answer is lost: each of its calls is done once', async () =
   );
 });
 
+test('an event and the message that goes along with it, whose answer is lost: one event, one message', async () => {
+  const runId = newRunId();
+  const stepId = newStepId();
+  const input = new Uint8Array([1]);
+  const event = (eventType: string, eventData?: object, correlationId?: string) =>
+    world.events.create(runId, { eventType, specVersion: 3, correlationId, eventData });
+  await event('run_created', { deploymentId: 'd', workflowName: 'w', input });
+  const began = lossy.seen.length;
+  let messageId: unknown;
+  const handle = world.createQueueHandler('__wkf_workflow_', async () => {
+    const { run } = await event('run_started');
+    await event('step_created', { stepName: 's', input }, stepId);
+    const message = { workflowName: 'w', workflowRunId: runId, workflowStartedAt: +run.startedAt, stepId, traceCarrier: {}, requestedAt: new Date() };
+    ({ messageId } = await world.queue('__wkf_step_s', message, { idempotencyKey: stepId, headers: {} }));
+  });
+  const headers = { 'x-vqs-queue-name': '__wkf_workflow_w', 'x-vqs-message-id': 'msg_in', 'x-vqs-message-attempt': '1' };
+  const answered = await handle(new Request('http://app/', { method: 'POST', headers, body: JSON.stringify({ runId }) }));
+  assert.equal(answered.status, 200, await answered.text());
+
+  const path = `/v1/runs/${runId}/events`;
+  assert.deepEqual(lossy.seen.slice(began).map(({ url }) => url), [path, path, '/v1/calls', '/v1/calls']);
+  const { data } = await world.events.list({ runId });
+  assert.deepEqual(data.map((one) => one.eventType), ['run_created', 'run_started', 'step_created']);
+  const waiting = (await (await fetch(`${service.url}/v1/runs/${runId}/messages`)).json()) as { data: { messageId: string }[] };
+  assert.match(String(messageId), /^msg_/);
+  assert.deepEqual(waiting.data.map((one) => one.messageId), [messageId]);
+  // And the service says the same once more.
+  const [first, second] = await Promise.all(lossy.seen.slice(began + 2, began + 4).map(async (seen) => (await forward(seen)).arrayBuffer()));
+  assert.deepEqual(first, second);
+});
+
 test('a chunk is written once', async () => {
   const runId = newRunId();
   const name = `strm_${runId}`;
