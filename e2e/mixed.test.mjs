@@ -56,6 +56,8 @@ test('apps of SDK 4.0.1 beta, v4 and v5 share a service, and none sees anything 
       for (const runId of runs[deploymentId]) {
         const run = await api.run(runId);
         assert.deepEqual([run.deploymentId, run.specVersion], [deploymentId, spec]);
+        // The SDK's own harness gives up a run that is pending for longer.
+        assert.ok(run.startedAt - run.createdAt < 15_000, `${runId} was picked up after ${run.startedAt - run.createdAt} ms`);
         await check(api, runId);
       }
     }

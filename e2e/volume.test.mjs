@@ -1,6 +1,5 @@
 // Much of everything: logs that are read again and again, steps that all start at once, big payloads, big streams.
-// A fifth of what the official benchmarks take; E2E_VOLUME=full takes all of it, in many minutes: the SDKs' replay of many
-// steps that are open at once costs more than their square. It keeps few deliveries at one app, for SDK v5 replays in each.
+// A fifth of what the official benchmarks take; E2E_VOLUME=full takes all of it, in many minutes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { rowsOn, typesOf } from './lib/rows.mjs';
@@ -16,7 +15,7 @@ const PATIENCE = full ? 900_000 : 60_000;
 
 for (const sdk of sdks) {
   test(`SDK ${sdk}: volume`, { timeout: full ? 3_600_000 : undefined }, async (t) => {
-    const stack = await startStack(t, { sdk, serviceEnv: full ? { WORKFLOW_WORLD_APP_CONCURRENCY: '8' } : {} });
+    const stack = await startStack(t, { sdk });
     const { completes } = rowsOn(stack, PATIENCE);
     const steps = (events) => ['step_created', 'step_started', 'step_completed'].map((type) => typesOf(events).filter((e) => e === type).length);
     /** How long the run took by the service's clock, for the reader of the report. */

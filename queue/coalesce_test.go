@@ -105,6 +105,31 @@ func TestWakeUpsOfAV4RunDoNotOverlap(t *testing.T) {
 	})
 }
 
+// The first delivery of a v4 run sends out its steps one by one, and the first of them end before it
+// does: their wake-ups wait for it, or a thousand steps would be replayed twice at a time.
+func TestWakeUpsWaitForTheDeliveryThatStartsAV4Run(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		release := make(chan struct{})
+		a := newApp(untilReleased(release))
+		q := start(t, r, a)
+		register(t, q.Queue, world.App{BaseURL: "http://app", DeploymentID: "dpl_1", SDK: "v4"})
+		first := enqueue(t, q, flow("wrun_1"))
+		a.await(t, 1)
+		second := enqueue(t, q, wakeUp("wrun_1"))
+		require.Eventually(t, func() bool {
+			d, err := q.Depths(context.Background())
+			return err == nil && d[0].Scheduled == 1 && d[0].Pending == 0
+		}, patience, time.Millisecond, "it is parked")
+		require.Equal(t, second, enqueue(t, q, wakeUp("wrun_1")))
+		close(release)
+		a.await(t, 1)
+		require.Equal(t, []int{1}, a.attempts(first))
+		require.Equal(t, []int{1}, a.attempts(second))
+		requireQuiet(t, r)
+	})
+}
+
 // With a v5 app a flow delivery runs steps, perhaps for hours; a wake-up does not wait.
 func TestWakeUpsOfAV5RunMayOverlap(t *testing.T) {
 	t.Parallel()

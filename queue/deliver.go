@@ -37,6 +37,7 @@ func (l *lane) handle(ctx context.Context, t *asynq.Task) error {
 	begin := time.Now()
 	o, reached := l.deliver(c, t.Payload())
 	l.q.cfg.Observer.Ended(l.kind, string(o.step), time.Since(begin))
+	l.letRest(c)
 	l.finish(c, o)
 	l.leave(c)
 	if o.step == stepCrowded && l.crowd.setAside(o.app, o.room) {
@@ -94,8 +95,13 @@ func (l *lane) tryApps(c *claim, m world.Message, apps []world.App, most int) (o
 			return o, ""
 		}
 		stop := l.watch(c, app, m)
+		begin := time.Now()
 		out := l.send(c, app, m)
 		stop()
+		answered := out.Verdict == world.Done || out.Verdict == world.Reschedule
+		if answered && app.SDK == sdkV4 && l.kind == world.KindFlow && m.StepID == "" {
+			c.replayed, c.took = m.RunID, time.Since(begin)
+		}
 		o, reached = l.judge(c, app.BaseURL, m, out)
 		if o.step != stepStalled || !o.unseen || i == len(apps)-1 {
 			return o, reached

@@ -32,6 +32,7 @@ type addition struct {
 	request string
 	wait    string // of the hash of waiting wake-ups
 	solo    string // run whose deliveries must not overlap
+	lead    string // run whose wake-ups wait for this message's delivery
 	run     string // whose message it is
 }
 
@@ -92,7 +93,7 @@ func (q *Queue) add(ctx context.Context, l *lane, task string, args []any) (any,
 	call := luascript.Call{
 		Script: q.scripts.enqueue,
 		Keys:   []string{task, k.pending, k.scheduled, k.idempotency, request, k.bell, k.waiting, k.ofRun + a.run},
-		Args:   []any{a.id, args[0], q.cfg.Clock.Now().UnixNano(), dueScore(a.due), a.key, remember, k.task, q.ringing(a.due), a.wait, a.solo, a.run},
+		Args:   []any{a.id, args[0], q.cfg.Clock.Now().UnixNano(), dueScore(a.due), a.key, remember, k.task, q.ringing(a.due), a.wait, a.solo, a.run, a.lead},
 	}
 	var reply []any
 	var err error

@@ -48,13 +48,15 @@ type claim struct {
 	failed    int    // failed deliveries so far
 	moved     int    // times the app has rescheduled it
 	wakes     string
-	since     time.Time // when it became pending
-	held      time.Time // when the lease was last known to be ours; by the process's own clock
-	app       string    // that an earlier delivery was begun with and perhaps goes on
-	holdUntil time.Time // until then that app may take to notice the end of that delivery
-	entered   string    // the app whose place it has; under the lane's mutex
-	target    string    // the app that it is being delivered to; under the lane's mutex
-	lengthy   bool      // it has given up its slot; under the lane's mutex
+	since     time.Time     // when it became pending
+	held      time.Time     // when the lease was last known to be ours; by the process's own clock
+	app       string        // that an earlier delivery was begun with and perhaps goes on
+	holdUntil time.Time     // until then that app may take to notice the end of that delivery
+	entered   string        // the app whose place it has; under the lane's mutex
+	target    string        // the app that it is being delivered to; under the lane's mutex
+	lengthy   bool          // it has given up its slot; under the lane's mutex
+	replayed  string        // the v4 run that the app has replayed for it, and
+	took      time.Duration // how long it took
 
 	ctx    context.Context // of the delivery
 	cancel context.CancelCauseFunc
@@ -92,6 +94,7 @@ type laneKeys struct {
 	idempotency, request, stalled, wakes, bell, waiting, running, parked, delayed string
 	ofRun                                                                         string // and the run: its messages that are not done or dead
 	crowded                                                                       string // + the app
+	resting                                                                       string // + the run
 }
 
 func keysOf(prefix, name string) laneKeys {
@@ -106,7 +109,7 @@ func keysOf(prefix, name string) laneKeys {
 		idempotency: own + "idempotency", request: own + "request:", stalled: own + "stalled",
 		wakes: own + "wakes", bell: own + "bell",
 		waiting: own + "waiting", running: own + "running", parked: own + "parked", delayed: own + "delayed", ofRun: own + "of:",
-		crowded: own + "crowded:",
+		crowded: own + "crowded:", resting: own + "resting:",
 	}
 }
 

@@ -61,6 +61,7 @@ type Queue struct {
 	targets      *targets
 	outage       *outage
 	ended        chan endedRun // see forget.go
+	restFor      func(took time.Duration, steps int64) time.Duration
 
 	taking   context.Context // ends when no more messages are to be taken
 	stopTake context.CancelFunc
@@ -102,6 +103,7 @@ func New(ctx context.Context, client redis.UniversalClient, cfg Config) (*Queue,
 	q.registry = newRegistry(q)
 	q.targets = newTargets(cfg.Backoff, cfg.Clock, cfg.Logger)
 	q.ended = make(chan endedRun, endedBacklog)
+	q.restFor = restFor
 	q.outage = &outage{clock: cfg.Clock, logger: cfg.Logger}
 	q.taking, q.stopTake = context.WithCancel(context.Background())
 	q.delivering, q.stopDeliver = context.WithCancelCause(context.Background())

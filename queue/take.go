@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"strconv"
 	"time"
 
@@ -22,7 +23,7 @@ const (
 	redisTimeout = 3 * time.Second
 	// longestAlone is how long the delivery of a wake-up holds up others of its run. They
 	// may overlap at any time; that only costs work.
-	longestAlone = 2 * time.Minute
+	longestAlone = 10 * time.Minute
 	// parkTime is when a wake-up that is held up is looked at again, should nobody have
 	// brought it forward.
 	parkTime = 30 * time.Second
@@ -135,6 +136,8 @@ func (l *lane) addAndTake(ctx context.Context, add luascript.Call) ([]any, error
 	case l.came <- struct{}{}:
 	default: // next has not seen the one before yet, and looks at all that is there
 	}
+	// The app waits for the delivery; the answer to queue() is in nobody's way.
+	runtime.Gosched()
 	return replies[0], errs[0]
 }
 

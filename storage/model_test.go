@@ -15,7 +15,7 @@ import (
 
 // A sequence of a failure comes again with -model.seed=<its seed> -model.sequences=1.
 var (
-	modelSequences = flags.Int("model.sequences", 2000, "how many random sequences of calls the model test makes")
+	modelSequences = flags.Int("model.sequences", usualSequences, "how many random sequences of calls the model test makes")
 	modelSeed      = flags.Uint64("model.seed", 0, "seed of the first sequence; 0 draws one")
 )
 

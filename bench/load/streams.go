@@ -23,11 +23,11 @@ type streamsLoad struct {
 
 func streamsCommand() *cobra.Command {
 	var l streamsLoad
-	measures := map[string]func(context.Context, streamsLoad) (any, error){"bulk": bulk, "live": live, "readers": manyReaders}
+	measures := map[string]func(context.Context, streamsLoad) (any, error){"bulk": bulk, "apart": apart, "live": live, "readers": manyReaders}
 	var measure string
 	cmd := &cobra.Command{
 		Use:   "streams",
-		Short: "write and read streams through the HTTP API: bulk, live or readers",
+		Short: "write and read streams through the HTTP API: bulk, apart, live or readers",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f := measures[measure]
 			if f == nil {
@@ -44,7 +44,7 @@ func streamsCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&measure, "measure", "bulk", "bulk: many chunks and one reader; live: one chunk at a time; readers: many of them, and runs")
+	flags.StringVar(&measure, "measure", "bulk", "bulk: many chunks and one reader; apart: many chunks, read when all are written; live: one chunk at a time; readers: many of them, and runs")
 	flags.StringVar(&l.url, "url", "", "address of the service that is written to")
 	flags.StringVar(&l.second, "second", "", "address of the replica that is read from; the same if left out")
 	flags.IntVar(&l.n, "n", 1000, "chunks")
@@ -83,7 +83,6 @@ func bulk(ctx context.Context, l streamsLoad) (any, error) {
 		return nil, err
 	}
 	defer reader.close()
-	body := frames(l.batch, l.size)
 	first, read := make(chan time.Time, 1), make(chan error, 1)
 	go func() {
 		read <- reader.expect(l.n, l.size, func(i int) {
@@ -93,13 +92,8 @@ func bulk(ctx context.Context, l streamsLoad) (any, error) {
 		})
 	}()
 	began := time.Now()
-	for sent := 0; sent < l.n; sent += l.batch {
-		if l.n-sent < l.batch {
-			body = frames(l.n-sent, l.size)
-		}
-		if err := writer.send(path, framesType, body); err != nil {
-			return nil, err
-		}
+	if err := l.write(writer, path); err != nil {
+		return nil, err
 	}
 	written := time.Since(began)
 	if err := <-read; err != nil {
@@ -110,6 +104,48 @@ func bulk(ctx context.Context, l streamsLoad) (any, error) {
 		PerSecond: float64(l.n) / took.Seconds(), Megabytes: bytes / took.Seconds(), WrittenMegabytes: bytes / written.Seconds(),
 		First: milliseconds((<-first).Sub(began)),
 	}, nil
+}
+
+func (l streamsLoad) write(writer *conn, path string) error {
+	body := frames(l.batch, l.size)
+	for sent := 0; sent < l.n; sent += l.batch {
+		if l.n-sent < l.batch {
+			body = frames(l.n-sent, l.size)
+		}
+		if err := writer.send(path, framesType, body); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// apartResult is about chunks that are read when all of them are written.
+type apartResult struct {
+	WrittenMegabytes float64 `json:"writtenMegabytes"` // a second
+	ReadMegabytes    float64 `json:"readMegabytes"`    // a second
+}
+
+func apart(ctx context.Context, l streamsLoad) (any, error) {
+	name := "apart_" + newRunID()
+	writer, err := dial(ctx, l.url)
+	if err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	if err := l.write(writer, "/v1/runs/"+newRunID()+"/streams/"+name); err != nil {
+		return nil, err
+	}
+	written := time.Now()
+	reader, err := openStream(ctx, l.second, name)
+	if err != nil {
+		return nil, err
+	}
+	defer reader.close()
+	if err := reader.expect(l.n, l.size, func(int) {}); err != nil {
+		return nil, err
+	}
+	read, bytes := time.Since(written), float64(l.n*l.size)/1e6
+	return apartResult{WrittenMegabytes: bytes / written.Sub(began).Seconds(), ReadMegabytes: bytes / read.Seconds()}, nil
 }
 
 // liveResult is about one chunk at a time, in milliseconds.

@@ -29,6 +29,8 @@ export const streams = {
     { id: 'http-live-p99', title: 'HTTP: write returned to reader, one chunk, p99', unit: 'ms', better: 'less', bars: [{ max: 20 }] },
     { id: 'http-first', title: 'HTTP: call to reader, first chunk', unit: 'ms', better: 'less', bars: [{ max: 20 }] },
     { id: 'http-small', title: 'HTTP: 100-byte chunks, 16 a call, one reader', unit: 'chunks/s', better: 'more', bars: [{ min: 5_000 }] },
+    { id: 'http-big-alone', title: 'HTTP: 64 KB chunks, 16 a call, written while nobody reads', unit: 'MB/s', better: 'more', bars: [{ min: 200 }] },
+    { id: 'http-big-stored', title: 'HTTP: 64 KB chunks, read when they are stored', unit: 'MB/s', better: 'more', bars: [{ min: 200 }] },
     { id: 'http-big', title: 'HTTP: 64 KB chunks, 16 a call, one reader', unit: 'MB/s', better: 'more' },
     { id: 'http-big-write', title: 'HTTP: 64 KB chunks, the writing of it', unit: 'MB/s', better: 'more', bars: [{ min: 200 }] },
     { id: 'readers-api', title: 'HTTP: a run created beside 2,000 live readers, 50 a second, p99', unit: 'ms', better: 'less', bars: [{ max: 200 }] },
@@ -67,6 +69,10 @@ async function overHTTP(result, size, when) {
   await when(['http-small', 'http-first'], async () => {
     const { perSecond, first } = await run({ measure: 'bulk', n: size.small });
     return { 'http-small': perSecond, 'http-first': first };
+  });
+  await when(['http-big-alone', 'http-big-stored'], async () => {
+    const { writtenMegabytes, readMegabytes } = await run({ measure: 'apart', n: size.big, size: 65_536 });
+    return { 'http-big-alone': writtenMegabytes, 'http-big-stored': readMegabytes };
   });
   await when(['http-big', 'http-big-write'], async () => {
     const { megabytes, writtenMegabytes } = await run({ measure: 'bulk', n: size.big, size: 65_536 });

@@ -3,6 +3,7 @@ import { partBody, withAttached } from './attached.js';
 import type { Config } from './config.js';
 import { CBOR, decode, decodeJson } from './encoding.js';
 import { inTurn, type Reply } from './deliveries.js';
+import { inStepDelivery } from './fanIn.js';
 import { nameForHandler, parseQueueName } from './queueName.js';
 import { refusalOfDelivery, refusalOfHeaders, signingKeys, warnOfUnsigned } from './signature.js';
 import { tooLarge } from './tooLarge.js';
@@ -64,7 +65,7 @@ export function createQueueHandler(
 
     const handle = () => inDelivery(prefix, message, () => handler(message, { attempt, queueName: name, messageId }));
     const { status, body: reply } = await inTurn(messageId, isStepOfItsOwn(queueName, message), (waited) =>
-      replyOf(() => withAttached(settings, waited ? undefined : parts.attached, handle)),
+      inStepDelivery(message, () => replyOf(() => withAttached(settings, waited ? undefined : parts.attached, handle))),
     );
     return Response.json(reply, { status });
   };

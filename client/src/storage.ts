@@ -3,6 +3,7 @@ import { spendAttached, takeAttached } from './attached.js';
 import { call, type NextCall } from './call.js';
 import type { Config } from './config.js';
 import { encode } from './encoding.js';
+import { readTogether } from './fanIn.js';
 import { createLegacyCalls, mayBeLegacy } from './legacy.js';
 import { eventDataToWire, type Fields, isFields, reviveEntity, reviveEvent, toMillis } from './moments.js';
 import { pathSegment, withQuery } from './path.js';
@@ -127,14 +128,18 @@ export function createStorage(config: () => Config): Storage {
       // Without a limit the whole log is asked for; the service sends a long one in several pages.
       list: async ({ runId, pagination, resolveData }) => {
         const path = `/v1/runs/${pathSegment(runId)}/events`;
-        const page = await getPage(path, { pagination, resolveData }, reviveEvent);
-        while (page.hasMore && page.cursor !== null && pagination?.limit === undefined) {
-          const next = await getPage(path, { pagination: { ...pagination, cursor: page.cursor }, resolveData }, reviveEvent);
-          page.data.push(...next.data);
-          page.cursor = next.cursor ?? page.cursor;
-          page.hasMore = next.hasMore;
-        }
-        return page;
+        const read = async () => {
+          const page = await getPage(path, { pagination, resolveData }, reviveEvent);
+          while (page.hasMore && page.cursor !== null && pagination?.limit === undefined) {
+            const next = await getPage(path, { pagination: { ...pagination, cursor: page.cursor }, resolveData }, reviveEvent);
+            page.data.push(...next.data);
+            page.cursor = next.cursor ?? page.cursor;
+            page.hasMore = next.hasMore;
+          }
+          return page;
+        };
+        const whole = pagination?.limit === undefined && pagination?.cursor === undefined && pagination?.sortOrder === 'asc' && resolveData !== 'none';
+        return whole ? readTogether(runId, read) : read();
       },
       listByCorrelationId: async ({ correlationId, runId, pagination, resolveData }) =>
         getPage('/v1/events', { correlationId, runId, pagination, resolveData }, reviveEvent),

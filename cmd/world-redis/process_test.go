@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"regexp"
@@ -22,6 +24,12 @@ func TestMain(m *testing.M) {
 	if os.Getenv(beService) != "" {
 		main()
 		return
+	}
+	// Tests of outages wait for minutes, so three at a time on two processors. What is
+	// given as -parallel still holds: it is read later.
+	if err := flag.Set("test.parallel", "3"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
 	redistest.Main(m, goleak.Find)
 }

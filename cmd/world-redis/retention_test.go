@@ -74,7 +74,7 @@ func TestStreamsOfARunThatKeepsNothingEndWithIt(t *testing.T) {
 			require.JSONEq(t, `{"data":["strm_`+keepsNothing+`"]}`, list)
 			require.Equal(t, http.StatusConflict, writeChunk(t, base+"/v1/runs/"+keepsNothing+"/streams/strm_late", "late"))
 			_, info = get(t, base+"/v1/streams/strm_"+keeps+"/info")
-			require.JSONEq(t, `{"tailIndex":0,"done":false}`, info)
+			require.Contains(t, info, `"tailIndex":0`, "its chunk; the stream itself ends a second or more after its run")
 			require.NoError(t, stop())
 		})
 	}

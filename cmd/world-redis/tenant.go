@@ -132,6 +132,9 @@ func newTenants(ctx context.Context, conn *redisconn.Conn, c config, clock world
 	tenants := make([]*tenant, 0, len(namespaces))
 	bell := doorbell.New(conn.Client, logger) // of all of them: one connection a process
 	for _, n := range namespaces {
+		if err := claimFormat(ctx, conn.Client, n.keyPrefix); err != nil {
+			return nil, err
+		}
 		t, err := newTenant(ctx, conn, bell, c, n, clock, logger)
 		if err != nil {
 			return nil, err

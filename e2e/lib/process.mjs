@@ -8,10 +8,13 @@ const running = new Set();
 
 process.on('exit', () => running.forEach((child) => child.kill('SIGKILL')));
 
-/** The caller's environment without anything that would point a child at another World or another Redis. */
+/**
+ * The caller's environment without anything that would point a child at another World or another Redis. It may say where
+ * Node keeps what it has compiled: a hundred processes load the same SDKs.
+ */
 function cleanEnvironment(extra) {
   const inherited = Object.entries(process.env).filter(
-    ([name]) => !/^(WORKFLOW_|REDIS_|VERCEL|NODE_|PORT$|HOST$|DEBUG$)/.test(name),
+    ([name]) => !/^(WORKFLOW_|REDIS_|VERCEL|NODE_(?!COMPILE_CACHE$)|PORT$|HOST$|DEBUG$)/.test(name),
   );
   return { ...Object.fromEntries(inherited), NO_COLOR: '1', ...extra };
 }

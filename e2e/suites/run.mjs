@@ -48,6 +48,7 @@ async function runVitest(report) {
     stdio: 'inherit',
     env: {
       HOME: process.env.HOME,
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? '',
       // The suite starts its servers with whatever "node" is found first.
       PATH: dirname(node) + delimiter + process.env.PATH,
       WORKFLOW_TARGET_WORLD: '@world-redis/client',

@@ -30,13 +30,13 @@
 -- $include lib/release_run.lua
 
 local id = ARGV[1]
-local f = redis.call('HMGET', KEYS[1], 'owner', 'solo', 'key', 'run')
+local f = redis.call('HMGET', KEYS[1], 'owner', 'solo', 'key', 'run', 'lead')
 if f[1] ~= ARGV[2] then
   return {0}
 end
 redis.call('LREM', KEYS[2], 1, id)
 redis.call('ZREM', KEYS[3], id)
-local released = f[2] and release_run(KEYS[1], id, KEYS[7], KEYS[8], KEYS[9], KEYS[10], ARGV[4])
+local released = (f[2] or f[5]) and release_run(KEYS[1], id, KEYS[7], KEYS[8], KEYS[9], KEYS[10], ARGV[4])
 if released then
   redis.call('PUBLISH', KEYS[11], ARGV[5])
 end

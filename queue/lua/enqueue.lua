@@ -19,6 +19,7 @@
 -- ARGV[9] field of KEYS[7], for a bare wake-up; empty: the message is none
 -- ARGV[10] run whose deliveries must not overlap; empty: they may
 -- ARGV[11] run that the message belongs to; empty: none
+-- ARGV[12] run whose wake-ups wait for the delivery of this message, which is more than one; empty: none
 -- Reply: {0, id} added; {1, id} that message is here already
 local function remember(id)
   if ARGV[6] ~= '0' then
@@ -69,6 +70,7 @@ local function field(name, value)
 end
 field('wait', ARGV[9])
 field('solo', ARGV[10])
+field('lead', ARGV[12])
 field('key', ARGV[5])
 field('run', ARGV[11])
 field('state', ARGV[4] ~= '' and 'scheduled' or 'pending')

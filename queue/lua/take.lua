@@ -42,7 +42,7 @@ while taken < most and looked < 200 do
     break
   end
   local task = ARGV[1] .. id
-  local fields = redis.call('HMGET', task, 'msg', 'failed', 'moved', 'stalled', 'solo', 'wait', 'begun', 'app', 'hold', 'crowded', 'pending_since')
+  local fields = redis.call('HMGET', task, 'msg', 'failed', 'moved', 'stalled', 'solo', 'wait', 'begun', 'app', 'hold', 'crowded', 'pending_since', 'lead')
   local solo, wait = fields[5], fields[6]
   if fields[4] then
     redis.call('HDEL', task, 'stalled')
@@ -58,6 +58,9 @@ while taken < most and looked < 200 do
   if fields[1] and (not solo or runs_alone(task, id, solo, hashes, ARGV[1], ARGV[5], tonumber(ARGV[6]), ARGV[7])) then
     if wait and redis.call('HGET', KEYS[7], wait) == id then
       redis.call('HDEL', KEYS[7], wait)
+    end
+    if fields[12] then
+      redis.call('HSET', KEYS[8], fields[12], id .. ' ' .. ARGV[5])
     end
     redis.call('LPUSH', KEYS[3], id)
     clock = clock or server_time()

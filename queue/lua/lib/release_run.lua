@@ -1,7 +1,9 @@
 -- release_run ends the time in which no other wake-up of a run is delivered, and brings
--- forward the one that was parked for it. It is true when there was one.
+-- forward the one that was parked for it, unless the run rests. It is true when there was one.
+-- $include lib/own_key.lua
 local function release_run(task, id, running, parked, scheduled, pending, prefix)
-  local run = redis.call('HGET', task, 'solo')
+  local f = redis.call('HMGET', task, 'solo', 'lead')
+  local run = f[1] or f[2]
   if not run then
     return false
   end
@@ -11,7 +13,7 @@ local function release_run(task, id, running, parked, scheduled, pending, prefix
   end
   redis.call('HDEL', running, run)
   local next_id = redis.call('HGET', parked, run)
-  if not next_id then
+  if not next_id or redis.call('EXISTS', own_key(running, 'resting:' .. run)) == 1 then
     return false
   end
   redis.call('HDEL', parked, run)

@@ -1,0 +1,102 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Fields } from './moments.js';
+import { processWide } from './processWide.js';
+import type { Page } from './types.js';
+
+/**
+ * SDK v5 runs each step of a fan-out in a delivery of its own, which then reads the whole log and, when no step is open
+ * any more, replays the run. A thousand steps would read and decode a thousand logs; and when the last of them end
+ * together, each of the dozens that are under way finds no step open, and replays: a replay of a thousand steps takes
+ * up to half a gigabyte, and the app runs out of memory.
+ *
+ * So in one process the deliveries of a run that want to read its log at the same time read it once; and of those that
+ * find no step open, the one whose step ended last goes on. The others are shown the log as it was just before that,
+ * when its step was open, and leave the rest to it, as they do with any step that is open: its message is
+ * acknowledged only when it has gone on, and delivered again if this process dies.
+ */
+interface StepDelivery {
+  runId: string;
+  stepId: string;
+  /** Only the first time does it want to know which steps are open. Whatever it reads later it replays. */
+  hasRead: boolean;
+}
+
+interface Reader {
+  stepId: string;
+  resolve(page: Page): void;
+  reject(error: unknown): void;
+}
+
+const deliveries = () => processWide('stepDeliveries', () => new AsyncLocalStorage<StepDelivery>());
+/** Those that wait for the next read of a run's log, while one is under way. */
+const reading = () => processWide('stepReads', () => new Map<string, Reader[]>());
+
+/** Handles a delivery; of one step, if the message is for one of v5. */
+export function inStepDelivery<T>(message: unknown, handle: () => T): T {
+  const { runId, stepId } = (message ?? {}) as Partial<Record<'runId' | 'stepId', unknown>>;
+  if (typeof runId !== 'string' || typeof stepId !== 'string') return handle();
+  return deliveries().run({ runId, stepId, hasRead: false }, handle);
+}
+
+/** Reads the whole log of a run with `read`, together with other deliveries of its steps if this is done in one. */
+export function readTogether(runId: string, read: () => Promise<Page>): Promise<Page> {
+  const delivery = deliveries().getStore();
+  if (delivery?.runId !== runId || delivery.hasRead) return read();
+  delivery.hasRead = true;
+  const { stepId } = delivery;
+  return new Promise((resolve, reject) => {
+    const reader = { stepId, resolve, reject };
+    const next = reading().get(runId);
+    if (next) next.push(reader);
+    else void readFor(runId, [reader], read);
+  });
+}
+
+/** Nobody is served by a read that began before it asked: its own step must be in there. */
+async function readFor(runId: string, first: Reader[], read: () => Promise<Page>): Promise<void> {
+  for (let readers = first; readers.length > 0; readers = reading().get(runId) ?? []) {
+    reading().set(runId, []);
+    try {
+      share(await read(), readers);
+    } catch (error) {
+      for (const reader of readers) reader.reject(error);
+    }
+  }
+  reading().delete(runId);
+}
+
+function share(page: Page, readers: Reader[]): void {
+  const events = page.data as Fields[];
+  const last = noStepOpen(events) ? lastToEnd(events, readers) : undefined;
+  const mine = last?.reader ?? readers[0];
+  for (const reader of readers) {
+    if (reader === mine) continue;
+    // They only look which steps are open, so the events need not be copied; the lists are the SDK's to change. Without
+    // a cursor the SDK reads the log anew, should it want to go on from there.
+    reader.resolve(last ? { data: events.slice(0, last.at), cursor: null, hasMore: false } : { ...page, data: [...events] });
+  }
+  mine?.resolve(page);
+}
+
+function noStepOpen(events: Fields[]): boolean {
+  const open = new Set<unknown>();
+  for (const { eventType, correlationId } of events) {
+    if (eventType === 'step_created') open.add(correlationId);
+    else if (isEnd(eventType)) open.delete(correlationId);
+  }
+  return open.size === 0;
+}
+
+/** Which of the readers has the step that ended last, and where in the log. */
+function lastToEnd(events: Fields[], readers: Reader[]): { reader: Reader; at: number } | undefined {
+  for (let at = events.length - 1; at >= 0; at--) {
+    const event = events[at] as Fields;
+    const reader = isEnd(event['eventType']) && readers.find(({ stepId }) => stepId === event['correlationId']);
+    if (reader) return { reader, at };
+  }
+  return undefined;
+}
+
+function isEnd(eventType: unknown): boolean {
+  return eventType === 'step_completed' || eventType === 'step_failed';
+}

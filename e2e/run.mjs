@@ -1,0 +1,21 @@
+// Runs e2e/*.test.mjs, several files at a time:
+//   node run.mjs 4     four of them
+import { readdirSync } from 'node:fs';
+import { run } from 'node:test';
+import { spec as Spec } from 'node:test/reporters';
+import { fileURLToPath } from 'node:url';
+
+const concurrency = Number(process.argv[2]);
+const timeout = 300_000;
+
+/** These take longest, or wait for long: they come first, so that the others are done beside them and none is left over in the end. */
+const FIRST = ['shutdown', 'cli', 'recovery-service', 'mixed', 'volume', 'signing', 'workflows'];
+
+const at = (file) => fileURLToPath(new URL(file, import.meta.url));
+const place = (file) => (FIRST.indexOf(file.split('.')[0]) + FIRST.length + 1) % (FIRST.length + 1);
+const files = readdirSync(at('.')).filter((file) => file.endsWith('.test.mjs')).sort().sort((a, b) => place(a) - place(b));
+
+run({ files: files.map(at), concurrency, timeout, execArgv: [`--test-timeout=${timeout}`] })
+  .on('test:summary', ({ success }) => success || (process.exitCode = 1))
+  .compose(new Spec())
+  .pipe(process.stdout);

@@ -1,0 +1,167 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/redistest"
+)
+
+// resting is a v4 app that holds steps until they are let go, and tells of each delivery.
+type resting struct {
+	*Queue
+	flows, steps chan world.Delivery
+	held         chan struct{}
+}
+
+// letGo lets the steps end.
+func (a resting) letGo() {
+	select {
+	case <-a.held:
+	default:
+		close(a.held)
+	}
+}
+
+func newResting(t *testing.T, r *redistest.Redis, restFor func(time.Duration, int64) time.Duration) resting {
+	t.Helper()
+	a := resting{flows: make(chan world.Delivery, 100), steps: make(chan world.Delivery, 100), held: make(chan struct{})}
+	a.Queue = replica(t, r, nil, func(d world.Delivery) world.Outcome {
+		if d.Kind == world.KindStep {
+			a.steps <- d
+			<-a.held
+		} else {
+			a.flows <- d
+		}
+		return world.Outcome{Verdict: world.Done}
+	})
+	a.restFor = restFor
+	require.NoError(t, a.RegisterApp(t.Context(), world.App{BaseURL: "http://app", SDK: sdkV4}))
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- a.Run(ctx) }()
+	t.Cleanup(func() {
+		a.letGo()
+		stop()
+		require.NoError(t, <-ended)
+	})
+	return a
+}
+
+func (a resting) enqueue(t *testing.T, m world.Message) {
+	t.Helper()
+	m.ContentType, m.Body = "application/json", []byte("{}")
+	_, err := a.Enqueue(t.Context(), m)
+	require.NoError(t, err)
+}
+
+func (a resting) wake(t *testing.T, run string) {
+	t.Helper()
+	a.enqueue(t, world.Message{QueueName: "__wkf_workflow_x", RunID: run, Plain: true})
+}
+
+// begin starts a run of three steps, which do not end before they are let go.
+func (a resting) begin(t *testing.T, run string) {
+	t.Helper()
+	for i := range 3 {
+		a.enqueue(t, world.Message{QueueName: "__wkf_step_x", RunID: run, StepID: fmt.Sprint("step_", i)})
+		arrives(t, a.steps)
+	}
+	a.enqueue(t, world.Message{QueueName: "__wkf_workflow_x", RunID: run}) // the one that starts a run is not a plain wake-up
+	arrives(t, a.flows)
+	require.Eventually(t, func() bool { return a.depth(t).Active == 0 }, 20*time.Second, time.Millisecond)
+}
+
+func (a resting) depth(t *testing.T) world.QueueDepth {
+	t.Helper()
+	d, err := a.Depths(context.WithoutCancel(t.Context()))
+	require.NoError(t, err)
+	return d[0]
+}
+
+func (a resting) awaitParked(t *testing.T) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		d := a.depth(t)
+		return d.Scheduled == 1 && d.Pending+d.Active == 0
+	}, 20*time.Second, time.Millisecond)
+}
+
+func arrives(t *testing.T, deliveries chan world.Delivery) world.Delivery {
+	t.Helper()
+	select {
+	case d := <-deliveries:
+		return d
+	case <-time.After(20 * time.Second):
+		require.FailNow(t, "no delivery")
+		return world.Delivery{}
+	}
+}
+
+// A thousand steps at once on SDK v4: a replay takes as long as dozens of steps, and each of those
+// that ended brought on the next one, so that the run took hours. After a replay that was long a run
+// rests until its steps have ended: then all of their wake-ups are one, delivered at once.
+func TestRunRestsAfterALongReplayUntilItsStepsHaveEnded(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		a := newResting(t, r, func(_ time.Duration, steps int64) time.Duration { return time.Duration(min(steps, 1)) * time.Hour })
+		a.begin(t, "wrun_1")
+		for range 3 {
+			a.wake(t, "wrun_1")
+			a.awaitParked(t)
+		}
+		a.wake(t, "wrun_2") // it has no steps, and does not rest
+		require.Equal(t, "wrun_2", arrives(t, a.flows).RunID)
+		a.awaitParked(t)
+		a.letGo()
+		require.Equal(t, "wrun_1", arrives(t, a.flows).RunID)
+		require.Eventually(t, func() bool {
+			d := a.depth(t)
+			return d.Scheduled+d.Pending+d.Active == 0
+		}, 20*time.Second, time.Millisecond)
+		require.Empty(t, a.flows)
+		keys, err := r.Keys(t.Context(), a.Queue.flows.keys.resting+"*")
+		require.NoError(t, err)
+		require.Empty(t, keys)
+	})
+}
+
+// A run whose steps take longer than its replay does not wait for them: Promise.race, or one step
+// after the other beside many.
+func TestRunDoesNotRestLongerThanItsReplayTook(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		a := newResting(t, r, func(time.Duration, int64) time.Duration { return 300 * time.Millisecond })
+		a.begin(t, "wrun_1")
+		a.wake(t, "wrun_1")
+		require.Equal(t, "wrun_1", arrives(t, a.flows).RunID)
+	})
+}
+
+// The replica that lets a run rest dies: the run goes on.
+func TestRunThatADeadReplicaLetRestGoesOn(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		a := newResting(t, r, restFor)
+		require.NoError(t, r.Client.Set(t.Context(), a.Queue.flows.keys.resting+"wrun_1", "1", 300*time.Millisecond).Err())
+		a.wake(t, "wrun_1")
+		a.awaitParked(t)
+		require.Equal(t, "wrun_1", arrives(t, a.flows).RunID)
+	})
+}
+
+// The figures behind it: a usual replay is followed by the next at once.
+func TestRestIsAsLongAsTheReplay(t *testing.T) {
+	t.Parallel()
+	for took, want := range map[time.Duration]time.Duration{
+		0: 0, 999 * time.Millisecond: 0, time.Second: time.Second, 50 * time.Second: 50 * time.Second, time.Hour: restLongest,
+	} {
+		require.Equal(t, want, restFor(took, restSteps), took)
+		require.Zero(t, restFor(took, restSteps-1), "few steps, %s", took)
+	}
+}

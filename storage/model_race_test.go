@@ -1,0 +1,6 @@
+//go:build race
+
+package storage
+
+// The race detector makes a sequence three times as long; what it looks for comes in every few of them.
+const usualSequences = 200
