@@ -9,7 +9,7 @@ import { sdks } from './lib/sdks.mjs';
 import { startStack } from './lib/stack.mjs';
 import { until } from './lib/wait.mjs';
 
-const RUNS = 50;
+const RUNS = 25;
 const tokens = { shop: 'token-of-the-shop', blog: 'token-of-the-blog' };
 
 for (const sdk of sdks) {
