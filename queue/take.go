@@ -124,12 +124,12 @@ func (l *lane) addAndTake(ctx context.Context, add luascript.Call) ([]any, error
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), redisTimeout)
 	defer cancel()
 	t := l.newTake()
-	replies, errs := l.q.send.RunBoth(ctx, add, t.call)
+	replies, errs, late := l.q.send.RunBoth(ctx, add, t.call)
 	brought, left, err := 0, int64(0), errs[1]
 	if err == nil {
 		brought, left, err = l.took(t, replies[1])
 	}
-	if added := errs[0] == nil && len(replies[0]) > 0 && replies[0][0] == int64(0); added && brought == 0 || left > 0 || err != nil {
+	if added := errs[0] == nil && len(replies[0]) > 0 && replies[0][0] == int64(0); added && (brought == 0 || late) || left > 0 || err != nil {
 		l.bell.ring()
 	}
 	select {

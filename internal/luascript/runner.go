@@ -77,8 +77,9 @@ type Call struct {
 }
 
 // RunBoth runs two scripts in one round trip, the second after the first, whatever becomes of the
-// first. Their keys must have one hash tag.
-func (r *Runner) RunBoth(ctx context.Context, first, second Call) (replies [2][]any, errs [2]error) {
+// first. Their keys must have one hash tag. A server that has forgotten the first script only, and so
+// refused it there, runs it after the second: then late is true.
+func (r *Runner) RunBoth(ctx context.Context, first, second Call) (replies [2][]any, errs [2]error, late bool) {
 	alone := r.open.Add(1) == 1 || isLarge(first.Args) || isLarge(second.Args)
 	defer r.open.Add(-1)
 	commands := r.redis.Pipeline()
@@ -88,6 +89,7 @@ func (r *Runner) RunBoth(ctx context.Context, first, second Call) (replies [2][]
 		cmds[i] = c.Script.Queue(ctx, commands, c.Keys, c.Args...)
 	}
 	sent := r.send(ctx, alone, commands)
+	late = Lost(cmds[0].Err()) && !Lost(cmds[1].Err())
 	for i, c := range calls {
 		if sent != nil && ctx.Err() != nil { // the commands may be on their way still
 			errs[i] = fmt.Errorf("script %s: %w", c.Script.Name, sent)
@@ -102,7 +104,7 @@ func (r *Runner) RunBoth(ctx context.Context, first, second Call) (replies [2][]
 			replies[i] = reply
 		}
 	}
-	return replies, errs
+	return replies, errs, late
 }
 
 // large is the size of an argument, in bytes, from which on others should not have to wait for it.
