@@ -41,7 +41,8 @@ func (s *Server) addNamespaces(namespaces []Namespace) error {
 			return fmt.Errorf("namespace %q: %w", n.Name, err)
 		}
 		part := &Server{
-			cfg: s.cfg, deps: n.Deps, log: s.log, keepAlive: s.keepAlive, codec: s.codec, proxy: s.proxy, draining: s.draining,
+			cfg: s.cfg, deps: n.Deps, log: s.log, keepAlive: s.keepAlive, codec: s.codec, proxy: s.proxy,
+			sockets: s.sockets, draining: s.draining,
 		}
 		part.cfg.BaseURL = "" // an app of the default namespace
 		part.setDefaults()

@@ -38,6 +38,7 @@ func (s *Server) routes() []route {
 		{method: get, path: "/v1/runs/{runId}/events/{eventId}", handle: s.getEvent},
 
 		{method: post, path: "/v1/calls", handle: s.bundle},
+		{method: get, path: "/v1/calls", handle: s.callSocket},
 
 		{method: get, path: "/v1/runs", handle: s.listRuns},
 		{method: post, path: "/v1/runs/get", handle: s.getRuns},

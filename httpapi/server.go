@@ -64,7 +64,8 @@ type Deps struct {
 	// Metrics serves /metrics; nil: that route answers 404.
 	Metrics http.Handler
 	// Observe is told of every request when it is answered, by the pattern of its route,
-	// "" for none; nil: nobody is. A live read counts when it ends.
+	// "" for none; nil: nobody is. A live read counts when it ends. A message of a call socket counts, too, with the
+	// method WEBSOCKET.
 	Observe func(method, route string, status int, took time.Duration)
 	// NewRequestID names calls that came without an Idempotency-Key; nil: random text.
 	NewRequestID func() string
@@ -85,6 +86,7 @@ type Server struct {
 	// namespaces are servers without routes or a listener of their own, by name.
 	namespaces map[string]*Server
 
+	sockets   *callSockets
 	draining  chan struct{}
 	drainOnce sync.Once
 	listening chan struct{}
@@ -110,7 +112,7 @@ func New(cfg Config, deps Deps, namespaces ...Namespace) (*Server, error) {
 	}
 	s := &Server{
 		cfg: cfg, deps: deps, log: cfg.Logger, keepAlive: keepAliveInterval,
-		draining: make(chan struct{}), listening: make(chan struct{}),
+		sockets: new(callSockets), draining: make(chan struct{}), listening: make(chan struct{}),
 	}
 	s.setDefaults()
 	var err error
@@ -187,7 +189,7 @@ func (s *Server) isDraining() bool {
 }
 
 // Run listens and serves until ctx is done, then drains: live stream reads are cut
-// without their end frame, other requests get DrainGrace, and what is left after that is
+// without their end frame, other requests and call sockets get DrainGrace, and what is left after that is
 // cut too. It returns nil after a stop that was asked for. A Server runs once.
 func (s *Server) Run(ctx context.Context) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.cfg.Listen)
@@ -213,7 +215,7 @@ func (s *Server) Run(ctx context.Context) error {
 	s.Drain()
 	grace, cancel := context.WithTimeout(work, s.cfg.DrainGrace)
 	defer cancel()
-	if err := server.Shutdown(grace); err != nil {
+	if err := errors.Join(server.Shutdown(grace), s.sockets.wait(grace)); err != nil {
 		s.log.Warn("requests were cut at shutdown", slog.Duration("grace", s.cfg.DrainGrace))
 		stopWork()
 		if err := server.Close(); err != nil {

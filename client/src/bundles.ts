@@ -1,3 +1,4 @@
+import type { CallSockets } from './callSocket.js';
 import type { Exchange, Incoming, Outgoing } from './exchange.js';
 import { CBOR, decode, encode } from './encoding.js';
 
@@ -30,19 +31,21 @@ interface Waiting {
 }
 
 /**
- * Sends the calls that are made in one turn of the event loop together, each with its own answer. A call that is alone
- * in its turn travels as it is.
+ * Sends the calls that are made in one turn of the event loop together, each with its own answer: over a socket if
+ * there is one, else as a request. A call that is alone in its turn is a request as it is, where there is no socket.
  */
 export class Bundles {
   readonly #exchange: Exchange;
+  readonly #sockets: CallSockets | undefined;
   readonly #path: string;
   readonly #basePath: string;
   #waiting: Waiting[] = [];
   #aloneUntil = 0;
 
   /** `basePath` is that of the service's URL, without a trailing slash. */
-  constructor(exchange: Exchange, basePath: string) {
+  constructor(exchange: Exchange, sockets: CallSockets | undefined, basePath: string) {
     this.#exchange = exchange;
+    this.#sockets = sockets;
     this.#basePath = basePath;
     this.#path = `${basePath}/v1/calls`;
   }
@@ -77,9 +80,7 @@ export class Bundles {
     for (const same of ofToken.values()) {
       leaveOutShared(same);
       for (const some of portions(same)) {
-        const [first] = some as [Waiting];
-        if (some.length === 1 && !first.next) this.#alone(first);
-        else void this.#together(some);
+        void this.#together(some);
       }
     }
   }
@@ -89,16 +90,17 @@ export class Bundles {
   }
 
   async #together(calls: Waiting[]): Promise<void> {
-    const { headers, timeoutMs } = (calls[0] as Waiting).outgoing;
-    const { 'idempotency-key': _key, ...own } = headers;
-    const shared = { ...own, 'content-type': CBOR };
+    const [first] = calls as [Waiting];
+    const { headers, timeoutMs } = first.outgoing;
+    const socket = this.#sockets?.of(headers['authorization']);
+    if (!socket && calls.length === 1 && !first.next) return this.#alone(first);
     const partOf = ({ path, headers: { 'idempotency-key': key }, body }: Outgoing) => ({ path: path.slice(this.#basePath.length), key, body });
     // A service that knows no `then` passes over it, does the first call and answers nothing to the next.
     const body = encode({
       calls: calls.map(({ outgoing, next }) => ({ ...partOf(outgoing), ...(next && { then: partOf(next) }) })),
     });
     try {
-      const whole = await this.#exchange.request({ method: 'POST', path: this.#path, headers: shared, body, timeoutMs, signal: undefined });
+      const whole = await (socket ? socket.request(body, timeoutMs) : this.#post(body, headers, timeoutMs));
       if (NOT_THIS_WAY.has(whole.status)) {
         if (whole.status !== 413) this.#aloneUntil = Date.now() + ASK_AGAIN_AFTER_MS;
         for (const one of calls) this.#alone(one);
@@ -110,6 +112,11 @@ export class Bundles {
     } catch (error) {
       for (const one of calls) one.reject(error);
     }
+  }
+
+  #post(body: Uint8Array, { 'idempotency-key': _key, ...own }: Record<string, string>, timeoutMs: number): Promise<Incoming> {
+    const headers = { ...own, 'content-type': CBOR };
+    return this.#exchange.request({ method: 'POST', path: this.#path, headers, body, timeoutMs, signal: undefined });
   }
 }
 

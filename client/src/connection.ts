@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { Bundles } from './bundles.js';
+import { CallSockets } from './callSocket.js';
 import { WorkflowWorldError } from './errors.js';
 import { Exchange } from './exchange.js';
 
@@ -18,6 +19,8 @@ export interface Connection {
   /** For calls; they travel on {@link calls}. */
   bundles: Bundles;
   calls: Exchange;
+  /** For bundles, too; undefined: the environment wants none. */
+  sockets: CallSockets | undefined;
   /** For calls that the service may keep waiting, which must not starve the others. */
   waits: Exchange;
   /** For live reads, which keep a socket for as long as they last and must not starve the calls. */
@@ -40,10 +43,12 @@ export function connectionTo(url: string): Connection {
   const closing = new AbortController();
   setMaxListeners(0, closing.signal); // every waiting call listens, and Node would warn at eleven
   const calls = new Exchange(origin, CALL_CONNECTIONS);
+  const sockets = process.env['WORKFLOW_WORLD_SOCKET'] === 'off' ? undefined : new CallSockets(`${origin}${basePath}/v1/calls`);
   const connection: Connection = {
     basePath,
     calls,
-    bundles: new Bundles(calls, basePath),
+    sockets,
+    bundles: new Bundles(calls, sockets, basePath),
     waits: new Exchange(origin, Number.POSITIVE_INFINITY),
     reads: new Exchange(origin, Number.POSITIVE_INFINITY),
     closing,
@@ -58,9 +63,9 @@ export async function closeConnection(url: string): Promise<void> {
   if (!connection) return;
   connections.delete(url);
   connection.closing.abort();
-  const { calls, waits, reads } = connection;
+  const { calls, sockets, waits, reads } = connection;
   await new Promise((resolve) => setImmediate(resolve)); // calls made just now are sent at the end of the turn
-  await Promise.all([reads.close(0), waits.close(0), calls.close(CLOSE_GRACE_MS)]);
+  await Promise.all([reads.close(0), waits.close(0), calls.close(CLOSE_GRACE_MS), sockets?.close(CLOSE_GRACE_MS)]);
 }
 
 function parseServiceUrl(url: string): { origin: string; basePath: string } {

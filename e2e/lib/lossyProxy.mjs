@@ -1,8 +1,12 @@
 // An HTTP proxy that loses answers: what was asked has been done by then, and only whoever asked does not know.
 import { once } from 'node:events';
 import { createServer, request as send } from 'node:http';
+import { connect } from 'node:net';
 
-/** Starts one on `port` for the server at `target`; it ends with the test `t`. Every second answer to a POST is lost; `lost` counts. */
+/**
+ * Starts one on `port` for the server at `target`; it ends with the test `t`. Every second answer to a POST is lost, and of a
+ * WebSocket the third, with all of it; `lost` counts.
+ */
 export async function startLossyProxy(t, { port, target }) {
   const proxy = { url: `http://127.0.0.1:${port}`, lost: 0 };
   let posts = 0;
@@ -23,7 +27,25 @@ export async function startLossyProxy(t, { port, target }) {
     outgoing.on('close', () => onward.destroy());
     incoming.pipe(onward);
   });
+  const sockets = new Set();
+  server.on('upgrade', ({ url, rawHeaders }, client) => {
+    const { hostname, port: at } = new URL(target);
+    const service = connect(Number(at), hostname);
+    sockets.add(client);
+    let answers = -1; // the first is the one to the upgrade
+    service.write(`GET ${url} HTTP/1.1\r\n`);
+    for (let i = 0; i < rawHeaders.length; i += 2) service.write(`${rawHeaders[i]}: ${rawHeaders[i + 1]}\r\n`);
+    service.write('\r\n');
+    client.pipe(service);
+    service.on('data', (data) => {
+      if (++answers < 3) return client.write(data);
+      proxy.lost++;
+      client.destroy();
+    });
+    for (const [one, other] of [[client, service], [service, client]]) one.on('error', () => other.destroy()).on('close', () => other.destroy());
+  });
   t.after(() => {
+    for (const socket of sockets) socket.destroy();
     server.close();
     server.closeAllConnections();
   });

@@ -38,6 +38,8 @@ export class Fake {
         (this.#answers.shift() ?? this.fallback)(response, seen);
       });
     });
+    // As a service from before call sockets.
+    this.#server.on('upgrade', (_request, socket) => socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n'));
     this.#server.on('connection', (socket) => {
       this.opened++;
       this.sockets.add(socket);

@@ -50,6 +50,8 @@ export class Recorder {
         response.writeHead(exchange.status, { 'content-type': contentType }).end(bytes);
       });
     });
+    // It looks into requests, so what it is in front of must not speak anything else.
+    server.on('upgrade', (_request, socket) => socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n'));
     recorder.#server = server;
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     recorder.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
