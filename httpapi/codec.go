@@ -96,13 +96,18 @@ func (s *Server) readItem(c echo.Context) (world.Raw, error) {
 	if err != nil {
 		return nil, err
 	}
+	if contentType == typeJSON && len(body) > 0 {
+		return jsonToCBOR(body)
+	}
+	return s.codec.item(body)
+}
+
+// item checks that a body is one CBOR item.
+func (d codec) item(body []byte) (world.Raw, error) {
 	if len(body) == 0 {
 		return nil, invalid("the body is empty")
 	}
-	if contentType == typeJSON {
-		return jsonToCBOR(body)
-	}
-	if err := s.codec.cbor.Wellformed(body); err != nil {
+	if err := d.cbor.Wellformed(body); err != nil {
 		return nil, invalid("the body is not one well-formed CBOR item: %v", err)
 	}
 	return body, nil

@@ -41,8 +41,9 @@ func (s *Server) addNamespaces(namespaces []Namespace) error {
 			return fmt.Errorf("namespace %q: %w", n.Name, err)
 		}
 		part := &Server{
-			cfg: s.cfg, deps: n.Deps, log: s.log, keepAlive: s.keepAlive, codec: s.codec, proxy: s.proxy, draining: s.draining,
+			cfg: s.cfg, deps: n.Deps, log: s.log, keepAlive: s.keepAlive, codec: s.codec, proxy: s.proxy, crew: s.crew, draining: s.draining,
 		}
+		part.deps.Observe, part.deps.NewRequestID = s.deps.Observe, s.deps.NewRequestID
 		part.cfg.BaseURL = "" // an app of the default namespace
 		part.setDefaults()
 		part.table = part.routes()

@@ -78,6 +78,7 @@ type Server struct {
 	codec     codec
 	auth      *authenticator
 	proxy     *webhookProxy
+	crew      *crew
 	table     []route
 	openapi   []byte
 	echo      *echo.Echo
@@ -120,7 +121,7 @@ func New(cfg Config, deps Deps, namespaces ...Namespace) (*Server, error) {
 	if s.openapi, err = openAPIJSON(); err != nil {
 		return nil, err
 	}
-	s.proxy = newWebhookProxy(s)
+	s.proxy, s.crew = newWebhookProxy(s), &crew{}
 	s.table = s.routes()
 	s.auth = newAuthenticator()
 	if err := s.auth.add(cfg.Tokens, s); err != nil {
@@ -223,8 +224,14 @@ func (s *Server) Run(ctx context.Context) error {
 	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
 		s.log.Warn("the listener ended badly", slog.String("error", err.Error()))
 	}
-	s.proxy.close()
+	s.close()
 	return nil
+}
+
+// close ends what waits between calls.
+func (s *Server) close() {
+	s.proxy.close()
+	s.crew.close()
 }
 
 // serverOf is a server for connections; the requests' contexts come from work. It has no limit for
