@@ -203,7 +203,7 @@ func (s *Server) Run(ctx context.Context) error {
 	defer stopWork()
 	server := s.serverOf(work)
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
+	go func() { served <- server.Serve(wholeListener{listener}) }()
 
 	select {
 	case err := <-served:
@@ -242,6 +242,7 @@ func (s *Server) serverOf(work context.Context) *http.Server {
 		ReadHeaderTimeout: readHeaderTimeout,
 		IdleTimeout:       idleTimeout,
 		BaseContext:       func(net.Listener) context.Context { return work },
+		ConnContext:       withConn,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 }
