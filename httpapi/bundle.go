@@ -49,10 +49,11 @@ func (s *Server) bundle(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	defer releaseAll(answers)
 	return answerOne(s, c, &answers, sizes(answers, bundledSize), writeBundle)
 }
 
-// serveBundle makes the calls of a bundle for whoever made the outer request.
+// serveBundle makes the calls of a bundle for whoever made the outer request. The answers are to be released.
 func (s *Server) serveBundle(outer *http.Request, body world.Raw) ([]bundledAnswer, error) {
 	calls, err := s.codec.bundledCalls(body)
 	if err != nil {
@@ -60,13 +61,12 @@ func (s *Server) serveBundle(outer *http.Request, body world.Raw) ([]bundledAnsw
 	}
 	answers := make([]bundledAnswer, len(calls))
 	var others sync.WaitGroup
-	for i := range calls[1:] {
-		others.Go(func() {
-			makeRoom(i)
-			s.serveInOrder(outer, &calls[i+1], &answers[i+1])
-		})
+	others.Add(len(calls) - 1)
+	serve := func(i int) { s.serveInOrder(outer, &calls[i], &answers[i]) }
+	for i := 1; i < len(calls); i++ {
+		s.crew.start(task{make: serve, i: i, done: &others})
 	}
-	s.serveInOrder(outer, &calls[0], &answers[0])
+	serve(0)
 	others.Wait()
 	return answers, nil
 }
@@ -148,7 +148,8 @@ func (s *Server) serveInOrder(outer *http.Request, call *bundledCall, answer *bu
 	s.serveBundled(outer, call.then, answer.then)
 }
 
-// serveBundled sends one call through the routes, as a request of the caller of the bundle.
+// serveBundled makes one call for the caller of the bundle: an event at once, anything else as a request
+// that is sent through the routes.
 func (s *Server) serveBundled(outer *http.Request, call *bundledCall, answer *bundledAnswer) {
 	defer func() {
 		if r := recover(); r != nil { // a handler that wants its connection cut; the others' must last
@@ -156,6 +157,10 @@ func (s *Server) serveBundled(outer *http.Request, call *bundledCall, answer *bu
 			*answer = bundledAnswer{status: http.StatusServiceUnavailable}
 		}
 	}()
+	if runID, ok := call.runOfEvent(); ok {
+		s.serveBundledEvent(outer.Context(), call, runID, answer)
+		return
+	}
 	target, err := url.ParseRequestURI(call.path)
 	if err != nil {
 		answer.status = http.StatusBadRequest
@@ -181,7 +186,23 @@ type bundledAnswer struct {
 	header http.Header
 	status int
 	body   []byte
+	lent   *encoder       // holds body, if not nil
 	then   *bundledAnswer // of the call after it, if there is one
+}
+
+// release gives back the memory of an answer that has been copied.
+func (a *bundledAnswer) release() {
+	a.lent.release()
+	a.lent, a.body = nil, nil
+	if a.then != nil {
+		a.then.release()
+	}
+}
+
+func releaseAll(answers []bundledAnswer) {
+	for i := range answers {
+		answers[i].release()
+	}
 }
 
 // Header implements http.ResponseWriter.
@@ -199,16 +220,6 @@ func (a *bundledAnswer) WriteHeader(status int) { a.status = status }
 func (a *bundledAnswer) Write(p []byte) (int, error) {
 	a.body = append(a.body, p...)
 	return len(p), nil
-}
-
-// makeRoom lets a fresh goroutine grow its stack in one step, while there is nothing on it. A call
-// goes deep, and growing by doubling on the way took a tenth of the service's time.
-//
-//go:noinline
-func makeRoom(i int) byte { //nolint:unparam // without a result the compiler would leave the room out
-	var room [12 << 10]byte
-	room[i%len(room)]++ // or the compiler would see that there need not be any
-	return room[len(room)/2]
 }
 
 func bundledSize(a *bundledAnswer) int {
@@ -233,7 +244,9 @@ func writeBundle(e *encoder, answers *[]bundledAnswer) {
 func writeBundled(e *encoder, a *bundledAnswer) {
 	o := e.object()
 	o.whole("status", int64(a.status))
-	o.optionalText("retryAfter", a.header.Get(echo.HeaderRetryAfter))
+	if a.header != nil {
+		o.optionalText("retryAfter", a.header.Get(echo.HeaderRetryAfter))
+	}
 	if len(a.body) > 0 {
 		o.key("body")
 		e.byteString(a.body)

@@ -129,6 +129,7 @@ type callSocket struct {
 // readAll reads messages and lets them be answered until the connection ends.
 func (k *callSocket) readAll(ctx context.Context) error {
 	var room bytes.Buffer
+	var working sync.WaitGroup // nobody waits for it: that is what the slots are for
 	for {
 		kind, reader, err := k.conn.Reader(ctx)
 		if err != nil {
@@ -149,11 +150,11 @@ func (k *callSocket) readAll(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		go func() {
+		working.Add(1)
+		k.server.crew.start(task{done: &working, make: func(int) {
 			defer func() { <-k.slots }()
-			makeRoom(len(message))
 			k.answer(ctx, message[:messageIDSize], message[messageIDSize:])
-		}()
+		}})
 	}
 }
 
@@ -180,6 +181,7 @@ func (s *Server) answerMessage(outer *http.Request, id []byte, body world.Raw) (
 		status, name := wireForm(refusal.Code)
 		return status, append(append(id, 0, 0), encodeError(*refusal, status, name)...)
 	}
+	defer releaseAll(answers)
 	e := newEncoder(answerHeaderSize + sizes(answers, bundledSize) + 128)
 	e.bytes = append(append(e.bytes, id...), 0, 0)
 	writeBundle(e, &answers)
@@ -187,10 +189,11 @@ func (s *Server) answerMessage(outer *http.Request, id []byte, body world.Raw) (
 }
 
 func (s *Server) serveMessage(outer *http.Request, body world.Raw) ([]bundledAnswer, error) {
-	if err := s.codec.cbor.Wellformed(body); err != nil {
-		return nil, invalid("the message is not one well-formed CBOR item: %v", err)
+	item, err := s.codec.item(body)
+	if err != nil {
+		return nil, err
 	}
-	return s.serveBundle(outer, body)
+	return s.serveBundle(outer, item)
 }
 
 // retireAtTheEnd ends the socket in good order when the service stops; ctx is done when it has ended.

@@ -2,6 +2,8 @@ package httpapi
 
 import (
 	"errors"
+	"math"
+	"slices"
 
 	"github.com/fxamacker/cbor/v2"
 
@@ -54,20 +56,126 @@ func absent(item world.Raw) bool {
 	return len(item) == 0 || item[0] == cborUndefined || item[0] == cborNull
 }
 
-// skipped is a decoding target that keeps nothing: it makes the library find an item's end.
-type skipped struct{}
-
-// UnmarshalCBOR implements cbor.Unmarshaler.
-func (*skipped) UnmarshalCBOR([]byte) error { return nil }
-
-// splitItem cuts the first item off b.
-func (d codec) splitItem(b []byte) (item world.Raw, rest []byte, err error) {
-	rest, err = d.cbor.UnmarshalFirst(b, new(skipped))
+// splitItem cuts the first item off b, which is a part of an item that is well-formed.
+func splitItem(b []byte) (item world.Raw, rest []byte, err error) {
+	rest, err = skipItem(b, maxNesting)
 	if err != nil {
-		return nil, nil, errMalformed
+		return nil, nil, err
 	}
 	n := len(b) - len(rest)
 	return world.Raw(b[:n:n]), rest, nil
+}
+
+// skipItem returns what comes after the first item of b. It only looks for its end: that the item is
+// well-formed has been checked with the body.
+func skipItem(b []byte, depth int) (rest []byte, err error) {
+	h, b, err := readHead(b)
+	for err == nil && h.major == majorTag && !h.indefinite() {
+		h, b, err = readHead(b) // of what is tagged
+	}
+	if err != nil || depth < 0 {
+		return nil, errMalformed
+	}
+	items := uint64(0) // that belong to this one
+	switch h.major {
+	case majorBytes, majorText:
+		if h.indefinite() {
+			break
+		}
+		if h.n > uint64(len(b)) {
+			return nil, errMalformed
+		}
+		return b[h.n:], nil
+	case majorArray:
+		items = h.n
+	case majorMap:
+		items = 2 * h.n
+	default:
+		if h.indefinite() {
+			return nil, errMalformed // a break that ends nothing
+		}
+		return b, nil
+	}
+	if h.indefinite() {
+		for len(b) > 0 && b[0] != cborBreak {
+			if b, err = skipItem(b, depth-1); err != nil {
+				return nil, err
+			}
+		}
+		if len(b) == 0 {
+			return nil, errMalformed
+		}
+		return b[1:], nil
+	}
+	if items > 2*uint64(len(b)) || h.n > uint64(len(b)) {
+		return nil, errMalformed // more than there can be
+	}
+	for range items {
+		if b, err = skipItem(b, depth-1); err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+// known are the keys that calls have. One that stands here costs no memory of its own.
+var known = func() map[string]string {
+	names := map[string]string{}
+	for _, name := range []string{
+		"calls", "path", "key", "body", "then", "event", "params", "eventType", "correlationId", "specVersion", "eventData", "resumeId",
+		"resolveData", "v1Compat", "occurredAt", "eventCount", "sinceCursor", "skipPreload", "preloadEvents", "requestId",
+		"deploymentId", "workflowName", "executionContext", "input", "stepName", "result", "output", "error", "errorCode", "stack",
+		"attempt", "retryAfter", "token", "metadata", "payload", "resumeAt", "attributes", "changes", "writer", "isWebhook",
+		"queueName", "message", "opts", "runId", "idempotencyKey", "workflowRunId", "stepId", "deliverAfter", "headers",
+	} {
+		names[name] = name
+	}
+	return names
+}()
+
+// keyOf is textOf for a key of a map.
+func (d codec) keyOf(item world.Raw) (string, bool) {
+	if text, ok := plainText(item); ok {
+		if name, ok := known[string(text)]; ok {
+			return name, true
+		}
+		return string(text), true
+	}
+	return d.textOf(item)
+}
+
+// plainText returns the bytes of a text that is in one piece, as nearly all are.
+func plainText(item world.Raw) (text []byte, ok bool) {
+	h, rest, err := readHead(item)
+	return rest, err == nil && h.major == majorText && !h.indefinite() && h.n == uint64(len(rest))
+}
+
+// nameSet holds the keys of a map, which mostly are few.
+type nameSet struct {
+	few  [12]string
+	n    int
+	many map[string]struct{} // nil while they are few
+}
+
+// add reports whether the name is new.
+func (s *nameSet) add(name string) bool {
+	if s.many == nil {
+		if slices.Contains(s.few[:s.n], name) {
+			return false
+		}
+		if s.n < len(s.few) {
+			s.few[s.n] = name
+			s.n++
+			return true
+		}
+		s.many = make(map[string]struct{}, 2*len(s.few))
+		for _, one := range s.few {
+			s.many[one] = struct{}{}
+		}
+	}
+	_, twice := s.many[name]
+	s.many[name] = struct{}{}
+	return !twice
 }
 
 // entriesOf returns the entries of a map in their order, leaving out absent ones; values
@@ -81,26 +189,25 @@ func (d codec) entriesOf(path string, item world.Raw) (world.Fields, error) {
 		return nil, invalid("%s is not well-formed CBOR", path)
 	}
 	fields := make(world.Fields, 0, min(h.n, 32))
-	seen := make(map[string]struct{}, min(h.n, 32))
+	var seen nameSet
 	for i := uint64(0); h.indefinite() || i < h.n; i++ {
 		if h.indefinite() && len(b) > 0 && b[0] == cborBreak {
 			break
 		}
 		var key, value world.Raw
-		if key, b, err = d.splitItem(b); err == nil {
-			value, b, err = d.splitItem(b)
+		if key, b, err = splitItem(b); err == nil {
+			value, b, err = splitItem(b)
 		}
 		if err != nil {
 			return nil, invalid("%s is not well-formed CBOR", path)
 		}
-		name, ok := d.textOf(key)
+		name, ok := d.keyOf(key)
 		if !ok {
 			return nil, invalid("%s has a key that is not text", path)
 		}
-		if _, twice := seen[name]; twice {
+		if !seen.add(name) {
 			return nil, invalid("%s has the key %q twice", path, name)
 		}
-		seen[name] = struct{}{}
 		if !absent(value) {
 			fields = append(fields, world.Field{Key: name, Value: value})
 		}
@@ -113,6 +220,9 @@ func (d codec) entriesOf(path string, item world.Raw) (world.Fields, error) {
 func (d codec) textOf(item world.Raw) (string, bool) {
 	if len(item) == 0 || majorOf(item) != majorText {
 		return "", false
+	}
+	if text, ok := plainText(item); ok {
+		return string(text), true
 	}
 	var s string
 	if err := d.cbor.Unmarshal(item, &s); err != nil {
@@ -130,6 +240,14 @@ func (d codec) numberOf(item world.Raw) (float64, bool) {
 	if m := majorOf(item); m != majorUint && m != majorNegint && !isFloat {
 		return 0, false
 	}
+	if h, rest, err := readHead(item); err == nil && len(rest) == 0 {
+		switch {
+		case h.major == majorUint:
+			return float64(h.n), true
+		case item[0] == cborFloat64:
+			return math.Float64frombits(h.n), true
+		}
+	}
 	var f float64
 	if err := d.cbor.Unmarshal(item, &f); err != nil {
 		return 0, false
@@ -144,6 +262,9 @@ func (d codec) wholeOf(item world.Raw) (int64, bool) {
 		return 0, false
 	}
 	if m := majorOf(item); m == majorUint || m == majorNegint {
+		if h, rest, err := readHead(item); err == nil && m == majorUint && h.n <= math.MaxInt64 && len(rest) == 0 {
+			return int64(h.n), true
+		}
 		var n int64
 		err := d.cbor.Unmarshal(item, &n)
 		return n, err == nil

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"encoding/binary"
 	"slices"
+	"sync"
 
 	"github.com/world-redis/world-redis"
 )
@@ -61,6 +62,28 @@ func appendText(b []byte, s string) []byte {
 type encoder struct{ bytes []byte }
 
 func newEncoder(capacity int) *encoder { return &encoder{bytes: make([]byte, 0, capacity)} }
+
+// encoders keeps the memory of answers that have been sent, for the next ones: fresh memory was the most
+// of what a call cost in memory.
+var encoders = sync.Pool{New: func() any { return newEncoder(2 << 10) }}
+
+// mostKept is the largest answer, in bytes, whose memory is kept.
+const mostKept = 64 << 10
+
+// borrowEncoder is newEncoder for an answer that is released when it has been sent.
+func borrowEncoder() *encoder { return encoders.Get().(*encoder) }
+
+// grow makes room for so many bytes more.
+func (e *encoder) grow(n int) { e.bytes = slices.Grow(e.bytes, n) }
+
+// release gives the memory back; nobody may hold a part of it any more.
+func (e *encoder) release() {
+	if e == nil || cap(e.bytes) > mostKept {
+		return
+	}
+	e.bytes = e.bytes[:0]
+	encoders.Put(e)
+}
 
 func (e *encoder) array(n int)        { e.bytes = appendHead(e.bytes, majorArray, uint64(n)) }
 func (e *encoder) text(s string)      { e.bytes = appendText(e.bytes, s) }

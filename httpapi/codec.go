@@ -8,6 +8,7 @@ import (
 	"mime"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -77,13 +78,20 @@ func answersCBOR(r *http.Request) bool {
 // answer sends a CBOR item in the encoding the client wants.
 func (s *Server) answer(c echo.Context, status int, item []byte) error {
 	if answersCBOR(c.Request()) {
-		return c.Blob(status, typeCBOR, item)
+		return s.send(c, status, typeCBOR, item)
 	}
 	asJSON, err := cborToJSON(item)
 	if err != nil {
 		return world.Wrap(world.CodeInternal, err, "the answer could not be written as JSON")
 	}
-	return c.Blob(status, typeJSON, asJSON)
+	return s.send(c, status, typeJSON, asJSON)
+}
+
+// send sends a body whose length the client learns first: one in chunks of unknown length takes a
+// write more for its end.
+func (s *Server) send(c echo.Context, status int, contentType string, body []byte) error {
+	c.Response().Header().Set(echo.HeaderContentLength, strconv.Itoa(len(body)))
+	return inOneWrite(c.Request(), c.Response(), len(body), func() error { return c.Blob(status, contentType, body) })
 }
 
 // readItem reads the body as one data item, in CBOR whatever it came as.
@@ -96,13 +104,18 @@ func (s *Server) readItem(c echo.Context) (world.Raw, error) {
 	if err != nil {
 		return nil, err
 	}
+	if contentType == typeJSON && len(body) > 0 {
+		return jsonToCBOR(body)
+	}
+	return s.codec.item(body)
+}
+
+// item checks that a body is one CBOR item.
+func (d codec) item(body []byte) (world.Raw, error) {
 	if len(body) == 0 {
 		return nil, invalid("the body is empty")
 	}
-	if contentType == typeJSON {
-		return jsonToCBOR(body)
-	}
-	if err := s.codec.cbor.Wellformed(body); err != nil {
+	if err := d.cbor.Wellformed(body); err != nil {
 		return nil, invalid("the body is not one well-formed CBOR item: %v", err)
 	}
 	return body, nil

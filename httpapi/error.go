@@ -65,9 +65,14 @@ func (s *Server) handleError(err error, c echo.Context) {
 		s.log.Error("an error after the answer began", slog.String("route", c.Path()), slog.String("error", err.Error()))
 		return
 	}
-	refusal := s.refusalOf(err, c)
+	badMethod := isMethodError(err)
+	var routing *echo.HTTPError
+	if errors.As(err, &routing) {
+		err = s.routingRefusal(routing, c)
+	}
+	refusal := s.refusalOf(err, originOf(c))
 	status, name := wireForm(refusal.Code)
-	if isMethodError(err) {
+	if badMethod {
 		status = http.StatusMethodNotAllowed
 	}
 	if refusal.RetryAfter > 0 {
@@ -83,24 +88,32 @@ func (s *Server) handleError(err error, c echo.Context) {
 	}
 }
 
+// origin is the call that an error or a line of the log is about.
+type origin struct {
+	ctx                    context.Context //nolint:containedctx // lives as long as its call
+	method, route, request string
+}
+
+func originOf(c echo.Context) origin {
+	r := c.Request()
+	return origin{ctx: r.Context(), method: r.Method, route: c.Path(), request: requestID(c)}
+}
+
 // refusalOf finds what to tell the caller. What is not a refusal of ours goes to the log,
 // and the caller learns under which id.
-func (s *Server) refusalOf(err error, c echo.Context) world.Error {
+func (s *Server) refusalOf(err error, at origin) world.Error {
 	var refusal *world.Error
-	var routing *echo.HTTPError
 	switch {
 	case errors.As(err, &refusal) && refusal.Code != world.CodeInternal:
-	case errors.As(err, &routing):
-		refusal = s.routingRefusal(routing, c)
-	case c.Request().Context().Err() != nil:
+	case at.ctx.Err() != nil:
 		// The caller is gone or the service stops: nobody's fault, nothing to log.
 		refusal = world.Errorf(world.CodeUnavailable, "the request was cancelled")
 	case errors.Is(err, context.DeadlineExceeded):
 		refusal = world.Errorf(world.CodeUnavailable, "the service could not finish in time; try again")
-		s.logFailure(c, "a request ran out of time", slog.LevelWarn, err)
+		s.logFailure(at, "a request ran out of time", slog.LevelWarn, err)
 	default:
-		refusal = world.Errorf(world.CodeInternal, "internal error, see the service's log, request %s", requestID(c))
-		s.logFailure(c, "internal error", slog.LevelError, err)
+		refusal = world.Errorf(world.CodeInternal, "internal error, see the service's log, request %s", at.request)
+		s.logFailure(at, "internal error", slog.LevelError, err)
 	}
 	out := *refusal
 	switch out.Code {
@@ -129,11 +142,11 @@ func isMethodError(err error) bool {
 	return errors.As(err, &routing) && routing.Code == http.StatusMethodNotAllowed
 }
 
-func (s *Server) logFailure(c echo.Context, what string, level slog.Level, err error) {
-	s.log.LogAttrs(c.Request().Context(), level, what,
-		slog.String("request", requestID(c)),
-		slog.String("method", c.Request().Method),
-		slog.String("route", c.Path()),
+func (s *Server) logFailure(at origin, what string, level slog.Level, err error) {
+	s.log.LogAttrs(at.ctx, level, what,
+		slog.String("request", at.request),
+		slog.String("method", at.method),
+		slog.String("route", at.route),
 		slog.String("error", err.Error()),
 	)
 }

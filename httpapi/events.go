@@ -1,6 +1,8 @@
 package httpapi
 
 import (
+	"context"
+
 	"github.com/labstack/echo/v4"
 
 	"github.com/world-redis/world-redis"
@@ -25,21 +27,30 @@ func (s *Server) appendEvent(c echo.Context, runID string) error {
 	if err != nil {
 		return err
 	}
+	result, err := s.makeEvent(c.Request().Context(), runID, requestID(c), body)
+	if err != nil {
+		return err
+	}
+	return answerOne(s, c, &result, resultSize(&result), writeResult)
+}
+
+// makeEvent is the call itself, however it came.
+func (s *Server) makeEvent(ctx context.Context, runID, requestID string, body world.Raw) (world.EventResult, error) {
 	req, err := s.codec.eventRequest(body)
 	if err != nil {
-		return err
+		return world.EventResult{}, err
 	}
 	if runID == "" && req.Type != world.EventRunCreated {
-		return invalid("runId is required for %s events", req.Type)
+		return world.EventResult{}, invalid("runId is required for %s events", req.Type)
 	}
 	req.RunID = runID
-	req.RequestID = requestID(c)
-	result, err := s.deps.Store.CreateEvent(c.Request().Context(), req)
+	req.RequestID = requestID
+	result, err := s.deps.Store.CreateEvent(ctx, req)
 	if err != nil {
-		return err
+		return world.EventResult{}, err
 	}
 	s.runEndedBy(req.Type, runID)
-	return answerOne(s, c, &result, resultSize(&result), writeResult)
+	return result, nil
 }
 
 func (s *Server) getEvent(c echo.Context) error {

@@ -1,7 +1,9 @@
 package httpapi
 
 import (
+	"bytes"
 	"encoding/json"
+	"math"
 	"testing"
 
 	"github.com/fxamacker/cbor/v2"
@@ -35,6 +37,43 @@ func FuzzEventBody(f *testing.F) {
 			for _, field := range req.Data {
 				require.NoError(t, codec.cbor.Wellformed(field.Value))
 			}
+		}
+	})
+}
+
+// Where an item ends is where the library says that it does, whatever follows it, and whatever is
+// not an item is cut without a panic.
+func FuzzSplitItem(f *testing.F) {
+	nested := append(bytes.Repeat([]byte{0x81}, maxNesting), 0)
+	for _, seed := range [][]byte{
+		nested, append(bytes.Repeat([]byte{0xc1}, 5000), 0), unhex(f, "bf6161019f6162ffff"), unhex(f, "5f41014102ff"), unhex(f, "7f61616162ff"),
+		unhex(f, "a2616101616282f97e00fb3ff0000000000000"), unhex(f, "9bffffffffffffffff"), unhex(f, "bbffffffffffffffff00"), unhex(f, "df"), unhex(f, "f8ff"),
+		unhex(f, "3bffffffffffffffff"), unhex(f, "5bffffffffffffffff"), unhex(f, "1c"), {},
+	} {
+		f.Add(seed)
+	}
+	codec, err := newCodec()
+	require.NoError(f, err)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		item, rest, err := splitItem(body)
+		if codec.cbor.Wellformed(body) == nil {
+			require.NoError(t, err)
+			require.Empty(t, rest)
+			require.Equal(t, body, []byte(item))
+			if text, ok := plainText(item); ok {
+				var want string
+				require.NoError(t, codec.cbor.Unmarshal(item, &want))
+				require.Equal(t, want, string(text))
+			}
+			var number float64
+			if got, ok := codec.numberOf(item); ok {
+				require.NoError(t, codec.cbor.Unmarshal(item, &number))
+				require.Equal(t, math.Float64bits(number), math.Float64bits(got))
+			}
+			item, rest, err = splitItem(append(body[:len(body):len(body)], 0x01, 0xff))
+			require.NoError(t, err)
+			require.Equal(t, body, []byte(item))
+			require.Len(t, rest, 2)
 		}
 	})
 }

@@ -29,7 +29,7 @@ func newServer(t *testing.T, f *fakes, change ...func(*Config, *Deps)) *Server {
 	}
 	s, err := New(cfg, deps)
 	require.NoError(t, err)
-	t.Cleanup(s.proxy.close)
+	t.Cleanup(s.close)
 	return s
 }
 

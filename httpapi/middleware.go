@@ -34,7 +34,7 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		start := time.Now()
 		c.Response().Header().Set("X-Content-Type-Options", "nosniff")
 		// Deferred, because a live read that is cut leaves by a panic.
-		defer func() { s.noteRequest(c, time.Since(start)) }()
+		defer func() { s.note(originOf(c), c.Response().Status, c.Response().Size, time.Since(start)) }()
 		if err := s.recovered(next, c); err != nil {
 			c.Error(err)
 		}
@@ -42,15 +42,19 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-func (s *Server) noteRequest(c echo.Context, took time.Duration) {
-	s.deps.Observe(c.Request().Method, c.Path(), c.Response().Status, took)
-	s.log.LogAttrs(c.Request().Context(), slog.LevelDebug, "request",
-		slog.String("method", c.Request().Method),
-		slog.String("route", c.Path()),
-		slog.Int("status", c.Response().Status),
-		slog.Int64("bytes", c.Response().Size),
+// note tells the metrics and the log of a call that has been answered.
+func (s *Server) note(at origin, status int, bytes int64, took time.Duration) {
+	s.deps.Observe(at.method, at.route, status, took)
+	if !s.log.Enabled(at.ctx, slog.LevelDebug) {
+		return
+	}
+	s.log.LogAttrs(at.ctx, slog.LevelDebug, "request",
+		slog.String("method", at.method),
+		slog.String("route", at.route),
+		slog.Int("status", status),
+		slog.Int64("bytes", bytes),
 		slog.Duration("took", took),
-		slog.String("request", requestID(c)),
+		slog.String("request", at.request),
 	)
 }
 
@@ -58,36 +62,51 @@ func (s *Server) noteRequest(c echo.Context, took time.Duration) {
 // handler asks for the connection to be cut.
 func (s *Server) recovered(next echo.HandlerFunc, c echo.Context) (err error) {
 	defer func() {
-		switch r := recover(); r {
-		case nil:
-		case http.ErrAbortHandler:
-			panic(r)
-		default:
-			s.log.Error("a handler panicked", slog.Any("panic", r), slog.String("stack", string(debug.Stack())))
-			if c.Response().Committed {
-				// Half an answer is out; only a cut tells the client that it is half.
-				panic(http.ErrAbortHandler)
-			}
-			err = world.Wrap(world.CodeInternal, fmt.Errorf("panic: %v", r), "panic")
+		if r := recover(); r != nil {
+			err = s.panicked(r, c.Response().Committed)
 		}
 	}()
 	return next(c)
 }
 
+// panicked is the error that stands for a panic. halfSent says that a part of the answer is out.
+func (s *Server) panicked(r any, halfSent bool) error {
+	if r == http.ErrAbortHandler { //nolint:errorlint // a panic's value, compared as net/http does
+		panic(r)
+	}
+	s.log.Error("a handler panicked", slog.Any("panic", r), slog.String("stack", string(debug.Stack())))
+	if halfSent {
+		// Only a cut tells the client that it is half.
+		panic(http.ErrAbortHandler)
+	}
+	return world.Wrap(world.CodeInternal, fmt.Errorf("panic: %v", r), "panic")
+}
+
 // identify gives the call its id: the client's Idempotency-Key or one of our own.
 func (s *Server) identify(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		id := c.Request().Header.Get(headerIdempotencyKey)
-		if id == "" || c.Request().Method != http.MethodPost {
-			c.Set(contextRequestID, s.deps.NewRequestID())
-			return next(c)
+		key := ""
+		if c.Request().Method == http.MethodPost {
+			key = c.Request().Header.Get(headerIdempotencyKey)
 		}
-		if len(id) > maxIdempotencyKey || !visibleASCII(id) {
-			c.Set(contextRequestID, s.deps.NewRequestID())
-			return world.Errorf(world.CodeInvalid, "%s must be at most %d visible ASCII characters", headerIdempotencyKey, maxIdempotencyKey)
-		}
+		id, err := s.callID(key)
 		c.Set(contextRequestID, id)
+		if err != nil {
+			return err
+		}
 		return next(c)
+	}
+}
+
+// callID is the id of a call with this Idempotency-Key; a call that is refused for it has one, too.
+func (s *Server) callID(key string) (string, error) {
+	switch {
+	case key == "":
+		return s.deps.NewRequestID(), nil
+	case len(key) > maxIdempotencyKey || !visibleASCII(key):
+		return s.deps.NewRequestID(), world.Errorf(world.CodeInvalid, "%s must be at most %d visible ASCII characters", headerIdempotencyKey, maxIdempotencyKey)
+	default:
+		return key, nil
 	}
 }
 

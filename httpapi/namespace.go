@@ -42,8 +42,9 @@ func (s *Server) addNamespaces(namespaces []Namespace) error {
 		}
 		part := &Server{
 			cfg: s.cfg, deps: n.Deps, log: s.log, keepAlive: s.keepAlive, codec: s.codec, proxy: s.proxy,
-			sockets: s.sockets, draining: s.draining,
+			crew: s.crew, sockets: s.sockets, draining: s.draining,
 		}
+		part.deps.Observe, part.deps.NewRequestID = s.deps.Observe, s.deps.NewRequestID
 		part.cfg.BaseURL = "" // an app of the default namespace
 		part.setDefaults()
 		part.table = part.routes()

@@ -17,7 +17,7 @@ func withNamespace(t *testing.T, main, shop *fakes, mainTokens ...string) *Serve
 	s, err := New(Config{Listen: "127.0.0.1:0", Tokens: mainTokens, BaseURL: "http://127.0.0.1:1"}, main.deps(),
 		Namespace{Name: "shop", Tokens: []string{"shop-new", "shop-old"}, Deps: shop.deps()})
 	require.NoError(t, err)
-	t.Cleanup(s.proxy.close)
+	t.Cleanup(s.close)
 	return s
 }
 

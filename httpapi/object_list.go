@@ -57,7 +57,7 @@ func (d codec) itemsOf(item world.Raw, limit int) (items []world.Raw, ok bool) {
 			return items, true
 		}
 		var one world.Raw
-		if one, rest, err = d.splitItem(rest); err != nil {
+		if one, rest, err = splitItem(rest); err != nil {
 			return nil, false
 		}
 		items = append(items, one)

@@ -25,7 +25,9 @@ func answerPage[T any](s *Server, c echo.Context, page world.Page[T], size int, 
 
 // answerOne sends one entity.
 func answerOne[T any](s *Server, c echo.Context, entity *T, size int, write func(*encoder, *T)) error {
-	e := newEncoder(size + 128)
+	e := borrowEncoder()
+	defer e.release()
+	e.grow(size + 128)
 	write(e, entity)
 	return s.answer(c, http.StatusOK, e.bytes)
 }

@@ -79,6 +79,7 @@ type Server struct {
 	codec     codec
 	auth      *authenticator
 	proxy     *webhookProxy
+	crew      *crew
 	table     []route
 	openapi   []byte
 	echo      *echo.Echo
@@ -122,7 +123,7 @@ func New(cfg Config, deps Deps, namespaces ...Namespace) (*Server, error) {
 	if s.openapi, err = openAPIJSON(); err != nil {
 		return nil, err
 	}
-	s.proxy = newWebhookProxy(s)
+	s.proxy, s.crew = newWebhookProxy(s), &crew{}
 	s.table = s.routes()
 	s.auth = newAuthenticator()
 	if err := s.auth.add(cfg.Tokens, s); err != nil {
@@ -204,7 +205,7 @@ func (s *Server) Run(ctx context.Context) error {
 	defer stopWork()
 	server := s.serverOf(work)
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
+	go func() { served <- server.Serve(wholeListener{listener}) }()
 
 	select {
 	case err := <-served:
@@ -225,8 +226,14 @@ func (s *Server) Run(ctx context.Context) error {
 	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
 		s.log.Warn("the listener ended badly", slog.String("error", err.Error()))
 	}
-	s.proxy.close()
+	s.close()
 	return nil
+}
+
+// close ends what waits between calls.
+func (s *Server) close() {
+	s.proxy.close()
+	s.crew.close()
 }
 
 // serverOf is a server for connections; the requests' contexts come from work. It has no limit for
@@ -237,6 +244,7 @@ func (s *Server) serverOf(work context.Context) *http.Server {
 		ReadHeaderTimeout: readHeaderTimeout,
 		IdleTimeout:       idleTimeout,
 		BaseContext:       func(net.Listener) context.Context { return work },
+		ConnContext:       withConn,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 }

@@ -13,8 +13,11 @@ import (
 const (
 	// endedBacklog bounds the runs that have ended and are not seen to yet. Past it they are
 	// passed over: their messages do no harm, each is delivered once more and acknowledged.
-	endedBacklog  = 10_000
-	forgetAtOnce  = 32  // runs, in one call of the script
+	endedBacklog = 10_000
+	forgetAtOnce = 32 // runs, in one call of the script
+	// forgetGap is the pause between two calls, unless so many wait: there is one call a queue, and
+	// where runs end all the time each would have been for one run.
+	forgetGap     = 10 * time.Millisecond
 	forgetLooks   = 200 // messages, in one call of the script
 	forgetSearch  = 2000
 	forgetTimeout = 5 * time.Second
@@ -51,10 +54,20 @@ func (q *Queue) forgetLater(r endedRun) {
 func (q *Queue) forgetRuns(ctx context.Context) {
 	later := newSecondLooks(q)
 	defer later.stop()
+	gap := time.NewTimer(0)
+	defer gap.Stop()
 	for ctx.Err() == nil {
 		select {
 		case r := <-q.ended:
-			q.forget(q.takeEnded(r), later)
+			runs := q.takeEnded(r)
+			q.forget(runs, later)
+			if len(runs) < forgetAtOnce {
+				gap.Reset(forgetGap)
+				select {
+				case <-gap.C:
+				case <-ctx.Done():
+				}
+			}
 		case <-ctx.Done():
 		}
 	}

@@ -91,12 +91,8 @@ func New(ctx context.Context, client redis.UniversalClient, cfg Config) (*Queue,
 	if err != nil {
 		return nil, fmt.Errorf("queue: %w", err)
 	}
-	send, err := luascript.NewRunner(client)
-	if err != nil {
-		return nil, fmt.Errorf("queue: %w", err)
-	}
 	minter := ids.NewMinter(cfg.Clock)
-	q := &Queue{cfg: cfg, redis: client, send: send, scripts: s, minter: minter, instance: minter.New().String()}
+	q := &Queue{cfg: cfg, redis: client, send: luascript.NewRunner(client), scripts: s, minter: minter, instance: minter.New().String()}
 	q.flows = newLane(q, world.KindFlow, cfg.JobPrefix+"flows", cfg.FlowConcurrency)
 	q.steps = newLane(q, world.KindStep, cfg.JobPrefix+"steps", cfg.StepConcurrency)
 	q.client = asynq.NewClientFromRedisClient(&backend{UniversalClient: client, queue: q})

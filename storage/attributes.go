@@ -201,9 +201,9 @@ func encodeAttributes(attributes map[string]string) world.Raw {
 // attributes collects the attributes of a run's hash.
 func (e entity) attributes() map[string]string {
 	out := map[string]string{}
-	for field, value := range e.fields {
-		if key, ok := strings.CutPrefix(field, attributeField); ok {
-			out[key] = value
+	for i := 0; i < len(e.fields); i += 2 {
+		if key, ok := strings.CutPrefix(e.fields.text(i), attributeField); ok {
+			out[key] = e.fields.text(i + 1)
 		}
 	}
 	return out

@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/fxamacker/cbor/v2"
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
@@ -38,6 +39,38 @@ func FuzzRecordRoundTrip(f *testing.F) {
 		got, err := decodeRecord("r", "e", "1800000000000"+string(record), split)
 		require.NoError(t, err)
 		require.Equal(t, e, got)
+	})
+}
+
+// The map of a record is written and read as the library would.
+func FuzzMeta(f *testing.F) {
+	f.Add("step_1", 3, int64(5), "resume", []byte("\x01"), []byte("value"), 2, true, []byte("short"), []byte{})
+	f.Add("", 0, int64(-1<<62), "", []byte(nil), []byte(nil), 0, false, []byte(nil), []byte{0xbf, 0x01, 0x61, 'x', 0xff})
+	f.Add("", 24, int64(1<<62), "", make([]byte, 70_000), make([]byte, 300), -25, false, []byte(nil), []byte{0xa1, 0x05, 0x9b, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
+	f.Add("", 1, int64(1), "", []byte(nil), []byte(nil), 1, true, []byte(nil), []byte{0xa1, 0x07, 0xf4})
+	f.Fuzz(func(t *testing.T, id string, spec int, at int64, resume string, key, value []byte, payloadAt int, empty bool, short, any []byte) {
+		m := meta{CorrelationID: id, SpecVersion: spec, OccurredAt: at, ResumeID: resume, PayloadAt: payloadAt, EmptyData: empty}
+		if len(key) > 0 {
+			m.Data = [][]byte{key, append([]byte{0}, value...)}
+		}
+		if len(short) > 0 {
+			m.ShortID = short
+		}
+		encoded := m.append(nil)
+		if utf8.ValidString(id) && utf8.ValidString(resume) {
+			want, err := cbor.Marshal(m)
+			require.NoError(t, err)
+			require.Equal(t, want, encoded)
+			got, err := decodeMeta(encoded)
+			require.NoError(t, err)
+			require.Equal(t, m, got)
+		}
+		if got, ok := readMeta(any); ok {
+			var want meta
+			if err := cbor.Unmarshal(any, &want); err == nil {
+				require.Equal(t, want, got)
+			}
+		}
 	})
 }
 

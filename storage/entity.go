@@ -9,33 +9,35 @@ import (
 // entity is a decoded entity of a script's reply: a hash and the events it points to.
 type entity struct {
 	runID  string
-	fields map[string]string
-	events map[string]world.Event // by position
+	fields reply         // name, value, …; a value of nil: the field is gone
+	events []placedEvent // that the fields point to
+}
+
+type placedEvent struct {
+	position string
+	event    world.Event
 }
 
 // decodeEntity reads the reply of entity() in lua/lib/entity.lua. own is the event that the
 // script was told to leave out.
 func decodeEntity(runID string, r reply, own *stored) (entity, error) {
-	flat, refs := r.list(0), r.list(1)
-	e := entity{runID: runID, fields: make(map[string]string, len(flat)/2), events: make(map[string]world.Event, len(refs)/4+1)}
-	for i := 0; i+1 < len(flat); i += 2 {
-		e.fields[flat.text(i)] = flat.text(i + 1)
-	}
+	fields, refs := r.list(0), r.list(1)
+	e := entity{runID: runID, fields: fields[:len(fields)&^1], events: make([]placedEvent, 0, len(refs)/4+1)}
 	for i := 0; i+3 < len(refs); i += 4 {
 		event, err := decodeRecord(runID, refs.text(i+1), refs.text(i+2), refs.bytes(i+3))
 		if err != nil {
 			return e, err
 		}
-		e.events[refs.text(i)] = event
+		e.place(refs.text(i), event)
 	}
 	if own != nil {
-		e.events[own.position] = own.event
+		e.place(own.position, own.event)
 	}
 	return e, nil
 }
 
 func (e entity) ms(field string) world.Millis {
-	n, err := strconv.ParseInt(e.fields[field], 10, 64)
+	n, err := strconv.ParseInt(e.get(field), 10, 64)
 	if err != nil {
 		return 0 // absent
 	}
@@ -45,12 +47,63 @@ func (e entity) ms(field string) world.Millis {
 func (e entity) int(field string) int { return int(e.ms(field)) }
 
 // event returns the event that a reference field points to; a zero one when it was not read.
-func (e entity) event(field string) world.Event { return e.events[e.fields[field]] }
+func (e entity) event(field string) world.Event {
+	position := e.get(field)
+	for i := range e.events {
+		if e.events[i].position == position {
+			return e.events[i].event
+		}
+	}
+	return world.Event{}
+}
+
+// place makes an event known, in the place of one that is known at that position.
+func (e *entity) place(position string, event world.Event) {
+	for i := range e.events {
+		if e.events[i].position == position {
+			e.events[i].event = event
+			return
+		}
+	}
+	e.events = append(e.events, placedEvent{position, event})
+}
+
+// index returns where the value of a field stands, -1 when there is no such field.
+func (e entity) index(field string) int {
+	for i := 0; i < len(e.fields); i += 2 {
+		if name, ok := e.fields[i].(string); ok && name == field {
+			return i + 1
+		}
+	}
+	return -1
+}
+
+// get returns a field, "" when it is absent. They are so few that looking is faster than a map.
+func (e entity) get(field string) string {
+	if i := e.index(field); i >= 0 {
+		return e.fields.text(i)
+	}
+	return ""
+}
+
+// has reports whether there is a field.
+func (e entity) has(field string) bool {
+	i := e.index(field)
+	return i >= 0 && e.fields[i] != nil
+}
+
+// set changes a field; nil takes it away.
+func (e *entity) set(field string, value any) {
+	if i := e.index(field); i >= 0 {
+		e.fields[i] = value
+		return
+	}
+	e.fields = append(e.fields, field, value)
+}
 
 // before reports whether the event of a reference field stands before position in the log.
 func (e entity) before(field string, position int) bool {
-	p, ok := e.fields[field]
-	return ok && atoi(p) <= position
+	return e.has(field) && atoi(e.get(field)) <= position
 }
 
 func atoi(s string) int {

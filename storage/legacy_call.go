@@ -57,7 +57,7 @@ func (s *Store) runLegacy(ctx context.Context, c legacyCall, script script, keys
 var remembered = [...]string{"s", "u", "sa", "ca", "a", "ra", "out", "er"}
 
 // asOf puts an entity back to how it was after the call that the scalars were kept of.
-func (e entity) asOf(scalars string) {
+func (e *entity) asOf(scalars string) {
 	values := strings.Split(scalars, " ")
 	if len(values) != len(remembered) {
 		return // there are none: the entity is as the call left it
@@ -65,10 +65,10 @@ func (e entity) asOf(scalars string) {
 	for i, value := range values {
 		switch value {
 		case "-":
-			delete(e.fields, remembered[i])
+			e.set(remembered[i], nil)
 		case "+":
 		default:
-			e.fields[remembered[i]] = value
+			e.set(remembered[i], value)
 		}
 	}
 }

@@ -8,14 +8,14 @@ import (
 
 // An entity of the legacy calls carries what it is in its hash: there are no events for it.
 
-func (e entity) isLegacy() bool { return e.fields["c"] != "" }
+func (e entity) isLegacy() bool { return e.get("c") != "" }
 
 // raw returns a field that holds a CBOR item, nil when it is absent.
 func (e entity) raw(field string) world.Raw {
-	if e.fields[field] == "" {
+	if e.get(field) == "" {
 		return nil
 	}
-	return world.Raw(e.fields[field])
+	return world.Raw(e.get(field))
 }
 
 // legacyRun fills in what a modern run has from its events.
@@ -23,7 +23,7 @@ func (e entity) legacyRun(r *world.Run, resolveNone bool) {
 	if !e.isLegacy() {
 		return
 	}
-	r.CreatedAt, r.DeploymentID, r.WorkflowName = e.ms("c"), e.fields["d"], e.fields["n"]
+	r.CreatedAt, r.DeploymentID, r.WorkflowName = e.ms("c"), e.get("d"), e.get("n")
 	r.ExecutionContext = e.raw("xc")
 	if !resolveNone {
 		r.Input = e.raw("in")
@@ -43,7 +43,7 @@ func (e entity) legacyStep(s *world.Step, resolveNone bool) {
 	if !e.isLegacy() {
 		return
 	}
-	s.CreatedAt, s.StepName = e.ms("c"), e.fields["n"]
+	s.CreatedAt, s.StepName = e.ms("c"), e.get("n")
 	if !resolveNone {
 		s.Input, s.Output = e.raw("in"), e.raw("out")
 	}

@@ -3,6 +3,7 @@ package storage
 import (
 	"math"
 	"time"
+	"unicode/utf8"
 
 	"github.com/fxamacker/cbor/v2"
 
@@ -13,8 +14,16 @@ const cborBytes = 2 // major type of a byte string
 
 // textField returns a text of eventData, "" when it is absent or no text.
 func textField(f world.Fields, key string) string {
+	raw := f.Get(key)
+	if raw == nil {
+		return ""
+	}
+	r := items{left: raw, ok: true}
+	if text := r.string(itemText); r.ok && len(r.left) == 0 && utf8.Valid(text) {
+		return string(text)
+	}
 	var s string
-	if raw := f.Get(key); raw == nil || cbor.Unmarshal(raw, &s) != nil {
+	if cbor.Unmarshal(raw, &s) != nil {
 		return ""
 	}
 	return s

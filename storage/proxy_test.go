@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"bytes"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -56,18 +57,24 @@ func (p *proxy) accept() {
 		p.mu.Lock()
 		p.open = append(p.open, client, server)
 		p.mu.Unlock()
-		p.running.Go(func() { p.pump(server, client, false) })
-		p.running.Go(func() { p.pump(client, server, true) })
+		greets := &atomic.Bool{}
+		p.running.Go(func() { p.pump(server, client, false, greets) })
+		p.running.Go(func() { p.pump(client, server, true, greets) })
 	}
 }
 
-// pump copies from one side to the other until either ends.
-func (p *proxy) pump(to, from net.Conn, answers bool) {
+// pump copies from one side to the other until either ends. greets is true while a fresh connection
+// introduces itself: that answer is none to swallow.
+func (p *proxy) pump(to, from net.Conn, answers bool, greets *atomic.Bool) {
 	defer func() { _, _ = to.Close(), from.Close() }()
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(buf)
-		if n > 0 && answers && p.armed.Load() && p.after.Add(-1) < 0 && p.armed.CompareAndSwap(true, false) {
+		if !answers {
+			said := bytes.ToLower(buf[:n])
+			greets.Store(bytes.Contains(said, []byte("\r\nhello\r\n")) || bytes.Contains(said, []byte("\r\nclient\r\n")))
+		}
+		if n > 0 && answers && !greets.Load() && p.armed.Load() && p.after.Add(-1) < 0 && p.armed.CompareAndSwap(true, false) {
 			p.swallows.Add(1)
 			return
 		}

@@ -118,6 +118,8 @@ func encodeRecord(e world.Event) (record, split []byte, err error) {
 	}
 	var payload world.Raw
 	payloadKey := e.Type.PayloadKey()
+	var pairs [8][]byte // mostly enough
+	m.Data = pairs[:0]
 	for i, f := range e.Data {
 		if f.Key == payloadKey && payload == nil {
 			payload, m.PayloadAt = f.Value, i+1
@@ -125,10 +127,8 @@ func encodeRecord(e world.Event) (record, split []byte, err error) {
 		}
 		m.Data = append(m.Data, shortKey(f.Key), f.Value)
 	}
-	encoded, err := cbor.Marshal(m)
-	if err != nil {
-		return nil, nil, fmt.Errorf("encode an event: %w", err)
-	}
+	var room [256]byte
+	encoded := m.append(room[:0])
 	letter := byte('a' + kind)
 	// Errors stay in the record: a list of runs or steps shows them even without payloads.
 	if len(payload) > splitAbove && payloadKey != "error" {
@@ -165,8 +165,8 @@ func decodeRecord(runID, id, record string, split []byte) (world.Event, error) {
 		return e, fmt.Errorf("%w: %s of %s has a bad header", errRecord, id, runID)
 	}
 	e.Type = kinds[kind]
-	var m meta
-	if err := cbor.Unmarshal(rest[:length], &m); err != nil {
+	m, err := decodeMeta(rest[:length])
+	if err != nil {
 		return e, fmt.Errorf("%w: %s of %s: %w", errRecord, id, runID, err)
 	}
 	if len(m.Data)%2 != 0 {
@@ -185,6 +185,98 @@ func decodeRecord(runID, id, record string, split []byte) (world.Event, error) {
 	}
 	e.Data = m.fields(e.Type.PayloadKey(), payload)
 	return e, nil
+}
+
+// append writes the map as the library would.
+func (m *meta) append(b []byte) []byte {
+	head := len(b)
+	b = append(b, itemMap<<5)
+	key := func(n byte) {
+		b[head]++ // there are eight at most
+		b = append(b, n)
+	}
+	number := func(n byte, value int64) {
+		if value != 0 {
+			key(n)
+			b = appendItemInt(b, value)
+		}
+	}
+	text := func(n byte, value string) {
+		if value != "" {
+			key(n)
+			b = append(appendItemHead(b, itemText, uint64(len(value))), value...)
+		}
+	}
+	text(1, m.CorrelationID)
+	number(2, int64(m.SpecVersion))
+	number(3, m.OccurredAt)
+	text(4, m.ResumeID)
+	if len(m.Data) > 0 {
+		key(5)
+		b = appendItemHead(b, itemArray, uint64(len(m.Data)))
+		for _, one := range m.Data {
+			b = appendItemBytes(b, itemBytes, one)
+		}
+	}
+	number(6, int64(m.PayloadAt))
+	if m.EmptyData {
+		key(7)
+		b = append(b, itemTrue)
+	}
+	if len(m.ShortID) > 0 {
+		key(8)
+		b = appendItemBytes(b, itemBytes, m.ShortID)
+	}
+	return b
+}
+
+// decodeMeta reads the map; what it returns are parts of encoded.
+func decodeMeta(encoded []byte) (m meta, err error) {
+	if m, ok := readMeta(encoded); ok {
+		return m, nil
+	}
+	err = cbor.Unmarshal(encoded, &m)
+	return m, err
+}
+
+func readMeta(encoded []byte) (m meta, ok bool) {
+	r := items{left: encoded, ok: true}
+	last := int64(0)
+	for range r.count(itemMap) {
+		key := r.int()
+		if key <= last {
+			return m, false // we write them in order
+		}
+		last = key
+		switch key {
+		case 1:
+			m.CorrelationID = string(r.string(itemText))
+		case 2:
+			m.SpecVersion = int(r.int())
+		case 3:
+			m.OccurredAt = r.int()
+		case 4:
+			m.ResumeID = string(r.string(itemText))
+		case 5:
+			n := r.count(itemArray)
+			m.Data = make([][]byte, 0, n)
+			for range n {
+				m.Data = append(m.Data, r.string(itemBytes))
+			}
+		case 6:
+			m.PayloadAt = int(r.int())
+		case 7:
+			m.EmptyData = r.isTrue()
+		case 8:
+			m.ShortID = r.string(itemBytes)
+		default:
+			r.ok = false
+		}
+		if !r.ok {
+			return m, false
+		}
+	}
+	return m, r.ok && len(r.left) == 0
 }
 
 func (m meta) fields(payloadKey string, payload []byte) world.Fields {

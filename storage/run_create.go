@@ -32,7 +32,7 @@ func (s *Store) runResult(ctx context.Context, c *call, o outcome) (world.EventR
 	}
 	if e.ms("x") != 0 { // nothing of the run is kept, the event that ended it included
 		o.stored.event = withoutPayload(o.stored.event)
-		e.events[o.stored.position] = o.stored.event
+		e.place(o.stored.position, o.stored.event)
 	}
 	run, err := s.runAsOf(ctx, e, o.stored, c.req.ResolveNone)
 	if err != nil {

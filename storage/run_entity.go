@@ -13,7 +13,7 @@ const firstAttributeSpec = 4
 func (e entity) run(resolveNone bool) world.Run {
 	created := e.event("ie")
 	r := world.Run{
-		RunID: e.runID, Status: world.RunStatus(e.fields["s"]), SpecVersion: e.int("v"),
+		RunID: e.runID, Status: world.RunStatus(e.get("s")), SpecVersion: e.int("v"),
 		DeploymentID: textField(created.Data, "deploymentId"), WorkflowName: textField(created.Data, "workflowName"),
 		ExecutionContext: created.Data.Get("executionContext"), EncryptionPublicKey: textField(created.Data, "encryptionPublicKey"),
 		CreatedAt: created.CreatedAt, UpdatedAt: e.ms("u"), StartedAt: e.ms("sa"), CompletedAt: e.ms("ca"), ExpiredAt: e.ms("x"),
@@ -61,7 +61,7 @@ func (e entity) runAsOf(at stored, resolveNone bool) world.Run {
 func (s *Store) runAsOf(ctx context.Context, e entity, at stored, resolveNone bool) (world.Run, error) {
 	r := e.runAsOf(at, resolveNone)
 	position := atoi(at.position)
-	moved := at.event.Type == world.EventAttrSet || e.fields["ap"] != "" && !e.before("ap", position)
+	moved := at.event.Type == world.EventAttrSet || e.get("ap") != "" && !e.before("ap", position)
 	if !at.replayed || r.Status.Terminal() || !moved {
 		return r, nil
 	}

@@ -56,7 +56,7 @@ func (s *Store) startRun(ctx context.Context, c *call) (world.EventResult, error
 	}
 	// The last element says what the run was before: pending is a list to leave. A call that
 	// comes again may have failed at just that. A run that has ended is left to the call that ended it.
-	entry.status = world.RunStatus(e.fields["s"])
+	entry.status = world.RunStatus(e.get("s"))
 	if !entry.status.Terminal() && (o.code == codeReplayed || (o.code == codeDone && o.rest.text(2) != "")) {
 		if err := s.moveRun(context.WithoutCancel(ctx), entry); err != nil {
 			return world.EventResult{}, err

@@ -88,7 +88,7 @@ func (s *Store) stepResultWith(ctx context.Context, c *call, o outcome, known *s
 	}
 	step := e.stepAsOf(c.req.CorrelationID, o.stored, c.req.ResolveNone)
 	position := atoi(o.stored.position)
-	if o.stored.replayed && c.req.Type == world.EventStepStarted && e.fields["ee"] != "" && !e.before("ee", position) {
+	if o.stored.replayed && c.req.Type == world.EventStepStarted && e.get("ee") != "" && !e.before("ee", position) {
 		// The step has failed again since, so its hash names a later error than the one told then.
 		if step.Error, err = s.errorBefore(ctx, c.req, position, step.SpecVersion); err != nil {
 			return world.EventResult{}, err

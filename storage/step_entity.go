@@ -7,7 +7,7 @@ func (e entity) step(stepID string, resolveNone bool) world.Step {
 	created := e.event("ie")
 	s := world.Step{
 		RunID: e.runID, StepID: stepID, StepName: textField(created.Data, "stepName"),
-		Status: world.StepStatus(e.fields["s"]), Attempt: e.int("a"), SpecVersion: created.SpecVersion,
+		Status: world.StepStatus(e.get("s")), Attempt: e.int("a"), SpecVersion: created.SpecVersion,
 		CreatedAt: created.CreatedAt, UpdatedAt: e.ms("u"), StartedAt: e.ms("sa"), CompletedAt: e.ms("ca"), RetryAfter: e.ms("ra"),
 	}
 	if failed := e.event("ee"); failed.Data != nil {

@@ -93,10 +93,6 @@ func New(ctx context.Context, client redis.UniversalClient, c Config) (*Store, e
 	if err := luascript.Register(ctx, client, scripts.all()...); err != nil {
 		return nil, fmt.Errorf("storage: %w", err)
 	}
-	send, err := luascript.NewRunner(client)
-	if err != nil {
-		return nil, fmt.Errorf("storage: %w", err)
-	}
 	if c.Bell == nil {
 		c.Bell = doorbell.New(client, c.Logger)
 	}
@@ -104,7 +100,7 @@ func New(ctx context.Context, client redis.UniversalClient, c Config) (*Store, e
 	keys := keyspace{prefix: c.Prefix}
 	return &Store{
 		endings: newEndings(c.Bell, keys), auditInterval: 1500 * time.Millisecond,
-		redis: client, send: send, clustered: clustered, keys: keys, scripts: scripts,
+		redis: client, send: luascript.NewRunner(client), clustered: clustered, keys: keys, scripts: scripts,
 		ids: ids.NewMinter(c.Clock), clock: c.Clock, log: c.Logger, maxEvents: c.MaxEvents, interval: c.SweepInterval,
 		retention: c.HookRetention, purgeStreams: c.PurgeStreams,
 	}, nil

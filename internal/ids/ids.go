@@ -3,7 +3,6 @@ package ids
 
 import (
 	"crypto/rand"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -63,8 +62,18 @@ func Time(prefix, id string) (world.Millis, bool) {
 	return world.Millis(u.Time()), true //nolint:gosec // a ULID's time has 48 bits
 }
 
-var valid = regexp.MustCompile(`^[A-Za-z0-9_.:\-]{1,256}$`)
-
 // Valid reports whether id may be used in a key and in a path: letters, digits, "_", ".",
 // ":" and "-", at most 256 of them, and not one of the path segments "." and "..".
-func Valid(id string) bool { return valid.MatchString(id) && id != "." && id != ".." }
+func Valid(id string) bool {
+	if id == "" || len(id) > 256 || id == "." || id == ".." {
+		return false
+	}
+	for i := range len(id) {
+		switch c := id[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_', c == '.', c == ':', c == '-':
+		default:
+			return false
+		}
+	}
+	return true
+}

@@ -4,37 +4,26 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// Runner runs short scripts. One call by itself takes the straight way; calls that are under way
-// at the same time travel together, which costs Redis and this process a fraction of what the
-// same scripts cost one by one. All of them stay calls of their own: each has its own answer, and
-// a connection that breaks makes go-redis send them again, which every script bears.
+// Runner runs short scripts. Calls that are under way at the same time travel together, which costs
+// Redis and this process a fraction of what the same scripts cost one by one. All of them stay
+// calls of their own: each has its own answer, and a connection that breaks makes go-redis send
+// them again, which every script bears.
 //
-// A call with a large argument goes by itself, too. A long answer makes those wait that come after
-// it on the way: scripts that read pages are not for a Runner.
+// A call with a large argument goes by itself, and one with a deadline, which go-redis keeps to for a
+// command of its own only. A long answer makes those wait that come after it on the way: scripts
+// that read pages are not for a Runner.
 type Runner struct {
-	redis redis.UniversalClient
-	pipe  *redis.AutoPipeliner // nil: the client has none
-	open  atomic.Int64         // calls under way
+	redis  redis.UniversalClient
+	shared *rounds
 }
 
-// NewRunner returns a Runner on a client, which ends with it.
-func NewRunner(client redis.UniversalClient) (*Runner, error) {
-	r := &Runner{redis: client}
-	if able, ok := client.(interface {
-		AsyncAutoPipeline() (*redis.AutoPipeliner, error)
-	}); ok {
-		pipe, err := able.AsyncAutoPipeline()
-		if err != nil {
-			return nil, fmt.Errorf("shared pipeline: %w", err)
-		}
-		r.pipe = pipe
-	}
-	return r, nil
+// NewRunner returns a Runner on a client.
+func NewRunner(client redis.UniversalClient) *Runner {
+	return &Runner{redis: client, shared: &rounds{redis: client}}
 }
 
 // Run runs a script.
@@ -45,9 +34,8 @@ func (r *Runner) Run(ctx context.Context, s *Script, keys []string, args ...any)
 // RunAfter runs a script with other commands, if front is not nil, before it. They are sent in
 // this order; on a cluster only those of one node are also carried out in it.
 func (r *Runner) RunAfter(ctx context.Context, front func(redis.Pipeliner), s *Script, keys []string, args ...any) ([]any, error) {
-	alone := r.open.Add(1) == 1 || isLarge(args)
-	defer r.open.Add(-1)
-	if front == nil && (alone || r.pipe == nil) {
+	alone := isLarge(args) || hasDeadline(ctx)
+	if front == nil && alone {
 		return s.Run(ctx, r.redis, keys, args...)
 	}
 	commands := r.redis.Pipeline()
@@ -80,21 +68,21 @@ type Call struct {
 // first. Their keys must have one hash tag. A server that has forgotten the first script only, and so
 // refused it there, runs it after the second: then late is true.
 func (r *Runner) RunBoth(ctx context.Context, first, second Call) (replies [2][]any, errs [2]error, late bool) {
-	alone := r.open.Add(1) == 1 || isLarge(first.Args) || isLarge(second.Args)
-	defer r.open.Add(-1)
+	alone := isLarge(first.Args) || isLarge(second.Args) || hasDeadline(ctx)
 	commands := r.redis.Pipeline()
 	calls := [2]Call{first, second}
 	var cmds [2]*redis.Cmd
 	for i, c := range calls {
 		cmds[i] = c.Script.Queue(ctx, commands, c.Keys, c.Args...)
 	}
-	sent := r.send(ctx, alone, commands)
+	if err := r.send(ctx, alone, commands); err != nil && ctx.Err() != nil { // they may be on their way still
+		for i, c := range calls {
+			errs[i] = fmt.Errorf("script %s: %w", c.Script.Name, err)
+		}
+		return replies, errs, false
+	}
 	late = Lost(cmds[0].Err()) && !Lost(cmds[1].Err())
 	for i, c := range calls {
-		if sent != nil && ctx.Err() != nil { // the commands may be on their way still
-			errs[i] = fmt.Errorf("script %s: %w", c.Script.Name, sent)
-			continue
-		}
 		switch reply, err := cmds[i].Slice(); {
 		case Lost(err):
 			replies[i], errs[i] = c.Script.Run(ctx, r.redis, c.Keys, c.Args...)
@@ -109,6 +97,11 @@ func (r *Runner) RunBoth(ctx context.Context, first, second Call) (replies [2][]
 
 // large is the size of an argument, in bytes, from which on others should not have to wait for it.
 const large = 64 << 10
+
+func hasDeadline(ctx context.Context) bool {
+	_, ok := ctx.Deadline()
+	return ok
+}
 
 func isLarge(args []any) bool {
 	for _, arg := range args {
@@ -128,32 +121,28 @@ func isLarge(args []any) bool {
 
 // Commands sends commands in their order, as [Runner.RunAfter] does those before a script.
 func (r *Runner) Commands(ctx context.Context, fill func(redis.Pipeliner)) error {
-	alone := r.open.Add(1) == 1
-	defer r.open.Add(-1)
 	commands := r.redis.Pipeline()
 	fill(commands)
-	return r.send(ctx, alone, commands)
+	return r.send(ctx, hasDeadline(ctx), commands)
 }
 
 // send sends what a pipeline has collected, by itself or together with what others send, and
 // waits for all of it. The error is that of the first command that has one.
 func (r *Runner) send(ctx context.Context, alone bool, collected redis.Pipeliner) error {
-	if alone || r.pipe == nil {
+	if alone {
 		_, err := collected.Exec(ctx)
 		return err
 	}
 	cmds := collected.Cmds() // the pipeline itself is never executed
-	futures := make([]redis.AutoFuture, len(cmds))
-	for i, one := range cmds {
-		futures[i] = r.pipe.Submit(ctx, one)
+	if err := r.shared.send(ctx, cmds...); err != nil {
+		return err
 	}
-	var first error
-	for _, future := range futures {
-		if err := future.WaitContext(ctx); err != nil && first == nil {
-			first = err
+	for _, cmd := range cmds {
+		if err := cmd.Err(); err != nil {
+			return err
 		}
 	}
-	return first
+	return nil
 }
 
 // Queue puts the script into a pipeline by its hash. A server that lost its scripts refuses it

@@ -34,8 +34,7 @@ func loadTake(t *testing.T) *luascript.Script {
 func TestCallsAtTheSameTimeStayCallsOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
-		runner, err := luascript.NewRunner(r.Client)
-		require.NoError(t, err)
+		runner := luascript.NewRunner(r.Client)
 		script := loadTake(t)
 		text := r.Prefix + "{text}"
 		require.NoError(t, r.Client.Set(t.Context(), text, "no hash", 0).Err())
@@ -65,11 +64,10 @@ func TestCallsAtTheSameTimeStayCallsOfTheirOwn(t *testing.T) {
 func TestACallerGivesUp(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
-	runner, err := luascript.NewRunner(r.Client)
-	require.NoError(t, err)
+	runner := luascript.NewRunner(r.Client)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = runner.Run(ctx, loadTake(t), []string{r.Prefix + "x"}, 1)
+	_, err := runner.Run(ctx, loadTake(t), []string{r.Prefix + "x"}, 1)
 	require.ErrorIs(t, err, context.Canceled)
 	require.ErrorIs(t, runner.Commands(ctx, func(p redis.Pipeliner) { p.Ping(ctx) }), context.Canceled)
 }
@@ -78,8 +76,7 @@ func TestACallerGivesUp(t *testing.T) {
 func TestCommandsAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
-	runner, err := luascript.NewRunner(r.Client)
-	require.NoError(t, err)
+	runner := luascript.NewRunner(r.Client)
 	var calls sync.WaitGroup
 	for range 100 {
 		calls.Go(func() {
@@ -103,8 +100,7 @@ func TestCommandsAtTheSameTime(t *testing.T) {
 func TestTwoScriptsInOneRoundTrip(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
-		runner, err := luascript.NewRunner(r.Client)
-		require.NoError(t, err)
+		runner := luascript.NewRunner(r.Client)
 		put, err := luascript.Load(fstest.MapFS{"lua/put.lua": {Data: []byte("return {redis.call('SET', KEYS[1], ARGV[1])['ok']}")}}, "lua", "put")
 		require.NoError(t, err)
 		take := loadTake(t)

@@ -7,17 +7,25 @@ package rediskey
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"regexp"
 )
 
 // safe is what may stand in a key as it is: nothing that could end a hash tag, separate
 // parts of a key, or mean something in a glob pattern.
-var safe = regexp.MustCompile(`^[A-Za-z0-9_.\-]{1,256}$`)
+func safe(text string) bool {
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_', c == '.', c == '-':
+		default:
+			return false
+		}
+	}
+	return text != "" && len(text) <= 256
+}
 
 // Part returns text as a key part: unchanged when it is harmless, else "~" and the hex
 // SHA-256 of it. The two forms cannot collide, because "~" is not harmless.
 func Part(text string) string {
-	if safe.MatchString(text) {
+	if safe(text) {
 		return text
 	}
 	return "~" + Hash(text)

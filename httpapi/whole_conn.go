@@ -1,0 +1,88 @@
+package httpapi
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"sync"
+)
+
+// An answer that is longer than the buffer of net/http, 4 KiB, leaves in two writes, and whoever waits
+// for it is woken for the first and then again for the second. Up to longestWhole it leaves in one.
+const (
+	netBuffer    = 4 << 10
+	longestWhole = 64 << 10
+)
+
+// wholeListener hands out connections that can hold back what is written to them.
+type wholeListener struct{ net.Listener }
+
+// Accept implements net.Listener.
+func (l wholeListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if tcp, ok := c.(*net.TCPConn); ok {
+		return &wholeConn{TCPConn: tcp}, err
+	}
+	return c, err
+}
+
+// wholeConn holds back what is written between hold and let. Both are called by the handler whose answer
+// it is, as the writes are.
+type wholeConn struct {
+	*net.TCPConn
+	held *[]byte // nil: nothing is held back
+}
+
+var heldPool = sync.Pool{New: func() any {
+	room := make([]byte, 0, longestWhole+netBuffer)
+	return &room
+}}
+
+// Write implements net.Conn.
+func (c *wholeConn) Write(p []byte) (int, error) {
+	if c.held == nil {
+		return c.TCPConn.Write(p)
+	}
+	*c.held = append(*c.held, p...)
+	return len(p), nil
+}
+
+func (c *wholeConn) hold() { c.held = heldPool.Get().(*[]byte) }
+
+func (c *wholeConn) let() error {
+	held := c.held
+	c.held = nil
+	_, err := c.TCPConn.Write(*held)
+	if cap(*held) <= 2*longestWhole {
+		*held = (*held)[:0]
+		heldPool.Put(held)
+	}
+	return err
+}
+
+type connKey struct{}
+
+// withConn lets handlers find their connection.
+func withConn(ctx context.Context, c net.Conn) context.Context {
+	if whole, ok := c.(*wholeConn); ok {
+		return context.WithValue(ctx, connKey{}, whole)
+	}
+	return ctx
+}
+
+// inOneWrite lets write send an answer of so many bytes.
+func inOneWrite(r *http.Request, w http.ResponseWriter, size int, write func() error) error {
+	c, ok := r.Context().Value(connKey{}).(*wholeConn)
+	if !ok || size < netBuffer-1024 || size > longestWhole {
+		return write()
+	}
+	c.hold()
+	err := write()
+	if flushErr := http.NewResponseController(w).Flush(); err == nil {
+		err = flushErr
+	}
+	if letErr := c.let(); err == nil {
+		err = letErr
+	}
+	return err
+}

@@ -1,0 +1,85 @@
+package httpapi
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis"
+)
+
+// Answers of any size come whole and with their length, one after the other on one connection.
+func TestAnswersComeWhole(t *testing.T) {
+	t.Parallel()
+	f := newFakes(t)
+	f.store.createEvent = func(req world.CreateEvent) (world.EventResult, error) {
+		return world.EventResult{Event: &world.Event{EventID: "wevt_1", RunID: req.RunID, Type: req.Type, Data: req.Data}}, nil
+	}
+	base, stop, done := running(t, newServer(t, f))
+	transport := &http.Transport{MaxConnsPerHost: 1}
+	defer transport.CloseIdleConnections()
+	for _, accept := range []string{typeCBOR, typeJSON} {
+		for _, size := range []int{1, 1000, 2000, 2900, 3100, 3600, 4000, 4100, 9000, 30_000, 65_000, 65_300, 65_536, 70_000, 300_000} {
+			payload := bytes.Repeat([]byte{byte(size), 1, 2}, size/3+1)
+			body := raw(t, m{"event": m{"eventType": "run_completed", "eventData": m{"output": payload}}})
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/v1/runs/"+runID+"/events", bytes.NewReader(body))
+			require.NoError(t, err)
+			req.Header.Set("Content-Type", typeCBOR)
+			req.Header.Set("Accept", accept)
+			resp, err := transport.RoundTrip(req)
+			require.NoError(t, err)
+			got, err := io.ReadAll(resp.Body)
+			require.NoError(t, err)
+			require.NoError(t, resp.Body.Close())
+			require.Equal(t, int64(len(got)), resp.ContentLength)
+			if accept == typeCBOR {
+				require.Contains(t, string(got), string(payload))
+				continue
+			}
+			item, err := jsonToCBOR(got)
+			require.NoError(t, err)
+			require.Contains(t, string(item), string(payload))
+		}
+	}
+	stop()
+	require.NoError(t, <-done)
+}
+
+// What is written while a connection holds back leaves in one piece, and what comes after it goes as ever.
+func TestAConnectionThatHoldsBack(t *testing.T) {
+	t.Parallel()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, listener.Close()) }()
+	client, err := new(net.Dialer).DialContext(t.Context(), "tcp", listener.Addr().String())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, client.Close()) }()
+	accepted, err := wholeListener{listener}.Accept()
+	require.NoError(t, err)
+	conn := accepted.(*wholeConn)
+	for range 2 { // the second time with memory of the first
+		conn.hold()
+		for _, part := range []string{"a", "bc", "def"} {
+			n, err := conn.Write([]byte(part))
+			require.NoError(t, err)
+			require.Equal(t, len(part), n)
+		}
+		require.Equal(t, "abcdef", string(*conn.held))
+		require.NoError(t, conn.let())
+		_, err = conn.Write([]byte("g"))
+		require.NoError(t, err)
+		got := make([]byte, 7)
+		_, err = io.ReadFull(client, got)
+		require.NoError(t, err)
+		require.Equal(t, "abcdefg", string(got))
+	}
+	require.NoError(t, conn.Close())
+	conn.hold()
+	_, err = conn.Write([]byte("lost"))
+	require.NoError(t, err)
+	require.Error(t, conn.let(), "the peer is gone")
+}
