@@ -16,17 +16,21 @@ type entity struct {
 // decodeEntity reads the reply of entity() in lua/lib/entity.lua. own is the event that the
 // script was told to leave out.
 func decodeEntity(runID string, r reply, own *stored) (entity, error) {
-	flat, refs := r.list(0), r.list(1)
-	e := entity{runID: runID, fields: make(map[string]string, len(flat)/2), events: make(map[string]world.Event, len(refs)/4+1)}
-	for i := 0; i+1 < len(flat); i += 2 {
-		e.fields[flat.text(i)] = flat.text(i + 1)
+	e := entity{runID: runID, fields: make(map[string]string, len(r)/2), events: make(map[string]world.Event, 2)}
+	i := 0
+	for ; i+1 < len(r); i += 2 {
+		name := r.text(i)
+		if name != "" && name[0] <= '9' && name[0] >= '0' {
+			break // from here on events
+		}
+		e.fields[name] = r.text(i + 1)
 	}
-	for i := 0; i+3 < len(refs); i += 4 {
-		event, err := decodeRecord(runID, refs.text(i+1), refs.text(i+2), refs.bytes(i+3))
+	for ; i+2 < len(r); i += fieldsARelation {
+		event, err := decodeRecord(runID, r.number(i), r.text(i+1), r.bytes(i+2))
 		if err != nil {
 			return e, err
 		}
-		e.events[refs.text(i)] = event
+		e.events[r.text(i)] = event
 	}
 	if own != nil {
 		e.events[own.position] = own.event

@@ -78,7 +78,7 @@ func (s *Store) startResult(ctx context.Context, c *call, o outcome, e entity) (
 	if log == nil {
 		return result, nil
 	}
-	events, err := decodeEvents(c.req.RunID, log.list(1))
+	events, err := decodeEvents(c.req.RunID, 0, 1, log.after(1))
 	if err != nil {
 		return world.EventResult{}, fail(err)
 	}

@@ -15,7 +15,7 @@ func (s *Store) ReadStart(ctx context.Context, runID string, maxEvents, maxBytes
 		return world.EventResult{}, false, badID("runId", runID)
 	}
 	keys := s.keys.of(runID)
-	answer, err := s.send.Run(ctx, s.scripts.startRead, []string{keys.run(), keys.events(), keys.order()}, maxEvents, maxBytes)
+	answer, err := s.send.Run(ctx, s.scripts.startRead, []string{keys.run(), keys.events()}, maxEvents, maxBytes)
 	if err != nil {
 		return world.EventResult{}, false, s.failIn(ctx, runID, err)
 	}

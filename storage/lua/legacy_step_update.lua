@@ -1,10 +1,10 @@
 -- legacy_step_update: steps.update of spec 1 (contract §9). Attempts are counted by the client.
--- KEYS: run events order request_now request_before step
+-- KEYS: run events request_now request_before step
 -- ARGV: request now want status attempt output error retry_after
 -- CODES: DONE REPLAYED RUN_MISSING RUN_MODERN STEP_MISSING STEP_GONE
 -- REPLY: DONE step | REPLAYED step scalars
 -- $include lib/legacy.lua
-local step_key = KEYS[6]
+local step_key = KEYS[5]
 local new_status = ARGV[4] -- '' for the one it has, and so on
 local attempt = ARGV[5]
 local output = ARGV[6]

@@ -1,19 +1,20 @@
 -- run_cancel: run_cancelled of a call that cancels many runs: one that is cancelled is left alone.
--- KEYS: run events order related request_now request_before hooks hooks_order hooks_left channel
--- ARGV: request now ulid correlation record payload want news
+-- KEYS: run events related request_now request_before hooks hooks_order hooks_left channel
+-- ARGV: request now correlation record payload want news
 -- CODES: DONE REPLAYED RUN_MISSING RUN_ENDED RUN_TOO_NEW RUN_LEGACY
--- REPLY: DONE {id, createdAt, position, news} run hooks | REPLAYED {...} run hooks
+-- REPLY: DONE createdAt position news run hooks | REPLAYED ... run hooks
 --        hooks is {hook id, hook, ...} of those to release
 -- $include lib/event.lua
 -- $include lib/run_end.lua
-local hooks_key = KEYS[7]
-local hooks_order = KEYS[8]
-local left_key = KEYS[9]
-local channel = KEYS[10]
+local hooks_key = KEYS[6]
+local hooks_order = KEYS[7]
+local left_key = KEYS[8]
+local channel = KEYS[9]
 
 local first = replayed()
 if first then
-  return {REPLAYED, first, entity(log, log.run, '', with_payload), leave(left_key, {})}
+  first[7], first[8] = entity(log, log.run, '', with_payload), leave(left_key, {})
+  return first
 end
 local status, spec = run_state()
 if status == 'cancelled' then

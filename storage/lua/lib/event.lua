@@ -1,74 +1,82 @@
 -- $include lib/codes.lua
 -- $include lib/append.lua
 -- $include lib/entity.lua
--- What every script for an event starts with: its first six KEYS and eight ARGV.
-local log = {run = KEYS[1], events = KEYS[2], order = KEYS[3], related = KEYS[4]}
-local request = {now = KEYS[5], before = KEYS[6], id = ARGV[1]}
-local event = {now = ARGV[2], ulid = ARGV[3], correlation = ARGV[4], record = ARGV[5], payload = ARGV[6]}
-local with_payload = ARGV[7] == 'all'
+-- What every script for an event starts with: its first five KEYS and seven ARGV.
+local log = {run = KEYS[1], events = KEYS[2], related = KEYS[3], count = '0'}
+local request = {now = KEYS[4], before = KEYS[5], id = ARGV[1]}
+local event = {now = ARGV[2], correlation = ARGV[3], record = ARGV[4], payload = ARGV[5]}
+local with_payload = ARGV[6] == 'all'
 -- News are events that the caller does not have yet: 'a<p>' asks for all after position p,
 -- 'b<p>' for those between p and the caller's own event, '' for none.
-local news_kind, news_after = string.match(ARGV[8], '^(%a)(%-?%d+)$')
+local asked = ARGV[7]
 local NEWS_BYTES = 33554432
 
--- news returns {count, {id, record, payload, ...}} for the events up to position last, or
+-- news returns {count, record, payload, ...} for the events up to position last, or
 -- false when the caller asked for none. There are fewer than count when they are too big.
 local function news(last)
-  if not news_kind then
+  if asked == '' then
     return false
   end
-  local first = tonumber(news_after) + 1
+  local first = tonumber(string.sub(asked, 2)) + 1
   if first > last then
-    return {0, {}}
+    return {0}
   end
-  return {last - first + 1, page(log, first, last, NEWS_BYTES, 0, with_payload)}
+  local told = page(log, first, last, NEWS_BYTES, 0, with_payload)
+  table.insert(told, 1, last - first + 1)
+  return told
 end
 
--- replayed returns {id, record, payload, position, note, news} when a call with this request
--- id was applied before, else nil. The news are those of the first answer. The payload is
--- there in any case: it may be an error, which entities keep without payloads, too.
+-- remembered returns what a call with this request id left, else false.
+local function remembered()
+  return redis.call('HGET', request.now, request.id) or redis.call('HGET', request.before, request.id)
+end
+
+-- replayed returns {REPLAYED, record, payload, position, note, news} when a call with this request
+-- id was applied before, else nil; what else the answer has comes after that. The news are those of the first
+-- answer. The payload is there in any case: it may be an error, which entities keep without payloads, too.
 local function replayed()
-  local value = redis.call('HGET', request.now, request.id) or redis.call('HGET', request.before, request.id)
+  local value = remembered()
   if not value then
     return nil
   end
   local position, note = string.match(value, '^(%d+) ?(%d*)$')
-  local first = event_at(log, position, true)
-  return {first[1], first[2], first[3], position, note, news(tonumber(position) - 1)}
+  local record, payload = event_at(log, position, true)
+  return {REPLAYED, record, payload, position, note, news(tonumber(position) - 1)}
 end
 
 -- recorded returns the same for an event that another call appended; the news go to the end
 -- of the log.
 local function recorded(position)
-  local before = event_at(log, position, true)
-  local last = redis.call('ZCARD', log.order) - 1
-  if news_kind == 'b' then
-    last = tonumber(position) - 1
-  end
-  return {before[1], before[2], before[3], position, '', news(last)}
+  local record, payload = event_at(log, position, true)
+  local last = (string.sub(asked, 1, 1) == 'b' and position or log.count) - 1
+  return {RECORDED, record, payload, position, '', news(last)}
 end
 
--- remember keeps what a request id stands for, ten minutes at least.
+-- remember keeps what a request id stands for, ten minutes at least: a bucket takes new ones for ten.
 local function remember(value)
   redis.call('HSET', request.now, request.id, value)
-  redis.call('EXPIRE', request.now, 1200)
+  if redis.call('HLEN', request.now) == 1 then
+    redis.call('EXPIRE', request.now, 1200)
+  end
 end
 
--- finish completes the reply of an event that was applied now: it remembers the call and adds
--- the news. Refusals pass through.
+-- finish completes the reply of an event that was applied now, {DONE, createdAt, position, false, ...}: it remembers
+-- the call, with the reply's note if it has one, adds the news, and says whether the event's id is made of its time.
+-- Refusals pass through.
 local function finish(reply)
   if reply[1] == DONE then
-    local added = reply[2]
-    remember(added.note and (added[3] .. ' ' .. added.note) or added[3])
-    added[4] = news(tonumber(added[3]) - 1)
+    local position = reply[3]
+    remember(reply.note and (position .. ' ' .. reply.note) or position)
+    reply[2], reply[4] = log.stamp, news(position - 1)
   end
   return reply
 end
 
 -- run_state returns the status (false: no such run) and the spec version of the run.
 local function run_state()
-  local state = redis.call('HMGET', log.run, 's', 'v', 'x')
+  local state = redis.call('HMGET', log.run, 's', 'v', 'x', 'en', 'et')
   log.purged = state[3] -- what comes now is kept without its payload
+  log.count, log.last = state[4] or '0', state[5]
   return state[1], tonumber(state[2] or 0)
 end
 

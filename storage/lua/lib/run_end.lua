@@ -12,22 +12,24 @@ local function run_end(item, new_status, reference, hooks_key, hooks_order, left
     return refusal
   end
   if status == 'cancelled' and new_status == 'cancelled' then
-    local again = append(log, spec, item)
-    return {DONE, again, entity(log, log.run, again[3], with_payload), leave(left_key, {})}
+    local created, position = append(log, spec, item)
+    return {DONE, created, position, false, entity(log, log.run, position, with_payload), leave(left_key, {})}
   end
   if ended(status) then
     return {RUN_ENDED, status}
   end
-  local added = append(log, spec, item)
-  redis.call('HSET', log.run, 's', new_status, 'u', added[2], 'ca', added[2])
-  redis.call('PUBLISH', channel, new_status)
-  if reference ~= '' then
-    redis.call('HSET', log.run, reference, added[3])
+  local created, position = append(log, spec, item)
+  if reference == '' then
+    redis.call('HSET', log.run, 's', new_status, 'u', created, 'ca', created)
+  else
+    redis.call('HSET', log.run, 's', new_status, 'u', created, 'ca', created, reference, position)
   end
+  redis.call('PUBLISH', channel, new_status)
   -- The run's user asked that nothing is kept.
   if redis.call('HGET', log.run, '@$retention') == '0' then
-    redis.call('HSET', log.run, 'x', added[2])
+    redis.call('HSET', log.run, 'x', created)
     purge(log)
   end
-  return {DONE, added, entity(log, log.run, added[3], with_payload), leave_all(hooks_key, hooks_order, left_key, item.now)}
+  local left = leave_all(hooks_key, hooks_order, left_key, item.now)
+  return {DONE, created, position, false, entity(log, log.run, position, with_payload), left}
 end

@@ -7,8 +7,8 @@ local function step_create(item, step_key, steps_key)
   if redis.call('EXISTS', step_key) == 1 then
     return {STEP_EXISTS}
   end
-  local added = append(log, spec, item)
-  redis.call('HSET', step_key, 's', 'pending', 'a', 0, 'u', added[2], 'ie', added[3])
-  redis.call('ZADD', steps_key, added[2], item.correlation)
-  return {DONE, added, entity(log, step_key, added[3], with_payload)}
+  local created, position = append(log, spec, item)
+  redis.call('HSET', step_key, 's', 'pending', 'a', '0', 'u', created, 'ie', position)
+  redis.call('ZADD', steps_key, created, item.correlation)
+  return {DONE, created, position, false, entity(log, step_key, position, with_payload)}
 end

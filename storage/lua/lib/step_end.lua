@@ -20,8 +20,7 @@ local function step_end(item, step_key, new_status, reference, consults_run)
   if consults_run and ended(status) and step_status ~= 'running' then
     return {RUN_EXPIRED, status}
   end
-  local added = append(log, spec, item)
-  added.note = attempt
-  redis.call('HSET', step_key, 's', new_status, 'u', added[2], 'ca', added[2], reference, added[3])
-  return {DONE, added, entity(log, step_key, added[3], with_payload)}
+  local created, position = append(log, spec, item)
+  redis.call('HSET', step_key, 's', new_status, 'u', created, 'ca', created, reference, position)
+  return {DONE, created, position, false, entity(log, step_key, position, with_payload), note = attempt}
 end

@@ -10,13 +10,12 @@ local function step_retry(item, step_key, retry_after)
     return {STEP_ENDED, step_status}
   end
   local _, spec = run_state()
-  local added = append(log, spec, item)
-  added.note = attempt
-  redis.call('HSET', step_key, 's', 'pending', 'u', added[2], 'ee', added[3])
+  local created, position = append(log, spec, item)
+  redis.call('HSET', step_key, 's', 'pending', 'u', created, 'ee', position)
   if retry_after == '' then
     redis.call('HDEL', step_key, 'ra')
   else
     redis.call('HSET', step_key, 'ra', retry_after)
   end
-  return {DONE, added, entity(log, step_key, added[3], with_payload)}
+  return {DONE, created, position, false, entity(log, step_key, position, with_payload), note = attempt}
 end

@@ -5,8 +5,8 @@ local function step_start(item, step_key)
   if refusal then
     return refusal
   end
-  local step = redis.call('HMGET', step_key, 's', 'a', 'ra')
-  local step_status, attempt, retry_after = step[1], step[2], step[3]
+  local step = redis.call('HMGET', step_key, 's', 'a', 'ra', 'sa')
+  local step_status, attempt, retry_after, started = step[1], step[2], step[3], step[4]
   if not step_status then
     if ended(status) then
       return {RUN_EXPIRED, status}
@@ -23,10 +23,11 @@ local function step_start(item, step_key)
   if retry_after and tonumber(retry_after) > tonumber(item.now) then
     return {STEP_TOO_EARLY, retry_after}
   end
-  local added = append(log, spec, item)
-  added.note = string.format('%d', tonumber(attempt) + 1)
-  redis.call('HSET', step_key, 's', 'running', 'a', added.note, 'u', added[2])
-  redis.call('HSETNX', step_key, 'sa', added[2])
-  redis.call('HDEL', step_key, 'ra')
-  return {DONE, added, entity(log, step_key, added[3], with_payload)}
+  local created, position = append(log, spec, item)
+  attempt = string.format('%d', attempt + 1)
+  redis.call('HSET', step_key, 's', 'running', 'a', attempt, 'u', created, 'sa', started or created)
+  if retry_after then
+    redis.call('HDEL', step_key, 'ra')
+  end
+  return {DONE, created, position, false, entity(log, step_key, position, with_payload), note = attempt}
 end

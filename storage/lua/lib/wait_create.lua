@@ -7,5 +7,6 @@ local function wait_create(item)
   if related_position(log, item.correlation, false) then
     return {WAIT_EXISTS}
   end
-  return {DONE, append(log, spec, item)}
+  local created, position = append(log, spec, item)
+  return {DONE, created, position, false}
 end
