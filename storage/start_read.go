@@ -32,6 +32,6 @@ func (s *Store) ReadStart(ctx context.Context, runID string, maxEvents, maxBytes
 		return world.EventResult{}, false, fail(err)
 	}
 	c := &call{req: world.CreateEvent{RunID: runID, Type: world.EventRunStarted}}
-	result, err = s.startResult(ctx, c, outcome{code: codeUnchanged, rest: r[1:]}, e)
+	result, err = s.startResult(ctx, c, outcome{code: codeUnchanged, rest: r.after(2)}, e)
 	return result, err == nil, err
 }

@@ -39,8 +39,8 @@ local apply = {
   step_retrying = function(item) return step_retry(item, item.step, item.extra) end,
   wait_created = wait_create,
   wait_completed = wait_complete,
-  run_completed = function(item) return run_end(item, 'completed', 'oe', hooks_key, hooks_order, left_key, channel) end,
-  run_failed = function(item) return run_end(item, 'failed', 'ee', hooks_key, hooks_order, left_key, channel) end,
+  run_completed = function(item) return run_end(item, fields_of(log.run), 'completed', 'oe', hooks_key, hooks_order, left_key, channel) end,
+  run_failed = function(item) return run_end(item, fields_of(log.run), 'failed', 'ee', hooks_key, hooks_order, left_key, channel) end,
 }
 
 -- again rebuilds the reply of an event from what was remembered of it.
@@ -53,15 +53,17 @@ local function again(item, kept)
   local record, payload = event_at(log, position, true)
   local first = {REPLAYED, record, payload, position, note, false}
   if string.sub(item.type, 1, 4) == 'step' then
-    first[7] = entity(log, item.step, '', with_payload)
+    return tell(log, first, fields_of(item.step), '', with_payload)
   elseif item.type == 'wait_completed' then
     first[7] = first_event(item.correlation)
   elseif item.type ~= 'wait_created' then
-    first[7], first[8] = entity(log, log.run, '', with_payload), leave(left_key, {})
+    first[7] = leave(left_key, {})
+    return tell(log, first, fields_of(log.run), '', with_payload)
   end
   return first
 end
 
+read_run()
 local before = remembered()
 local kept = {}
 for one in string.gmatch(before or '', '([^;]*);') do

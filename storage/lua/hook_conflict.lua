@@ -6,15 +6,16 @@
 -- REPLY: DONE createdAt position news | REPLAYED or RECORDED record payload position note news
 -- $include lib/event.lua
 
+read_run()
+local status = log.status
 local first = replayed()
 if first then
   return first
 end
-local status, spec = run_state()
 if not status then
   return {RUN_MISSING}
 end
-local refusal = refused(spec)
+local refusal = refused(log.spec)
 if refusal then
   return refusal
 end
@@ -29,5 +30,5 @@ if position then
   return {HOOK_EXISTS}
 end
 local created
-created, position = append(log, spec, event)
+created, position = append(log, event)
 return finish({DONE, created, position, false})

@@ -12,15 +12,16 @@ local token_hash = ARGV[9]
 local retained_until = ARGV[10] -- '' for a hook that ends with its run
 local place = ARGV[11] -- in the list of the run's hooks; '' for the moment of the event
 
+read_run()
+local status = log.status
 local first = replayed()
 if first then
   return first
 end
-local status, spec = run_state()
 if not status then
   return {RUN_MISSING}
 end
-local refusal = refused(spec)
+local refusal = refused(log.spec)
 if refusal then
   return refusal
 end
@@ -39,7 +40,7 @@ if redis.call('HEXISTS', fence_key, nonce) == 1 then
 end
 
 local created
-created, position = append(log, spec, event)
+created, position = append(log, event)
 local hook = position .. ' ' .. nonce .. ' ' .. token_hash
 if retained_until ~= '' then
   hook = hook .. ' ' .. retained_until

@@ -10,13 +10,14 @@ local hooks_key = KEYS[6]
 local hooks_order = KEYS[7]
 local left_key = KEYS[8]
 
+read_run()
+local status = log.status
 local first = replayed()
 if first then
   first[7] = leave(left_key, {})
   return first
 end
-local status, spec = run_state()
-local refusal = status and refused(spec)
+local refusal = status and refused(log.spec)
 if refusal then
   return refusal
 end
@@ -28,7 +29,7 @@ if ended(status) then
   return {RUN_EXPIRED, status}
 end
 
-local created, position = append(log, spec, event)
+local created, position = append(log, event)
 redis.call('HDEL', hooks_key, event.correlation)
 redis.call('ZREM', hooks_order, event.correlation)
 return finish({DONE, created, position, false, leave(left_key, {event.correlation, hook})})

@@ -18,7 +18,7 @@ local hook = redis.call('HGET', hooks_key, hook_id)
 if not hook_lives(hook, redis.call('HGET', log.run, 's'), now) then
   return {HOOK_MISSING}
 end
-local run = want_run and entity(log, log.run, '', false)
+local run = want_run and entity(log, log.run, false)
 local position, created = string.match(hook, '^%d+'), nil
 if position == NO_POSITION then
   created = {position, legacy_hook(log, hook_id, with_payload)}

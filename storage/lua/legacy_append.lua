@@ -7,20 +7,21 @@
 -- $include lib/event.lua
 local refuse_ended = ARGV[8] == '1'
 
+read_run()
+local status = log.status
 local first = replayed()
 if first then
   return first
 end
-local status, spec = run_state()
 if not status then
   return {RUN_MISSING}
 end
-if spec > 1 then
-  return {RUN_MODERN, spec}
+if log.spec > 1 then
+  return {RUN_MODERN, log.spec}
 end
 if refuse_ended and ended(status) then
   return {RUN_EXPIRED, status}
 end
 
-local created, position = append(log, spec, event)
+local created, position = append(log, event)
 return finish({DONE, created, position, false})

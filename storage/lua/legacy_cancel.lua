@@ -29,4 +29,4 @@ if status ~= 'cancelled' then
   redis.call('DEL', hooks_key, hooks_order)
   redis.call('PUBLISH', channel, 'cancelled')
 end
-return {DONE, entity(log, log.run, '', with_payload), leave(left_key, hooks)}
+return {DONE, entity(log, log.run, with_payload), leave(left_key, hooks)}

@@ -17,7 +17,7 @@ local resume = ARGV[8] == '1' -- only from paused
 
 local first = remembered()
 if first then
-  return {REPLAYED, entity(log, log.run, '', with_payload), leave(left_key, {}), first}
+  return {REPLAYED, entity(log, log.run, with_payload), leave(left_key, {}), first}
 end
 local status, refusal = legacy_run()
 if not status then
@@ -30,7 +30,7 @@ if ended(status) then
   if new_status ~= status then
     return {RUN_ENDED, status}
   end
-  return {UNCHANGED, entity(log, log.run, '', with_payload), leave(left_key, {})}
+  return {UNCHANGED, entity(log, log.run, with_payload), leave(left_key, {})}
 end
 
 local at = later(redis.call('HGET', log.run, 'u'))
@@ -53,4 +53,4 @@ for field, value in pairs({out = output, er = error, xc = context}) do
   end
 end
 remember(scalars(log.run))
-return {DONE, entity(log, log.run, '', with_payload), leave(left_key, hooks)}
+return {DONE, entity(log, log.run, with_payload), leave(left_key, hooks)}

@@ -12,7 +12,7 @@ local input = ARGV[6]
 
 local first = remembered()
 if first then
-  return {REPLAYED, entity(log, step_key, '', with_payload), first}
+  return {REPLAYED, entity(log, step_key, with_payload), first}
 end
 local status, refusal = legacy_run()
 if not status then
@@ -27,4 +27,4 @@ end
 redis.call('HSET', step_key, 's', 'pending', 'a', 0, 'c', now, 'u', now, 'n', name, 'in', input)
 redis.call('ZADD', steps_key, now, step)
 remember(scalars(step_key))
-return {DONE, entity(log, step_key, '', with_payload)}
+return {DONE, entity(log, step_key, with_payload)}

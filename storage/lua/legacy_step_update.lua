@@ -13,7 +13,7 @@ local retry_after = ARGV[8]
 
 local first = remembered()
 if first then
-  return {REPLAYED, entity(log, step_key, '', with_payload), first}
+  return {REPLAYED, entity(log, step_key, with_payload), first}
 end
 local run_status, refusal = legacy_run()
 if not run_status then
@@ -44,4 +44,4 @@ for field, value in pairs({a = attempt, out = output, er = error, ra = retry_aft
   end
 end
 remember(scalars(step_key))
-return {DONE, entity(log, step_key, '', with_payload)}
+return {DONE, entity(log, step_key, with_payload)}

@@ -2,7 +2,7 @@
 -- KEYS: run events related request_now request_before hooks hooks_order hooks_left channel
 -- ARGV: request now correlation record payload want news
 -- CODES: DONE REPLAYED RUN_MISSING RUN_ENDED RUN_TOO_NEW RUN_LEGACY
--- REPLY: DONE createdAt position news run hooks | REPLAYED ... run hooks
+-- REPLY: DONE createdAt position news hooks run... | REPLAYED record payload position note news hooks run...
 --        hooks is {hook id, hook, ...} of those to release
 -- $include lib/event.lua
 -- $include lib/run_end.lua
@@ -11,13 +11,13 @@ local hooks_order = KEYS[7]
 local left_key = KEYS[8]
 local channel = KEYS[9]
 
+local run = read_whole_run()
 local first = replayed()
 if first then
-  first[7], first[8] = entity(log, log.run, '', with_payload), leave(left_key, {})
-  return first
+  first[7] = leave(left_key, {})
+  return tell(log, first, run, '', with_payload)
 end
-local status, spec = run_state()
-if status == 'cancelled' then
-  return refused(spec) or {RUN_ENDED, status}
+if log.status == 'cancelled' then
+  return refused(log.spec) or {RUN_ENDED, log.status}
 end
-return finish(run_end(event, 'cancelled', '', hooks_key, hooks_order, left_key, channel))
+return finish(run_end(event, run, 'cancelled', '', hooks_key, hooks_order, left_key, channel))

@@ -3,20 +3,22 @@
 -- ARGV: request now correlation record payload want news spec
 --       then the attributes: key value ...
 -- CODES: DONE REPLAYED RUN_EXISTS
--- REPLY: DONE createdAt position news run | REPLAYED record payload position note news run
+-- REPLY: DONE createdAt position news run... | REPLAYED record payload position note news run...
 -- $include lib/event.lua
 -- $include lib/attributes.lua
 local spec = ARGV[8]
 
+local run = read_whole_run()
 local first = replayed()
 if first then
-  first[7] = entity(log, log.run, '', with_payload)
-  return first
+  return tell(log, first, run, '', with_payload)
 end
-if redis.call('EXISTS', log.run) == 1 then
+if next(run) then
   return {RUN_EXISTS}
 end
-local created, position = append(log, tonumber(spec), event)
-redis.call('HSET', log.run, 's', 'pending', 'v', spec, 'u', created, 'ie', position)
-set_attributes(9)
-return finish({DONE, created, position, false, entity(log, log.run, position, with_payload)})
+log.spec, log.first_bucket = tonumber(spec), first_bucket()
+local created, position = append(log, event)
+run.s, run.v, run.u, run.ie = 'pending', spec, created, position
+set_run(log, 's', run.s, 'v', run.v, 'u', run.u, 'ie', run.ie, 'rb', log.first_bucket)
+set_attributes(9, run)
+return tell(log, finish({DONE, created, position, false}), run, position, with_payload)

@@ -2,7 +2,7 @@
 -- KEYS: run events related request_now request_before hooks hooks_order hooks_left channel
 -- ARGV: request now correlation record payload want news status reference
 -- CODES: DONE REPLAYED RUN_MISSING RUN_ENDED RUN_TOO_NEW RUN_LEGACY
--- REPLY: DONE createdAt position news run hooks | REPLAYED ... run hooks
+-- REPLY: DONE createdAt position news hooks run... | REPLAYED record payload position note news hooks run...
 --        hooks is {hook id, hook, ...} of those to release
 -- $include lib/event.lua
 -- $include lib/run_end.lua
@@ -13,9 +13,10 @@ local channel = KEYS[9]
 local new_status = ARGV[8]
 local reference = ARGV[9]
 
+local run = read_whole_run()
 local first = replayed()
 if first then
-  first[7], first[8] = entity(log, log.run, '', with_payload), leave(left_key, {})
-  return first
+  first[7] = leave(left_key, {})
+  return tell(log, first, run, '', with_payload)
 end
-return finish(run_end(event, new_status, reference, hooks_key, hooks_order, left_key, channel))
+return finish(run_end(event, run, new_status, reference, hooks_key, hooks_order, left_key, channel))

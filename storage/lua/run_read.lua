@@ -11,4 +11,4 @@ local with_payload = ARGV[1] == 'all'
 if redis.call('EXISTS', log.run) == 0 then
   return {RUN_MISSING}
 end
-return {DONE, entity(log, log.run, '', with_payload)}
+return {DONE, entity(log, log.run, with_payload)}

@@ -24,4 +24,4 @@ if #events < 2 * total then
   return {UNCHANGED}
 end
 table.insert(events, 1, total)
-return {DONE, entity(log, log.run, '', true), events}
+return {DONE, entity(log, log.run, true), events}

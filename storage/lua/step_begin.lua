@@ -3,28 +3,29 @@
 -- KEYS: run events related request_now request_before step steps
 -- ARGV: request now correlation record payload want news created_record created_payload
 -- CODES: DONE REPLAYED RUN_MISSING RUN_CLOSED RUN_TOO_NEW RUN_LEGACY STEP_EXISTS
--- REPLY: DONE createdAt position news step | REPLAYED record payload position attempt news step
+-- REPLY: DONE createdAt position news step... | REPLAYED record payload position attempt news step...
 -- $include lib/event.lua
 local step_key = KEYS[6]
 local steps_key = KEYS[7]
 local created_record = ARGV[8]
 local created_payload = ARGV[9]
 
+read_run()
 local first = replayed()
 if first then
-  first[7] = entity(log, step_key, '', with_payload)
-  return first
+  return tell(log, first, fields_of(step_key), '', with_payload)
 end
-local refusal, spec = child_refused()
+local refusal = child_refused()
 if refusal then
   return refusal
 end
 if redis.call('EXISTS', step_key) == 1 then
   return {STEP_EXISTS}
 end
-local _, first_position = append(log, spec, {now = event.now, correlation = event.correlation,
+local _, first_position = append(log, {now = event.now, correlation = event.correlation,
   record = created_record, payload = created_payload})
-local created, position = append(log, spec, event)
-redis.call('HSET', step_key, 's', 'running', 'a', '1', 'u', created, 'sa', created, 'ie', first_position)
+local created, position = append(log, event)
+local step = {s = 'running', a = '1', u = created, sa = created, ie = first_position}
+redis.call('HSET', step_key, 's', step.s, 'a', step.a, 'u', created, 'sa', created, 'ie', first_position)
 redis.call('ZADD', steps_key, created, event.correlation)
-return finish({DONE, created, position, false, entity(log, step_key, first_position, with_payload), note = '1'})
+return tell(log, finish({DONE, created, position, false, note = step.a}), step, first_position, with_payload)

@@ -2,15 +2,15 @@
 -- KEYS: run events related request_now request_before step steps
 -- ARGV: request now correlation record payload want news
 -- CODES: DONE REPLAYED RUN_MISSING RUN_CLOSED RUN_TOO_NEW RUN_LEGACY STEP_EXISTS
--- REPLY: DONE createdAt position news step | REPLAYED record payload position note news step
+-- REPLY: DONE createdAt position news step... | REPLAYED record payload position attempt news step...
 -- $include lib/event.lua
 -- $include lib/step_create.lua
 local step_key = KEYS[6]
 local steps_key = KEYS[7]
 
+read_run()
 local first = replayed()
 if first then
-  first[7] = entity(log, step_key, '', with_payload)
-  return first
+  return tell(log, first, fields_of(step_key), '', with_payload)
 end
 return finish(step_create(event, step_key, steps_key))

@@ -2,7 +2,7 @@
 -- KEYS: run events related request_now request_before step
 -- ARGV: request now correlation record payload want news status reference consults_run
 -- CODES: DONE REPLAYED RUN_EXPIRED RUN_TOO_NEW RUN_LEGACY STEP_MISSING STEP_ENDED
--- REPLY: DONE createdAt position news step | REPLAYED record payload position attempt news step
+-- REPLY: DONE createdAt position news step... | REPLAYED record payload position attempt news step...
 -- $include lib/event.lua
 -- $include lib/step_end.lua
 local step_key = KEYS[6]
@@ -10,9 +10,9 @@ local new_status = ARGV[8]
 local reference = ARGV[9]
 local consults_run = ARGV[10] == '1'
 
+read_run()
 local first = replayed()
 if first then
-  first[7] = entity(log, step_key, '', with_payload)
-  return first
+  return tell(log, first, fields_of(step_key), '', with_payload)
 end
 return finish(step_end(event, step_key, new_status, reference, consults_run))

@@ -12,4 +12,4 @@ local with_payload = ARGV[1] == 'all'
 if redis.call('EXISTS', step_key) == 0 then
   return {STEP_MISSING}
 end
-return {DONE, entity(log, step_key, '', with_payload)}
+return {DONE, entity(log, step_key, with_payload)}

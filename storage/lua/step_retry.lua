@@ -2,15 +2,15 @@
 -- KEYS: run events related request_now request_before step
 -- ARGV: request now correlation record payload want news retry_after
 -- CODES: DONE REPLAYED STEP_MISSING STEP_ENDED
--- REPLY: DONE createdAt position news step | REPLAYED record payload position attempt news step
+-- REPLY: DONE createdAt position news step... | REPLAYED record payload position attempt news step...
 -- $include lib/event.lua
 -- $include lib/step_retry.lua
 local step_key = KEYS[6]
 local retry_after = ARGV[8]
 
+read_run()
 local first = replayed()
 if first then
-  first[7] = entity(log, step_key, '', with_payload)
-  return first
+  return tell(log, first, fields_of(step_key), '', with_payload)
 end
 return finish(step_retry(event, step_key, retry_after))

@@ -2,14 +2,14 @@
 -- KEYS: run events related request_now request_before step
 -- ARGV: request now correlation record payload want news
 -- CODES: DONE REPLAYED RUN_EXPIRED RUN_TOO_NEW RUN_LEGACY STEP_MISSING STEP_ENDED STEP_TOO_EARLY
--- REPLY: DONE createdAt position news step | REPLAYED record payload position attempt news step
+-- REPLY: DONE createdAt position news step... | REPLAYED record payload position attempt news step...
 -- $include lib/event.lua
 -- $include lib/step_start.lua
 local step_key = KEYS[6]
 
+read_run()
 local first = replayed()
 if first then
-  first[7] = entity(log, step_key, '', with_payload)
-  return first
+  return tell(log, first, fields_of(step_key), '', with_payload)
 end
 return finish(step_start(event, step_key))

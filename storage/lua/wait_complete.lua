@@ -6,6 +6,7 @@
 -- $include lib/event.lua
 -- $include lib/wait_complete.lua
 
+read_run()
 local first = replayed()
 if first then
   first[7] = first_event(event.correlation)

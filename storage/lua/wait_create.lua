@@ -6,6 +6,7 @@
 -- $include lib/event.lua
 -- $include lib/wait_create.lua
 
+read_run()
 local first = replayed()
 if first then
   return first

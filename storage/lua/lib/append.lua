@@ -1,13 +1,13 @@
 -- $include lib/log.lua
--- append adds one event, {now, correlation, record, payload}, and returns when it was created and its position, both
--- as text; log.stamp is the former as the record has it. Times never go back, whatever the clocks of the callers say. log.count and log.last are what the run's
--- hash says of the log; they are kept up to date here.
-local function append(log, spec, event)
+-- append adds one event, {now, correlation, record, payload}, to the log and returns when it was created and its
+-- position, both as text; log.stamp is the former as the record has it. Times never go back, whatever the clocks of the
+-- callers say. log.count and log.last say what the log is like now; set_run writes them.
+local function append(log, event)
   local position, created = log.count, event.now
   if log.last and tonumber(log.last) > tonumber(created) then
     created = log.last
   end
-  log.stamp = spec < 6 and created .. '.' or created
+  log.stamp = log.spec < 6 and created .. '.' or created
   local record = log.stamp .. event.record
   if log.purged then
     record = bare(record)
@@ -21,6 +21,11 @@ local function append(log, spec, event)
     redis.call('ZADD', log.related, '0', event.correlation .. '/' .. string.format('%07d', position))
   end
   log.count, log.last = string.format('%d', position + 1), created
-  redis.call('HSET', log.run, 'en', log.count, 'et', created)
   return created, position
+end
+
+-- set_run sets fields of the run, and with them what there is to say of the log.
+local function set_run(log, ...)
+  redis.call('HSET', log.run, 'en', log.count, 'et', log.last, ...)
+  log.told = log.count
 end

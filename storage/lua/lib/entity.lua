@@ -3,26 +3,50 @@
 -- events that hold its input, output and error. One of the legacy calls has no such events:
 -- its fields in and out are the input and the output themselves.
 
--- entity returns {field, value, ..., position, record, payload, ...}: no field's name begins with a digit. The event at
+-- fields_of returns the fields of an entity by their names.
+local function fields_of(key)
+  local flat, fields = redis.call('HGETALL', key), {}
+  for i = 1, #flat, 2 do
+    fields[flat[i]] = flat[i + 1]
+  end
+  return fields
+end
+
+-- refer adds {position, record, payload} to out. An entity can be shown without an event that was lost.
+local function refer(log, out, position, with_payload)
+  local record, payload = load_record(log, position, with_payload)
+  if record then
+    local n = #out
+    out[n + 1], out[n + 2], out[n + 3] = position, record, payload
+  end
+end
+
+-- tell adds {field, value, ..., position, record, payload, ...} to out: no field's name begins with a digit. The event at
 -- position own is left out: the caller has it. The created event is always given, because
 -- its meta holds what never changes; without payloads the output is left out.
-local function entity(log, key, own, with_payload)
-  local out = redis.call('HGETALL', key)
-  for i = 1, #out, 2 do
-    local field, position = out[i], out[i + 1]
+local function tell(log, out, fields, own, with_payload)
+  fields.en, fields.et, fields.rb = nil, nil, nil -- of the log
+  local n = #out
+  for field, value in pairs(fields) do
     if not with_payload and (field == 'in' or field == 'out') then
-      out[i + 1] = ''
+      value = ''
     end
-    local wanted = field == 'ie' or field == 'ee' or (field == 'oe' and with_payload)
-    if wanted and position ~= own then
-      -- An entity can be shown without an event that was lost.
-      local record, payload = load_record(log, position, with_payload or field == 'ee')
-      if record then
-        out[#out + 1] = position
-        out[#out + 1] = record
-        out[#out + 1] = payload
-      end
-    end
+    out[n + 1], out[n + 2] = field, value
+    n = n + 2
+  end
+  if fields.ie and fields.ie ~= own then
+    refer(log, out, fields.ie, with_payload)
+  end
+  if fields.ee and fields.ee ~= own then
+    refer(log, out, fields.ee, true)
+  end
+  if fields.oe and fields.oe ~= own and with_payload then
+    refer(log, out, fields.oe, true)
   end
   return out
+end
+
+-- entity is the same for an entity as it stands, and returns a list of its own.
+local function entity(log, key, with_payload)
+  return tell(log, {}, fields_of(key), '', with_payload)
 end

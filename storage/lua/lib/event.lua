@@ -2,7 +2,7 @@
 -- $include lib/append.lua
 -- $include lib/entity.lua
 -- What every script for an event starts with: its first five KEYS and seven ARGV.
-local log = {run = KEYS[1], events = KEYS[2], related = KEYS[3], count = '0'}
+local log = {run = KEYS[1], events = KEYS[2], related = KEYS[3]}
 local request = {now = KEYS[4], before = KEYS[5], id = ARGV[1]}
 local event = {now = ARGV[2], correlation = ARGV[3], record = ARGV[4], payload = ARGV[5]}
 local with_payload = ARGV[6] == 'all'
@@ -10,6 +10,29 @@ local with_payload = ARGV[6] == 'all'
 -- 'b<p>' for those between p and the caller's own event, '' for none.
 local asked = ARGV[7]
 local NEWS_BYTES = 33554432
+
+-- be makes the run's fields what is known of the run and its log: the status (false: no such run), the spec version, and
+-- the first bucket of request ids that there ever was.
+local function be(status, spec, purged, count, last, first_bucket)
+  log.status, log.spec = status, tonumber(spec or 0)
+  log.purged = purged -- what comes now is kept without its payload
+  log.count, log.last = count or '0', last
+  log.told = log.count
+  log.first_bucket = first_bucket
+end
+
+-- read_run reads that.
+local function read_run()
+  local state = redis.call('HMGET', log.run, 's', 'v', 'x', 'en', 'et', 'rb')
+  be(state[1], state[2], state[3], state[4], state[5], state[6])
+end
+
+-- read_whole_run does so and returns all of the run's fields by their names.
+local function read_whole_run()
+  local run = fields_of(log.run)
+  be(run.s, run.v, run.x, run.en, run.et, run.rb)
+  return run
+end
 
 -- news returns {count, record, payload, ...} for the events up to position last, or
 -- false when the caller asked for none. There are fewer than count when they are too big.
@@ -26,9 +49,23 @@ local function news(last)
   return told
 end
 
--- remembered returns what a call with this request id left, else false.
+-- bucket is the number of request.now: a bucket takes new ids for ten minutes (storage/keys.go).
+local function bucket()
+  return math.floor(event.now / 600000)
+end
+
+-- first_bucket returns what the run is to know as its first bucket. A batch is remembered even if there was no run yet.
+local function first_bucket()
+  return string.format('%d', bucket() - redis.call('EXISTS', request.before))
+end
+
+-- remembered returns what a call with this request id left, else false. Before the run's first bucket there is none.
 local function remembered()
-  return redis.call('HGET', request.now, request.id) or redis.call('HGET', request.before, request.id)
+  local value = redis.call('HGET', request.now, request.id)
+  if not value and (not log.first_bucket or bucket() > tonumber(log.first_bucket)) then
+    value = redis.call('HGET', request.before, request.id)
+  end
+  return value
 end
 
 -- replayed returns {REPLAYED, record, payload, position, note, news} when a call with this request
@@ -52,11 +89,17 @@ local function recorded(position)
   return {RECORDED, record, payload, position, '', news(last)}
 end
 
--- remember keeps what a request id stands for, ten minutes at least: a bucket takes new ones for ten.
+-- remember writes what there is to say of the log, unless that is done, and keeps what a request id stands for,
+-- ten minutes at least. A run without events may be none.
 local function remember(value)
+  if log.count ~= '0' and (not log.first_bucket or bucket() < tonumber(log.first_bucket)) then
+    set_run(log, 'rb', first_bucket())
+  elseif log.told ~= log.count then
+    set_run(log)
+  end
   redis.call('HSET', request.now, request.id, value)
   if redis.call('HLEN', request.now) == 1 then
-    redis.call('EXPIRE', request.now, 1200)
+    redis.call('EXPIRE', request.now, '1200')
   end
 end
 
@@ -70,14 +113,6 @@ local function finish(reply)
     reply[2], reply[4] = log.stamp, news(position - 1)
   end
   return reply
-end
-
--- run_state returns the status (false: no such run) and the spec version of the run.
-local function run_state()
-  local state = redis.call('HMGET', log.run, 's', 'v', 'x', 'en', 'et')
-  log.purged = state[3] -- what comes now is kept without its payload
-  log.count, log.last = state[4] or '0', state[5]
-  return state[1], tonumber(state[2] or 0)
 end
 
 local function ended(status)
@@ -95,16 +130,14 @@ local function refused(spec)
   return nil
 end
 
--- child_refused is the same for an event that creates an entity of the run; it returns the
--- run's spec version, too.
+-- child_refused is the same for an event that creates an entity of the run.
 local function child_refused()
-  local status, spec = run_state()
-  if not status then
-    return {RUN_MISSING}, spec
+  if not log.status then
+    return {RUN_MISSING}
   end
-  local refusal = refused(spec)
-  if not refusal and ended(status) then
-    refusal = {RUN_CLOSED, status}
+  local refusal = refused(log.spec)
+  if not refusal and ended(log.status) then
+    refusal = {RUN_CLOSED, log.status}
   end
-  return refusal, spec
+  return refusal
 end

@@ -22,6 +22,11 @@ local function header(record)
   return kind, stop + tonumber(size)
 end
 
+-- split reports whether the payload of a record stands apart from it.
+local function split(record)
+  return string.byte(record, (string.find(record, '%a'))) < 97
+end
+
 -- bare returns a record without its payload.
 local function bare(record)
   local _, meta_end = header(record)
@@ -37,10 +42,7 @@ local function load_record(log, field, with_payload)
   if not with_payload then
     return bare(record), false
   end
-  if header(record) < 'a' then
-    return record, redis.call('HGET', log.events, field .. '/p')
-  end
-  return record, false
+  return record, split(record) and redis.call('HGET', log.events, field .. '/p')
 end
 
 -- event_at returns the record at a position, and its payload or false. An event that is lost stops the script.
@@ -78,10 +80,9 @@ local function page(log, first, last, max_bytes, at_least, with_payload)
     local records = redis.call('HMGET', log.events, unpack(fields))
     for i = 1, #fields do
       local record, payload = records[i] or lost(fields[i]), false
-      local kind, meta_end = header(record)
       if not with_payload then
-        record = string.sub(record, 1, meta_end)
-      elseif kind < 'a' then
+        record = bare(record)
+      elseif split(record) then
         payload = redis.call('HGET', log.events, fields[i] .. '/p')
       end
       bytes = bytes + #record + (payload and #payload or 0)

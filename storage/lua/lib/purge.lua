@@ -9,7 +9,7 @@ local function purge(log)
     local records = redis.call('HMGET', log.events, unpack(chunk))
     for i = 1, #chunk do
       if records[i] then
-        if header(records[i]) < 'a' then
+        if split(records[i]) then
           redis.call('HDEL', log.events, chunk[i] .. '/p')
         end
         redis.call('HSET', log.events, chunk[i], bare(records[i]))

@@ -1,21 +1,22 @@
 -- step_retry applies a step_retrying; the run is not consulted (contract §3.1 step 4, §3.4).
 -- retry_after is '' when the step may start at once.
 local function step_retry(item, step_key, retry_after)
-  local step = redis.call('HMGET', step_key, 's', 'a')
-  local step_status, attempt = step[1], step[2]
-  if not step_status then
+  local step = fields_of(step_key)
+  if not step.s then
     return {STEP_MISSING}
   end
-  if ended(step_status) then
-    return {STEP_ENDED, step_status}
+  if ended(step.s) then
+    return {STEP_ENDED, step.s}
   end
-  local _, spec = run_state()
-  local created, position = append(log, spec, item)
-  redis.call('HSET', step_key, 's', 'pending', 'u', created, 'ee', position)
+  local created, position = append(log, item)
+  step.s, step.u, step.ee = 'pending', created, position
   if retry_after == '' then
+    step.ra = nil
+    redis.call('HSET', step_key, 's', step.s, 'u', created, 'ee', position)
     redis.call('HDEL', step_key, 'ra')
   else
-    redis.call('HSET', step_key, 'ra', retry_after)
+    step.ra = retry_after
+    redis.call('HSET', step_key, 's', step.s, 'u', created, 'ee', position, 'ra', retry_after)
   end
-  return {DONE, created, position, false, entity(log, step_key, position, with_payload), note = attempt}
+  return tell(log, {DONE, created, position, false, note = step.a}, step, position, with_payload)
 end

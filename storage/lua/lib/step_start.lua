@@ -1,33 +1,33 @@
 -- step_start applies a step_started of a step that exists (contract §3.2, §3.4).
 local function step_start(item, step_key)
-  local status, spec = run_state()
-  local refusal = status and refused(spec)
+  local status = log.status
+  local refusal = status and refused(log.spec)
   if refusal then
     return refusal
   end
-  local step = redis.call('HMGET', step_key, 's', 'a', 'ra', 'sa')
-  local step_status, attempt, retry_after, started = step[1], step[2], step[3], step[4]
-  if not step_status then
+  local step = fields_of(step_key)
+  if not step.s then
     if ended(status) then
       return {RUN_EXPIRED, status}
     end
     return {STEP_MISSING}
   end
-  if ended(step_status) then
-    return {STEP_ENDED, step_status}
+  if ended(step.s) then
+    return {STEP_ENDED, step.s}
   end
   -- A step that runs may be started again after its run ended, up to spec 3.
-  if ended(status) and (spec >= 4 or step_status ~= 'running') then
+  if ended(status) and (log.spec >= 4 or step.s ~= 'running') then
     return {RUN_EXPIRED, status}
   end
-  if retry_after and tonumber(retry_after) > tonumber(item.now) then
-    return {STEP_TOO_EARLY, retry_after}
+  if step.ra and tonumber(step.ra) > tonumber(item.now) then
+    return {STEP_TOO_EARLY, step.ra}
   end
-  local created, position = append(log, spec, item)
-  attempt = string.format('%d', attempt + 1)
-  redis.call('HSET', step_key, 's', 'running', 'a', attempt, 'u', created, 'sa', started or created)
-  if retry_after then
+  local created, position = append(log, item)
+  if step.ra then
+    step.ra = nil
     redis.call('HDEL', step_key, 'ra')
   end
-  return {DONE, created, position, false, entity(log, step_key, position, with_payload), note = attempt}
+  step.s, step.a, step.u, step.sa = 'running', string.format('%d', step.a + 1), created, step.sa or created
+  redis.call('HSET', step_key, 's', step.s, 'a', step.a, 'u', created, 'sa', step.sa)
+  return tell(log, {DONE, created, position, false, note = step.a}, step, position, with_payload)
 end

@@ -9,8 +9,7 @@ end
 
 -- wait_complete applies a wait_completed. The wait of a terminal run counts as deleted.
 local function wait_complete(item)
-  local status, spec = run_state()
-  local refusal = status and refused(spec)
+  local refusal = log.status and refused(log.spec)
   if refusal then
     return refusal
   end
@@ -22,9 +21,9 @@ local function wait_complete(item)
   if header(last) == KIND_WAIT_COMPLETED then
     return {WAIT_ENDED}
   end
-  if ended(status) then
+  if ended(log.status) then
     return {WAIT_MISSING}
   end
-  local now, position = append(log, spec, item)
+  local now, position = append(log, item)
   return {DONE, now, position, false, created}
 end
