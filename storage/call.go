@@ -100,9 +100,9 @@ func (c *call) outcome(r reply) (outcome, error) {
 	switch code {
 	case codeDone:
 		e := c.event
-		created, isULID := strings.CutSuffix(r.text(1), ".")
+		created, isSlot := strings.CutSuffix(r.text(1), ".")
 		e.CreatedAt = world.Millis(atoi(created))
-		e.EventID = eventID(c.req.RunID, e.CreatedAt, r.number(2), isULID)
+		e.EventID = eventID(c.req.RunID, e.CreatedAt, r.number(2), isSlot)
 		o.stored = stored{event: e, position: r.text(2)}
 		o.rest = r.after(4)
 	case codeReplayed, codeRecorded:

@@ -35,7 +35,7 @@ func FuzzRecordRoundTrip(f *testing.F) {
 		}
 		record, split, err := encodeRecord(e)
 		require.NoError(t, err)
-		got, err := decodeRecord("r", 0, "1800000000000"+string(record), split)
+		got, err := decodeRecord("r", 0, "1800000000000."+string(record), split)
 		require.NoError(t, err)
 		require.Equal(t, e, got)
 	})

@@ -13,10 +13,10 @@ type entity struct {
 	events map[string]world.Event // by position
 }
 
-// decodeEntity reads the reply of entity() in lua/lib/entity.lua. own is the event that the
+// decodeEntity reads the reply of tell() and entity() in lua/lib/entity.lua. own is the event that the
 // script was told to leave out.
 func decodeEntity(runID string, r reply, own *stored) (entity, error) {
-	e := entity{runID: runID, fields: make(map[string]string, len(r)/2), events: make(map[string]world.Event, 2)}
+	e := newEntity(runID)
 	i := 0
 	for ; i+1 < len(r); i += 2 {
 		name := r.text(i)
@@ -25,17 +25,26 @@ func decodeEntity(runID string, r reply, own *stored) (entity, error) {
 		}
 		e.fields[name] = r.text(i + 1)
 	}
-	for ; i+2 < len(r); i += fieldsARelation {
-		event, err := decodeRecord(runID, r.number(i), r.text(i+1), r.bytes(i+2))
+	return e, e.refer(r.after(i), own)
+}
+
+func newEntity(runID string) entity {
+	return entity{runID: runID, fields: make(map[string]string, len(stepFields)), events: make(map[string]world.Event, 2)}
+}
+
+// refer reads {position, record, payload, ...} of the events that an entity points to.
+func (e entity) refer(refs reply, own *stored) error {
+	for i := 0; i+2 < len(refs); i += fieldsARelation {
+		event, err := decodeRecord(e.runID, refs.number(i), refs.text(i+1), refs.bytes(i+2))
 		if err != nil {
-			return e, err
+			return err
 		}
-		e.events[r.text(i)] = event
+		e.events[refs.text(i)] = event
 	}
 	if own != nil {
 		e.events[own.position] = own.event
 	}
-	return e, nil
+	return nil
 }
 
 func (e entity) ms(field string) world.Millis {

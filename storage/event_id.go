@@ -24,11 +24,11 @@ const (
 	maxPosition = 1<<31 - 1
 )
 
-func eventID(runID string, created world.Millis, position int, isULID bool) string {
-	if isULID {
-		return ulidID(runID, created, position)
+func eventID(runID string, created world.Millis, position int, isSlot bool) string {
+	if isSlot {
+		return slotID(position)
 	}
-	return slotID(position)
+	return ulidID(runID, created, position)
 }
 
 func slotID(position int) string { return fmt.Sprintf("%s%0*d", slotPrefix, slotDigits, position+1) }

@@ -16,10 +16,10 @@ import (
 // not alike, and one before spec 6 has the event's time in it, as SDK v4 expects.
 func TestIDTellsThePlace(t *testing.T) {
 	t.Parallel()
-	for _, isULID := range []bool{false, true} {
+	for _, isSlot := range []bool{false, true} {
 		var seen []string
 		for i, position := range []int{0, 1, 31, 32, 254, 255, 256, 99_999, 1 << 24, maxPosition} {
-			id := eventID("wrun_1", 1_800_000_000_000+world.Millis(i/3), position, isULID)
+			id := eventID("wrun_1", 1_800_000_000_000+world.Millis(i/3), position, isSlot)
 			got, ok := positionOf(id)
 			require.True(t, ok)
 			require.Equal(t, position, got)
@@ -56,7 +56,7 @@ func TestEventIsFoundByItsOwnIDAlone(t *testing.T) {
 			}
 			for _, id := range []string{
 				slotID(2), "evnt_2", "evnt_000000000000000000000000002", ulidID(runID, b.now(), 2), ulidID(runID, b.now()+1, 1), ulidID(other, b.now(), 1),
-				eventID(runID, b.now(), 1, spec >= 6), "evnt_0",
+				eventID(runID, b.now(), 1, spec < 6), "evnt_0",
 			} {
 				_, err := b.GetEvent(b.ctx, runID, id, false)
 				require.Equal(t, world.CodeEventNotFound, world.ErrorCode(err), id)

@@ -22,7 +22,7 @@ func (k keyspace) of(runID string) runKeys { return runKeys{prefix: k.prefix, ta
 // expiredAt (ms), and ie, oe, ee, the positions of the events with the input (and all that
 // never changes), the output and the error. ap is the position of the last attr_set, and
 // each field with '@' before its name is an attribute. en is how many events the log has and et when
-// the last was created. rs is how many events the log had when
+// the last was created; rb is the first bucket of request ids that there was. rs is how many events the log had when
 // recovery found the run at rest.
 // Of legacy calls: c createdAt, d deployment, n name, and the CBOR items in, out, er (error) and xc (context).
 func (k runKeys) run() string { return k.prefix + "run:" + k.tag }

@@ -17,7 +17,7 @@ import (
 // An event is stored as <createdAt ms>[.]<kind><size>:<size bytes of meta><payload>.
 //
 // createdAt is put in front by the script that appends, with a point when the run's spec version is
-// below 6, which makes the event's id another one (event_id.go). kind is one letter, the place of the
+// 6 or more, which makes the event's id another one (event_id.go). kind is one letter, the place of the
 // type in kinds. meta is CBOR: all of the event but its payload. The payload, the one value
 // of eventData that resolveData 'none' leaves out, follows as it was received, so that a
 // script can cut it off without looking inside; one above splitAbove goes into a hash field
@@ -159,13 +159,13 @@ func decodeRecord(runID string, position int, record string, split []byte) (worl
 		return e, fmt.Errorf("%w: event %d of %s has no time", errRecord, position, runID)
 	}
 	e.CreatedAt = world.Millis(created)
-	isULID := record[digits] == '.'
-	if isULID {
+	isSlot := record[digits] == '.'
+	if isSlot {
 		if digits++; digits == len(record) {
 			return e, fmt.Errorf("%w: event %d of %s has no kind", errRecord, position, runID)
 		}
 	}
-	e.EventID = eventID(runID, e.CreatedAt, position, isULID)
+	e.EventID = eventID(runID, e.CreatedAt, position, isSlot)
 	kind := int(record[digits]|0x20) - 'a'
 	size, rest, ok := bytes.Cut([]byte(record[digits+1:]), []byte{':'})
 	length, err := strconv.Atoi(string(size))

@@ -20,7 +20,7 @@ func TestShortFormsInARecord(t *testing.T) {
 	record, _, err := encodeRecord(e)
 	require.NoError(t, err)
 	require.Less(t, len(record), 4*len(dataKeys)+40)
-	got, err := decodeRecord("r", 4, "7"+string(record), nil)
+	got, err := decodeRecord("r", 4, "7."+string(record), nil)
 	require.NoError(t, err)
 	require.Equal(t, e, got)
 

@@ -2,6 +2,21 @@ package storage
 
 import "github.com/world-redis/world-redis"
 
+// stepFields are the fields of a step that the scripts of its events answer, in this order
+// (lua/lib/entity.lua).
+var stepFields = [...]string{"s", "a", "u", "sa", "ca", "ra", "ie", "oe", "ee"}
+
+// decodeStep reads the reply of tell_step() in lua/lib/entity.lua; own is as in [decodeEntity].
+func decodeStep(runID string, r reply, own *stored) (entity, error) {
+	e := newEntity(runID)
+	for i, name := range stepFields {
+		if value, ok := r.at(i).(string); ok {
+			e.fields[name] = value
+		}
+	}
+	return e, e.refer(r.after(len(stepFields)), own)
+}
+
 // step builds the entity. What never changes stands in the step_created event.
 func (e entity) step(stepID string, resolveNone bool) world.Step {
 	created := e.event("ie")

@@ -53,7 +53,7 @@ local function again(item, kept)
   local record, payload = event_at(log, position, true)
   local first = {REPLAYED, record, payload, position, note, false}
   if string.sub(item.type, 1, 4) == 'step' then
-    return tell(log, first, fields_of(item.step), '', with_payload)
+    return tell_step(log, first, step_of(item.step), '', with_payload)
   elseif item.type == 'wait_completed' then
     first[7] = first_event(item.correlation)
   elseif item.type ~= 'wait_created' then

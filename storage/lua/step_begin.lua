@@ -13,7 +13,7 @@ local created_payload = ARGV[9]
 read_run()
 local first = replayed()
 if first then
-  return tell(log, first, fields_of(step_key), '', with_payload)
+  return tell_step(log, first, step_of(step_key), '', with_payload)
 end
 local refusal = child_refused()
 if refusal then
@@ -25,7 +25,7 @@ end
 local _, first_position = append(log, {now = event.now, correlation = event.correlation,
   record = created_record, payload = created_payload})
 local created, position = append(log, event)
-local step = {s = 'running', a = '1', u = created, sa = created, ie = first_position}
-redis.call('HSET', step_key, 's', step.s, 'a', step.a, 'u', created, 'sa', created, 'ie', first_position)
+redis.call('HSET', step_key, 's', 'running', 'a', '1', 'u', created, 'sa', created, 'ie', first_position)
 redis.call('ZADD', steps_key, created, event.correlation)
-return tell(log, finish({DONE, created, position, false, note = step.a}), step, first_position, with_payload)
+local step = {'running', '1', created, created, false, false, first_position, false, false}
+return tell_step(log, finish({DONE, created, position, false, note = '1'}), step, first_position, with_payload)

@@ -13,6 +13,6 @@ local consults_run = ARGV[10] == '1'
 read_run()
 local first = replayed()
 if first then
-  return tell(log, first, fields_of(step_key), '', with_payload)
+  return tell_step(log, first, step_of(step_key), '', with_payload)
 end
 return finish(step_end(event, step_key, new_status, reference, consults_run))

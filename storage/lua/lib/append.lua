@@ -7,7 +7,7 @@ local function append(log, event)
   if log.last and tonumber(log.last) > tonumber(created) then
     created = log.last
   end
-  log.stamp = log.spec < 6 and created .. '.' or created
+  log.stamp = log.spec >= 6 and created .. '.' or created
   local record = log.stamp .. event.record
   if log.purged then
     record = bare(record)

@@ -46,7 +46,31 @@ local function tell(log, out, fields, own, with_payload)
   return out
 end
 
--- entity is the same for an entity as it stands, and returns a list of its own.
+-- step_of returns what changes of a step, in the order of storage/step_entity.go; false is for what is not there.
+local function step_of(key)
+  return redis.call('HMGET', key, 's', 'a', 'u', 'sa', 'ca', 'ra', 'ie', 'oe', 'ee')
+end
+
+-- tell_step adds that and the events with the rest, as tell does, to a reply.
+local function tell_step(log, out, step, own, with_payload)
+  local n = #out
+  for i = 1, 9 do
+    out[n + i] = step[i]
+  end
+  local input, output, failure = step[7], step[8], step[9]
+  if input and input ~= own then
+    refer(log, out, input, with_payload)
+  end
+  if failure and failure ~= own then
+    refer(log, out, failure, true)
+  end
+  if output and output ~= own and with_payload then
+    refer(log, out, output, true)
+  end
+  return out
+end
+
+-- entity is tell for an entity as it stands, and returns a list of its own.
 local function entity(log, key, with_payload)
   return tell(log, {}, fields_of(key), '', with_payload)
 end

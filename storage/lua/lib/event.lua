@@ -2,7 +2,9 @@
 -- $include lib/append.lua
 -- $include lib/entity.lua
 -- What every script for an event starts with: its first five KEYS and seven ARGV.
-local log = {run = KEYS[1], events = KEYS[2], related = KEYS[3]}
+-- A table that has all its fields from the beginning need not grow, which is dear.
+local log = {run = KEYS[1], events = KEYS[2], related = KEYS[3], status = false, spec = 0, purged = false, count = '0',
+  last = false, told = '0', first_bucket = false, stamp = false}
 local request = {now = KEYS[4], before = KEYS[5], id = ARGV[1]}
 local event = {now = ARGV[2], correlation = ARGV[3], record = ARGV[4], payload = ARGV[5]}
 local with_payload = ARGV[6] == 'all'
@@ -104,7 +106,7 @@ local function remember(value)
 end
 
 -- finish completes the reply of an event that was applied now, {DONE, createdAt, position, false, ...}: it remembers
--- the call, with the reply's note if it has one, adds the news, and says whether the event's id is made of its time.
+-- the call, with the reply's note if it has one, adds the news, and says whether the event's id is its slot.
 -- Refusals pass through.
 local function finish(reply)
   if reply[1] == DONE then

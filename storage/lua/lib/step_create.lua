@@ -8,8 +8,8 @@ local function step_create(item, step_key, steps_key)
     return {STEP_EXISTS}
   end
   local created, position = append(log, item)
-  local step = {s = 'pending', a = '0', u = created, ie = position}
-  redis.call('HSET', step_key, 's', step.s, 'a', step.a, 'u', created, 'ie', position)
+  redis.call('HSET', step_key, 's', 'pending', 'a', '0', 'u', created, 'ie', position)
   redis.call('ZADD', steps_key, created, item.correlation)
-  return tell(log, {DONE, created, position, false}, step, position, with_payload)
+  local step = {'pending', '0', created, false, false, false, position, false, false}
+  return tell_step(log, {DONE, created, position, false}, step, position, with_payload)
 end

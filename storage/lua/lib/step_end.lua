@@ -6,21 +6,22 @@ local function step_end(item, step_key, new_status, reference, consults_run)
   if refusal then
     return refusal
   end
-  local step = fields_of(step_key)
-  if not step.s then
+  local step = step_of(step_key)
+  local step_status, attempt = step[1], step[2]
+  if not step_status then
     if consults_run and ended(status) then
       return {RUN_EXPIRED, status}
     end
     return {STEP_MISSING}
   end
-  if ended(step.s) then
-    return {STEP_ENDED, step.s}
+  if ended(step_status) then
+    return {STEP_ENDED, step_status}
   end
-  if consults_run and ended(status) and step.s ~= 'running' then
+  if consults_run and ended(status) and step_status ~= 'running' then
     return {RUN_EXPIRED, status}
   end
   local created, position = append(log, item)
-  step.s, step.u, step.ca, step[reference] = new_status, created, created, position
+  step[1], step[3], step[5], step[reference == 'oe' and 8 or 9] = new_status, created, created, position
   redis.call('HSET', step_key, 's', new_status, 'u', created, 'ca', created, reference, position)
-  return tell(log, {DONE, created, position, false, note = step.a}, step, position, with_payload)
+  return tell_step(log, {DONE, created, position, false, note = attempt}, step, position, with_payload)
 end

@@ -5,29 +5,30 @@ local function step_start(item, step_key)
   if refusal then
     return refusal
   end
-  local step = fields_of(step_key)
-  if not step.s then
+  local step = step_of(step_key)
+  local step_status, attempt, started, retry_after = step[1], step[2], step[4], step[6]
+  if not step_status then
     if ended(status) then
       return {RUN_EXPIRED, status}
     end
     return {STEP_MISSING}
   end
-  if ended(step.s) then
-    return {STEP_ENDED, step.s}
+  if ended(step_status) then
+    return {STEP_ENDED, step_status}
   end
   -- A step that runs may be started again after its run ended, up to spec 3.
-  if ended(status) and (log.spec >= 4 or step.s ~= 'running') then
+  if ended(status) and (log.spec >= 4 or step_status ~= 'running') then
     return {RUN_EXPIRED, status}
   end
-  if step.ra and tonumber(step.ra) > tonumber(item.now) then
-    return {STEP_TOO_EARLY, step.ra}
+  if retry_after and tonumber(retry_after) > tonumber(item.now) then
+    return {STEP_TOO_EARLY, retry_after}
   end
   local created, position = append(log, item)
-  if step.ra then
-    step.ra = nil
+  if retry_after then
     redis.call('HDEL', step_key, 'ra')
   end
-  step.s, step.a, step.u, step.sa = 'running', string.format('%d', step.a + 1), created, step.sa or created
-  redis.call('HSET', step_key, 's', step.s, 'a', step.a, 'u', created, 'sa', step.sa)
-  return tell(log, {DONE, created, position, false, note = step.a}, step, position, with_payload)
+  attempt, started = string.format('%d', attempt + 1), started or created
+  step[1], step[2], step[3], step[4], step[6] = 'running', attempt, created, started, false
+  redis.call('HSET', step_key, 's', 'running', 'a', attempt, 'u', created, 'sa', started)
+  return tell_step(log, {DONE, created, position, false, note = attempt}, step, position, with_payload)
 end
