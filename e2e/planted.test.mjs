@@ -23,7 +23,7 @@ for (const sdk of sdks) {
       'a wait that is done by its index, without the event': async (runId, { correlationId }) =>
         redis.command('ZADD', key('events:by_correlation', runId), 0, `${correlationId}/0000099`),
       'a wait that the log knows of, without the event': async (runId, { eventId }) =>
-        redis.command('HDEL', key('event', runId), await redis.command('ZRANK', key('events:by_run', runId), eventId.slice(5).replace(/^0{19}/, ''))),
+        redis.command('HDEL', key('event', runId), String((await api.events(runId)).findIndex((e) => e.eventId === eventId))),
     };
     await Promise.all([
       ...Object.entries(lost).map(([story, plant]) =>

@@ -77,7 +77,7 @@ func store(t *testing.T, c redis.UniversalClient, prefix, jobPrefix string) {
 		require.NoError(t, c.HSet(ctx, fmt.Sprintf("%srun:{wrun_%d}", prefix, i), "s", "running").Err())
 	}
 	for _, key := range []string{
-		"step:{wrun_0}:step_1", "events:by_run:{wrun_0}", "hook:{wrun_0}", "hook:hook_1", "hooks:by_token:ab", "runs:index",
+		"step:{wrun_0}:step_1", "events:by_correlation:{wrun_0}", "hook:{wrun_0}", "hook:hook_1", "hooks:by_token:ab", "runs:index",
 		"runs:by_status:running", "locator:00ff", "stream:{a}", "stream_meta:{a}", "stream_req:{a}:1", "streams:by_run:{wrun_0}",
 		"queue:{" + jobPrefix + "flows}:idempotency", "apps", "novelty:{run:1}",
 	} {
@@ -91,7 +91,7 @@ func store(t *testing.T, c redis.UniversalClient, prefix, jobPrefix string) {
 
 func stored() map[string]int64 {
 	return map[string]int64{
-		"run": 3, "step": 1, "events:by_run": 1, "hook": 2, "hooks:by_token": 1, "runs:index": 1, "runs:by_status": 1, "locator": 1,
+		"run": 3, "step": 1, "events:by_correlation": 1, "hook": 2, "hooks:by_token": 1, "runs:index": 1, "runs:by_status": 1, "locator": 1,
 		"stream": 1, "stream_meta": 1, "stream_req": 1, "streams:by_run": 1, "queue": 1, "apps": 1, "(other)": 1, "asynq": 2,
 	}
 }

@@ -11,7 +11,6 @@ func structures() []structure {
 		{"run", "hash", "runs: status, times, where input and result are"},
 		{"step", "hash", "steps: status, attempts, times"},
 		{"event", "hash", "the events of a run, with their payloads"},
-		{"events:by_run", "zset", "events in log order"},
 		{"events:by_correlation", "zset", "events by what they are about"},
 		{"steps:by_run", "zset", "the steps of a run"},
 		{"hook", "hash, string", "live hooks of a run; whose a hook id is"},

@@ -26,7 +26,7 @@ func (s *Store) setAttributes(ctx context.Context, c *call) (world.EventResult, 
 	if err != nil {
 		return world.EventResult{}, err
 	}
-	return s.runResult(ctx, c, o)
+	return s.runResult(ctx, c, o, o.rest)
 }
 
 // past is what a run was like at some event.

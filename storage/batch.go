@@ -68,8 +68,8 @@ func (s *Store) newBatch(req world.CreateBatch, creators []string) *batch {
 func (b *batch) input() ([]string, []any, error) {
 	c := b.call
 	keys := append(c.keys.event(c.now), c.keys.hooks(), c.keys.hooksOrder(), c.keys.leftHooks(), c.keys.ended(), c.keys.steps())
-	args := append(make([]any, 0, 8+5*len(b.items)),
-		c.request, strconv.FormatInt(int64(c.now), 10), c.ulid, "", "", "", c.want(), "")
+	args := append(make([]any, 0, 7+5*len(b.items)),
+		c.request, strconv.FormatInt(int64(c.now), 10), "", "", "", c.want(), "")
 	for i, item := range b.items {
 		record, split, err := encodeRecord(item.event)
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"strconv"
+	"strings"
 
 	"github.com/world-redis/world-redis"
 )
@@ -14,7 +15,6 @@ type call struct {
 	event   world.Event // as it will be stored, but for id and time
 	keys    runKeys
 	now     world.Millis
-	ulid    string
 	request string // what the request id is remembered as
 	asked   question
 	news    *news // what the script had to tell; nil when nothing was asked
@@ -30,7 +30,7 @@ func (s *Store) newCall(req world.CreateEvent) *call {
 		req.RequestID = s.ids.New().String() // covers go-redis sending the script twice
 	}
 	c := &call{
-		req: req, keys: s.keys.of(req.RunID), now: s.now(), ulid: s.ids.New().String(), asked: questionOf(req),
+		req: req, keys: s.keys.of(req.RunID), now: s.now(), asked: questionOf(req),
 		event: eventOf(req),
 	}
 	// The same id on another event of the run is another call, so both go into the hash.
@@ -70,8 +70,8 @@ func (c *call) input(keys []string, args []any) ([]string, []any, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	all := append(make([]any, 0, 8+len(args)),
-		c.request, strconv.FormatInt(int64(c.now), 10), c.ulid, c.event.CorrelationID, record, split, c.want(), c.asked.String())
+	all := append(make([]any, 0, 7+len(args)),
+		c.request, strconv.FormatInt(int64(c.now), 10), c.event.CorrelationID, record, split, c.want(), c.asked.String())
 	return append(c.keys.event(c.now), keys...), append(all, args...), nil
 }
 
@@ -97,27 +97,25 @@ func (c *call) outcome(r reply) (outcome, error) {
 	if code < 0 {
 		return o, refusal(c.req, c.now, code, r)
 	}
-	if len(r) > 2 {
-		o.rest = r[2:]
-	}
-	event := r.list(1)
-	told := event.list(0)
 	switch code {
 	case codeDone:
 		e := c.event
-		e.EventID = event.text(0)
-		e.CreatedAt = world.Millis(event.number(1))
-		o.stored = stored{event: e, position: event.text(2)}
-		told = event.list(3)
+		created, isSlot := strings.CutSuffix(r.text(1), ".")
+		e.CreatedAt = world.Millis(atoi(created))
+		e.EventID = eventID(c.req.RunID, e.CreatedAt, r.number(2), isSlot)
+		o.stored = stored{event: e, position: r.text(2)}
+		o.rest = r.after(4)
 	case codeReplayed, codeRecorded:
-		e, err := decodeRecord(c.req.RunID, event.text(0), event.text(1), event.bytes(2))
+		e, err := decodeRecord(c.req.RunID, r.number(3), r.text(1), r.bytes(2))
 		if err != nil {
 			return outcome{}, fail(err)
 		}
-		o.stored = stored{event: e, position: event.text(3), note: event.number(4), replayed: true}
-		told = event.list(5)
+		o.stored = stored{event: e, position: r.text(3), note: r.number(4), replayed: true}
+		o.rest = r.after(6)
+	case codeUnchanged:
+		o.rest = r.after(2)
 	}
-	return o, fail(c.hear(o, told))
+	return o, fail(c.hear(o, r.list(len(r)-len(o.rest)-1)))
 }
 
 // own returns the event when the script left it out of the entity, as it does when it has

@@ -30,13 +30,13 @@ func FuzzRecordRoundTrip(f *testing.F) {
 			t.Skip("a value of eventData is an item of CBOR, so never empty, and keys differ")
 		}
 		e := world.Event{
-			EventID: "e", RunID: "r", Type: kinds[int(kind)%len(kinds)], CorrelationID: id, ResumeID: resume, SpecVersion: int(kind),
+			EventID: slotID(0), RunID: "r", Type: kinds[int(kind)%len(kinds)], CorrelationID: id, ResumeID: resume, SpecVersion: int(kind),
 			CreatedAt: 1_800_000_000_000, OccurredAt: world.Millis(at),
 			Data: world.Fields{{Key: "other", Value: other}, {Key: key, Value: value}},
 		}
 		record, split, err := encodeRecord(e)
 		require.NoError(t, err)
-		got, err := decodeRecord("r", "e", "1800000000000"+string(record), split)
+		got, err := decodeRecord("r", 0, "1800000000000."+string(record), split)
 		require.NoError(t, err)
 		require.Equal(t, e, got)
 	})

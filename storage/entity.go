@@ -18,22 +18,35 @@ type placedEvent struct {
 	event    world.Event
 }
 
-// decodeEntity reads the reply of entity() in lua/lib/entity.lua. own is the event that the
+// decodeEntity reads the reply of tell() and entity() in lua/lib/entity.lua. own is the event that the
 // script was told to leave out.
 func decodeEntity(runID string, r reply, own *stored) (entity, error) {
-	fields, refs := r.list(0), r.list(1)
-	e := entity{runID: runID, fields: fields[:len(fields)&^1], events: make([]placedEvent, 0, len(refs)/4+1)}
-	for i := 0; i+3 < len(refs); i += 4 {
-		event, err := decodeRecord(runID, refs.text(i+1), refs.text(i+2), refs.bytes(i+3))
+	i := 0
+	for ; i+1 < len(r); i += 2 {
+		name := r.text(i)
+		if name != "" && name[0] <= '9' && name[0] >= '0' {
+			break // from here on events
+		}
+	}
+	e := entity{runID: runID, fields: r[:i:i]}
+	err := e.refer(r.after(i), own)
+	return e, err
+}
+
+// refer reads {position, record, payload, ...} of the events that an entity points to.
+func (e *entity) refer(refs reply, own *stored) error {
+	e.events = make([]placedEvent, 0, len(refs)/fieldsARelation+1)
+	for i := 0; i+2 < len(refs); i += fieldsARelation {
+		event, err := decodeRecord(e.runID, refs.number(i), refs.text(i+1), refs.bytes(i+2))
 		if err != nil {
-			return e, err
+			return err
 		}
 		e.place(refs.text(i), event)
 	}
 	if own != nil {
 		e.place(own.position, own.event)
 	}
-	return e, nil
+	return nil
 }
 
 func (e entity) ms(field string) world.Millis {

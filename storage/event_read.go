@@ -13,8 +13,8 @@ const (
 	maxLimit        = 1_000
 	relatedLimit    = 100 // default of lists by correlation id
 	maxTotalPages   = 1 << 30
-	fieldsAnEvent   = 3 // id, record, payload
-	fieldsARelation = 4 // position, id, record, payload
+	fieldsAnEvent   = 2 // record, payload
+	fieldsARelation = 3 // position, record, payload
 )
 
 // GetEvent implements world.EventStore.
@@ -25,8 +25,12 @@ func (s *Store) GetEvent(ctx context.Context, runID, eventID string, resolveNone
 	if !ids.Valid(eventID) {
 		return world.Event{}, badID("eventId", eventID)
 	}
-	keys := s.keys.of(runID)
-	r, err := s.scripts.eventRead.Run(ctx, s.redis, []string{keys.events(), keys.order()}, eventID, want(resolveNone))
+	missing := world.Errorf(world.CodeEventNotFound, "Event %q not found", eventID)
+	position, ok := positionOf(eventID)
+	if !ok {
+		return world.Event{}, missing
+	}
+	r, err := s.scripts.eventRead.Run(ctx, s.redis, []string{s.keys.of(runID).events()}, position, want(resolveNone))
 	if err != nil {
 		return world.Event{}, fail(err)
 	}
@@ -36,10 +40,12 @@ func (s *Store) GetEvent(ctx context.Context, runID, eventID string, resolveNone
 		return world.Event{}, fail(err)
 	}
 	if code != codeDone {
-		return world.Event{}, world.Errorf(world.CodeEventNotFound, "Event %q not found", eventID)
+		return world.Event{}, missing
 	}
-	event := answer.list(1)
-	e, err := decodeRecord(runID, event.text(0), event.text(1), event.bytes(2))
+	e, err := decodeRecord(runID, position, answer.text(1), answer.bytes(2))
+	if err == nil && e.EventID != eventID {
+		return world.Event{}, missing
+	}
 	return e, fail(err)
 }
 
@@ -111,7 +117,7 @@ type logChunk struct {
 func (w logWalk) chunk(ctx context.Context, first, count, maxBytes int) (logChunk, error) {
 	keys := w.store.keys.of(w.q.RunID)
 	backwards := w.q.Page.Order == world.Descending
-	r, err := w.store.scripts.eventPage.Run(ctx, w.store.redis, []string{keys.events(), keys.order()},
+	r, err := w.store.scripts.eventPage.Run(ctx, w.store.redis, []string{keys.run(), keys.events()},
 		first, count, flag(backwards), maxBytes, flag(maxBytes == maxPageBytes), want(w.q.ResolveNone))
 	if err != nil {
 		return logChunk{}, w.store.failIn(ctx, w.q.RunID, err)
@@ -119,7 +125,11 @@ func (w logWalk) chunk(ctx context.Context, first, count, maxBytes int) (logChun
 	answer := reply(r)
 	c := logChunk{total: answer.number(1), first: answer.number(2)}
 	flat := answer.list(3)
-	if c.events, err = decodeEvents(w.q.RunID, flat); err != nil {
+	step := 1
+	if backwards {
+		step = -1
+	}
+	if c.events, err = decodeEvents(w.q.RunID, c.first, step, flat); err != nil {
 		return logChunk{}, fail(err)
 	}
 	for i := range flat {
@@ -133,11 +143,12 @@ func (w logWalk) chunk(ctx context.Context, first, count, maxBytes int) (logChun
 	return c, nil
 }
 
-// decodeEvents reads {id, record, payload or nil, ...}.
-func decodeEvents(runID string, flat reply) ([]world.Event, error) {
+// decodeEvents reads {record, payload or nil, ...} of the events from position first on, which are step
+// apart: 1, or backwards -1.
+func decodeEvents(runID string, first, step int, flat reply) ([]world.Event, error) {
 	out := make([]world.Event, 0, len(flat)/fieldsAnEvent)
-	for i := 0; i+2 < len(flat); i += fieldsAnEvent {
-		e, err := decodeRecord(runID, flat.text(i), flat.text(i+1), flat.bytes(i+2))
+	for i := 0; i+1 < len(flat); i += fieldsAnEvent {
+		e, err := decodeRecord(runID, first+step*len(out), flat.text(i), flat.bytes(i+1))
 		if err != nil {
 			return nil, err
 		}

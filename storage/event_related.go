@@ -32,15 +32,15 @@ func (s *Store) listRelated(ctx context.Context, q world.EventQuery) (world.Page
 		}
 	}
 	keys := s.keys.of(q.RunID)
-	r, err := s.scripts.eventRelated.Run(ctx, s.redis, []string{keys.events(), keys.order(), keys.related()},
+	r, err := s.scripts.eventRelated.Run(ctx, s.redis, []string{keys.events(), keys.related()},
 		q.CorrelationID, after, limitOf(q.Page.Limit, relatedLimit), flag(q.Page.Order == world.Descending), maxPageBytes, want(q.ResolveNone))
 	if err != nil {
 		return out, fail(err)
 	}
 	answer := reply(r)
 	flat := answer.list(2)
-	for i := 0; i+3 < len(flat); i += fieldsARelation {
-		e, err := decodeRecord(q.RunID, flat.text(i+1), flat.text(i+2), flat.bytes(i+3))
+	for i := 0; i+2 < len(flat); i += fieldsARelation {
+		e, err := decodeRecord(q.RunID, flat.number(i), flat.text(i+1), flat.bytes(i+2))
 		if err != nil {
 			return out, fail(err)
 		}

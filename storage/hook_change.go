@@ -17,7 +17,7 @@ func (s *Store) receiveHook(ctx context.Context, c *call) (world.EventResult, er
 	if !c.req.PreloadEvents {
 		return result, nil
 	}
-	e, err := decodeEntity(c.req.RunID, o.rest.list(0), o.own())
+	e, err := decodeEntity(c.req.RunID, o.rest, o.own())
 	if err != nil {
 		return world.EventResult{}, fail(err)
 	}

@@ -91,7 +91,7 @@ func (s *Store) readHooksOf(ctx context.Context, wanted []claim, resolveNone, re
 	for i, w := range wanted {
 		keys := s.keys.of(w.runID)
 		inputs[i] = scriptInput{
-			keys: []string{keys.hooks(), keys.events(), keys.order(), keys.run()},
+			keys: []string{keys.hooks(), keys.events(), keys.run()},
 			args: []any{w.hookID, want(resolveNone), int64(s.now()), flag(resumable)},
 		}
 	}
@@ -109,7 +109,7 @@ func (s *Store) readHooksOf(ctx context.Context, wanted []claim, resolveNone, re
 			continue
 		}
 		event := r.list(2)
-		created, err := decodeRecord(wanted[i].runID, event.text(0), event.text(1), event.bytes(2))
+		created, err := decodeRecord(wanted[i].runID, event.number(0), event.text(1), event.bytes(2))
 		if err != nil {
 			return nil, fail(err)
 		}

@@ -178,7 +178,7 @@ func TestNoopIsReadable(t *testing.T) {
 	} else {
 		record, _, encodeErr := encodeRecord(c.event)
 		require.NoError(t, encodeErr)
-		e, decodeErr := decodeRecord(runID, "evnt_00000000000000000000000003", "1800000000000"+string(record), nil)
+		e, decodeErr := decodeRecord(runID, 2, "1800000000000"+string(record), nil)
 		require.NoError(t, decodeErr)
 		require.Equal(t, world.EventNoop, e.Type)
 		require.Equal(t, data(t, "sealed", true), e.Data)

@@ -21,7 +21,8 @@ func (k keyspace) of(runID string) runKeys { return runKeys{prefix: k.prefix, ta
 // run is a hash: s status, v spec version, u updatedAt, sa startedAt, ca completedAt, x
 // expiredAt (ms), and ie, oe, ee, the positions of the events with the input (and all that
 // never changes), the output and the error. ap is the position of the last attr_set, and
-// each field with '@' before its name is an attribute. rs is how many events the log had when
+// each field with '@' before its name is an attribute. en is how many events the log has and et when
+// the last was created; rb is the first bucket of request ids that there was. rs is how many events the log had when
 // recovery found the run at rest.
 // Of legacy calls: c createdAt, d deployment, n name, and the CBOR items in, out, er (error) and xc (context).
 func (k runKeys) run() string { return k.prefix + "run:" + k.tag }
@@ -30,11 +31,8 @@ func (k runKeys) run() string { return k.prefix + "run:" + k.tag }
 // retryAfter (ms), and the positions ie, oe, ee as in run. Of legacy calls: c, n, in, out, er as in run.
 func (k runKeys) step(stepID string) string { return k.prefix + "step:" + k.tag + ":" + stepID }
 
-// events is a hash: event id → record (record.go), <event id>/p → payload of a split record.
+// events is a hash: position → record (record.go), <position>/p → payload of a split record.
 func (k runKeys) events() string { return k.prefix + "event:" + k.tag }
-
-// order is a zset of event ids, score createdAt; the rank of an event is its position.
-func (k runKeys) order() string { return k.prefix + "events:by_run:" + k.tag }
 
 // related is a zset of <correlation id>/<position, 7 digits>, all with score 0, for ranges by text.
 func (k runKeys) related() string { return k.prefix + "events:by_correlation:" + k.tag }
@@ -63,7 +61,7 @@ func (k runKeys) resumes() string { return k.prefix + "hook_resumes:" + k.tag }
 func (k runKeys) ended() string { return k.prefix + "run_ended:" + k.tag }
 
 // requestSpan is how long one bucket of request ids takes new ones; it expires 20 minutes
-// after the last, so an id is remembered for 10 minutes at least.
+// after the first, so an id is remembered for 10 minutes at least.
 const requestSpan = 600_000
 
 // request is a hash: hash of a request id → "<position of its event>[ <attempt>]", or of a batch
@@ -76,7 +74,7 @@ func (k runKeys) request(bucket int64) string {
 func (k runKeys) event(now world.Millis) []string {
 	bucket := int64(now) / requestSpan
 	return append(make([]string, 0, 9),
-		k.run(), k.events(), k.order(), k.related(), k.request(bucket), k.request(bucket-1))
+		k.run(), k.events(), k.related(), k.request(bucket), k.request(bucket-1))
 }
 
 // runsIndex is a zset of run ids, score the ms of the run's ULID.

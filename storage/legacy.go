@@ -27,7 +27,7 @@ func (s *Store) createLegacy(ctx context.Context, c *call, refused error) (world
 
 func (s *Store) cancelLegacy(ctx context.Context, c *call) (world.EventResult, error) {
 	r, err := s.scripts.legacyCancel.Run(ctx, s.redis,
-		[]string{c.keys.run(), c.keys.events(), c.keys.order(), c.keys.hooks(), c.keys.hooksOrder(), c.keys.leftHooks(), c.keys.ended()},
+		[]string{c.keys.run(), c.keys.events(), c.keys.hooks(), c.keys.hooksOrder(), c.keys.leftHooks(), c.keys.ended()},
 		strconv.FormatInt(int64(c.now), 10), c.want())
 	if err != nil {
 		return world.EventResult{}, fail(err)

@@ -35,7 +35,7 @@ func (s *Store) newLegacyCall(runID, entity, requestID, what string, resolveNone
 // back as an error beside the reply.
 func (s *Store) runLegacy(ctx context.Context, c legacyCall, script script, keys []string, args ...any) (reply, error) {
 	bucket := int64(c.now) / requestSpan
-	keys = append([]string{c.keys.run(), c.keys.events(), c.keys.order(), c.keys.request(bucket), c.keys.request(bucket - 1)}, keys...)
+	keys = append([]string{c.keys.run(), c.keys.events(), c.keys.request(bucket), c.keys.request(bucket - 1)}, keys...)
 	args = append([]any{c.request, strconv.FormatInt(int64(c.now), 10), want(c.none)}, args...)
 	r, err := script.Run(ctx, s.redis, keys, args...)
 	if err != nil {

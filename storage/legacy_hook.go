@@ -70,9 +70,11 @@ func legacyHookRecord(req world.CreateLegacyHook) (record, payload []byte, err e
 	return encodeRecord(world.Event{RunID: req.RunID, Type: world.EventHookCreated, CorrelationID: req.HookID, Data: data})
 }
 
+// noPosition is that of a hook which is no event of its own; lua/lib/legacy_hook.lua.
+const noPosition = 9_999_999
+
 func legacyHookOf(c legacyCall, r reply) (world.Hook, error) {
-	record := r.list(1)
-	created, err := decodeRecord(c.runID, record.text(0), record.text(1), record.bytes(2))
+	created, err := decodeRecord(c.runID, noPosition, r.text(1), r.bytes(2))
 	if err != nil {
 		return world.Hook{}, fail(err)
 	}

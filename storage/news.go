@@ -46,12 +46,12 @@ type news struct {
 	hasMore bool
 }
 
-// hear reads the news of a script: {count, {id, record, payload, ...}}.
+// hear reads the news of a script: {count, record, payload, ...}.
 func (c *call) hear(o outcome, told reply) error {
 	if c.asked.kind == 0 || told == nil {
 		return nil
 	}
-	events, err := decodeEvents(c.req.RunID, told.list(1))
+	events, err := decodeEvents(c.req.RunID, c.asked.after+1, 1, told.after(1))
 	if err != nil {
 		return err
 	}

@@ -14,9 +14,10 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// An event is stored as <createdAt ms><kind><size>:<size bytes of meta><payload>.
+// An event is stored as <createdAt ms>[.]<kind><size>:<size bytes of meta><payload>.
 //
-// createdAt is put in front by the script that appends. kind is one letter, the place of the
+// createdAt is put in front by the script that appends, with a point when the run's spec version is
+// 6 or more, which makes the event's id another one (event_id.go). kind is one letter, the place of the
 // type in kinds. meta is CBOR: all of the event but its payload. The payload, the one value
 // of eventData that resolveData 'none' leaves out, follows as it was received, so that a
 // script can cut it off without looking inside; one above splitAbove goes into a hash field
@@ -147,34 +148,41 @@ var errRecord = errors.New("an event record in Redis is damaged")
 
 // decodeRecord reads a record as stored. A payload that was not fetched leaves its key out of
 // the data, and data without any entry becomes nil, as resolveData 'none' asks.
-func decodeRecord(runID, id, record string, split []byte) (world.Event, error) {
-	e := world.Event{RunID: runID, EventID: id}
+func decodeRecord(runID string, position int, record string, split []byte) (world.Event, error) {
+	e := world.Event{RunID: runID}
 	digits := 0
 	for digits < len(record) && record[digits] >= '0' && record[digits] <= '9' {
 		digits++
 	}
 	created, err := strconv.ParseInt(record[:digits], 10, 64)
 	if err != nil || digits == len(record) {
-		return e, fmt.Errorf("%w: %s of %s has no time", errRecord, id, runID)
+		return e, fmt.Errorf("%w: event %d of %s has no time", errRecord, position, runID)
 	}
 	e.CreatedAt = world.Millis(created)
+	isSlot := record[digits] == '.'
+	if isSlot {
+		if digits++; digits == len(record) {
+			return e, fmt.Errorf("%w: event %d of %s has no kind", errRecord, position, runID)
+		}
+	}
+	e.EventID = eventID(runID, e.CreatedAt, position, isSlot)
 	kind := int(record[digits]|0x20) - 'a'
 	size, rest, ok := bytes.Cut([]byte(record[digits+1:]), []byte{':'})
 	length, err := strconv.Atoi(string(size))
 	if err != nil || !ok || length < 0 || length > len(rest) || kind < 0 || kind >= len(kinds) {
-		return e, fmt.Errorf("%w: %s of %s has a bad header", errRecord, id, runID)
+		return e, fmt.Errorf("%w: event %d of %s has a bad header", errRecord, position, runID)
 	}
 	e.Type = kinds[kind]
 	m, err := decodeMeta(rest[:length])
 	if err != nil {
-		return e, fmt.Errorf("%w: %s of %s: %w", errRecord, id, runID, err)
+		return e, fmt.Errorf("%w: event %d of %s: %w", errRecord, position, runID, err)
 	}
 	if len(m.Data)%2 != 0 {
-		return e, fmt.Errorf("%w: %s of %s has a key without a value", errRecord, id, runID)
+		return e, fmt.Errorf("%w: event %d of %s has a key without a value", errRecord, position, runID)
 	}
 	if m.ShortID != nil {
 		if m.CorrelationID, err = longID(m.ShortID); err != nil {
-			return e, fmt.Errorf("%w: %s of %s has a bad correlation id", errRecord, id, runID)
+			return e, fmt.Errorf("%w: event %d of %s has a bad correlation id", errRecord, position, runID)
 		}
 	}
 	e.CorrelationID, e.SpecVersion, e.ResumeID = m.CorrelationID, m.SpecVersion, m.ResumeID

@@ -13,14 +13,14 @@ import (
 func TestShortFormsInARecord(t *testing.T) {
 	t.Parallel()
 	require.LessOrEqual(t, len(dataKeys), 32, "what follows is printable text")
-	e := world.Event{RunID: "r", EventID: "e", Type: world.EventStepCreated, CorrelationID: "step_01M8GS30JGSBBK33CKRC12QBDV", SpecVersion: 3, CreatedAt: 7}
+	e := world.Event{RunID: "r", EventID: "evnt_00000000000000000000000005", Type: world.EventStepCreated, CorrelationID: "step_01M8GS30JGSBBK33CKRC12QBDV", SpecVersion: 3, CreatedAt: 7}
 	for _, key := range dataKeys {
 		e.Data = append(e.Data, world.Field{Key: key, Value: world.Raw{0x01}})
 	}
 	record, _, err := encodeRecord(e)
 	require.NoError(t, err)
 	require.Less(t, len(record), 4*len(dataKeys)+40)
-	got, err := decodeRecord("r", "e", "7"+string(record), nil)
+	got, err := decodeRecord("r", 4, "7."+string(record), nil)
 	require.NoError(t, err)
 	require.Equal(t, e, got)
 

@@ -211,3 +211,43 @@ func TestRepeatedStartKeepsTheErrorOfItsTime(t *testing.T) {
 		}
 	})
 }
+
+// A script looks for a request id only in the buckets that there can be. A call that comes again in the next bucket finds
+// what it did: to a run that is older, to one that a replica made whose clock is ahead by a bucket, and, of a batch, to a
+// run that was not there yet. Each bucket has its end, however many ids came after the first.
+func TestRequestIDOfTheBucketBefore(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		early, late := newBundle(t, r), newBundle(t, r)
+		late.clock.add(requestSpan * time.Millisecond)
+		require.Equal(t, int64(early.now())/requestSpan+1, int64(late.now())/requestSpan)
+		for _, creator := range []*bundle{early, late} {
+			runID := creator.newRun()
+			req := early.request(runID, world.EventWaitCreated, x, sample(early, world.EventWaitCreated))
+			req.RequestID = "r"
+			first, err := early.CreateEvent(early.ctx, req)
+			require.NoError(t, err)
+			again, err := late.CreateEvent(late.ctx, req)
+			require.NoError(t, err)
+			require.Equal(t, first, again)
+			require.Len(t, late.events(runID), 2)
+		}
+
+		runID := early.Store.ids.Prefixed("wrun_")
+		batch := world.CreateBatch{RunID: runID, RequestID: "r", Events: []world.CreateEvent{early.entry(world.EventWaitCreated, x)}}
+		refused, err := early.CreateBatch(early.ctx, batch)
+		require.NoError(t, err)
+		require.Equal(t, []world.Code{world.CodeRunNotFound}, itemCodes(refused))
+		_, err = late.CreateEvent(late.ctx, late.request(runID, world.EventRunCreated, "", late.runData()))
+		require.NoError(t, err)
+		again, err := late.CreateBatch(late.ctx, batch)
+		require.NoError(t, err)
+		require.Equal(t, refused, again)
+
+		for _, key := range early.keysLike(early.keys.prefix + "request:*") {
+			left, err := r.Client.TTL(early.ctx, key).Result()
+			require.NoError(t, err)
+			require.InDelta(t, 20*time.Minute, left, float64(time.Minute), key)
+		}
+	})
+}

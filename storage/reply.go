@@ -58,6 +58,9 @@ func (r reply) at(i int) any {
 	return r[i]
 }
 
+// after returns the elements from i on.
+func (r reply) after(i int) reply { return r[min(i, len(r)):] }
+
 func (r reply) code() (int, error) {
 	if len(r) == 0 {
 		return 0, luascript.ErrShortReply

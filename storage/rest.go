@@ -14,35 +14,28 @@ import (
 
 var _ world.RestStore = (*Store)(nil)
 
-// RunsRest implements world.RestStore: four small reads a run, in one round trip a server.
+// RunsRest implements world.RestStore: two small reads a run, in one round trip a server.
 func (s *Store) RunsRest(ctx context.Context, runIDs []string) ([]world.RunRest, error) {
 	type reads struct {
-		rested *redis.StringCmd
-		events *redis.IntCmd
-		last   *redis.ZSliceCmd
-		hooks  *redis.IntCmd
+		run   *redis.SliceCmd
+		hooks *redis.IntCmd
 	}
 	all := make([]reads, len(runIDs))
 	_, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, runID := range runIDs {
 			k := s.keys.of(runID)
-			all[i] = reads{
-				rested: p.HGet(ctx, k.run(), "rs"), events: p.ZCard(ctx, k.order()),
-				last: p.ZRangeWithScores(ctx, k.order(), -1, -1), hooks: p.Exists(ctx, k.hooksOrder()),
-			}
+			all[i] = reads{run: p.HMGet(ctx, k.run(), "rs", "en", "et"), hooks: p.Exists(ctx, k.hooksOrder())}
 		}
 		return nil
 	})
-	if err != nil && !errors.Is(err, redis.Nil) {
+	if err != nil {
 		return nil, fail(err)
 	}
 	out := make([]world.RunRest, len(runIDs))
 	for i, r := range all {
-		out[i] = world.RunRest{Events: r.events.Val(), Hooks: r.hooks.Val() == 1}
-		out[i].Rested = r.rested.Val() == strconv.FormatInt(out[i].Events, 10)
-		if last := r.last.Val(); len(last) == 1 {
-			out[i].LastAt = world.Millis(last[0].Score)
-		}
+		run := reply(r.run.Val())
+		out[i] = world.RunRest{Events: int64(run.number(1)), LastAt: world.Millis(run.number(2)), Hooks: r.hooks.Val() == 1}
+		out[i].Rested = run.text(0) == strconv.FormatInt(out[i].Events, 10)
 	}
 	return out, nil
 }
@@ -53,7 +46,7 @@ func (s *Store) MarkRested(ctx context.Context, runID string, events int64) erro
 		return badID("runId", runID)
 	}
 	k := s.keys.of(runID)
-	_, err := s.scripts.runRest.Run(ctx, s.redis, []string{k.run(), k.order()}, events)
+	_, err := s.scripts.runRest.Run(ctx, s.redis, []string{k.run()}, events)
 	return fail(err)
 }
 

@@ -117,9 +117,9 @@ func (s *Store) cancelUnlessCancelled(ctx context.Context, runID string, many wo
 	if err != nil {
 		return false, err
 	}
-	e, err := decodeEntity(runID, o.rest.list(0), nil)
+	e, err := decodeEntity(runID, o.rest.after(1), nil)
 	if err != nil {
 		return false, fail(err)
 	}
-	return false, s.cleanUp(context.WithoutCancel(ctx), o.rest.list(1), e.ms("x") != 0, s.entryOf(runID, "", c.now, world.RunCancelled))
+	return false, s.cleanUp(context.WithoutCancel(ctx), o.rest.list(0), e.ms("x") != 0, s.entryOf(runID, "", c.now, world.RunCancelled))
 }

@@ -21,12 +21,12 @@ func (s *Store) createRun(ctx context.Context, c *call) (world.EventResult, erro
 	if err != nil {
 		return world.EventResult{}, err
 	}
-	return s.runResult(ctx, c, o)
+	return s.runResult(ctx, c, o, o.rest)
 }
 
-// runResult builds the answer of the run events.
-func (s *Store) runResult(ctx context.Context, c *call, o outcome) (world.EventResult, error) {
-	e, err := decodeEntity(c.req.RunID, o.rest.list(0), o.own())
+// runResult builds the answer of the run events; run is the part of the reply with the run.
+func (s *Store) runResult(ctx context.Context, c *call, o outcome, run reply) (world.EventResult, error) {
+	e, err := decodeEntity(c.req.RunID, run, o.own())
 	if err != nil {
 		return world.EventResult{}, fail(err)
 	}
@@ -34,9 +34,9 @@ func (s *Store) runResult(ctx context.Context, c *call, o outcome) (world.EventR
 		o.stored.event = withoutPayload(o.stored.event)
 		e.place(o.stored.position, o.stored.event)
 	}
-	run, err := s.runAsOf(ctx, e, o.stored, c.req.ResolveNone)
+	answer, err := s.runAsOf(ctx, e, o.stored, c.req.ResolveNone)
 	if err != nil {
 		return world.EventResult{}, err
 	}
-	return world.EventResult{Event: c.answer(o.stored.event), Run: &run, MaxEvents: s.maxEvents}, nil
+	return world.EventResult{Event: c.answer(o.stored.event), Run: &answer, MaxEvents: s.maxEvents}, nil
 }

@@ -21,11 +21,11 @@ func (s *Store) endRun(ctx context.Context, c *call, status world.RunStatus, ref
 func (s *Store) endResult(ctx context.Context, c *call, o outcome, status world.RunStatus) (world.EventResult, error) {
 	// What is committed is finished even if the caller has gone.
 	ctx = context.WithoutCancel(ctx)
-	result, err := s.runResult(ctx, c, o)
+	result, err := s.runResult(ctx, c, o, o.rest.after(1))
 	if err != nil {
 		return world.EventResult{}, err
 	}
-	return result, s.cleanUp(ctx, o.rest.list(1), result.Run.ExpiredAt != 0, s.entryOf(c.req.RunID, "", c.now, status))
+	return result, s.cleanUp(ctx, o.rest.list(0), result.Run.ExpiredAt != 0, s.entryOf(c.req.RunID, "", c.now, status))
 }
 
 // cleanUp does what the end of a run leaves to do outside its slot: it frees the tokens of the

@@ -87,7 +87,7 @@ func (s *Store) loadRuns(ctx context.Context, q world.RunQuery, keys []string, e
 	inputs := make([]scriptInput, len(matching))
 	for i, at := range matching {
 		keys := s.keys.of(entries[at].id)
-		inputs[i] = scriptInput{keys: []string{keys.run(), keys.events(), keys.order()}, args: []any{want(q.ResolveNone)}}
+		inputs[i] = scriptInput{keys: []string{keys.run(), keys.events()}, args: []any{want(q.ResolveNone)}}
 	}
 	replies, err := s.runMany(ctx, s.scripts.runRead, inputs)
 	if err != nil {

@@ -18,7 +18,7 @@ func (s *Store) GetRuns(ctx context.Context, runIDs []string, resolveNone bool) 
 			return nil, badID("runId", runID)
 		}
 		keys := s.keys.of(runID)
-		inputs[i] = scriptInput{keys: []string{keys.run(), keys.events(), keys.order()}, args: []any{want(resolveNone)}}
+		inputs[i] = scriptInput{keys: []string{keys.run(), keys.events()}, args: []any{want(resolveNone)}}
 	}
 	replies, err := s.runMany(ctx, s.scripts.runRead, inputs)
 	if err != nil {

@@ -13,7 +13,7 @@ func (s *Store) GetRun(ctx context.Context, runID string, resolveNone bool) (wor
 		return world.Run{}, badID("runId", runID)
 	}
 	keys := s.keys.of(runID)
-	r, err := s.scripts.runRead.Run(ctx, s.redis, []string{keys.run(), keys.events(), keys.order()}, want(resolveNone))
+	r, err := s.scripts.runRead.Run(ctx, s.redis, []string{keys.run(), keys.events()}, want(resolveNone))
 	if err != nil {
 		return world.Run{}, fail(err)
 	}

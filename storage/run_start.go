@@ -50,14 +50,18 @@ func (s *Store) startRun(ctx context.Context, c *call) (world.EventResult, error
 	if err != nil {
 		return world.EventResult{}, err
 	}
-	e, err := decodeEntity(c.req.RunID, o.rest.list(0), nil)
+	runAt := 1 // after the log
+	if o.code == codeDone {
+		runAt = 2 // and what the run was before
+	}
+	e, err := decodeEntity(c.req.RunID, o.rest.after(runAt), nil)
 	if err != nil {
 		return world.EventResult{}, fail(err)
 	}
-	// The last element says what the run was before: pending is a list to leave. A call that
+	// The element after the log says what the run was before: pending is a list to leave. A call that
 	// comes again may have failed at just that. A run that has ended is left to the call that ended it.
 	entry.status = world.RunStatus(e.get("s"))
-	if !entry.status.Terminal() && (o.code == codeReplayed || (o.code == codeDone && o.rest.text(2) != "")) {
+	if !entry.status.Terminal() && (o.code == codeReplayed || (o.code == codeDone && o.rest.text(1) != "")) {
 		if err := s.moveRun(context.WithoutCancel(ctx), entry); err != nil {
 			return world.EventResult{}, err
 		}
@@ -74,11 +78,11 @@ func (s *Store) startResult(ctx context.Context, c *call, o outcome, e entity) (
 	if o.code != codeUnchanged {
 		result.Event = c.answer(o.stored.event)
 	}
-	log := o.rest.list(1)
+	log := o.rest.list(0)
 	if log == nil {
 		return result, nil
 	}
-	events, err := decodeEvents(c.req.RunID, log.list(1))
+	events, err := decodeEvents(c.req.RunID, 0, 1, log.after(1))
 	if err != nil {
 		return world.EventResult{}, fail(err)
 	}

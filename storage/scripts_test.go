@@ -92,6 +92,12 @@ func TestScriptHeaders(t *testing.T) {
 				answered[word] = true
 			}
 		}
+		if strings.Contains(body, "replayed()") {
+			answered["REPLAYED"] = true
+		}
+		if strings.Contains(body, "recorded(") {
+			answered["RECORDED"] = true
+		}
 		if strings.Contains(body, "child_refused(") {
 			answered["RUN_MISSING"], answered["RUN_CLOSED"] = true, true
 		}
@@ -145,12 +151,12 @@ func TestKeysOfARunShareASlot(t *testing.T) {
 			k.leftHooks(), k.fence(), k.resumes(), k.ended()) {
 			require.Equal(t, slot, rediskey.Slot(key), key)
 		}
-		require.Len(t, k.event(0), 6)
+		require.Len(t, k.event(0), 5)
 	}
 	require.Equal(t, "workflow:run:{r}", space.of("r").run())
 	require.Equal(t, "workflow:step:{r}:s", space.of("r").step("s"))
 	require.Equal(t, "workflow:event:{r}", space.of("r").events())
-	require.Equal(t, "workflow:events:by_run:{r}", space.of("r").order())
+	require.Equal(t, "workflow:events:by_correlation:{r}", space.of("r").related())
 	require.Equal(t, "workflow:runs:by_name:my-flow", space.runsByName("my-flow"))
 	require.Equal(t, "workflow:runs:by_name:~"+rediskey.Hash("a/{b}"), space.runsByName("a/{b}"))
 	require.NotEqual(t, space.of("r").hooks(), space.hook("r"), "a hook id has no braces")
@@ -175,9 +181,11 @@ func FuzzDecodeRecord(f *testing.F) {
 	require.NoError(f, err)
 	f.Add("1800000000000" + string(record))
 	f.Add("1800000000000a5:abc")
+	f.Add("1800000000000.a0:")
+	f.Add("1.")
 	f.Add("")
 	f.Fuzz(func(t *testing.T, record string) {
-		_, err := decodeRecord("r", "e", record, nil)
+		_, err := decodeRecord("r", 0, record, nil)
 		if err != nil {
 			require.ErrorIs(t, err, errRecord)
 		}

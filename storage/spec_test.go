@@ -69,27 +69,6 @@ func TestClocksThatDisagree(t *testing.T) {
 	})
 }
 
-// A carry in the last digit of an id moves up: the successor is the next larger text.
-func TestSuccessorOfAnID(t *testing.T) {
-	t.Parallel()
-	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
-		b := newBundle(t, r)
-		runID := b.newRun()
-		keys := b.keys.of(runID)
-		for last, want := range map[string]string{
-			"7ZZZZZZZZZ0000000000000000": "7ZZZZZZZZZ0000000000000001",
-			"7ZZZZZZZZZ000000000000000Z": "7ZZZZZZZZZ0000000000000010",
-			"7ZZZZZZZZZ00000000000ZZZZZ": "7ZZZZZZZZZ0000000000100000",
-			"7ZZZZZZZZZ00000000000HZZZZ": "7ZZZZZZZZZ00000000000J0000",
-		} {
-			require.NoError(t, r.Client.Del(b.ctx, keys.order()).Err())
-			require.NoError(t, r.Client.ZAdd(b.ctx, keys.order(), zOf(float64(b.now()), last)).Err())
-			got := b.send(runID, world.EventWaitCreated, "wait_"+last, sample(b, world.EventWaitCreated))
-			require.Equal(t, "wevt_"+want, got.Event.EventID)
-		}
-	})
-}
-
 // Attributes are there from spec 4 on, empty if need be, and absent before.
 func TestAttributesBySpec(t *testing.T) {
 	t.Parallel()

@@ -15,7 +15,7 @@ func (s *Store) ReadStart(ctx context.Context, runID string, maxEvents, maxBytes
 		return world.EventResult{}, false, badID("runId", runID)
 	}
 	keys := s.keys.of(runID)
-	answer, err := s.send.Run(ctx, s.scripts.startRead, []string{keys.run(), keys.events(), keys.order()}, maxEvents, maxBytes)
+	answer, err := s.send.Run(ctx, s.scripts.startRead, []string{keys.run(), keys.events()}, maxEvents, maxBytes)
 	if err != nil {
 		return world.EventResult{}, false, s.failIn(ctx, runID, err)
 	}
@@ -32,6 +32,6 @@ func (s *Store) ReadStart(ctx context.Context, runID string, maxEvents, maxBytes
 		return world.EventResult{}, false, fail(err)
 	}
 	c := &call{req: world.CreateEvent{RunID: runID, Type: world.EventRunStarted}}
-	result, err = s.startResult(ctx, c, outcome{code: codeUnchanged, rest: r[1:]}, e)
+	result, err = s.startResult(ctx, c, outcome{code: codeUnchanged, rest: r.after(2)}, e)
 	return result, err == nil, err
 }

@@ -82,7 +82,7 @@ func (s *Store) stepResult(ctx context.Context, c *call, o outcome) (world.Event
 
 // stepResultWith builds the answer; known is the event that the script left out.
 func (s *Store) stepResultWith(ctx context.Context, c *call, o outcome, known *stored) (world.EventResult, error) {
-	e, err := decodeEntity(c.req.RunID, o.rest.list(0), known)
+	e, err := decodeStep(c.req.RunID, o.rest, known)
 	if err != nil {
 		return world.EventResult{}, fail(err)
 	}

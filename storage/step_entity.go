@@ -2,6 +2,22 @@ package storage
 
 import "github.com/world-redis/world-redis"
 
+// stepFields are the fields of a step that the scripts of its events answer, in this order
+// (lua/lib/entity.lua).
+var stepFields = [...]string{"s", "a", "u", "sa", "ca", "ra", "ie", "oe", "ee"}
+
+// decodeStep reads the reply of tell_step() in lua/lib/entity.lua; own is as in [decodeEntity].
+func decodeStep(runID string, r reply, own *stored) (entity, error) {
+	e := entity{runID: runID, fields: make(reply, 0, 2*len(stepFields))}
+	for i, name := range stepFields {
+		if value := r.at(i); value != nil {
+			e.fields = append(e.fields, name, value)
+		}
+	}
+	err := e.refer(r.after(len(stepFields)), own)
+	return e, err
+}
+
 // step builds the entity. What never changes stands in the step_created event.
 func (e entity) step(stepID string, resolveNone bool) world.Step {
 	created := e.event("ie")

@@ -16,7 +16,7 @@ func (s *Store) orMend(ctx context.Context, c *call, apply func() (outcome, erro
 	}
 	keys := c.keys
 	r, mendErr := s.scripts.stepMend.Run(ctx, s.redis,
-		[]string{keys.run(), keys.events(), keys.order(), keys.related(), keys.step(c.req.CorrelationID), keys.steps()}, c.req.CorrelationID)
+		[]string{keys.run(), keys.events(), keys.related(), keys.step(c.req.CorrelationID), keys.steps()}, c.req.CorrelationID)
 	if mendErr != nil {
 		return o, s.failIn(ctx, c.req.RunID, mendErr)
 	}

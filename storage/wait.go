@@ -36,7 +36,7 @@ func (s *Store) completeWait(ctx context.Context, c *call) (world.EventResult, e
 
 func waitEndResult(c *call, o outcome) (world.EventResult, error) {
 	first := o.rest.list(0)
-	created, err := decodeRecord(c.req.RunID, first.text(0), first.text(1), first.bytes(2))
+	created, err := decodeRecord(c.req.RunID, first.number(0), first.text(1), first.bytes(2))
 	if err != nil {
 		return world.EventResult{}, fail(err)
 	}

@@ -12,7 +12,7 @@ import (
 // scripts that share them. It changes with each change that an older or a newer build at
 // the same store would not understand, and with no other: replicas of one format may run side by side, so
 // that a rolling upgrade is one without downtime.
-const dataFormat = "1"
+const dataFormat = "2"
 
 // claimFormat marks a namespace's data as of our format, or fails when it is of another one: two
 // formats in one log would be found out by runs that die (BR-01).

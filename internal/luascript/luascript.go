@@ -18,7 +18,7 @@ import (
 // Script is one assembled script.
 type Script struct {
 	Name   string // the file's name without .lua
-	Source string // with includes resolved
+	Source string // with includes resolved, and pruned
 	redis  *redis.Script
 }
 
@@ -28,6 +28,7 @@ func Load(fsys fs.FS, dir, name string) (*Script, error) {
 	if err != nil {
 		return nil, err
 	}
+	source = prune(source)
 	return &Script{Name: name, Source: source, redis: redis.NewScript(source)}, nil
 }
 

@@ -1,8 +1,8 @@
 -- batch: several events of one run, in their order, on positions that follow each other. An
 -- event that is refused is left out; the others stand (contract §3.9).
--- KEYS: run events order related request_now request_before hooks hooks_order hooks_left channel steps
+-- KEYS: run events related request_now request_before hooks hooks_order hooks_left channel steps
 --       then the step of each event, for events without a step any key of the run
--- ARGV: request now ulid correlation record payload want news
+-- ARGV: request now correlation record payload want news
 --       then for each event: type correlation record payload extra
 --       extra is retry_after of step_retrying, or which event of the batch creates the step of step_started, or ''
 -- CODES: DONE REPLAYED RUN_CLOSED RUN_ENDED RUN_EXPIRED RUN_LEGACY RUN_MISSING RUN_TOO_NEW STEP_ENDED STEP_EXISTS STEP_MISSING STEP_TOO_EARLY WAIT_ENDED WAIT_EXISTS WAIT_MISSING
@@ -16,11 +16,11 @@
 -- $include lib/wait_complete.lua
 -- $include lib/run_end.lua
 -- $include lib/step_mend.lua
-local hooks_key = KEYS[7]
-local hooks_order = KEYS[8]
-local left_key = KEYS[9]
-local channel = KEYS[10]
-local steps_key = KEYS[11]
+local hooks_key = KEYS[6]
+local hooks_order = KEYS[7]
+local left_key = KEYS[8]
+local channel = KEYS[9]
+local steps_key = KEYS[10]
 local replies = {}
 local mended = {}
 
@@ -39,8 +39,8 @@ local apply = {
   step_retrying = function(item) return step_retry(item, item.step, item.extra) end,
   wait_created = wait_create,
   wait_completed = wait_complete,
-  run_completed = function(item) return run_end(item, 'completed', 'oe', hooks_key, hooks_order, left_key, channel) end,
-  run_failed = function(item) return run_end(item, 'failed', 'ee', hooks_key, hooks_order, left_key, channel) end,
+  run_completed = function(item) return run_end(item, fields_of(log.run), 'completed', 'oe', hooks_key, hooks_order, left_key, channel) end,
+  run_failed = function(item) return run_end(item, fields_of(log.run), 'failed', 'ee', hooks_key, hooks_order, left_key, channel) end,
 }
 
 -- again rebuilds the reply of an event from what was remembered of it.
@@ -50,30 +50,32 @@ local function again(item, kept)
     return {tonumber(code), detail}
   end
   local position, note = string.match(kept, '^(%d+) (%d*)$')
-  local before = event_at(log, position, true)
-  local first = {before[1], before[2], before[3], position, note}
+  local record, payload = event_at(log, position, true)
+  local first = {REPLAYED, record, payload, position, note, false}
   if string.sub(item.type, 1, 4) == 'step' then
-    return {REPLAYED, first, entity(log, item.step, '', with_payload)}
+    return tell_step(log, first, step_of(item.step), '', with_payload)
   elseif item.type == 'wait_completed' then
-    return {REPLAYED, first, first_event(item.correlation)}
-  elseif item.type == 'wait_created' then
-    return {REPLAYED, first}
+    first[7] = first_event(item.correlation)
+  elseif item.type ~= 'wait_created' then
+    first[7] = leave(left_key, {})
+    return tell(log, first, fields_of(log.run), '', with_payload)
   end
-  return {REPLAYED, first, entity(log, log.run, '', with_payload), leave(left_key, {})}
+  return first
 end
 
-local remembered = redis.call('HGET', request.now, request.id) or redis.call('HGET', request.before, request.id)
+read_run()
+local before = remembered()
 local kept = {}
-for one in string.gmatch(remembered or '', '([^;]*);') do
+for one in string.gmatch(before or '', '([^;]*);') do
   kept[#kept + 1] = one
 end
-for i = 1, (#ARGV - 8) / 5 do
-  local at = 8 + 5 * (i - 1)
+for i = 1, (#ARGV - 7) / 5 do
+  local at = 7 + 5 * (i - 1)
   local item = {
-    now = event.now, ulid = event.ulid, type = ARGV[at + 1], correlation = ARGV[at + 2],
-    record = ARGV[at + 3], payload = ARGV[at + 4], extra = ARGV[at + 5], step = KEYS[11 + i],
+    now = event.now, type = ARGV[at + 1], correlation = ARGV[at + 2],
+    record = ARGV[at + 3], payload = ARGV[at + 4], extra = ARGV[at + 5], step = KEYS[10 + i],
   }
-  if remembered then
+  if before then
     replies[i] = again(item, kept[i])
   else
     local reply = apply[item.type](item)
@@ -85,13 +87,14 @@ for i = 1, (#ARGV - 8) / 5 do
     end
     replies[i] = reply
     if reply[1] == DONE then
-      kept[i] = reply[2][3] .. ' ' .. (reply[2].note or '') .. ';'
+      reply[2] = log.stamp
+      kept[i] = reply[3] .. ' ' .. (reply.note or '') .. ';'
     else
       kept[i] = '!' .. reply[1] .. ' ' .. (reply[2] or '') .. ';'
     end
   end
 end
-if remembered then
+if before then
   return {REPLAYED, replies}
 end
 remember(table.concat(kept))

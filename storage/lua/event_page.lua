@@ -1,11 +1,11 @@
 -- event_page: a part of a run's log. first < 0 with backwards = 1 means from the end.
--- KEYS: events order
+-- KEYS: run events
 -- ARGV: first count backwards max_bytes at_least want
 -- CODES: DONE
--- REPLY: DONE total first {id, record, payload, ...}
+-- REPLY: DONE total first {record, payload, ...}
 -- $include lib/codes.lua
 -- $include lib/log.lua
-local log = {events = KEYS[1], order = KEYS[2]}
+local log = {run = KEYS[1], events = KEYS[2]}
 local first = tonumber(ARGV[1])
 local count = tonumber(ARGV[2])
 local backwards = ARGV[3] == '1'
@@ -13,12 +13,12 @@ local max_bytes = tonumber(ARGV[4])
 local at_least = tonumber(ARGV[5])
 local with_payload = ARGV[6] == 'all'
 
-local total = redis.call('ZCARD', log.order)
+local total = tonumber(redis.call('HGET', log.run, 'en') or 0)
 if backwards and first < 0 then
   first = total - 1
 end
 if first < 0 or first >= total then
   return {DONE, total, first, {}}
 end
-local last = backwards and math.max(0, first - count + 1) or first + count - 1
+local last = backwards and math.max(0, first - count + 1) or math.min(total, first + count) - 1
 return {DONE, total, first, page(log, first, last, max_bytes, at_least, with_payload)}

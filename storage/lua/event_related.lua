@@ -1,12 +1,12 @@
 -- event_related: a part of the events of one entity; after is the last position that the
 -- caller has, -1 for none.
--- KEYS: events order related
+-- KEYS: events related
 -- ARGV: correlation after count backwards max_bytes want
 -- CODES: DONE
--- REPLY: DONE more {position, id, record, payload, ...}
+-- REPLY: DONE more {position, record, payload, ...}
 -- $include lib/codes.lua
 -- $include lib/log.lua
-local log = {events = KEYS[1], order = KEYS[2], related = KEYS[3]}
+local log = {events = KEYS[1], related = KEYS[2]}
 local correlation = ARGV[1]
 local after = tonumber(ARGV[2])
 local count = tonumber(ARGV[3])
@@ -29,15 +29,14 @@ else
 end
 local out, bytes = {}, 0
 for i = 1, math.min(#members, count) do
-  local position = tonumber(string.sub(members[i], #correlation + 2))
-  local event = event_at(log, position, with_payload)
-  bytes = bytes + #event[2] + (event[3] and #event[3] or 0)
+  local position = string.match(members[i], '0*(%d+)$', #correlation + 2)
+  local record, payload = event_at(log, position, with_payload)
+  bytes = bytes + #record + (payload and #payload or 0)
   if bytes > max_bytes and #out > 0 then
     return {DONE, 1, out}
   end
   out[#out + 1] = position
-  out[#out + 1] = event[1]
-  out[#out + 1] = event[2]
-  out[#out + 1] = event[3]
+  out[#out + 1] = record
+  out[#out + 1] = payload
 end
 return {DONE, #members > count and 1 or 0, out}

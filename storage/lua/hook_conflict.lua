@@ -1,20 +1,21 @@
 -- hook_conflict: the token of a hook_created is held by another hook; at most one conflict
 -- a hook is recorded (contract §3.6).
--- KEYS: run events order related request_now request_before
--- ARGV: request now ulid correlation record payload want news
+-- KEYS: run events related request_now request_before
+-- ARGV: request now correlation record payload want news
 -- CODES: DONE REPLAYED RECORDED RUN_MISSING RUN_CLOSED RUN_TOO_NEW RUN_LEGACY HOOK_EXISTS
--- REPLY: DONE {id, createdAt, position, news} | REPLAYED or RECORDED {id, record, payload, position, note, news}
+-- REPLY: DONE createdAt position news | REPLAYED or RECORDED record payload position note news
 -- $include lib/event.lua
 
+read_run()
+local status = log.status
 local first = replayed()
 if first then
-  return {REPLAYED, first}
+  return first
 end
-local status, spec = run_state()
 if not status then
   return {RUN_MISSING}
 end
-local refusal = refused(spec)
+local refusal = refused(log.spec)
 if refusal then
   return refusal
 end
@@ -23,9 +24,11 @@ if ended(status) then
 end
 local position = related_position(log, event.correlation, false)
 if position then
-  if header(event_at(log, position, false)[2]) == KIND_HOOK_CONFLICT then
-    return {RECORDED, recorded(position)}
+  if header(event_at(log, position, false)) == KIND_HOOK_CONFLICT then
+    return recorded(position)
   end
   return {HOOK_EXISTS}
 end
-return finish({DONE, append(log, spec, event)})
+local created
+created, position = append(log, event)
+return finish({DONE, created, position, false})

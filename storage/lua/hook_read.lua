@@ -1,14 +1,14 @@
 -- hook_read: a live hook with its hook_created event, and its run without payloads if asked.
--- KEYS: hooks events order run
+-- KEYS: hooks events run
 -- ARGV: hook want now want_run
 -- CODES: DONE HOOK_MISSING
--- REPLY: DONE hook {id, record, payload} run
+-- REPLY: DONE hook {position, record, payload} run
 -- $include lib/codes.lua
 -- $include lib/entity.lua
 -- $include lib/hook.lua
 -- $include lib/legacy_hook.lua
 local hooks_key = KEYS[1]
-local log = {events = KEYS[2], order = KEYS[3], run = KEYS[4]}
+local log = {events = KEYS[2], run = KEYS[3]}
 local hook_id = ARGV[1]
 local with_payload = ARGV[2] == 'all'
 local now = ARGV[3]
@@ -18,11 +18,11 @@ local hook = redis.call('HGET', hooks_key, hook_id)
 if not hook_lives(hook, redis.call('HGET', log.run, 's'), now) then
   return {HOOK_MISSING}
 end
-local run = want_run and entity(log, log.run, '', false)
+local run = want_run and entity(log, log.run, false)
 local position, created = string.match(hook, '^%d+'), nil
 if position == NO_POSITION then
-  created = legacy_hook(log, hook_id, with_payload)
+  created = {position, legacy_hook(log, hook_id, with_payload)}
 else
-  created = event_at(log, position, with_payload)
+  created = {position, event_at(log, position, with_payload)}
 end
 return {DONE, hook, created, run}

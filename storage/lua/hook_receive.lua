@@ -1,23 +1,26 @@
 -- hook_receive: hook_received; a resume id is good for one event of the run (contract §3.6).
--- KEYS: run events order related request_now request_before hooks resumes
--- ARGV: request now ulid correlation record payload want news resume digest want_run
+-- KEYS: run events related request_now request_before hooks resumes
+-- ARGV: request now correlation record payload want news resume digest want_run
 -- CODES: DONE REPLAYED RECORDED RUN_EXPIRED RUN_TOO_NEW RUN_LEGACY HOOK_MISSING RESUME_TAKEN
--- REPLY: DONE {id, createdAt, position, news} run | REPLAYED or RECORDED {id, record, payload, position, note, news} run
+-- REPLY: DONE createdAt position news run... | REPLAYED or RECORDED record payload position note news run...
 -- $include lib/event.lua
 -- $include lib/hook.lua
-local hooks_key = KEYS[7]
-local resumes_key = KEYS[8]
-local resume = ARGV[9] -- '' for none
-local digest = ARGV[10] -- of the payload, '' for unknown
-local want_run = ARGV[11] == '1'
+local hooks_key = KEYS[6]
+local resumes_key = KEYS[7]
+local resume = ARGV[8] -- '' for none
+local digest = ARGV[9] -- of the payload, '' for unknown
+local want_run = ARGV[10] == '1'
 
-local function the_run()
-  return want_run and entity(log, log.run, '', with_payload)
+-- and_run adds the run to a reply, if it is asked for.
+local function and_run(reply)
+  return want_run and tell(log, reply, fields_of(log.run), '', with_payload) or reply
 end
 
+read_run()
+local status = log.status
 local first = replayed()
 if first then
-  return {REPLAYED, first, the_run()}
+  return and_run(first)
 end
 local taken = resume ~= '' and redis.call('HGET', resumes_key, resume)
 if taken then
@@ -25,10 +28,9 @@ if taken then
   if hook ~= event.correlation or (digest ~= '' and seen_digest ~= '' and digest ~= seen_digest) then
     return {RESUME_TAKEN}
   end
-  return {RECORDED, recorded(position), the_run()}
+  return and_run(recorded(position))
 end
-local status, spec = run_state()
-local refusal = status and refused(spec)
+local refusal = status and refused(log.spec)
 if refusal then
   return refusal
 end
@@ -39,8 +41,8 @@ if ended(status) then
   return {RUN_EXPIRED, status}
 end
 
-local added = append(log, spec, event)
+local created, position = append(log, event)
 if resume ~= '' then
-  redis.call('HSET', resumes_key, resume, added[3] .. ' ' .. event.correlation .. ' ' .. digest)
+  redis.call('HSET', resumes_key, resume, position .. ' ' .. event.correlation .. ' ' .. digest)
 end
-return finish({DONE, added, the_run()})
+return and_run(finish({DONE, created, position, false}))

@@ -1,25 +1,27 @@
 -- legacy_append: the event of a legacy call, and wait_completed and hook_received of a run of
 -- spec 1: the event, nothing else (contract §3.10, §9).
--- KEYS: run events order related request_now request_before
--- ARGV: request now ulid correlation record payload want news refuse_ended
+-- KEYS: run events related request_now request_before
+-- ARGV: request now correlation record payload want news refuse_ended
 -- CODES: DONE REPLAYED RUN_MISSING RUN_EXPIRED RUN_MODERN
--- REPLY: DONE {id, createdAt, position, news} | REPLAYED {id, record, payload, position, note, news}
+-- REPLY: DONE createdAt position news | REPLAYED record payload position note news
 -- $include lib/event.lua
-local refuse_ended = ARGV[9] == '1'
+local refuse_ended = ARGV[8] == '1'
 
+read_run()
+local status = log.status
 local first = replayed()
 if first then
-  return {REPLAYED, first}
+  return first
 end
-local status, spec = run_state()
 if not status then
   return {RUN_MISSING}
 end
-if spec > 1 then
-  return {RUN_MODERN, spec}
+if log.spec > 1 then
+  return {RUN_MODERN, log.spec}
 end
 if refuse_ended and ended(status) then
   return {RUN_EXPIRED, status}
 end
 
-return finish({DONE, append(log, spec, event)})
+local created, position = append(log, event)
+return finish({DONE, created, position, false})

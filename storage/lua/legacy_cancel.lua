@@ -1,17 +1,17 @@
 -- legacy_cancel: run_cancelled of a run of spec 1: the run and its hooks, no event (contract §3.10).
 -- Doing it again finds the run cancelled and changes nothing, so no request id is kept.
--- KEYS: run events order hooks hooks_order hooks_left channel
+-- KEYS: run events hooks hooks_order hooks_left channel
 -- ARGV: now want
 -- CODES: DONE RUN_MISSING RUN_ENDED
 -- REPLY: DONE run hooks; hooks is {hook id, hook, ...} of those to release
 -- $include lib/codes.lua
 -- $include lib/entity.lua
 -- $include lib/leave.lua
-local log = {run = KEYS[1], events = KEYS[2], order = KEYS[3]}
-local hooks_key = KEYS[4]
-local hooks_order = KEYS[5]
-local left_key = KEYS[6]
-local channel = KEYS[7]
+local log = {run = KEYS[1], events = KEYS[2]}
+local hooks_key = KEYS[3]
+local hooks_order = KEYS[4]
+local left_key = KEYS[5]
+local channel = KEYS[6]
 local now = ARGV[1]
 local with_payload = ARGV[2] == 'all'
 
@@ -29,4 +29,4 @@ if status ~= 'cancelled' then
   redis.call('DEL', hooks_key, hooks_order)
   redis.call('PUBLISH', channel, 'cancelled')
 end
-return {DONE, entity(log, log.run, '', with_payload), leave(left_key, hooks)}
+return {DONE, entity(log, log.run, with_payload), leave(left_key, hooks)}

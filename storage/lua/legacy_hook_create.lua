@@ -1,15 +1,15 @@
 -- legacy_hook_create: hooks.create of spec 1, for a caller that holds the token (contract §9). The
 -- log has no hook_created for it, or one that says nothing: the hook's record is in the hash of
 -- events, but not in the log.
--- KEYS: run events order request_now request_before hooks hooks_order fence
+-- KEYS: run events request_now request_before hooks hooks_order fence
 -- ARGV: request now want hook record payload nonce token_hash place
 -- CODES: DONE REPLAYED RUN_MISSING RUN_MODERN RUN_EXPIRED HOOK_EXISTS CLAIM_REVOKED
--- REPLY: DONE {id, record, payload} | REPLAYED {id, record, payload}
+-- REPLY: DONE record payload | REPLAYED record payload
 -- $include lib/legacy.lua
 -- $include lib/legacy_hook.lua
-local hooks_key = KEYS[6]
-local hooks_order = KEYS[7]
-local fence_key = KEYS[8]
+local hooks_key = KEYS[5]
+local hooks_order = KEYS[6]
+local fence_key = KEYS[7]
 local hook = ARGV[4]
 local record = ARGV[5]
 local payload = ARGV[6]

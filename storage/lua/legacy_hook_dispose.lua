@@ -1,19 +1,20 @@
 -- legacy_hook_dispose: hooks.dispose of spec 1 (contract §9).
--- KEYS: run events order request_now request_before hooks hooks_order hooks_left
+-- KEYS: run events request_now request_before hooks hooks_order hooks_left
 -- ARGV: request now want hook
 -- CODES: DONE REPLAYED RUN_MISSING RUN_MODERN HOOK_MISSING
--- REPLY: DONE {id, record, payload} hooks | REPLAYED {id, record, payload} hooks
+-- REPLY: DONE record payload hooks | REPLAYED record payload hooks
 --        hooks is {hook id, hook, ...} of those to release
 -- $include lib/legacy.lua
 -- $include lib/legacy_hook.lua
 -- $include lib/leave.lua
-local hooks_key = KEYS[6]
-local hooks_order = KEYS[7]
-local left_key = KEYS[8]
+local hooks_key = KEYS[5]
+local hooks_order = KEYS[6]
+local left_key = KEYS[7]
 local hook = ARGV[4]
 
 if remembered() then
-  return {REPLAYED, legacy_hook(log, hook, with_payload), leave(left_key, {})}
+  local record, payload = legacy_hook(log, hook, with_payload)
+  return {REPLAYED, record, payload, leave(left_key, {})}
 end
 local status, refusal = legacy_run()
 if not status then
@@ -26,4 +27,5 @@ end
 redis.call('HDEL', hooks_key, hook)
 redis.call('ZREM', hooks_order, hook)
 remember('')
-return {DONE, legacy_hook(log, hook, with_payload), leave(left_key, {hook, live})}
+local record, payload = legacy_hook(log, hook, with_payload)
+return {DONE, record, payload, leave(left_key, {hook, live})}

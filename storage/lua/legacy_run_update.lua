@@ -1,14 +1,14 @@
 -- legacy_run_update: runs.update, cancel, pause and resume of spec 1 (contract §9).
--- KEYS: run events order request_now request_before hooks hooks_order hooks_left channel
+-- KEYS: run events request_now request_before hooks hooks_order hooks_left channel
 -- ARGV: request now want status output error context resume
 -- CODES: DONE REPLAYED UNCHANGED RUN_MISSING RUN_MODERN RUN_ENDED RUN_NOT_PAUSED
 -- REPLY: DONE or UNCHANGED run hooks | REPLAYED run hooks scalars; hooks is {hook id, hook, ...} of those to release
 -- $include lib/legacy.lua
 -- $include lib/leave.lua
-local hooks_key = KEYS[6]
-local hooks_order = KEYS[7]
-local left_key = KEYS[8]
-local channel = KEYS[9]
+local hooks_key = KEYS[5]
+local hooks_order = KEYS[6]
+local left_key = KEYS[7]
+local channel = KEYS[8]
 local new_status = ARGV[4] -- '' for the one it has, and so on
 local output = ARGV[5]
 local error = ARGV[6]
@@ -17,7 +17,7 @@ local resume = ARGV[8] == '1' -- only from paused
 
 local first = remembered()
 if first then
-  return {REPLAYED, entity(log, log.run, '', with_payload), leave(left_key, {}), first}
+  return {REPLAYED, entity(log, log.run, with_payload), leave(left_key, {}), first}
 end
 local status, refusal = legacy_run()
 if not status then
@@ -30,7 +30,7 @@ if ended(status) then
   if new_status ~= status then
     return {RUN_ENDED, status}
   end
-  return {UNCHANGED, entity(log, log.run, '', with_payload), leave(left_key, {})}
+  return {UNCHANGED, entity(log, log.run, with_payload), leave(left_key, {})}
 end
 
 local at = later(redis.call('HGET', log.run, 'u'))
@@ -53,4 +53,4 @@ for field, value in pairs({out = output, er = error, xc = context}) do
   end
 end
 remember(scalars(log.run))
-return {DONE, entity(log, log.run, '', with_payload), leave(left_key, hooks)}
+return {DONE, entity(log, log.run, with_payload), leave(left_key, hooks)}

@@ -1,10 +1,10 @@
 -- legacy_step_update: steps.update of spec 1 (contract §9). Attempts are counted by the client.
--- KEYS: run events order request_now request_before step
+-- KEYS: run events request_now request_before step
 -- ARGV: request now want status attempt output error retry_after
 -- CODES: DONE REPLAYED RUN_MISSING RUN_MODERN STEP_MISSING STEP_GONE
 -- REPLY: DONE step | REPLAYED step scalars
 -- $include lib/legacy.lua
-local step_key = KEYS[6]
+local step_key = KEYS[5]
 local new_status = ARGV[4] -- '' for the one it has, and so on
 local attempt = ARGV[5]
 local output = ARGV[6]
@@ -13,7 +13,7 @@ local retry_after = ARGV[8]
 
 local first = remembered()
 if first then
-  return {REPLAYED, entity(log, step_key, '', with_payload), first}
+  return {REPLAYED, entity(log, step_key, with_payload), first}
 end
 local run_status, refusal = legacy_run()
 if not run_status then
@@ -44,4 +44,4 @@ for field, value in pairs({a = attempt, out = output, er = error, ra = retry_aft
   end
 end
 remember(scalars(step_key))
-return {DONE, entity(log, step_key, '', with_payload)}
+return {DONE, entity(log, step_key, with_payload)}

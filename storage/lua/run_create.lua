@@ -1,21 +1,24 @@
 -- run_create: run_created (contract §3.3).
--- KEYS: run events order related request_now request_before
--- ARGV: request now ulid correlation record payload want news spec
+-- KEYS: run events related request_now request_before
+-- ARGV: request now correlation record payload want news spec
 --       then the attributes: key value ...
 -- CODES: DONE REPLAYED RUN_EXISTS
--- REPLY: DONE {id, createdAt, position, news} run | REPLAYED {id, record, payload, position, note, news} run
+-- REPLY: DONE createdAt position news run... | REPLAYED record payload position note news run...
 -- $include lib/event.lua
 -- $include lib/attributes.lua
-local spec = ARGV[9]
+local spec = ARGV[8]
 
+local run = read_whole_run()
 local first = replayed()
 if first then
-  return {REPLAYED, first, entity(log, log.run, '', with_payload)}
+  return tell(log, first, run, '', with_payload)
 end
-if redis.call('EXISTS', log.run) == 1 then
+if next(run) then
   return {RUN_EXISTS}
 end
-local added = append(log, tonumber(spec), event)
-redis.call('HSET', log.run, 's', 'pending', 'v', spec, 'u', added[2], 'ie', added[3])
-set_attributes(10)
-return finish({DONE, added, entity(log, log.run, added[3], with_payload)})
+log.spec, log.first_bucket = tonumber(spec), first_bucket()
+local created, position = append(log, event)
+run.s, run.v, run.u, run.ie = 'pending', spec, created, position
+set_run(log, 's', run.s, 'v', run.v, 'u', run.u, 'ie', run.ie, 'rb', log.first_bucket)
+set_attributes(9, run)
+return tell(log, finish({DONE, created, position, false}), run, position, with_payload)

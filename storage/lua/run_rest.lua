@@ -1,17 +1,17 @@
 -- run_rest: notes on the run that it is at rest with so many events, unless there are more by now.
--- KEYS: run order
+-- KEYS: run
 -- ARGV: count
 -- CODES: DONE UNCHANGED RUN_MISSING
 -- REPLY: DONE | UNCHANGED
 -- $include lib/codes.lua
 local run = KEYS[1]
-local order = KEYS[2]
 local count = ARGV[1]
 
-if redis.call('EXISTS', run) == 0 then
+local state = redis.call('HMGET', run, 's', 'en')
+if not state[1] then
   return {RUN_MISSING}
 end
-if redis.call('ZCARD', order) ~= tonumber(count) then
+if (state[2] or '0') ~= count then
   return {UNCHANGED}
 end
 redis.call('HSET', run, 'rs', count)

@@ -1,30 +1,31 @@
 -- step_begin: step_started that brings what step_created would have carried: the first caller
 -- creates the step and starts it, everybody else has lost (contract §3.4).
--- KEYS: run events order related request_now request_before step steps
--- ARGV: request now ulid correlation record payload want news created_record created_payload
+-- KEYS: run events related request_now request_before step steps
+-- ARGV: request now correlation record payload want news created_record created_payload
 -- CODES: DONE REPLAYED RUN_MISSING RUN_CLOSED RUN_TOO_NEW RUN_LEGACY STEP_EXISTS
--- REPLY: DONE {id, createdAt, position, news} step | REPLAYED {id, record, payload, position, attempt, news} step
+-- REPLY: DONE createdAt position news step... | REPLAYED record payload position attempt news step...
 -- $include lib/event.lua
-local step_key = KEYS[7]
-local steps_key = KEYS[8]
-local created_record = ARGV[9]
-local created_payload = ARGV[10]
+local step_key = KEYS[6]
+local steps_key = KEYS[7]
+local created_record = ARGV[8]
+local created_payload = ARGV[9]
 
+read_run()
 local first = replayed()
 if first then
-  return {REPLAYED, first, entity(log, step_key, '', with_payload)}
+  return tell_step(log, first, step_of(step_key), '', with_payload)
 end
-local refusal, spec = child_refused()
+local refusal = child_refused()
 if refusal then
   return refusal
 end
 if redis.call('EXISTS', step_key) == 1 then
   return {STEP_EXISTS}
 end
-local created = append(log, spec, {now = event.now, ulid = event.ulid, correlation = event.correlation,
+local _, first_position = append(log, {now = event.now, correlation = event.correlation,
   record = created_record, payload = created_payload})
-local added = append(log, spec, event)
-added.note = '1'
-redis.call('HSET', step_key, 's', 'running', 'a', added.note, 'u', added[2], 'sa', added[2], 'ie', created[3])
-redis.call('ZADD', steps_key, created[2], event.correlation)
-return finish({DONE, added, entity(log, step_key, created[3], with_payload)})
+local created, position = append(log, event)
+redis.call('HSET', step_key, 's', 'running', 'a', '1', 'u', created, 'sa', created, 'ie', first_position)
+redis.call('ZADD', steps_key, created, event.correlation)
+local step = {'running', '1', created, created, false, false, first_position, false, false}
+return tell_step(log, finish({DONE, created, position, false, note = '1'}), step, first_position, with_payload)

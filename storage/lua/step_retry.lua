@@ -1,15 +1,16 @@
 -- step_retry: step_retrying (contract §3.1 step 4, §3.4).
--- KEYS: run events order related request_now request_before step
--- ARGV: request now ulid correlation record payload want news retry_after
+-- KEYS: run events related request_now request_before step
+-- ARGV: request now correlation record payload want news retry_after
 -- CODES: DONE REPLAYED STEP_MISSING STEP_ENDED
--- REPLY: DONE {id, createdAt, position, news} step | REPLAYED {id, record, payload, position, attempt, news} step
+-- REPLY: DONE createdAt position news step... | REPLAYED record payload position attempt news step...
 -- $include lib/event.lua
 -- $include lib/step_retry.lua
-local step_key = KEYS[7]
-local retry_after = ARGV[9]
+local step_key = KEYS[6]
+local retry_after = ARGV[8]
 
+read_run()
 local first = replayed()
 if first then
-  return {REPLAYED, first, entity(log, step_key, '', with_payload)}
+  return tell_step(log, first, step_of(step_key), '', with_payload)
 end
 return finish(step_retry(event, step_key, retry_after))

@@ -1,13 +1,15 @@
 -- wait_complete: wait_completed (contract §3.5).
--- KEYS: run events order related request_now request_before
--- ARGV: request now ulid correlation record payload want news
+-- KEYS: run events related request_now request_before
+-- ARGV: request now correlation record payload want news
 -- CODES: DONE REPLAYED RUN_TOO_NEW RUN_LEGACY WAIT_MISSING WAIT_ENDED
--- REPLY: DONE {id, createdAt, position, news} created | REPLAYED {...} created; created is the wait_created event
+-- REPLY: DONE createdAt position news created | REPLAYED ... created; created is {position, record, payload} of wait_created
 -- $include lib/event.lua
 -- $include lib/wait_complete.lua
 
+read_run()
 local first = replayed()
 if first then
-  return {REPLAYED, first, first_event(event.correlation)}
+  first[7] = first_event(event.correlation)
+  return first
 end
 return finish(wait_complete(event))

@@ -3,29 +3,74 @@
 -- events that hold its input, output and error. One of the legacy calls has no such events:
 -- its fields in and out are the input and the output themselves.
 
--- entity returns {{field, value, ...}, {position, id, record, payload, ...}}. The event at
+-- fields_of returns the fields of an entity by their names.
+local function fields_of(key)
+  local flat, fields = redis.call('HGETALL', key), {}
+  for i = 1, #flat, 2 do
+    fields[flat[i]] = flat[i + 1]
+  end
+  return fields
+end
+
+-- refer adds {position, record, payload} to out. An entity can be shown without an event that was lost.
+local function refer(log, out, position, with_payload)
+  local record, payload = load_record(log, position, with_payload)
+  if record then
+    local n = #out
+    out[n + 1], out[n + 2], out[n + 3] = position, record, payload
+  end
+end
+
+-- tell adds {field, value, ..., position, record, payload, ...} to out: no field's name begins with a digit. The event at
 -- position own is left out: the caller has it. The created event is always given, because
 -- its meta holds what never changes; without payloads the output is left out.
-local function entity(log, key, own, with_payload)
-  local fields = redis.call('HGETALL', key)
-  local events = {}
-  for i = 1, #fields, 2 do
-    local field, position = fields[i], fields[i + 1]
+local function tell(log, out, fields, own, with_payload)
+  fields.en, fields.et, fields.rb = nil, nil, nil -- of the log
+  local n = #out
+  for field, value in pairs(fields) do
     if not with_payload and (field == 'in' or field == 'out') then
-      fields[i + 1] = ''
+      value = ''
     end
-    local wanted = field == 'ie' or field == 'ee' or (field == 'oe' and with_payload)
-    if wanted and position ~= own then
-      -- An entity can be shown without an event that was lost.
-      local short = redis.call('ZRANGE', log.order, position, position)[1]
-      local event = short and load_record(log, position, long_id(short), with_payload or field == 'ee')
-      if event then
-        events[#events + 1] = position
-        events[#events + 1] = event[1]
-        events[#events + 1] = event[2]
-        events[#events + 1] = event[3]
-      end
-    end
+    out[n + 1], out[n + 2] = field, value
+    n = n + 2
   end
-  return {fields, events}
+  if fields.ie and fields.ie ~= own then
+    refer(log, out, fields.ie, with_payload)
+  end
+  if fields.ee and fields.ee ~= own then
+    refer(log, out, fields.ee, true)
+  end
+  if fields.oe and fields.oe ~= own and with_payload then
+    refer(log, out, fields.oe, true)
+  end
+  return out
+end
+
+-- step_of returns what changes of a step, in the order of storage/step_entity.go; false is for what is not there.
+local function step_of(key)
+  return redis.call('HMGET', key, 's', 'a', 'u', 'sa', 'ca', 'ra', 'ie', 'oe', 'ee')
+end
+
+-- tell_step adds that and the events with the rest, as tell does, to a reply.
+local function tell_step(log, out, step, own, with_payload)
+  local n = #out
+  for i = 1, 9 do
+    out[n + i] = step[i]
+  end
+  local input, output, failure = step[7], step[8], step[9]
+  if input and input ~= own then
+    refer(log, out, input, with_payload)
+  end
+  if failure and failure ~= own then
+    refer(log, out, failure, true)
+  end
+  if output and output ~= own and with_payload then
+    refer(log, out, output, true)
+  end
+  return out
+end
+
+-- entity is tell for an entity as it stands, and returns a list of its own.
+local function entity(log, key, with_payload)
+  return tell(log, {}, fields_of(key), '', with_payload)
 end

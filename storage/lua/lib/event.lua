@@ -1,75 +1,120 @@
 -- $include lib/codes.lua
 -- $include lib/append.lua
 -- $include lib/entity.lua
--- What every script for an event starts with: its first six KEYS and eight ARGV.
-local log = {run = KEYS[1], events = KEYS[2], order = KEYS[3], related = KEYS[4]}
-local request = {now = KEYS[5], before = KEYS[6], id = ARGV[1]}
-local event = {now = ARGV[2], ulid = ARGV[3], correlation = ARGV[4], record = ARGV[5], payload = ARGV[6]}
-local with_payload = ARGV[7] == 'all'
+-- What every script for an event starts with: its first five KEYS and seven ARGV.
+-- A table that has all its fields from the beginning need not grow, which is dear.
+local log = {run = KEYS[1], events = KEYS[2], related = KEYS[3], status = false, spec = 0, purged = false, count = '0',
+  last = false, told = '0', first_bucket = false, stamp = false}
+local request = {now = KEYS[4], before = KEYS[5], id = ARGV[1]}
+local event = {now = ARGV[2], correlation = ARGV[3], record = ARGV[4], payload = ARGV[5]}
+local with_payload = ARGV[6] == 'all'
 -- News are events that the caller does not have yet: 'a<p>' asks for all after position p,
 -- 'b<p>' for those between p and the caller's own event, '' for none.
-local news_kind, news_after = string.match(ARGV[8], '^(%a)(%-?%d+)$')
+local asked = ARGV[7]
 local NEWS_BYTES = 33554432
 
--- news returns {count, {id, record, payload, ...}} for the events up to position last, or
--- false when the caller asked for none. There are fewer than count when they are too big.
-local function news(last)
-  if not news_kind then
-    return false
-  end
-  local first = tonumber(news_after) + 1
-  if first > last then
-    return {0, {}}
-  end
-  return {last - first + 1, page(log, first, last, NEWS_BYTES, 0, with_payload)}
+-- be makes the run's fields what is known of the run and its log: the status (false: no such run), the spec version, and
+-- the first bucket of request ids that there ever was.
+local function be(status, spec, purged, count, last, first_bucket)
+  log.status, log.spec = status, tonumber(spec or 0)
+  log.purged = purged -- what comes now is kept without its payload
+  log.count, log.last = count or '0', last
+  log.told = log.count
+  log.first_bucket = first_bucket
 end
 
--- replayed returns {id, record, payload, position, note, news} when a call with this request
--- id was applied before, else nil. The news are those of the first answer. The payload is
--- there in any case: it may be an error, which entities keep without payloads, too.
+-- read_run reads that.
+local function read_run()
+  local state = redis.call('HMGET', log.run, 's', 'v', 'x', 'en', 'et', 'rb')
+  be(state[1], state[2], state[3], state[4], state[5], state[6])
+end
+
+-- read_whole_run does so and returns all of the run's fields by their names.
+local function read_whole_run()
+  local run = fields_of(log.run)
+  be(run.s, run.v, run.x, run.en, run.et, run.rb)
+  return run
+end
+
+-- news returns {count, record, payload, ...} for the events up to position last, or
+-- false when the caller asked for none. There are fewer than count when they are too big.
+local function news(last)
+  if asked == '' then
+    return false
+  end
+  local first = tonumber(string.sub(asked, 2)) + 1
+  if first > last then
+    return {0}
+  end
+  local told = page(log, first, last, NEWS_BYTES, 0, with_payload)
+  table.insert(told, 1, last - first + 1)
+  return told
+end
+
+-- bucket is the number of request.now: a bucket takes new ids for ten minutes (storage/keys.go).
+local function bucket()
+  return math.floor(event.now / 600000)
+end
+
+-- first_bucket returns what the run is to know as its first bucket. A batch is remembered even if there was no run yet.
+local function first_bucket()
+  return string.format('%d', bucket() - redis.call('EXISTS', request.before))
+end
+
+-- remembered returns what a call with this request id left, else false. Before the run's first bucket there is none.
+local function remembered()
+  local value = redis.call('HGET', request.now, request.id)
+  if not value and (not log.first_bucket or bucket() > tonumber(log.first_bucket)) then
+    value = redis.call('HGET', request.before, request.id)
+  end
+  return value
+end
+
+-- replayed returns {REPLAYED, record, payload, position, note, news} when a call with this request
+-- id was applied before, else nil; what else the answer has comes after that. The news are those of the first
+-- answer. The payload is there in any case: it may be an error, which entities keep without payloads, too.
 local function replayed()
-  local value = redis.call('HGET', request.now, request.id) or redis.call('HGET', request.before, request.id)
+  local value = remembered()
   if not value then
     return nil
   end
   local position, note = string.match(value, '^(%d+) ?(%d*)$')
-  local first = event_at(log, position, true)
-  return {first[1], first[2], first[3], position, note, news(tonumber(position) - 1)}
+  local record, payload = event_at(log, position, true)
+  return {REPLAYED, record, payload, position, note, news(tonumber(position) - 1)}
 end
 
 -- recorded returns the same for an event that another call appended; the news go to the end
 -- of the log.
 local function recorded(position)
-  local before = event_at(log, position, true)
-  local last = redis.call('ZCARD', log.order) - 1
-  if news_kind == 'b' then
-    last = tonumber(position) - 1
-  end
-  return {before[1], before[2], before[3], position, '', news(last)}
+  local record, payload = event_at(log, position, true)
+  local last = (string.sub(asked, 1, 1) == 'b' and position or log.count) - 1
+  return {RECORDED, record, payload, position, '', news(last)}
 end
 
--- remember keeps what a request id stands for, ten minutes at least.
+-- remember writes what there is to say of the log, unless that is done, and keeps what a request id stands for,
+-- ten minutes at least. A run without events may be none.
 local function remember(value)
+  if log.count ~= '0' and (not log.first_bucket or bucket() < tonumber(log.first_bucket)) then
+    set_run(log, 'rb', first_bucket())
+  elseif log.told ~= log.count then
+    set_run(log)
+  end
   redis.call('HSET', request.now, request.id, value)
-  redis.call('EXPIRE', request.now, 1200)
+  if redis.call('HLEN', request.now) == 1 then
+    redis.call('EXPIRE', request.now, '1200')
+  end
 end
 
--- finish completes the reply of an event that was applied now: it remembers the call and adds
--- the news. Refusals pass through.
+-- finish completes the reply of an event that was applied now, {DONE, createdAt, position, false, ...}: it remembers
+-- the call, with the reply's note if it has one, adds the news, and says whether the event's id is its slot.
+-- Refusals pass through.
 local function finish(reply)
   if reply[1] == DONE then
-    local added = reply[2]
-    remember(added.note and (added[3] .. ' ' .. added.note) or added[3])
-    added[4] = news(tonumber(added[3]) - 1)
+    local position = reply[3]
+    remember(reply.note and (position .. ' ' .. reply.note) or position)
+    reply[2], reply[4] = log.stamp, news(position - 1)
   end
   return reply
-end
-
--- run_state returns the status (false: no such run) and the spec version of the run.
-local function run_state()
-  local state = redis.call('HMGET', log.run, 's', 'v', 'x')
-  log.purged = state[3] -- what comes now is kept without its payload
-  return state[1], tonumber(state[2] or 0)
 end
 
 local function ended(status)
@@ -87,16 +132,14 @@ local function refused(spec)
   return nil
 end
 
--- child_refused is the same for an event that creates an entity of the run; it returns the
--- run's spec version, too.
+-- child_refused is the same for an event that creates an entity of the run.
 local function child_refused()
-  local status, spec = run_state()
-  if not status then
-    return {RUN_MISSING}, spec
+  if not log.status then
+    return {RUN_MISSING}
   end
-  local refusal = refused(spec)
-  if not refusal and ended(status) then
-    refusal = {RUN_CLOSED, status}
+  local refusal = refused(log.spec)
+  if not refusal and ended(log.status) then
+    refusal = {RUN_CLOSED, log.status}
   end
-  return refusal, spec
+  return refusal
 end

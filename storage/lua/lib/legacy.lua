@@ -1,8 +1,8 @@
 -- $include lib/codes.lua
 -- $include lib/entity.lua
--- What every script of a legacy call on an entity starts with: its first five KEYS and three ARGV.
-local log = {run = KEYS[1], events = KEYS[2], order = KEYS[3]}
-local request = {now = KEYS[4], before = KEYS[5], id = ARGV[1]}
+-- What every script of a legacy call on an entity starts with: its first four KEYS and three ARGV.
+local log = {run = KEYS[1], events = KEYS[2]}
+local request = {now = KEYS[3], before = KEYS[4], id = ARGV[1]}
 local now = ARGV[2]
 local with_payload = ARGV[3] == 'all'
 

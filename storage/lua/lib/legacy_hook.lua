@@ -4,8 +4,7 @@
 local NO_POSITION = '9999999'
 
 local function legacy_hook(log, hook, with_payload)
-  local field = 'hook/' .. hook
-  return load_record(log, field, field, with_payload)
+  return load_record(log, 'hook/' .. hook, with_payload)
 end
 
 local function store_legacy_hook(log, hook, record, payload)

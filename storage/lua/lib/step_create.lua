@@ -1,14 +1,15 @@
 -- step_create applies a step_created (contract §3.4).
 local function step_create(item, step_key, steps_key)
-  local refusal, spec = child_refused()
+  local refusal = child_refused()
   if refusal then
     return refusal
   end
   if redis.call('EXISTS', step_key) == 1 then
     return {STEP_EXISTS}
   end
-  local added = append(log, spec, item)
-  redis.call('HSET', step_key, 's', 'pending', 'a', 0, 'u', added[2], 'ie', added[3])
-  redis.call('ZADD', steps_key, added[2], item.correlation)
-  return {DONE, added, entity(log, step_key, added[3], with_payload)}
+  local created, position = append(log, item)
+  redis.call('HSET', step_key, 's', 'pending', 'a', '0', 'u', created, 'ie', position)
+  redis.call('ZADD', steps_key, created, item.correlation)
+  local step = {'pending', '0', created, false, false, false, position, false, false}
+  return tell_step(log, {DONE, created, position, false}, step, position, with_payload)
 end

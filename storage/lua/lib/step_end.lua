@@ -1,12 +1,12 @@
 -- step_end applies a step_completed or step_failed (contract §3.2, §3.4). Only step_failed
 -- consults the run. reference is the field for the event's position.
 local function step_end(item, step_key, new_status, reference, consults_run)
-  local status, spec = run_state()
-  local refusal = consults_run and status and refused(spec)
+  local status = log.status
+  local refusal = consults_run and status and refused(log.spec)
   if refusal then
     return refusal
   end
-  local step = redis.call('HMGET', step_key, 's', 'a')
+  local step = step_of(step_key)
   local step_status, attempt = step[1], step[2]
   if not step_status then
     if consults_run and ended(status) then
@@ -20,8 +20,8 @@ local function step_end(item, step_key, new_status, reference, consults_run)
   if consults_run and ended(status) and step_status ~= 'running' then
     return {RUN_EXPIRED, status}
   end
-  local added = append(log, spec, item)
-  added.note = attempt
-  redis.call('HSET', step_key, 's', new_status, 'u', added[2], 'ca', added[2], reference, added[3])
-  return {DONE, added, entity(log, step_key, added[3], with_payload)}
+  local created, position = append(log, item)
+  step[1], step[3], step[5], step[reference == 'oe' and 8 or 9] = new_status, created, created, position
+  redis.call('HSET', step_key, 's', new_status, 'u', created, 'ca', created, reference, position)
+  return tell_step(log, {DONE, created, position, false, note = attempt}, step, position, with_payload)
 end

@@ -2,7 +2,7 @@
 local STEP_STATUS = {g = 'pending', h = 'running', i = 'pending', j = 'completed', k = 'failed'}
 
 local function kind_at(log, position)
-  return string.lower((header(event_at(log, position, false)[2])))
+  return string.lower((header(event_at(log, position, false))))
 end
 
 -- step_mend makes a step what its events say and returns whether it was something else.
@@ -29,8 +29,8 @@ local function step_mend(log, step_key, steps_key, step_id)
   while from do
     local page = redis.call('ZRANGEBYLEX', log.related, from, '(' .. step_id .. '0', 'LIMIT', 0, 500)
     for _, member in ipairs(page) do
-      local position = tostring(tonumber(string.sub(member, #step_id + 2)))
-      local record = event_at(log, position, false)[2]
+      local position = string.match(member, '0*(%d+)$', #step_id + 2)
+      local record = event_at(log, position, false)
       local kind, at = kind_at(log, position), string.match(record, '^%d+')
       fields.s, fields.u = STEP_STATUS[kind] or fields.s, at
       if kind == 'g' then

@@ -1,7 +1,7 @@
 -- step_retry applies a step_retrying; the run is not consulted (contract §3.1 step 4, §3.4).
 -- retry_after is '' when the step may start at once.
 local function step_retry(item, step_key, retry_after)
-  local step = redis.call('HMGET', step_key, 's', 'a')
+  local step = step_of(step_key)
   local step_status, attempt = step[1], step[2]
   if not step_status then
     return {STEP_MISSING}
@@ -9,14 +9,13 @@ local function step_retry(item, step_key, retry_after)
   if ended(step_status) then
     return {STEP_ENDED, step_status}
   end
-  local _, spec = run_state()
-  local added = append(log, spec, item)
-  added.note = attempt
-  redis.call('HSET', step_key, 's', 'pending', 'u', added[2], 'ee', added[3])
+  local created, position = append(log, item)
+  step[1], step[3], step[6], step[9] = 'pending', created, retry_after ~= '' and retry_after, position
   if retry_after == '' then
+    redis.call('HSET', step_key, 's', 'pending', 'u', created, 'ee', position)
     redis.call('HDEL', step_key, 'ra')
   else
-    redis.call('HSET', step_key, 'ra', retry_after)
+    redis.call('HSET', step_key, 's', 'pending', 'u', created, 'ee', position, 'ra', retry_after)
   end
-  return {DONE, added, entity(log, step_key, added[3], with_payload)}
+  return tell_step(log, {DONE, created, position, false, note = attempt}, step, position, with_payload)
 end

@@ -1,13 +1,15 @@
--- first_event returns the first event of an entity, or false.
+-- first_event returns {position, record, payload} of the first event of an entity, or false.
 local function first_event(correlation)
   local position = related_position(log, correlation, false)
-  return position and event_at(log, position, true) or false
+  if not position then
+    return false
+  end
+  return {position, event_at(log, position, true)}
 end
 
 -- wait_complete applies a wait_completed. The wait of a terminal run counts as deleted.
 local function wait_complete(item)
-  local status, spec = run_state()
-  local refusal = status and refused(spec)
+  local refusal = log.status and refused(log.spec)
   if refusal then
     return refusal
   end
@@ -16,11 +18,12 @@ local function wait_complete(item)
     return {WAIT_MISSING}
   end
   local last = event_at(log, related_position(log, item.correlation, true), false)
-  if header(last[2]) == KIND_WAIT_COMPLETED then
+  if header(last) == KIND_WAIT_COMPLETED then
     return {WAIT_ENDED}
   end
-  if ended(status) then
+  if ended(log.status) then
     return {WAIT_MISSING}
   end
-  return {DONE, append(log, spec, item), created}
+  local now, position = append(log, item)
+  return {DONE, now, position, false, created}
 end
