@@ -156,8 +156,8 @@ func (s *Server) readBodyInto(c echo.Context, buf *bytes.Buffer) ([]byte, error)
 		s.discard(r, body)
 		return nil, tooLarge(r.ContentLength, limit)
 	}
-	// A claimed length is not yet a sent one: room is made for small bodies only. Sixteen chunks
-	// of 64 KiB are one.
+	// A claimed length is not yet a sent one: room is made for small bodies only. A payload of 2 MiB and
+	// what goes with it are one, and so are 32 chunks of 64 KiB.
 	buf.Grow(int(min(max(r.ContentLength, 0)+bytes.MinRead, smallBody)))
 	n, err := buf.ReadFrom(io.LimitReader(body, limit+1))
 	switch {
@@ -173,7 +173,7 @@ func (s *Server) readBodyInto(c echo.Context, buf *bytes.Buffer) ([]byte, error)
 }
 
 // smallBody is the size of a body, in bytes, up to which its memory is asked for at once.
-const smallBody = 2 << 20
+const smallBody = 2<<20 + 64<<10
 
 // tooLarge refuses a body; size is -1 when it was not announced.
 func tooLarge(size, limit int64) *world.Error {

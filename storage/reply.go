@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"unsafe"
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/luascript"
@@ -96,12 +97,18 @@ func (r reply) number(i int) int {
 	return n
 }
 
-// bytes returns element i as bytes; nil stays nil.
+// bytes returns element i as bytes; nil stays nil. They are the reply's own, since a copy of a large payload
+// costs as much as its way through the kernel: nobody may change them, as nobody may change what is stored.
 func (r reply) bytes(i int) []byte {
-	if s, ok := r.at(i).(string); ok {
-		return []byte(s)
+	s, ok := r.at(i).(string)
+	switch {
+	case !ok:
+		return nil
+	case s == "":
+		return []byte{}
+	default:
+		return unsafe.Slice(unsafe.StringData(s), len(s)) //nolint:gosec // see above
 	}
-	return nil
 }
 
 // errLegacyRun is the cause of a refusal that [Store.CreateEvent] answers by other rules.

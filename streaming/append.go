@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"slices"
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/luascript"
@@ -104,8 +105,53 @@ const (
 )
 
 func (s *Service) appendBatch(ctx context.Context, a world.Append, chunks [][]byte, part int, store bool) (int64, error) {
-	keys, buckets := s.keys(a.Name), s.requestKeys(a.Name, s.clock.Now())
-	args := make([]any, 0, 9+2*len(chunks))
+	keys, head := s.appendCall(a, chunks, part)
+	var reply []any
+	var err error
+	if store {
+		reply, err = s.storeBatch(ctx, a.Name, keys, head, chunks)
+	} else {
+		reply, err = s.scripts.append.Run(ctx, s.client, keys, append(head, "check")...)
+	}
+	if err != nil {
+		return 0, redisError(ctx, err)
+	}
+	return s.readAppendReply(a, reply)
+}
+
+// storeBatch stores a unit past the script if it is large and the end of the stream is known from the unit
+// before, else by the script, whose reply it returns.
+func (s *Service) storeBatch(ctx context.Context, name string, keys []string, head []any, chunks [][]byte) (reply []any, err error) {
+	now := s.clock.Now()
+	tail, known := s.tails.get(name, now)
+	direct := known && tail != contended && areLarge(chunks)
+	if direct {
+		reply, direct = s.appendDirect(ctx, keys, head, chunks, tail)
+		if !direct {
+			tail = contended
+			s.tails.put(name, tail, now)
+		}
+	}
+	if !direct {
+		args := slices.Grow(append(head, "store"), 2*len(chunks))
+		for _, chunk := range chunks {
+			id := s.minter.New()
+			args = append(args, chunk, id[:])
+		}
+		if reply, err = s.scripts.append.Run(ctx, s.client, keys, args...); err != nil {
+			return nil, err
+		}
+	}
+	if len(reply) == 2 && reply[0] == int64(0) && tail != contended {
+		first, _ := reply[1].(int64)
+		s.tails.put(name, first+int64(len(chunks)), now)
+	}
+	return reply, nil
+}
+
+// appendCall returns the keys of chunk_append, and its arguments but what it is to do.
+func (s *Service) appendCall(a world.Append, chunks [][]byte, part int) (keys []string, head []any) {
+	named, buckets := s.keys(a.Name), s.requestKeys(a.Name, s.clock.Now())
 	// A writer's own numbering outlives the request records and makes them needless.
 	request := []byte{}
 	if a.WriterID == "" {
@@ -115,20 +161,11 @@ func (s *Service) appendBatch(ctx context.Context, a world.Append, chunks [][]by
 	for _, chunk := range chunks {
 		largest = max(largest, len(chunk))
 	}
-	args = append(args, request, int(requestTTL.Seconds()), a.WriterID, a.Sequence, largest,
-		s.clock.Now().UnixMilli(), keptOwner(a.Name, a.RunID), s.config.MaxChunks-int64(len(a.Chunks)-len(chunks)), len(chunks))
-	if store {
-		for _, chunk := range chunks {
-			id := s.minter.New()
-			args = append(args, chunk, id[:])
+	return []string{named.stream, named.meta, named.channel, buckets[0], buckets[1], buckets[2], named.second},
+		[]any{
+			request, int(requestTTL.Seconds()), a.WriterID, a.Sequence, largest, s.clock.Now().UnixMilli(),
+			keptOwner(a.Name, a.RunID), s.config.MaxChunks - int64(len(a.Chunks)-len(chunks)), len(chunks),
 		}
-	}
-	reply, err := s.scripts.append.Run(ctx, s.client,
-		[]string{keys.stream, keys.meta, keys.channel, buckets[0], buckets[1], buckets[2]}, args...)
-	if err != nil {
-		return 0, redisError(ctx, err)
-	}
-	return s.readAppendReply(a, reply)
 }
 
 func (s *Service) readAppendReply(a world.Append, reply []any) (int64, error) {

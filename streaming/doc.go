@@ -14,6 +14,8 @@
 //	                                        mx = bytes of the largest chunk,
 //	                                        w:<writer> = next sequence and where it went
 //	stream_req:{<name>}:<bucket>    hash    request → first index, of ten minutes' appends
+//	stream_open:{<name>}            stream  the same as stream:{<name>}, in the middle of a transaction that
+//	                                        stores large chunks; nobody else ever finds it there
 //	stream_notify:{<name>}          channel the doorbell; says the count of chunks, or "end"
 //	streams:by_run:{<runId>}        zset    names by the time they were first written, and an
 //	                                        empty one once the run was purged

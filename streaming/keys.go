@@ -18,6 +18,7 @@ const requestTTL = 3 * requestWindow
 // streamKeys are the names that share one stream's hash tag.
 type streamKeys struct {
 	stream, meta, channel string
+	second                string // name of the stream inside of a transaction, see appendDirect
 }
 
 func (s *Service) keys(name string) streamKeys {
@@ -26,6 +27,7 @@ func (s *Service) keys(name string) streamKeys {
 		stream:  s.prefix + "stream:" + tag,
 		meta:    s.prefix + "stream_meta:" + tag,
 		channel: s.prefix + "stream_notify:" + tag,
+		second:  s.prefix + "stream_open:" + tag,
 	}
 }
 

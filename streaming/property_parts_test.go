@@ -14,12 +14,15 @@ import (
 const callsOfAWriter = 40
 
 // texts returns the chunks that a writer has from its number from on: each begins with a text of
-// its own, some are long.
+// its own, some are long, and in a long trial all are, now and then, so that they go past the script.
 func texts(random *rand.Rand, writer string, from, count int) [][]byte {
 	list := make([][]byte, count)
+	large := *propertyRounds > 4 && count > 6 && random.IntN(20) == 0
 	for i := range list {
 		list[i] = fmt.Appendf(nil, "%s/%d ", writer, from+i)
-		if random.IntN(20) == 0 {
+		if large {
+			list[i] = append(list[i], bytes.Repeat([]byte{0xff}, 40_000)...)
+		} else if random.IntN(20) == 0 {
 			list[i] = append(list[i], bytes.Repeat([]byte{0xff}, random.IntN(20_000))...)
 		}
 	}

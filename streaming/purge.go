@@ -74,13 +74,14 @@ func (s *Service) list(ctx context.Context, runID, name string) error {
 			return err
 		}
 	}
-	s.listed.add(listedPair(runID, name), now)
+	s.listed.put(listedPair(runID, name), struct{}{}, now)
 	return nil
 }
 
 // isListed reports whether this process put the stream into the run's list lately.
 func (s *Service) isListed(runID, name string) bool {
-	return s.listed.has(listedPair(runID, name), s.clock.Now())
+	_, listed := s.listed.get(listedPair(runID, name), s.clock.Now())
+	return listed
 }
 
 func listedPair(runID, name string) string { return runID + "\x00" + name }

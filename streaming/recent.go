@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// recentSet remembers what was done in the last minute or two, within bounded memory: two
+// recent remembers what was learnt in the last minute or two, within bounded memory: two
 // generations, of which the older is dropped when the younger is full or a minute old.
-type recentSet struct {
+type recent[V any] struct {
 	mu         sync.Mutex
-	young, old map[string]struct{}
+	young, old map[string]V
 	turned     time.Time
 }
 
@@ -18,32 +18,32 @@ const (
 	recentAge  = time.Minute
 )
 
-func newRecentSet() *recentSet { return &recentSet{young: map[string]struct{}{}} }
+func newRecent[V any]() *recent[V] { return &recent[V]{young: map[string]V{}} }
 
-func (r *recentSet) has(key string, now time.Time) bool {
+func (r *recent[V]) get(key string, now time.Time) (value V, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.turn(now)
-	if _, ok := r.young[key]; ok {
-		return true
+	if value, ok = r.young[key]; ok {
+		return value, true
 	}
-	_, ok := r.old[key]
-	return ok
+	value, ok = r.old[key]
+	return value, ok
 }
 
-func (r *recentSet) add(key string, now time.Time) {
+func (r *recent[V]) put(key string, value V, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.turn(now)
-	r.young[key] = struct{}{}
+	r.young[key] = value
 }
 
-func (r *recentSet) turn(now time.Time) {
+func (r *recent[V]) turn(now time.Time) {
 	age := now.Sub(r.turned)
 	if age >= 0 && age < recentAge && len(r.young) < recentSize {
 		return
 	}
-	r.old, r.young, r.turned = r.young, map[string]struct{}{}, now
+	r.old, r.young, r.turned = r.young, map[string]V{}, now
 	if age >= 2*recentAge {
 		r.old = nil
 	}

@@ -55,7 +55,7 @@ func TestTheKeysOfAStreamShareASlot(t *testing.T) {
 	for _, name := range []string{"strm_01ARZ3NDEKTSV4RRFFQ69G5FAV_user", "a{b}c{", "}", "__health_check__x", strings.Repeat("n", 1024)} {
 		keys, buckets := s.keys(name), s.requestKeys(name, time.Now())
 		slot := rediskey.Slot(keys.stream)
-		for _, key := range append(buckets[:], keys.meta, keys.channel) {
+		for _, key := range append(buckets[:], keys.meta, keys.channel, keys.second) {
 			require.Equal(t, slot, rediskey.Slot(key), key)
 			require.True(t, strings.HasPrefix(key, "workflow:"))
 		}
@@ -72,20 +72,27 @@ func TestRequestKeysAreThreeNeighbours(t *testing.T) {
 	require.Equal(t, [3]string{"p:stream_req:{a}:2", "p:stream_req:{a}:1", "p:stream_req:{a}:3"}, keys)
 }
 
-// The set forgets after one to two minutes and stays bounded.
-func TestRecentSetForgets(t *testing.T) {
+// What is remembered is forgotten after one to two minutes, and bounded.
+func TestRecentForgets(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_000_000, 0)
-	r := newRecentSet()
-	require.False(t, r.has("a", now))
-	r.add("a", now)
-	require.True(t, r.has("a", now.Add(59*time.Second)))
-	require.True(t, r.has("a", now.Add(61*time.Second)), "the older generation counts")
-	require.False(t, r.has("a", now.Add(122*time.Second)))
-	r.add("a", now)
-	require.False(t, r.has("a", now.Add(time.Hour)), "nobody asked for an hour")
+	r := newRecent[int]()
+	has := func(key string, now time.Time) bool {
+		_, ok := r.get(key, now)
+		return ok
+	}
+	require.False(t, has("a", now))
+	r.put("a", 1, now)
+	require.True(t, has("a", now.Add(59*time.Second)))
+	require.True(t, has("a", now.Add(61*time.Second)), "the older generation counts")
+	r.put("a", 2, now.Add(61*time.Second))
+	value, _ := r.get("a", now.Add(61*time.Second))
+	require.Equal(t, 2, value, "the younger generation counts more")
+	require.False(t, has("a", now.Add(183*time.Second)))
+	r.put("a", 1, now)
+	require.False(t, has("a", now.Add(time.Hour)), "nobody asked for an hour")
 	for i := range 3 * recentSize {
-		r.add(strconv.Itoa(i), now.Add(time.Hour))
+		r.put(strconv.Itoa(i), i, now.Add(time.Hour))
 	}
 	require.LessOrEqual(t, len(r.young)+len(r.old), 2*recentSize)
 }

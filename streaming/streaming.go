@@ -76,7 +76,8 @@ type Service struct {
 	minter  *ids.Minter
 	scripts scripts
 
-	listed  *recentSet // (run, stream) pairs that this process listed lately
+	listed  *recent[struct{}] // (run, stream) pairs that this process listed lately
+	tails   *recent[int64]    // where the streams end that this process wrote to lately; see appendDirect
 	readers *readers
 	flights singleflight.Group // page reads that several readers share
 	started atomic.Bool
@@ -102,7 +103,8 @@ func New(ctx context.Context, client redis.UniversalClient, config Config) (*Ser
 	return &Service{
 		client: client, prefix: config.Prefix, config: config, clock: config.Clock,
 		log: config.Logger.With(slog.String("part", "streaming")), minter: ids.NewMinter(config.Clock), scripts: loaded,
-		listed: newRecentSet(), readers: newReaders(config.Bell), stopped: make(chan struct{}),
+		listed: newRecent[struct{}](), tails: newRecent[int64](),
+		readers: newReaders(config.Bell), stopped: make(chan struct{}),
 	}, nil
 }
 

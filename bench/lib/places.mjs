@@ -8,9 +8,9 @@ import { appFolder, nodeOf } from './paths.mjs';
 import { PostgresServer } from './postgres.mjs';
 import { startRedis } from './redis.mjs';
 
-/** redis-server and our service. `replicas` may be 2; `second` is then the other one's address. */
-export async function servicePlace({ replicas = 1, env } = {}) {
-  const redis = await startRedis();
+/** redis-server, with memory in `hugePages` or not, and our service. `replicas` may be 2; `second` is then the other one's address. */
+export async function servicePlace({ replicas = 1, env, hugePages } = {}) {
+  const redis = await startRedis({ hugePages });
   const services = [];
   const stop = async () => {
     for (const service of services) await service.stop();

@@ -3,7 +3,9 @@ import { RedisServer } from '../../e2e/lib/redis.mjs';
 
 export { RedisServer };
 
-export const startRedis = () => RedisServer.start({ persistent: false });
+/** With `hugePages` its allocator asks for them, where the system grants them to those who ask (`madvise`) or to all. */
+export const startRedis = ({ hugePages = false } = {}) =>
+  RedisServer.start({ persistent: false, ...(hugePages && { more: ['--disable-thp', 'no'], env: { MALLOC_CONF: 'thp:always' } }) });
 
 /** Bytes that the server holds for its data. */
 export async function usedMemory(redis) {

@@ -30,6 +30,7 @@ export const streams = {
     { id: 'http-first', title: 'HTTP: call to reader, first chunk', unit: 'ms', better: 'less', bars: [{ max: 20 }] },
     { id: 'http-small', title: 'HTTP: 100-byte chunks, 16 a call, one reader', unit: 'chunks/s', better: 'more', bars: [{ min: 5_000 }] },
     { id: 'http-big-alone', title: 'HTTP: 64 KB chunks, 16 a call, written while nobody reads', unit: 'MB/s', better: 'more', bars: [{ min: 200 }] },
+    { id: 'http-big-huge', title: 'HTTP: the same on a Redis in huge pages', unit: 'MB/s', better: 'more', bars: [{ min: 200 }] },
     { id: 'http-big-stored', title: 'HTTP: 64 KB chunks, read when they are stored', unit: 'MB/s', better: 'more', bars: [{ min: 200 }] },
     { id: 'http-big', title: 'HTTP: 64 KB chunks, 16 a call, one reader', unit: 'MB/s', better: 'more' },
     { id: 'http-big-write', title: 'HTTP: 64 KB chunks, the writing of it', unit: 'MB/s', better: 'more', bars: [{ min: 200 }] },
@@ -60,8 +61,8 @@ export const streams = {
 };
 
 async function overHTTP(result, size, when) {
-  const run = (settings) =>
-    at(servicePlace({ replicas: 2 }), (place) => load('streams', { url: place.service.url, second: place.second, ...settings }));
+  const run = (settings, hugePages) =>
+    at(servicePlace({ replicas: 2, hugePages }), (place) => load('streams', { url: place.service.url, second: place.second, ...settings }));
   await when(['http-live', 'http-live-p99'], async () => {
     const { fromReturn } = await run({ measure: 'live', n: size.live });
     return { 'http-live': fromReturn.p50, 'http-live-p99': fromReturn.p99 };
@@ -73,6 +74,10 @@ async function overHTTP(result, size, when) {
   await when(['http-big-alone', 'http-big-stored'], async () => {
     const { writtenMegabytes, readMegabytes } = await run({ measure: 'apart', n: size.big, size: 65_536 });
     return { 'http-big-alone': writtenMegabytes, 'http-big-stored': readMegabytes };
+  });
+  await when(['http-big-huge'], async () => {
+    const { writtenMegabytes } = await run({ measure: 'apart', n: size.big, size: 65_536 }, true);
+    return { 'http-big-huge': writtenMegabytes };
   });
   await when(['http-big', 'http-big-write'], async () => {
     const { megabytes, writtenMegabytes } = await run({ measure: 'bulk', n: size.big, size: 65_536 });

@@ -13,12 +13,14 @@ export class RedisServer {
   #child;
   #persistent;
   #more;
+  #env;
 
-  /** `more` are further arguments of redis-server. */
-  static async start({ persistent = true, more = [] } = {}) {
+  /** `more` are further arguments of redis-server, `env` is for its environment. */
+  static async start({ persistent = true, more = [], env } = {}) {
     const redis = new RedisServer();
     redis.#persistent = persistent;
     redis.#more = more;
+    redis.#env = env;
     redis.port = await freePort();
     redis.#folder = await mkdtemp(join(tmpdir(), 'world-redis-e2e-'));
     await redis.resume();
@@ -31,12 +33,13 @@ export class RedisServer {
 
   /** Starts the server, with what its append-only file holds. */
   async resume() {
-    this.#child = new Child('redis-server', 'redis-server', [
+    const settings = [
       ...['--port', String(this.port), '--bind', '127.0.0.1', '--dir', this.#folder],
       ...['--appendonly', this.#persistent ? 'yes' : 'no', '--appendfsync', 'everysec', '--save', ''],
       ...['--maxmemory-policy', 'noeviction'],
       ...this.#more,
-    ]);
+    ];
+    this.#child = new Child('redis-server', 'redis-server', settings, { env: this.#env });
     await until('redis-server to answer', async () => (await this.command('PING')) === 'PONG', { child: this.#child });
   }
 

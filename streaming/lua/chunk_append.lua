@@ -1,7 +1,10 @@
 -- chunk_append: store chunks at the end of a stream, once, and ring its doorbell; or only see whether
--- they would be refused.
+-- they would be refused; or stand at the two ends of a transaction (MULTI) that stores them past Lua,
+-- which would copy each twice more. "open" looks whether the chunks may go in, and where; if so, it gives the
+-- stream its second name, under which, and only under which, the XADD between find it. "commit" takes
+-- that name away and does what else there is to do. Nobody sees a stream under its second name.
 --
--- KEYS  1 stream   2 meta   3 channel   4 5 6 request buckets: of now, before, after
+-- KEYS  1 stream   2 meta   3 channel   4 5 6 request buckets: of now, before, after   7 second name of the stream
 -- ARGV  1 request, 16 bytes; empty: do not remember the request
 --       2 seconds that a request bucket lives
 --       3 writer; empty: none    4 sequence of the first chunk, per writer
@@ -9,20 +12,30 @@
 --       6 now, in ms    7 run that the stream belongs to; empty: its name says it
 --       8 most chunks that the stream may have after this call
 --       9 count of the chunks
---       10… pairs: bytes of the chunk, bytes of its ULID; none: store nothing
+--       10 store, check, open or commit
+--       11 open: the index that the first chunk must get, not 0
+--          store: 11… pairs: bytes of the chunk, bytes of its ULID
 -- Reply {0, first index}   stored, or would be
 --       {1, first index}   stored before; -1 when the index is no longer known
 --       {-1}               refused: the stream is closed
 --       {-2, expected}     refused: the writer left a gap in its numbering
 --       {-3, chunks}       refused: the stream has so many and would have too many
+--       {2, chunks}        open: not there, or not all of them are new
+--       {3, 0}             commit: not open
 local stream, meta, channel = KEYS[1], KEYS[2], KEYS[3]
 local request, ttl = ARGV[1], tonumber(ARGV[2])
 local writer, sequence, largest = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 local now, run, most = ARGV[6], ARGV[7], tonumber(ARGV[8])
 local count = tonumber(ARGV[9])
-local FIRST_PAIR = 10
+local how = ARGV[10]
+local FIRST_PAIR = 11
 
 local function integer(n) return string.format('%.0f', n) end
+
+if how == 'commit' then
+  if redis.call('EXISTS', KEYS[7]) == 0 then return {3, 0} end
+  redis.call('RENAME', KEYS[7], stream)
+end
 
 if request ~= '' then
   -- Three buckets: replicas whose clocks disagree still find each other's records.
@@ -61,12 +74,23 @@ end
 
 if closed then return {-1} end
 if n + count - skip > most then return {-3, n} end
-if #ARGV < FIRST_PAIR then return {0, answer} end
+if how == 'check' then return {0, answer} end
+if how == 'open' then
+  -- A stream that lacks records is left to the plain way, which meets the same trouble as ever.
+  if skip > 0 or n ~= tonumber(ARGV[11]) or redis.call('XLEN', stream) ~= n then return {2, n} end
+  redis.call('RENAME', stream, KEYS[7])
+  return {0, answer}
+end
 
-for i = skip, count - 1 do
-  local at = FIRST_PAIR + 2 * i
-  redis.call('XADD', stream, integer(n + 1) .. '-0', 'd', ARGV[at], 'u', ARGV[at + 1])
-  n = n + 1
+if how == 'commit' then
+  n = n + count
+  if redis.call('XLEN', stream) ~= n then return redis.error_reply('ERR a chunk was not stored') end
+else
+  for i = skip, count - 1 do
+    local at = FIRST_PAIR + 2 * i
+    redis.call('XADD', stream, integer(n + 1) .. '-0', 'd', ARGV[at], 'u', ARGV[at + 1])
+    n = n + 1
+  end
 end
 redis.call('HSET', meta, 'n', integer(n), 'mx', integer(math.max(known_largest, largest)), 't', now)
 if run ~= '' then redis.call('HSETNX', meta, 'r', run) end
