@@ -56,6 +56,9 @@ func FuzzSplitItem(f *testing.F) {
 	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		item, rest, err := splitItem(body)
+		if plainItem(body) {
+			require.NoError(t, codec.cbor.Wellformed(body))
+		}
 		if codec.cbor.Wellformed(body) == nil {
 			require.NoError(t, err)
 			require.Empty(t, rest)

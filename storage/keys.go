@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"strconv"
+	"strings"
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/rediskey"
@@ -75,8 +76,32 @@ func (k runKeys) request(bucket int64) string {
 // event returns the keys that every event script begins with, in the order of lua/lib/event.lua.
 func (k runKeys) event(now world.Millis) []string {
 	bucket := int64(now) / requestSpan
-	return append(make([]string, 0, 9),
-		k.run(), k.events(), k.order(), k.related(), k.request(bucket), k.request(bucket-1))
+	var digits [2][20]byte
+	this, last := strconv.AppendInt(digits[0][:0], bucket, 10), strconv.AppendInt(digits[1][:0], bucket-1, 10)
+	// One text that all of them are parts of: there are six for every event.
+	var all strings.Builder
+	all.Grow(6*(len(k.prefix)+len(k.tag)) + 100)
+	var ends [6]int
+	for i, name := range [...]string{"run:", "event:", "events:by_run:", "events:by_correlation:", "request:", "request:"} {
+		all.WriteString(k.prefix)
+		all.WriteString(name)
+		all.WriteString(k.tag)
+		switch i {
+		case 4:
+			all.WriteByte(':')
+			all.Write(this)
+		case 5:
+			all.WriteByte(':')
+			all.Write(last)
+		}
+		ends[i] = all.Len()
+	}
+	keys, from := make([]string, 0, 9), 0
+	for _, end := range ends {
+		keys = append(keys, all.String()[from:end])
+		from = end
+	}
+	return keys
 }
 
 // runsIndex is a zset of run ids, score the ms of the run's ULID.
