@@ -37,9 +37,13 @@ func decodeEntity(runID string, r reply, own *stored) (entity, error) {
 }
 
 func (e entity) ms(field string) world.Millis {
-	n, err := strconv.ParseInt(e.get(field), 10, 64)
-	if err != nil {
+	text := e.get(field)
+	if text == "" {
 		return 0 // absent
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0
 	}
 	return world.Millis(n)
 }
