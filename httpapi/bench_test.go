@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -54,6 +55,34 @@ func BenchmarkEventBody(b *testing.B) {
 		}
 		if _, err := codec.eventRequest(body); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// Sixteen calls in one request are what the client sends when it is busy.
+func BenchmarkBundle(b *testing.B) {
+	store := fakeStore{createEvent: func(req world.CreateEvent) (world.EventResult, error) {
+		return world.EventResult{Event: &world.Event{EventID: "wevt_1", RunID: req.RunID, Type: req.Type, CorrelationID: req.CorrelationID, Data: req.Data}}, nil
+	}}
+	s, err := New(Config{Listen: "127.0.0.1:0"}, Deps{Store: &store, Queue: &fakeQueue{}, Apps: &fakeApps{}, Streams: &fakeStreams{}})
+	require.NoError(b, err)
+	defer s.close()
+	event := raw(b, m{"event": m{
+		"eventType": "step_completed", "correlationId": "step_01HZX0000000000000000000AA", "specVersion": 3, "eventData": m{"result": make([]byte, 300)},
+	}})
+	calls := make([]m, 16)
+	for i := range calls {
+		calls[i] = m{"path": "/v1/runs/" + runID + "/events", "key": fmt.Sprint("key_", i), "body": event}
+	}
+	body := raw(b, m{"calls": calls})
+	b.ReportAllocs()
+	for b.Loop() {
+		r := httptest.NewRequestWithContext(b.Context(), http.MethodPost, "/v1/calls", bytes.NewReader(body))
+		r.Header.Set("Content-Type", typeCBOR)
+		w := httptest.NewRecorder()
+		s.Handler().ServeHTTP(w, r)
+		if w.Code != http.StatusOK {
+			b.Fatal(w.Code)
 		}
 	}
 }

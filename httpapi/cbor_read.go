@@ -118,6 +118,48 @@ func skipItem(b []byte, depth int) (rest []byte, err error) {
 	return b, nil
 }
 
+// plainDepth is how deep a plain item goes at most.
+const plainDepth = 64
+
+// plainItem reports whether b is one well-formed item without anything unusual in it, as nearly every
+// body is. It never says so of what is not well-formed; anything else is left to the library.
+func plainItem(b []byte) bool {
+	rest, ok := skipPlain(b, plainDepth)
+	return ok && len(rest) == 0
+}
+
+func skipPlain(b []byte, depth int) (rest []byte, ok bool) {
+	h, rest, err := readHead(b)
+	if err != nil || h.indefinite() || depth == 0 {
+		return nil, false
+	}
+	items := h.n
+	switch h.major {
+	case majorBytes, majorText:
+		if h.n > uint64(len(rest)) {
+			return nil, false
+		}
+		return rest[h.n:], true
+	case majorUint, majorNegint:
+		return rest, true
+	case majorSimple:
+		return rest, h.info != 24 // a simple value of two bytes
+	case majorTag:
+		items = 1
+	case majorMap:
+		items *= 2
+	}
+	if h.major != majorTag && h.n > uint64(len(rest)) {
+		return nil, false // more than there can be
+	}
+	for range items {
+		if rest, ok = skipPlain(rest, depth-1); !ok {
+			return nil, false
+		}
+	}
+	return rest, true
+}
+
 // known are the keys that calls have. One that stands here costs no memory of its own.
 var known = func() map[string]string {
 	names := map[string]string{}

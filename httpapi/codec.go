@@ -115,6 +115,9 @@ func (d codec) item(body []byte) (world.Raw, error) {
 	if len(body) == 0 {
 		return nil, invalid("the body is empty")
 	}
+	if plainItem(body) {
+		return body, nil
+	}
 	if err := d.cbor.Wellformed(body); err != nil {
 		return nil, invalid("the body is not one well-formed CBOR item: %v", err)
 	}

@@ -125,3 +125,15 @@ func TestAnswerEncoding(t *testing.T) {
 		require.Equal(t, want, w.Body.Bytes())
 	}
 }
+
+// The bodies of every day are plain ones, which the check of unusual ones is not spent on.
+func TestPlainItems(t *testing.T) {
+	t.Parallel()
+	require.True(t, plainItem(raw(t, stepCreated("step_1"))))
+	require.True(t, plainItem(raw(t, m{"calls": []m{inBundle(t, "/v1/queue", "k", m{"at": 1.5, "n": nil, "list": []int{-1, 1 << 40}})}})))
+	require.True(t, plainItem(unhex(t, "c11a514b67b0")))
+	for _, other := range []string{"", "bf6161f6ff", "a0a0", "a161", "f818", "f8ff", "1c", "ff", "81ff", "9bffffffffffffffff", "bb800000000000000000"} {
+		require.False(t, plainItem(unhex(t, other)), other)
+	}
+	require.False(t, plainItem(append(bytes.Repeat([]byte{0x81}, plainDepth), 0)))
+}

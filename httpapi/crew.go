@@ -40,7 +40,6 @@ func (c *crew) work(t task) {
 	for open := true; open; {
 		t.make(t.i)
 		t.done.Done()
-		t = task{} // or the bundle's memory would last as long as this one is idle
 		if !c.wait(own) {
 			return
 		}

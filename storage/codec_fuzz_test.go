@@ -48,7 +48,7 @@ func FuzzMeta(f *testing.F) {
 	f.Add("", 0, int64(-1<<62), "", []byte(nil), []byte(nil), 0, false, []byte(nil), []byte{0xbf, 0x01, 0x61, 'x', 0xff})
 	f.Add("", 24, int64(1<<62), "", make([]byte, 70_000), make([]byte, 300), -25, false, []byte(nil), []byte{0xa1, 0x05, 0x9b, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
 	f.Add("", 1, int64(1), "", []byte(nil), []byte(nil), 1, true, []byte(nil), []byte{0xa1, 0x07, 0xf4})
-	f.Fuzz(func(t *testing.T, id string, spec int, at int64, resume string, key, value []byte, payloadAt int, empty bool, short, any []byte) {
+	f.Fuzz(func(t *testing.T, id string, spec int, at int64, resume string, key, value []byte, payloadAt int, empty bool, short, other []byte) {
 		m := meta{CorrelationID: id, SpecVersion: spec, OccurredAt: at, ResumeID: resume, PayloadAt: payloadAt, EmptyData: empty}
 		if len(key) > 0 {
 			m.Data = [][]byte{key, append([]byte{0}, value...)}
@@ -65,9 +65,9 @@ func FuzzMeta(f *testing.F) {
 			require.NoError(t, err)
 			require.Equal(t, m, got)
 		}
-		if got, ok := readMeta(any); ok {
+		if got, ok := readMeta(other); ok {
 			var want meta
-			if err := cbor.Unmarshal(any, &want); err == nil {
+			if err := cbor.Unmarshal(other, &want); err == nil {
 				require.Equal(t, want, got)
 			}
 		}

@@ -50,9 +50,13 @@ func (e *entity) refer(refs reply, own *stored) error {
 }
 
 func (e entity) ms(field string) world.Millis {
-	n, err := strconv.ParseInt(e.get(field), 10, 64)
-	if err != nil {
+	text := e.get(field)
+	if text == "" {
 		return 0 // absent
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0
 	}
 	return world.Millis(n)
 }

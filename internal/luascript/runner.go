@@ -38,12 +38,20 @@ func (r *Runner) RunAfter(ctx context.Context, front func(redis.Pipeliner), s *S
 	if front == nil && alone {
 		return s.Run(ctx, r.redis, keys, args...)
 	}
-	commands := r.redis.Pipeline()
-	if front != nil {
+	var cmd *redis.Cmd
+	var err error
+	if front == nil {
+		cmd = s.command(ctx, keys, args)
+		if err = r.shared.send(ctx, cmd); err == nil {
+			err = cmd.Err()
+		}
+	} else {
+		commands := r.redis.Pipeline()
 		front(commands)
+		cmd = s.Queue(ctx, commands, keys, args...)
+		err = r.send(ctx, alone, commands)
 	}
-	cmd := s.Queue(ctx, commands, keys, args...)
-	if err := r.send(ctx, alone, commands); err != nil && (ctx.Err() != nil || !Lost(err) || !Lost(cmd.Err())) {
+	if err != nil && (ctx.Err() != nil || !Lost(err) || !Lost(cmd.Err())) {
 		return nil, fmt.Errorf("script %s: %w", s.Name, err)
 	}
 	reply, err := cmd.Slice()
@@ -143,6 +151,20 @@ func (r *Runner) send(ctx context.Context, alone bool, collected redis.Pipeliner
 		}
 	}
 	return nil
+}
+
+// command is what Queue puts into a pipeline.
+func (s *Script) command(ctx context.Context, keys []string, args []any) *redis.Cmd {
+	all := make([]any, 0, 3+len(keys)+len(args))
+	all = append(all, "evalsha", s.redis.Hash(), len(keys))
+	for _, key := range keys {
+		all = append(all, key)
+	}
+	cmd := redis.NewCmd(ctx, append(all, args...)...)
+	if len(keys) > 0 {
+		cmd.SetFirstKeyPos(3)
+	}
+	return cmd
 }
 
 // Queue puts the script into a pipeline by its hash. A server that lost its scripts refuses it
