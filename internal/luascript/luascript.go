@@ -18,7 +18,8 @@ import (
 // Script is one assembled script.
 type Script struct {
 	Name   string // the file's name without .lua
-	Source string // with includes resolved, and pruned
+	Source string // with includes resolved
+	Sent   string // what Redis gets: the source without what nobody uses
 	redis  *redis.Script
 }
 
@@ -28,8 +29,8 @@ func Load(fsys fs.FS, dir, name string) (*Script, error) {
 	if err != nil {
 		return nil, err
 	}
-	source = prune(source)
-	return &Script{Name: name, Source: source, redis: redis.NewScript(source)}, nil
+	sent := prune(source)
+	return &Script{Name: name, Source: source, Sent: sent, redis: redis.NewScript(sent)}, nil
 }
 
 func assemble(fsys fs.FS, dir, file string, seen map[string]bool) (string, error) {

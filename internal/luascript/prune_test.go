@@ -54,7 +54,7 @@ local function used(x)
   return 'DONE, it''s KIND -- unused()', x.DONE, DONE_TOO, 'a' .. 'k-- DONE' ..0
 end
 return {0, used(KEYS[1]), {DONE = 0}}
-`, s.Source)
+`, s.Sent)
 }
 
 // A source that is written in another way than ours stays as it is.
@@ -65,7 +65,7 @@ func TestOtherSourcesStayAsTheyAre(t *testing.T) {
 		"-- no end\nlocal function y()\n  return 1\n  end\nreturn 2\n",
 		"-- inner\nlocal function y()\nlocal function z()\nend\nend\nreturn 2\n",
 	} {
-		require.Equal(t, text, load(t, text).Source)
+		require.Equal(t, text, load(t, text).Sent)
 	}
 }
 

@@ -50,6 +50,7 @@ local function again(item, kept)
     return {tonumber(code), detail}
   end
   local position, note = string.match(kept, '^(%d+) (%d*)$')
+  local event_at = reader()
   local record, payload = event_at(log, position, true)
   local first = {REPLAYED, record, payload, position, note, false}
   if string.sub(item.type, 1, 4) == 'step' then

@@ -21,4 +21,5 @@ if first < 0 or first >= total then
   return {DONE, total, first, {}}
 end
 local last = backwards and math.max(0, first - count + 1) or math.min(total, first + count) - 1
+local _, page = reader()
 return {DONE, total, first, page(log, first, last, max_bytes, at_least, with_payload)}

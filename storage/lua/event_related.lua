@@ -27,6 +27,7 @@ else
   end
   members = redis.call('ZRANGEBYLEX', log.related, low, high, 'LIMIT', 0, count + 1)
 end
+local event_at = reader()
 local out, bytes = {}, 0
 for i = 1, math.min(#members, count) do
   local position = string.match(members[i], '0*(%d+)$', #correlation + 2)

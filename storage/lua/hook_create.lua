@@ -30,7 +30,8 @@ if ended(status) then
 end
 local position = related_position(log, event.correlation, false)
 if position then
-  if header(event_at(log, position, false)) == KIND_HOOK_CONFLICT then
+  local event_at = reader()
+  if kind_of(event_at(log, position, false)) == KIND_HOOK_CONFLICT then
     return recorded(position)
   end
   return {HOOK_EXISTS}

@@ -23,6 +23,7 @@ local position, created = string.match(hook, '^%d+'), nil
 if position == NO_POSITION then
   created = {position, legacy_hook(log, hook_id, with_payload)}
 else
+  local event_at = reader()
   created = {position, event_at(log, position, with_payload)}
 end
 return {DONE, hook, created, run}

@@ -20,6 +20,7 @@ local function preload()
   if preload_events == 0 or (total > preload_events and log.spec < 6) then
     return false
   end
+  local _, page = reader()
   local events = page(log, 0, math.min(total, preload_events) - 1, preload_bytes, 0, with_payload)
   if #events < 2 * total and log.spec < 6 then
     return false

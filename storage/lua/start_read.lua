@@ -19,6 +19,7 @@ local total = tonumber(state[3] or 0)
 if total > max_events then
   return {UNCHANGED}
 end
+local _, page = reader()
 local events = page(log, 0, total - 1, max_bytes, 0, true)
 if #events < 2 * total then
   return {UNCHANGED}

@@ -13,26 +13,25 @@ local with_payload = ARGV[6] == 'all'
 local asked = ARGV[7]
 local NEWS_BYTES = 33554432
 
--- be makes the run's fields what is known of the run and its log: the status (false: no such run), the spec version, and
--- the first bucket of request ids that there ever was.
-local function be(status, spec, purged, count, last, first_bucket)
-  log.status, log.spec = status, tonumber(spec or 0)
-  log.purged = purged -- what comes now is kept without its payload
-  log.count, log.last = count or '0', last
-  log.told = log.count
-  log.first_bucket = first_bucket
-end
+-- bucket is the number of request.now: a bucket takes new ids for ten minutes (storage/keys.go).
+local bucket = math.floor(event.now / 600000)
 
--- read_run reads that.
+-- read_run reads what is to be known of the run and its log: the status (false: no such run), the spec version, and
+-- the first bucket of request ids that there ever was.
 local function read_run()
   local state = redis.call('HMGET', log.run, 's', 'v', 'x', 'en', 'et', 'rb')
-  be(state[1], state[2], state[3], state[4], state[5], state[6])
+  log.status, log.spec = state[1], tonumber(state[2] or 0)
+  log.purged = state[3] -- what comes now is kept without its payload
+  log.count, log.last = state[4] or '0', state[5]
+  log.told, log.first_bucket = log.count, state[6]
 end
 
 -- read_whole_run does so and returns all of the run's fields by their names.
 local function read_whole_run()
   local run = fields_of(log.run)
-  be(run.s, run.v, run.x, run.en, run.et, run.rb)
+  log.status, log.spec, log.purged = run.s, tonumber(run.v or 0), run.x
+  log.count, log.last = run.en or '0', run.et
+  log.told, log.first_bucket = log.count, run.rb
   return run
 end
 
@@ -46,25 +45,21 @@ local function news(last)
   if first > last then
     return {0}
   end
+  local _, page = reader()
   local told = page(log, first, last, NEWS_BYTES, 0, with_payload)
   table.insert(told, 1, last - first + 1)
   return told
 end
 
--- bucket is the number of request.now: a bucket takes new ids for ten minutes (storage/keys.go).
-local function bucket()
-  return math.floor(event.now / 600000)
-end
-
 -- first_bucket returns what the run is to know as its first bucket. A batch is remembered even if there was no run yet.
 local function first_bucket()
-  return string.format('%d', bucket() - redis.call('EXISTS', request.before))
+  return string.format('%d', bucket - redis.call('EXISTS', request.before))
 end
 
 -- remembered returns what a call with this request id left, else false. Before the run's first bucket there is none.
 local function remembered()
   local value = redis.call('HGET', request.now, request.id)
-  if not value and (not log.first_bucket or bucket() > tonumber(log.first_bucket)) then
+  if not value and (not log.first_bucket or bucket > tonumber(log.first_bucket)) then
     value = redis.call('HGET', request.before, request.id)
   end
   return value
@@ -79,6 +74,7 @@ local function replayed()
     return nil
   end
   local position, note = string.match(value, '^(%d+) ?(%d*)$')
+  local event_at = reader()
   local record, payload = event_at(log, position, true)
   return {REPLAYED, record, payload, position, note, news(tonumber(position) - 1)}
 end
@@ -86,6 +82,7 @@ end
 -- recorded returns the same for an event that another call appended; the news go to the end
 -- of the log.
 local function recorded(position)
+  local event_at = reader()
   local record, payload = event_at(log, position, true)
   local last = (string.sub(asked, 1, 1) == 'b' and position or log.count) - 1
   return {RECORDED, record, payload, position, '', news(last)}
@@ -94,7 +91,7 @@ end
 -- remember writes what there is to say of the log, unless that is done, and keeps what a request id stands for,
 -- ten minutes at least. A run without events may be none.
 local function remember(value)
-  if log.count ~= '0' and (not log.first_bucket or bucket() < tonumber(log.first_bucket)) then
+  if log.count ~= '0' and (not log.first_bucket or bucket < tonumber(log.first_bucket)) then
     set_run(log, 'rb', first_bucket())
   elseif log.told ~= log.count then
     set_run(log)
@@ -112,7 +109,7 @@ local function finish(reply)
   if reply[1] == DONE then
     local position = reply[3]
     remember(reply.note and (position .. ' ' .. reply.note) or position)
-    reply[2], reply[4] = log.stamp, news(position - 1)
+    reply[2], reply[4] = log.stamp, asked ~= '' and news(position - 1)
   end
   return reply
 end

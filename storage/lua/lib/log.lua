@@ -11,15 +11,9 @@ local KIND_HOOK_CONFLICT = 'o'
 local KIND_WAIT_CREATED = 'p'
 local KIND_WAIT_COMPLETED = 'q'
 
--- lost stops the script: the log counts an event that is not there. The text is known to storage/lost.go.
-local function lost(position)
-  error('EVENTLOST at ' .. position)
-end
-
--- header returns the kind of a record and where its meta ends.
-local function header(record)
-  local _, stop, kind, size = string.find(record, '^%d+%.?(%a)(%d+):')
-  return kind, stop + tonumber(size)
+-- kind_of returns the kind of a record.
+local function kind_of(record)
+  return string.match(record, '%a')
 end
 
 -- split reports whether the payload of a record stands apart from it.
@@ -29,8 +23,8 @@ end
 
 -- bare returns a record without its payload.
 local function bare(record)
-  local _, meta_end = header(record)
-  return string.sub(record, 1, meta_end)
+  local _, stop, size = string.find(record, '^%d+%.?%a(%d+):')
+  return string.sub(record, 1, stop + size)
 end
 
 -- load_record returns the record of a field of log.events, false when it is not there, and its payload or false.
@@ -43,12 +37,6 @@ local function load_record(log, field, with_payload)
     return bare(record), false
   end
   return record, split(record) and redis.call('HGET', log.events, field .. '/p')
-end
-
--- event_at returns the record at a position, and its payload or false. An event that is lost stops the script.
-local function event_at(log, position, with_payload)
-  local record, payload = load_record(log, position, with_payload)
-  return record or lost(position), payload
 end
 
 -- related_position returns the position, as text, of the first (or last) event of an entity, or nil.
@@ -66,32 +54,49 @@ local function related_position(log, correlation, last)
   return nil
 end
 
--- page returns {record, payload or false, record, ...} of the events at positions first..last, which the log has
--- (first > last: backwards). It stops before max_bytes are exceeded, but not before at_least
--- events.
-local function page(log, first, last, max_bytes, at_least, with_payload)
-  local out, bytes = {}, 0
-  local step = first > last and -1 or 1
-  for start = first, last, step * 500 do
-    local fields = {}
-    for position = start, step > 0 and math.min(last, start + 499) or math.max(last, start - 499), step do
-      fields[#fields + 1] = string.format('%d', position)
-    end
-    local records = redis.call('HMGET', log.events, unpack(fields))
-    for i = 1, #fields do
-      local record, payload = records[i] or lost(fields[i]), false
-      if not with_payload then
-        record = bare(record)
-      elseif split(record) then
-        payload = redis.call('HGET', log.events, fields[i] .. '/p')
-      end
-      bytes = bytes + #record + (payload and #payload or 0)
-      if bytes > max_bytes and #out >= 2 * at_least then
-        return out
-      end
-      out[#out + 1] = record
-      out[#out + 1] = payload
-    end
+-- reader returns the functions event_at and page. A call that reads nothing does not make them: Redis makes anew, at
+-- each call, every function that its way through the script comes by.
+local function reader()
+  -- lost stops the script: the log counts an event that is not there. The text is known to storage/lost.go.
+  local function lost(position)
+    error('EVENTLOST at ' .. position)
   end
-  return out
+
+  -- event_at returns the record at a position, and its payload or false. An event that is lost stops the script.
+  local function event_at(log, position, with_payload)
+    local record, payload = load_record(log, position, with_payload)
+    return record or lost(position), payload
+  end
+
+  -- page returns {record, payload or false, record, ...} of the events at positions first..last, which the log has
+  -- (first > last: backwards). It stops before max_bytes are exceeded, but not before at_least
+  -- events.
+  local function page(log, first, last, max_bytes, at_least, with_payload)
+    local out, bytes = {}, 0
+    local step = first > last and -1 or 1
+    for start = first, last, step * 500 do
+      local fields = {}
+      for position = start, step > 0 and math.min(last, start + 499) or math.max(last, start - 499), step do
+        fields[#fields + 1] = string.format('%d', position)
+      end
+      local records = redis.call('HMGET', log.events, unpack(fields))
+      for i = 1, #fields do
+        local record, payload = records[i] or lost(fields[i]), false
+        if not with_payload then
+          record = bare(record)
+        elseif split(record) then
+          payload = redis.call('HGET', log.events, fields[i] .. '/p')
+        end
+        bytes = bytes + #record + (payload and #payload or 0)
+        if bytes > max_bytes and #out >= 2 * at_least then
+          return out
+        end
+        out[#out + 1] = record
+        out[#out + 1] = payload
+      end
+    end
+    return out
+  end
+
+  return event_at, page
 end

@@ -2,7 +2,8 @@
 local STEP_STATUS = {g = 'pending', h = 'running', i = 'pending', j = 'completed', k = 'failed'}
 
 local function kind_at(log, position)
-  return string.lower((header(event_at(log, position, false))))
+  local event_at = reader()
+  return string.lower(kind_of(event_at(log, position, false)))
 end
 
 -- step_mend makes a step what its events say and returns whether it was something else.
@@ -24,6 +25,7 @@ local function step_mend(log, step_key, steps_key, step_id)
     return false
   end
 
+  local event_at = reader()
   local fields, attempt, created = {}, 0, nil
   local from = '[' .. step_id .. '/'
   while from do

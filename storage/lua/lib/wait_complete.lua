@@ -4,6 +4,7 @@ local function first_event(correlation)
   if not position then
     return false
   end
+  local event_at = reader()
   return {position, event_at(log, position, true)}
 end
 
@@ -14,11 +15,12 @@ local function wait_complete(item)
     return refusal
   end
   local created = first_event(item.correlation)
-  if not created or header(created[2]) ~= KIND_WAIT_CREATED then
+  if not created or kind_of(created[2]) ~= KIND_WAIT_CREATED then
     return {WAIT_MISSING}
   end
+  local event_at = reader()
   local last = event_at(log, related_position(log, item.correlation, true), false)
-  if header(last) == KIND_WAIT_COMPLETED then
+  if kind_of(last) == KIND_WAIT_COMPLETED then
     return {WAIT_ENDED}
   end
   if ended(log.status) then
