@@ -1,6 +1,6 @@
 import type { CallSockets } from './callSocket.js';
 import type { Exchange, Incoming, Outgoing } from './exchange.js';
-import { CBOR, decode, encode } from './encoding.js';
+import { CBOR, decodeEnvelope, encode } from './encoding.js';
 
 /** The calls that the service takes in a bundle: those that are short, many, and small both ways. */
 const POSTS = /^\/v1\/(events|queue|runs\/[^/?]+\/events)$/;
@@ -161,7 +161,7 @@ interface Answer {
 function answersOf({ body }: Incoming, count: number): Answered[] | undefined {
   let answers: Answer[] | undefined;
   try {
-    answers = (decode(body) as { answers?: Answer[] } | null)?.answers;
+    answers = (decodeEnvelope(body) as { answers?: Answer[] } | null)?.answers;
   } catch {
     // Told below.
   }

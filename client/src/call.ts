@@ -44,13 +44,19 @@ const TRY_AGAIN = new Set([502, 503, 504]);
  * service answers a repeat without doing it again. A refusal (4xx, 500) is never repeated.
  */
 export async function call(config: Config, request: Call): Promise<unknown> {
-  const deadline = Date.now() + config.retryForMs;
   // The keys are the same at every try, that of the next call, too.
   const headers = requestHeaders(config, request);
   const nextHeaders = request.next && requestHeaders(config, request.next.call);
+  const deadline = Date.now() + config.retryForMs;
   const { signal } = connectionTo(config.url).closing;
   for (let attempt = 0; ; attempt++) {
-    const result = await tryOnce(config, request, headers, nextHeaders);
+    let answer: Answered | Failed;
+    try {
+      answer = await send(config, request, headers, nextHeaders);
+    } catch (cause) {
+      answer = unanswered(config, request, cause);
+    }
+    const result = 'error' in answer ? answer : resultOf(config, request, answer);
     if ('value' in result) return result.value;
     const pause = Math.max(pauseBefore(attempt), result.waitMs);
     if (!result.again || signal.aborted || Date.now() + pause > deadline) throw result.error;
@@ -62,7 +68,9 @@ export async function call(config: Config, request: Call): Promise<unknown> {
 
 /** The same without a second try. */
 export async function callOnce(config: Config, request: Call): Promise<unknown> {
-  const result = await tryOnce(config, request, requestHeaders(config, request));
+  const headers = requestHeaders(config, request);
+  const answer = await send(config, request, headers).catch((cause: unknown) => unanswered(config, request, cause));
+  const result = 'error' in answer ? answer : resultOf(config, request, answer);
   if ('value' in result) return result.value;
   throw result.error;
 }
@@ -78,31 +86,34 @@ export async function pauseFor(ms: number, signal: AbortSignal): Promise<void> {
   await sleep(ms, undefined, { signal }).catch(() => undefined);
 }
 
-type Result = { value: unknown } | { error: Error; again: boolean; waitMs: number };
+type Result = { value: unknown } | Failed;
+
+interface Failed {
+  error: Error;
+  again: boolean;
+  waitMs: number;
+}
 
 type Headers = Record<string, string>;
 
-async function tryOnce(config: Config, request: Call, headers: Headers, nextHeaders?: Headers): Promise<Result> {
+/** Makes one try. Rejected when there was no answer. */
+function send(config: Config, request: Call, headers: Headers, nextHeaders?: Headers): Promise<Answered> {
   const { bundles, waits, basePath } = connectionTo(config.url);
-  const url = serviceUrl(config, request.path);
-  const outgoing = ({ method, path, body, holdMs, signal }: Call, headers: Headers): Outgoing => ({
-    method,
-    path: basePath + path,
-    headers,
-    body,
-    timeoutMs: config.timeoutMs + (holdMs ?? 0),
-    signal,
-  });
-  const { next } = request;
-  let answer: Answered;
-  try {
-    const first = outgoing(request, headers);
-    answer = await (request.holdMs !== undefined
-      ? waits.request(first)
-      : bundles.request(first, next && nextHeaders && outgoing(next.call, nextHeaders)));
-  } catch (cause) {
-    return { error: transportError(cause, url), again: !request.signal?.aborted, waitMs: 0 };
-  }
+  const first = outgoing(basePath, config, request, headers);
+  if (request.holdMs !== undefined) return waits.request(first);
+  return bundles.request(first, request.next && nextHeaders && outgoing(basePath, config, request.next.call, nextHeaders));
+}
+
+function outgoing(basePath: string, config: Config, { method, path, body, holdMs = 0, signal }: Call, headers: Headers): Outgoing {
+  return { method, path: basePath + path, headers, body, timeoutMs: config.timeoutMs + holdMs, signal };
+}
+
+function unanswered(config: Config, { path, signal }: Call, cause: unknown): Failed {
+  return { error: transportError(cause, serviceUrl(config, path)), again: !signal?.aborted, waitMs: 0 };
+}
+
+/** What an answer comes to. It throws only what the caller's own `answered` throws. */
+function resultOf(config: Config, { path, next }: Call, answer: Answered): Result {
   const bytes = answer.body;
   const contentType = String(answer.headers['content-type'] ?? '');
   const { status } = answer;
@@ -113,13 +124,14 @@ async function tryOnce(config: Config, request: Call, headers: Headers, nextHead
       if (nextValue !== undefined) next?.answered(nextValue);
       return { value };
     }
+    const url = serviceUrl(config, path);
     const what = contentType || 'no content type';
     const message = `${url} answered ${status} with something that is not an answer of world-redis (${what})`;
     return { error: new WorkflowWorldError(message, { status: 502, url }), again: false, waitMs: 0 };
   }
   const retryAfter = retryAfterSeconds(answer.headers['retry-after']);
   const wire = decodeBody(bytes, contentType) as { error?: WireError } | undefined | null;
-  const error = errorFromWire(wire?.error, { status, url, retryAfter });
+  const error = errorFromWire(wire?.error, { status, url: serviceUrl(config, path), retryAfter });
   return { error, again: TRY_AGAIN.has(status), waitMs: (retryAfter ?? 0) * 1000 };
 }
 
@@ -129,7 +141,11 @@ function succeeded({ status }: Incoming): boolean {
 
 /** The headers every request to the service has. */
 export function commonHeaders(config: Config): Record<string, string> {
-  return config.token === undefined ? {} : { authorization: `Bearer ${config.token}` };
+  return config.token === undefined ? {} : { authorization: bearer(config.token) };
+}
+
+function bearer(token: string): string {
+  return `Bearer ${token}`;
 }
 
 /** The URL of a path of the service, for messages. */
@@ -138,7 +154,8 @@ export function serviceUrl(config: Config, path: string): string {
 }
 
 function requestHeaders(config: Config, request: Call): Record<string, string> {
-  const headers = { ...request.headers, ...commonHeaders(config), accept: CBOR } as Record<string, string>;
+  const headers: Headers = { ...request.headers, accept: CBOR };
+  if (config.token !== undefined) headers['authorization'] = bearer(config.token);
   if (request.method === 'POST') headers['idempotency-key'] = newRequestId();
   if (request.body !== undefined) headers['content-type'] = request.contentType ?? CBOR;
   return headers;

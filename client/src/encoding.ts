@@ -11,13 +11,15 @@ export const CBOR = 'application/cbor';
 
 // Each option closes a gap between cbor-x and a plain CBOR peer: records are a private extension, tagged bytes
 // would come back in two forms, large integers would come back as BigInt, and bytes as views of a shared buffer.
-const coder = new Encoder({
+const options = {
   useRecords: false,
   tagUint8Array: false,
   mapsAsObjects: true,
   copyBuffers: true,
   ...({ int64AsNumber: true } as object), // not in cbor-x's own typings
-});
+};
+const coder = new Encoder(options);
+const envelopes = new Encoder({ ...options, copyBuffers: false });
 
 /** Encodes a value, after {@link toWire}. */
 export function encode(value: unknown): Uint8Array {
@@ -31,6 +33,11 @@ export function encode(value: unknown): Uint8Array {
 export function decode(bytes: Uint8Array): unknown {
   // cbor-x copies into the class it reads from, so a Buffer would give Buffers.
   return coder.decode(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+}
+
+/** The same, but byte strings are views of `bytes`: for an envelope whose parts are decoded in turn. */
+export function decodeEnvelope(bytes: Uint8Array): unknown {
+  return envelopes.decode(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength));
 }
 
 /** Writes JSON, with bytes tagged and dates as ISO 8601; what {@link decodeJson} reads. */

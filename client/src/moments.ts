@@ -4,7 +4,7 @@ import { types } from 'node:util';
 export type Fields = Record<string, unknown>;
 
 /** The moments of entities and events (contract §10, trap 2). */
-const ENTITY_MOMENTS = [
+const ENTITY_MOMENTS = new Set([
   'createdAt',
   'updatedAt',
   'startedAt',
@@ -14,16 +14,20 @@ const ENTITY_MOMENTS = [
   'resumeAt',
   'tokenRetentionUntil',
   'occurredAt',
-];
+]);
 
 /** The moments among an event's own data. Everything else in there is somebody's payload and is left alone. */
-const EVENT_DATA_MOMENTS = ['retryAfter', 'resumeAt', 'tokenRetentionUntil'];
+const EVENT_DATA_MOMENTS = new Set(['retryAfter', 'resumeAt', 'tokenRetentionUntil']);
 
 /** The event data to send: known moments as epoch milliseconds, which is what the wire has. */
 export function eventDataToWire(eventData: unknown): unknown {
   if (!isFields(eventData)) return eventData;
-  const wire = { ...eventData };
-  for (const key of EVENT_DATA_MOMENTS) wire[key] = toMillis(wire[key]);
+  let wire = eventData;
+  for (const key of EVENT_DATA_MOMENTS) {
+    if (!types.isDate(eventData[key])) continue;
+    if (wire === eventData) wire = { ...eventData }; // the caller's own is left as it is
+    wire[key] = Number(eventData[key]);
+  }
   return wire;
 }
 
@@ -38,10 +42,11 @@ export function toMillis(value: unknown): unknown {
  */
 export function reviveEntity(entity: unknown): unknown {
   if (!isFields(entity)) return entity;
-  for (const key of Object.keys(entity)) {
-    if (entity[key] === null) delete entity[key];
+  for (const key in entity) {
+    const value = entity[key];
+    if (value === null) delete entity[key];
+    else if (typeof value === 'number' && ENTITY_MOMENTS.has(key)) entity[key] = new Date(value);
   }
-  reviveMoments(entity, ENTITY_MOMENTS);
   return entity;
 }
 
@@ -53,20 +58,16 @@ export function reviveEvent(event: unknown): unknown {
   return event;
 }
 
-function reviveMoments(fields: Fields, keys: string[]): void {
-  for (const key of keys) {
+function reviveMoments(fields: Fields, keys: Set<string>): void {
+  for (const key in fields) {
     const value = fields[key];
-    if (typeof value === 'number') fields[key] = new Date(value);
+    if (typeof value === 'number' && keys.has(key)) fields[key] = new Date(value);
   }
 }
 
 /** Whether a value is a plain object rather than bytes, a date, an array or a scalar. */
 export function isFields(value: unknown): value is Fields {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    !Array.isArray(value) &&
-    !types.isUint8Array(value) &&
-    !types.isDate(value)
-  );
+  if (typeof value !== 'object' || value === null) return false;
+  if (Object.getPrototypeOf(value) === Object.prototype) return true;
+  return !Array.isArray(value) && !types.isUint8Array(value) && !types.isDate(value);
 }

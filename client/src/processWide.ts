@@ -1,9 +1,16 @@
+/** The keys, which are asked for several times a call. */
+const keys = new Map<string, symbol>();
+
 /**
  * State that all copies of this client in one process share: an app may have several bundles (v4 builds the flow and
  * the step route apart), and each may hold a copy of its own.
  */
 export function processWide<T>(name: string, make: () => T): T {
-  const key = Symbol.for(`@world-redis/client//${name}`);
+  let key = keys.get(name);
+  if (key === undefined) {
+    key = Symbol.for(`@world-redis/client//${name}`);
+    keys.set(name, key);
+  }
   const shared = globalThis as unknown as Record<symbol, T | undefined>;
   return (shared[key] ??= make());
 }

@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto';
 
 let prefix: string | undefined;
 let count = 0;
+let moment = 0;
+let momentText = '';
 
 /**
  * A request id that no other call has, of this process or any other; cheaper than a UUID a call. The random part is
@@ -10,5 +12,10 @@ let count = 0;
  */
 export function newRequestId(): string {
   prefix ??= randomBytes(15).toString('base64url');
-  return `${prefix}-${(count++).toString(36)}-${Date.now().toString(36)}`;
+  const now = Date.now();
+  if (now !== moment) {
+    moment = now;
+    momentText = now.toString(36);
+  }
+  return `${prefix}-${(count++).toString(36)}-${momentText}`;
 }

@@ -15,42 +15,18 @@ import type { Page, Pagination, RedisWorld, ResolveData } from './types.js';
 /** The parts of a World that store and list entities. */
 export type Storage = Pick<RedisWorld, 'runs' | 'steps' | 'events' | 'hooks'>;
 
-/**
- * The parameters of events.create that the service knows. The SDK passes others too, among them functions and trace
- * ids, so they are picked by name.
- */
-const CREATE_PARAMS = [
-  'resolveData',
-  'v1Compat',
-  'eventCount',
-  'sinceCursor',
-  'skipPreload',
-  'preloadEvents',
-  'resumePayloadDigest',
-];
-
 /** Builds the storage operations; nothing happens until one is called. */
 export function createStorage(config: () => Config): Storage {
   const get = (path: string) => call(config(), { method: 'GET', path });
 
   const legacy = createLegacyCalls(config);
 
-  const createEvent = async (runId: string | null, event: Fields, params: Fields | undefined) => {
+  /** Not async itself: each of its callers waits in its own way, and a promise less is made for every event. */
+  const postEvent = (runId: string | null, event: Fields, params: Fields | undefined): Promise<unknown> => {
+    const settings = config();
     const path = runId ? `/v1/runs/${pathSegment(runId)}/events` : '/v1/events';
-    const post = async (what: Fields) => {
-      const settings = config();
-      const body = encode(createRequest(what, params));
-      return reviveResult(await call(settings, { method: 'POST', path, body, next: nextCall(settings, runId, what) }));
-    };
-    try {
-      const result = await post(event);
-      noteRun(runId, event, result);
-      return result;
-    } catch (error) {
-      const refused = tooLarge(error);
-      if (!refused || event['eventType'] !== 'step_completed') throw error;
-      return await post(failedForSize(event, refused));
-    }
+    const body = encode(createRequest(event, params));
+    return call(settings, { method: 'POST', path, body, next: nextCall(settings, runId, event) });
   };
 
   /** Many events that are too large only together go in several calls, as the SDK itself cuts long batches. */
@@ -113,7 +89,15 @@ export function createStorage(config: () => Config): Storage {
             if (status !== 409 && status !== 404) throw error;
           }
         }
-        return createEvent(runId, event as Fields, params as Fields | undefined);
+        try {
+          const result = reviveResult(await postEvent(runId, event as Fields, params as Fields | undefined));
+          noteRun(runId, event as Fields, result);
+          return result;
+        } catch (error) {
+          const refused = tooLarge(error);
+          if (!refused || event.eventType !== 'step_completed') throw error;
+          return reviveResult(await postEvent(runId, failedForSize(event as Fields, refused), params as Fields | undefined));
+        }
       },
       createBatch: async (runId, events, params) => {
         spendAttached();
@@ -180,25 +164,40 @@ interface Query {
   runId?: string | undefined;
 }
 
-/** The body of events.create. A resume id is a parameter to the SDK and part of the event to the service. */
-function createRequest(event: Fields, params: Fields | undefined): Fields {
-  const wireParams: Fields = {};
-  for (const key of CREATE_PARAMS) wireParams[key] = params?.[key];
-  wireParams['occurredAt'] = toMillis(params?.['occurredAt']);
-  return { event: { ...eventToWire(event), resumeId: params?.['resumeId'] }, params: wireParams };
+/**
+ * The body of events.create. A resume id is a parameter to the SDK and part of the event to the service. The SDK passes
+ * other parameters, too, among them functions and trace ids, so those that the service knows are picked by name.
+ */
+function createRequest(event: Fields, params: Fields = {}): Fields {
+  const { resolveData, v1Compat, eventCount, sinceCursor, skipPreload, preloadEvents, resumePayloadDigest, occurredAt, resumeId } = params;
+  return {
+    event: eventToWire(event, resumeId),
+    params: {
+      resolveData,
+      v1Compat,
+      eventCount,
+      sinceCursor,
+      skipPreload,
+      preloadEvents,
+      resumePayloadDigest,
+      occurredAt: toMillis(occurredAt),
+    },
+  };
 }
 
-function eventToWire({ eventType, correlationId, specVersion, eventData }: Fields): Fields {
-  return { eventType, correlationId, specVersion, eventData: eventDataToWire(eventData) };
+function eventToWire({ eventType, correlationId, specVersion, eventData }: Fields, resumeId?: unknown): Fields {
+  return { eventType, correlationId, specVersion, eventData: eventDataToWire(eventData), resumeId };
 }
+
+const ENTITIES = ['run', 'step', 'hook', 'wait'];
 
 /** The answer of events.create as the SDK expects it. */
 function reviveResult(result: unknown): unknown {
   if (!isFields(result)) return result;
-  for (const key of ['run', 'step', 'hook', 'wait']) reviveEntity(result[key]);
+  for (const key of ENTITIES) reviveEntity(result[key]);
   reviveEvent(result['event']);
   if (Array.isArray(result['events'])) result['events'].forEach(reviveEvent);
-  for (const key of Object.keys(result)) {
+  for (const key in result) {
     if (result[key] === null && key !== 'cursor') delete result[key];
   }
   return result;
