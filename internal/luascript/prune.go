@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Redis runs the whole text of a script at each call, and so makes every function in it anew, with all
@@ -13,6 +14,18 @@ import (
 // line, a constant is "local NAME = <number or text>" in capitals on a line of its own, and text stands
 // in single quotes. A source that is written in another way stays as it is.
 func prune(source string) string {
+	if known, ok := pruned.Load(source); ok {
+		return known.(string)
+	}
+	short := pruneAnew(source)
+	pruned.Store(source, short)
+	return short
+}
+
+// pruned remembers by source: a process opens the same scripts for every namespace, and tests many times.
+var pruned sync.Map
+
+func pruneAnew(source string) string {
 	blocks, constants, ok := split(source)
 	if !ok {
 		return source
@@ -20,7 +33,7 @@ func prune(source string) string {
 	for {
 		kept := slices.DeleteFunc(slices.Clone(blocks), func(b block) bool {
 			return b.function != "" && !slices.ContainsFunc(blocks, func(other block) bool {
-				return other.function != b.function && names(other.text, b.function)
+				return other.function != b.function && other.names[b.function]
 			})
 		})
 		if len(kept) == len(blocks) {
@@ -41,7 +54,10 @@ func prune(source string) string {
 }
 
 // block is a shared function, or what stands between two.
-type block struct{ function, text string }
+type block struct {
+	function, text string
+	names          map[string]bool // the words in the text
+}
 
 var (
 	functionLine = regexp.MustCompile(`^local function (\w+)\(`)
@@ -77,6 +93,13 @@ func split(source string) (blocks []block, constants map[string]string, ok bool)
 			open = nil
 		}
 	}
+	for i := range blocks {
+		blocks[i].names = map[string]bool{}
+		words(blocks[i].text, func(word string) string {
+			blocks[i].names[word] = true
+			return word
+		})
+	}
 	return blocks, constants, open == nil
 }
 
@@ -92,16 +115,6 @@ func uncommented(line string) string {
 		}
 	}
 	return strings.TrimRight(line, " \n")
-}
-
-// names reports whether a text has a word outside of its quoted parts.
-func names(text, word string) bool {
-	found := false
-	words(text, func(w string) string {
-		found = found || w == word
-		return w
-	})
-	return found
 }
 
 // words replaces the words of a text that do not stand in quotes, and are not what a field or a
