@@ -79,9 +79,6 @@ type Message struct {
 	// SDK is the generation that the run belongs to, as in App; empty: not told.
 	SDK   string
 	Plain bool // a bare wake-up of a run: carries nothing that another wake-up of it would not bring
-	// StartSpec is the spec version of the run that a first message begins, which also carries what the run is
-	// made of; 0: another message.
-	StartSpec int
 }
 
 // Queue accepts messages.
@@ -143,7 +140,7 @@ type App struct {
 	SDK          string // "v4" or "v5"; empty: unknown
 	Namespace    string // of the queue names that it serves; empty: none
 	// Attach says that the app knows what to do with the answer to its first call, run_started,
-	// when a wake-up or the first message of a run brings that along.
+	// when a wake-up of a run brings that along.
 	Attach bool
 	// Lease is how long the app counts as alive without being registered again. 0 is for
 	// apps that do not run all the time, and means long.

@@ -24,22 +24,8 @@ func (d codec) describe(m *world.Message, kind world.Kind, message world.Raw) er
 	if m.RunID == "" {
 		m.RunID = o.id("workflowRunId")
 	}
-	if kind == world.KindFlow {
-		m.Plain = isBareWakeUp(o.fields)
-		m.StartSpec = d.startSpec(o.get("runInput"))
-	}
+	m.Plain = kind == world.KindFlow && isBareWakeUp(o.fields)
 	return o.err
-}
-
-// startSpec reads the spec version in a first message; 0 when there is none, or none that could be one.
-func (d codec) startSpec(runInput world.Raw) int {
-	if len(runInput) == 0 || majorOf(runInput) != majorMap {
-		return 0
-	}
-	if n, ok := d.numberOf(d.objectOf("message.runInput", runInput).get("specVersion")); ok && n >= 1 && n <= math.MaxUint8 {
-		return int(n)
-	}
-	return 0
 }
 
 // isBareWakeUp reports whether a message says nothing but which run to look at.

@@ -58,29 +58,24 @@ func TestWhatTheQueueLearnsOfAMessage(t *testing.T) {
 		queue, message string
 		run, step      string
 		plain          bool
-		start          int
 	}{
-		"bare wake-up":           {flowQueue, `{"runId":"r"}`, "r", "", true, 0},
-		"with trace and time":    {flowQueue, `{"runId":"r","traceCarrier":{},"requestedAt":"x"}`, "r", "", true, 0},
-		"null counts as absent":  {flowQueue, `{"runId":"r","runInput":null}`, "r", "", true, 0},
-		"carries input":          {flowQueue, `{"runId":"r","runInput":{"specVersion":3,"input":"x"}}`, "r", "", false, 3},
-		"input without a spec":   {flowQueue, `{"runId":"r","runInput":{}}`, "r", "", false, 0},
-		"a spec that is none":    {flowQueue, `{"runId":"r","runInput":{"specVersion":-1}}`, "r", "", false, 0},
-		"input that is no map":   {flowQueue, `{"runId":"r","runInput":[3]}`, "r", "", false, 0},
-		"input of a step":        {"__wkf_step_x", `{"runId":"r","runInput":{"specVersion":3}}`, "r", "", false, 0},
-		"for a step":             {flowQueue, `{"runId":"r","stepId":"s"}`, "r", "s", false, 0},
-		"step message":           {"__wkf_step_x", `{"workflowRunId":"r","stepId":"s","workflowName":"w"}`, "r", "s", false, 0},
-		"step queue, bare":       {"__wkf_step_x", `{"runId":"r"}`, "r", "", false, 0},
-		"health check":           {flowQueue, `{"__healthCheck":true,"correlationId":"c"}`, "", "", false, 0},
-		"no run":                 {flowQueue, `{"requestedAt":1}`, "", "", false, 0},
-		"not an object":          {flowQueue, `"text"`, "", "", false, 0},
-		"runId wins over legacy": {flowQueue, `{"workflowRunId":"old","runId":"r"}`, "r", "", false, 0},
+		"bare wake-up":           {flowQueue, `{"runId":"r"}`, "r", "", true},
+		"with trace and time":    {flowQueue, `{"runId":"r","traceCarrier":{},"requestedAt":"x"}`, "r", "", true},
+		"null counts as absent":  {flowQueue, `{"runId":"r","runInput":null}`, "r", "", true},
+		"carries input":          {flowQueue, `{"runId":"r","runInput":{}}`, "r", "", false},
+		"for a step":             {flowQueue, `{"runId":"r","stepId":"s"}`, "r", "s", false},
+		"step message":           {"__wkf_step_x", `{"workflowRunId":"r","stepId":"s","workflowName":"w"}`, "r", "s", false},
+		"step queue, bare":       {"__wkf_step_x", `{"runId":"r"}`, "r", "", false},
+		"health check":           {flowQueue, `{"__healthCheck":true,"correlationId":"c"}`, "", "", false},
+		"no run":                 {flowQueue, `{"requestedAt":1}`, "", "", false},
+		"not an object":          {flowQueue, `"text"`, "", "", false},
+		"runId wins over legacy": {flowQueue, `{"workflowRunId":"old","runId":"r"}`, "r", "", false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := enqueued(t, newFakes(t), `{"queueName":"`+c.queue+`","message":`+c.message+`}`, nil)
-			require.Equal(t, []any{c.run, c.step, c.plain, c.start}, []any{got.RunID, got.StepID, got.Plain, got.StartSpec})
+			require.Equal(t, []any{c.run, c.step, c.plain}, []any{got.RunID, got.StepID, got.Plain})
 			want, err := jsonToCBOR([]byte(c.message))
 			require.NoError(t, err)
 			require.Equal(t, []byte(want), got.Body)

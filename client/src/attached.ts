@@ -9,7 +9,7 @@ import { ATTACHED_HEADER } from './signature.js';
 /**
  * The first call that SDK v4 makes of a wake-up is run_started, which changes nothing of a run that is running: it
  * brings the run and its log. The service sends that answer along with the wake-up, read just before, and the call is
- * answered from here. So it does with the message that begins a run, which it then starts for the app.
+ * answered from here.
  *
  * What happens to the run after the reading is the same as what happens after that call: whoever writes to the log
  * wakes the run afterwards, with a message that is not folded into one that is being delivered, and what cannot be
@@ -92,13 +92,9 @@ function current(): Delivery | undefined {
   return detectSdk() === 'v4' ? deliveries().getStore() : undefined;
 }
 
-/** What a run can be made of that is not there yet; of one that is running it means nothing. */
-const OFFER = new Set(['input', 'deploymentId', 'workflowName', 'executionContext']);
-
 /** Whether the body of events.create says no more than that the run starts. */
 function isBareStart({ event, params }: Fields): boolean {
-  const { eventType, specVersion, eventData, ...more } = event as Fields;
+  const { eventType, specVersion, ...more } = event as Fields;
   const told = [...Object.values(more), ...Object.values(params as Fields)];
-  const offers = eventData === undefined || (isFields(eventData) && Object.keys(eventData).every((key) => OFFER.has(key)));
-  return eventType === 'run_started' && typeof specVersion === 'number' && offers && told.every((value) => value === undefined);
+  return eventType === 'run_started' && typeof specVersion === 'number' && told.every((value) => value === undefined);
 }

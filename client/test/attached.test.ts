@@ -135,21 +135,11 @@ test('what the run is told with the steps it creates is what came along', async 
   });
 });
 
-test('the first message of a run brings it along, too: what it offers to make the run of plays no part', async () => {
-  const { fake, world, deliver } = await setUp();
-  const eventData = { input: new Uint8Array(1), deploymentId: 'd', workflowName: 'w', executionContext: {} };
-  let here: unknown;
-  const work = async () => void (here = await start(world, { eventData }));
-  await deliver(work, delivery({ message: { ...MESSAGE, runInput: { ...eventData, specVersion: 3 } } }));
-  assert.equal(count(here), 2);
-  assert.equal(fake.seen.length, 0);
-});
-
 for (const [why, work, sent] of [
   ['of another run', (w) => start(w, {}, {}, 'other')],
   ['after another event', async (w) => (await w.events.create('r', { eventType: 'step_started', correlationId: 's', specVersion: 3 }), start(w))],
   ['after a batch', async (w) => (await w.events.createBatch('r', [], {}).catch(() => undefined), start(w))],
-  ['with data that is no offer', (w) => start(w, { eventData: { input: new Uint8Array(1), reason: 'x' } })],
+  ['with data', (w) => start(w, { eventData: { input: new Uint8Array(1) } })],
   ['with a correlation id', (w) => start(w, { correlationId: 'x' })],
   ['without a spec version', (w) => start(w, { specVersion: undefined })],
   ['without payloads', (w) => start(w, {}, { resolveData: 'none' })],

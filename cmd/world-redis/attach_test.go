@@ -6,11 +6,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/fxamacker/cbor/v2"
 	"github.com/stretchr/testify/require"
 )
 
@@ -116,87 +114,4 @@ func TestWakeUpsBringTheAnswerToRunStartedAlong(t *testing.T) {
 	start(broken)
 	require.NoError(t, r.Client.HDel(t.Context(), r.Prefix+"event:{"+broken+"}", "1").Err())
 	nothing(broken)
-}
-
-// The message that begins a run starts it for an app that takes the answer along: once, however often the message is
-// delivered. A run that is not there yet, has ended, or has a large input is left to the app, and so are apps that take nothing.
-func TestFirstMessageBringsTheStartAlong(t *testing.T) {
-	t.Parallel()
-	url, messages := newWakenApp(t, `{"timeoutSeconds":0}`)
-	_, environ := redisOf(t)
-	base, _, stop := startService(t, environ...)
-	t.Cleanup(func() { require.NoError(t, stop()) })
-	w := &wide{t: t, base: base}
-	register := func(attach string) {
-		post(t, base+"/v1/apps", fmt.Sprintf(`{"baseUrl":%q,"deploymentId":"dpl_1","sdk":"v4","attach":[%s]}`, url, attach))
-	}
-	register(`"run_started"`)
-	next := func() (d delivered) {
-		t.Helper()
-		select {
-		case d = <-messages:
-		case <-time.After(20 * time.Second):
-			require.FailNow(t, "no message")
-		}
-		return d
-	}
-	begin := func(runID, input string) {
-		post(t, base+"/v1/queue", fmt.Sprintf(
-			`{"queueName":"__wkf_workflow_wf","message":{"runId":%q,"runInput":{"specVersion":3,"workflowName":"wf","deploymentId":"dpl_1","input":%q}},"deploymentId":"dpl_1"}`, runID, input))
-	}
-	typesOf := func(runID string) (types []string) {
-		t.Helper()
-		status, answer := w.do(http.MethodGet, "/v1/runs/"+runID+"/events", "", nil, "")
-		require.Equal(t, http.StatusOK, status)
-		var page struct {
-			Data []struct {
-				Type string `cbor:"eventType"`
-			} `cbor:"data"`
-		}
-		require.NoError(t, cbor.Unmarshal(answer, &page))
-		for _, e := range page.Data {
-			types = append(types, e.Type)
-		}
-		return types
-	}
-	type answered struct {
-		Run struct {
-			Status string `cbor:"status"`
-		} `cbor:"run"`
-		Events []struct {
-			Type string `cbor:"eventType"`
-			Spec int    `cbor:"specVersion"`
-		} `cbor:"events"`
-	}
-
-	runID := w.newRun([]byte("input"))
-	begin(runID, "input")
-	for range 2 { // it is delivered again, since the app's first answer asks for that
-		var got answered
-		require.NoError(t, cbor.Unmarshal(next().attached, &got))
-		require.Equal(t, "running", got.Run.Status)
-		require.Len(t, got.Events, 2)
-		require.Equal(t, "run_started", got.Events[1].Type)
-		require.Equal(t, 3, got.Events[1].Spec)
-	}
-	require.Equal(t, []string{"run_created", "run_started"}, typesOf(runID))
-
-	begin("wrun_01HZX0000000000000000000AA", "input")
-	require.Empty(t, next().attached)
-
-	ended := w.newRun([]byte("input"))
-	w.accepted(ended, "run_cancelled", "", nil)
-	begin(ended, "input")
-	require.Empty(t, next().attached)
-
-	large := w.newRun([]byte("input"))
-	begin(large, strings.Repeat("x", attachedBytes/2))
-	require.Empty(t, next().attached)
-	require.Equal(t, []string{"run_created"}, typesOf(large))
-
-	register("")
-	alone := w.newRun([]byte("input"))
-	begin(alone, "input")
-	require.Empty(t, next().attached)
-	require.Equal(t, []string{"run_created"}, typesOf(alone))
 }
