@@ -153,7 +153,7 @@ func (k *callSocket) readAll(ctx context.Context) error {
 		working.Add(1)
 		k.server.crew.start(task{done: &working, make: func(int) {
 			defer func() { <-k.slots }()
-			k.answer(ctx, message[:messageIDSize], message[messageIDSize:])
+			k.answer(ctx, message[:messageIDSize:messageIDSize], message[messageIDSize:])
 		}})
 	}
 }

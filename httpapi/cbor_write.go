@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"encoding/binary"
 	"slices"
 	"sync"
 
@@ -29,32 +28,8 @@ const (
 	cborBreak     = 0xff
 )
 
-// appendHead appends an item's head in its shortest form.
-func appendHead(b []byte, major byte, n uint64) []byte {
-	m := major << 5
-	switch {
-	case n < 24:
-		return append(b, m|byte(n))
-	case n <= 0xff:
-		return append(b, m|24, byte(n))
-	case n <= 0xffff:
-		return binary.BigEndian.AppendUint16(append(b, m|25), uint16(n))
-	case n <= 0xffffffff:
-		return binary.BigEndian.AppendUint32(append(b, m|26), uint32(n))
-	default:
-		return binary.BigEndian.AppendUint64(append(b, m|27), n)
-	}
-}
-
-func appendWhole(b []byte, n int64) []byte {
-	if n < 0 {
-		return appendHead(b, majorNegint, uint64(-(n + 1)))
-	}
-	return appendHead(b, majorUint, uint64(n))
-}
-
 func appendText(b []byte, s string) []byte {
-	return append(appendHead(b, majorText, uint64(len(s))), s...)
+	return append(world.AppendItemHead(b, majorText, uint64(len(s))), s...)
 }
 
 // encoder writes answers as CBOR. The shapes are few and payloads are spliced in as they
@@ -85,13 +60,13 @@ func (e *encoder) release() {
 	encoders.Put(e)
 }
 
-func (e *encoder) array(n int)        { e.bytes = appendHead(e.bytes, majorArray, uint64(n)) }
+func (e *encoder) array(n int)        { e.bytes = world.AppendItemHead(e.bytes, majorArray, uint64(n)) }
 func (e *encoder) text(s string)      { e.bytes = appendText(e.bytes, s) }
 func (e *encoder) null()              { e.bytes = append(e.bytes, cborNull) }
 func (e *encoder) raw(item world.Raw) { e.bytes = append(e.bytes, item...) }
 
 func (e *encoder) byteString(p []byte) {
-	e.bytes = append(appendHead(e.bytes, majorBytes, uint64(len(p))), p...)
+	e.bytes = append(world.AppendItemHead(e.bytes, majorBytes, uint64(len(p))), p...)
 }
 
 // object begins a map whose number of entries is counted as they are written.
@@ -126,7 +101,7 @@ func (o *objectWriter) optionalText(k, v string) {
 
 func (o *objectWriter) whole(k string, n int64) {
 	o.key(k)
-	o.e.bytes = appendWhole(o.e.bytes, n)
+	o.e.bytes = world.AppendItemInt(o.e.bytes, n)
 }
 
 func (o *objectWriter) optionalWhole(k string, n int) {
@@ -169,7 +144,7 @@ func (o *objectWriter) cursor(c string) {
 
 func (o *objectWriter) end() {
 	var room [9]byte
-	head := appendHead(room[:0], majorMap, uint64(o.n))
+	head := world.AppendItemHead(room[:0], majorMap, uint64(o.n))
 	o.e.bytes[o.at] = head[0]
 	if len(head) > 1 {
 		o.e.bytes = slices.Insert(o.e.bytes, o.at+1, head[1:]...)

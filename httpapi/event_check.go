@@ -67,7 +67,7 @@ func checkDatum(d codec, f *world.Field) error {
 		if !ok {
 			return invalid("event.eventData.%s %s", f.Key, momentRule)
 		}
-		f.Value = appendWhole(nil, int64(ms))
+		f.Value = world.AppendItemInt(nil, int64(ms))
 	case "token":
 		return checkDatumText(d, f, maxToken)
 	case "cancelReason":

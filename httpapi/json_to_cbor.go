@@ -73,11 +73,11 @@ func (t *jsonReader) item(token json.Token, depth int) error {
 func (t *jsonReader) number(s string) error {
 	if !strings.ContainsAny(s, ".eE") {
 		if n, err := strconv.ParseInt(s, 10, 64); err == nil && s != "-0" {
-			t.out = appendWhole(t.out, n)
+			t.out = world.AppendItemInt(t.out, n)
 			return nil
 		}
 		if n, err := strconv.ParseUint(s, 10, 64); err == nil {
-			t.out = appendHead(t.out, majorUint, n)
+			t.out = world.AppendItemHead(t.out, majorUint, n)
 			return nil
 		}
 	}
@@ -126,7 +126,7 @@ func (t *jsonReader) object(depth int) error {
 		if err != nil {
 			return invalid(`the data of a {"__type":"Uint8Array"} is not base64`)
 		}
-		t.out = append(appendHead(t.out[:at], majorBytes, uint64(len(raw))), raw...)
+		t.out = append(world.AppendItemHead(t.out[:at], majorBytes, uint64(len(raw))), raw...)
 	} else {
 		t.fill(at, majorMap, n)
 	}

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -71,7 +72,7 @@ func (s *Server) recovered(next echo.HandlerFunc, c echo.Context) (err error) {
 
 // panicked is the error that stands for a panic. halfSent says that a part of the answer is out.
 func (s *Server) panicked(r any, halfSent bool) error {
-	if r == http.ErrAbortHandler { //nolint:errorlint // a panic's value, compared as net/http does
+	if err, ok := r.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(r)
 	}
 	s.log.Error("a handler panicked", slog.Any("panic", r), slog.String("stack", string(debug.Stack())))

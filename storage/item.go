@@ -1,6 +1,6 @@
 package storage
 
-import "encoding/binary"
+import "github.com/world-redis/world-redis"
 
 // The CBOR that storage reads and writes for every event is so little, and so often the same, that it
 // is done by hand here: by reflection it took a tenth of the service's time. What looks unusual is
@@ -16,32 +16,8 @@ const (
 	itemTrue   = 0xf5
 )
 
-// appendItemHead appends an item's head in its shortest form.
-func appendItemHead(b []byte, major byte, n uint64) []byte {
-	m := major << 5
-	switch {
-	case n < 24:
-		return append(b, m|byte(n))
-	case n <= 0xff:
-		return append(b, m|24, byte(n))
-	case n <= 0xffff:
-		return binary.BigEndian.AppendUint16(append(b, m|25), uint16(n))
-	case n <= 0xffffffff:
-		return binary.BigEndian.AppendUint32(append(b, m|26), uint32(n))
-	default:
-		return binary.BigEndian.AppendUint64(append(b, m|27), n)
-	}
-}
-
 func appendItemBytes(b []byte, major byte, value []byte) []byte {
-	return append(appendItemHead(b, major, uint64(len(value))), value...)
-}
-
-func appendItemInt(b []byte, n int64) []byte {
-	if n < 0 {
-		return appendItemHead(b, itemNegint, uint64(-(n + 1)))
-	}
-	return appendItemHead(b, itemUint, uint64(n))
+	return append(world.AppendItemHead(b, major, uint64(len(value))), value...)
 }
 
 // items reads items one after the other. ok turns false at the first that is not what was asked for,

@@ -206,13 +206,13 @@ func (m *meta) append(b []byte) []byte {
 	number := func(n byte, value int64) {
 		if value != 0 {
 			key(n)
-			b = appendItemInt(b, value)
+			b = world.AppendItemInt(b, value)
 		}
 	}
 	text := func(n byte, value string) {
 		if value != "" {
 			key(n)
-			b = append(appendItemHead(b, itemText, uint64(len(value))), value...)
+			b = append(world.AppendItemHead(b, itemText, uint64(len(value))), value...)
 		}
 	}
 	text(1, m.CorrelationID)
@@ -221,7 +221,7 @@ func (m *meta) append(b []byte) []byte {
 	text(4, m.ResumeID)
 	if len(m.Data) > 0 {
 		key(5)
-		b = appendItemHead(b, itemArray, uint64(len(m.Data)))
+		b = world.AppendItemHead(b, itemArray, uint64(len(m.Data)))
 		for _, one := range m.Data {
 			b = appendItemBytes(b, itemBytes, one)
 		}

@@ -96,9 +96,9 @@ func TestCommandsAtTheSameTime(t *testing.T) {
 
 // Two scripts in one round trip: the second finds what the first has left, has its own answer when the
 // first is refused, and both are run although Redis has forgotten them; if only the first, it says that
-// the first came late.
+// the first came late. It runs beside no other test: the servers are the package's, and what Redis has
+// forgotten another would load again, or the other way about.
 func TestTwoScriptsInOneRoundTrip(t *testing.T) {
-	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		runner := luascript.NewRunner(r.Client)
 		put, err := luascript.Load(fstest.MapFS{"lua/put.lua": {Data: []byte("return {redis.call('SET', KEYS[1], ARGV[1])['ok']}")}}, "lua", "put")
