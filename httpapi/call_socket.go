@@ -209,7 +209,7 @@ func (k *callSocket) retireAtTheEnd(ctx context.Context) {
 	select {
 	case <-ctx.Done(): // the client has hung up
 		return
-	case <-time.After(retireGrace):
+	case <-time.After(k.server.retireGrace):
 	}
 	k.end()
 	_ = k.conn.Close(websocket.StatusGoingAway, "the service stops")

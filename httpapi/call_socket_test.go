@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -194,6 +195,10 @@ func TestCallSocketAtShutdown(t *testing.T) {
 				return world.EventResult{Event: &world.Event{EventID: "wevt_1", RunID: runID, Type: req.Type}}, nil
 			}
 			s := newServer(t, f)
+			window := time.Duration(0)
+			if !hangsUp {
+				s.retireGrace, window = time.Millisecond, 100*time.Millisecond
+			}
 			ctx, stop := context.WithCancel(t.Context())
 			var ended error
 			var running sync.WaitGroup
@@ -209,10 +214,18 @@ func TestCallSocketAtShutdown(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, websocket.MessageText, kind)
 			require.Equal(t, retireText, string(text))
+			next := make(chan string, 1)
+			go func() {
+				_, message, err := conn.Read(t.Context())
+				next <- fmt.Sprintf("%.4s %v", message, err)
+			}()
+			select {
+			case early := <-next:
+				require.Fail(t, "it does not wait for the call", early)
+			case <-time.After(window):
+			}
 			close(held)
-			id, status, _ := k.receive()
-			require.Equal(t, "last", id)
-			require.Equal(t, http.StatusOK, status)
+			require.Equal(t, "last <nil>", <-next)
 			if hangsUp {
 				require.NoError(t, conn.Close(websocket.StatusNormalClosure, ""))
 			} else {

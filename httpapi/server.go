@@ -84,6 +84,8 @@ type Server struct {
 	openapi   []byte
 	echo      *echo.Echo
 	keepAlive time.Duration
+	// retireGrace is how long the client of a call socket may take to hang up.
+	retireGrace time.Duration
 	// namespaces are servers without routes or a listener of their own, by name.
 	namespaces map[string]*Server
 
@@ -112,7 +114,7 @@ func New(cfg Config, deps Deps, namespaces ...Namespace) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		cfg: cfg, deps: deps, log: cfg.Logger, keepAlive: keepAliveInterval,
+		cfg: cfg, deps: deps, log: cfg.Logger, keepAlive: keepAliveInterval, retireGrace: retireGrace,
 		sockets: new(callSockets), draining: make(chan struct{}), listening: make(chan struct{}),
 	}
 	s.setDefaults()
