@@ -96,6 +96,8 @@ type Delivery struct {
 	BaseURL   string // of the app, without a trailing slash
 	Kind      Kind
 	Attach    bool // the app takes the answer to run_started along with this message, see App
+	// Along is that answer, if it has been read just now, and empty if there is none; nil: not known.
+	Along []byte
 	Message
 }
 

@@ -24,6 +24,9 @@ func (f *Forwarder) attachment(ctx context.Context, d world.Delivery) []byte {
 	if f.attach == nil || !d.Attach || d.ContentType != "" && d.ContentType != "application/cbor" {
 		return nil
 	}
+	if d.Along != nil {
+		return d.Along
+	}
 	ctx, cancel := context.WithTimeout(ctx, attachTimeout)
 	defer cancel()
 	return f.attach(ctx, d)

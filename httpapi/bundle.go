@@ -124,7 +124,7 @@ func maybeBundled(method, path string) bool {
 	ofRun, run := strings.CutPrefix(path, "/v1/runs/")
 	if method == http.MethodPost {
 		runID, ok := strings.CutSuffix(ofRun, "/events")
-		return path == "/v1/events" || path == "/v1/queue" || run && ok && plainSegment(runID)
+		return path == routeEvents || path == routeQueue || run && ok && plainSegment(runID)
 	}
 	ofRun, _, _ = strings.Cut(ofRun, "?")
 	runID, stepID, step := strings.Cut(ofRun, "/steps/")
@@ -132,21 +132,6 @@ func maybeBundled(method, path string) bool {
 }
 
 func plainSegment(s string) bool { return s != "" && !strings.ContainsAny(s, "/?") }
-
-// serveInOrder makes a call, and the one after it once it has succeeded; else that is answered
-// 424, and nothing is done for it.
-func (s *Server) serveInOrder(outer *http.Request, call *bundledCall, answer *bundledAnswer) {
-	s.serveBundled(outer, call, answer)
-	if call.then == nil {
-		return
-	}
-	if answer.status < 200 || answer.status > 299 {
-		answer.then = &bundledAnswer{status: http.StatusFailedDependency}
-		return
-	}
-	answer.then = &bundledAnswer{}
-	s.serveBundled(outer, call.then, answer.then)
-}
 
 // serveBundled makes one call for the caller of the bundle: an event at once, anything else as a request
 // that is sent through the routes.

@@ -10,8 +10,9 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// The routes that runOfEvent knows, as the router names them.
+// The routes that are known without the router, as it names them.
 const (
+	routeQueue     = "/v1/queue"
 	routeEvents    = "/v1/events"
 	routeRunEvents = "/v1/runs/:runId/events"
 )

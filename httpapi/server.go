@@ -57,6 +57,8 @@ type Deps struct {
 	Admin world.QueueAdmin
 	// Forget is told of every run that an answer ends; nil: nobody is.
 	Forget world.RunForgetter
+	// Pair has an event of a bundle and the message that follows it travel together; nil: one after the other.
+	Pair func(ctx context.Context) Pair
 	// Ready reports why the service cannot work now, in words for people; nil: it can.
 	Ready func(ctx context.Context) error
 	// Webhook carries webhook requests to apps; nil: a transport of our own.

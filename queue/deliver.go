@@ -152,8 +152,12 @@ func (l *lane) send(c *claim, app world.App, m world.Message) world.Outcome {
 	d := world.Delivery{
 		MessageID: c.id, Attempt: c.attempt(), BaseURL: app.BaseURL, Kind: l.kind, Attach: l.mayAttach(app, m), Message: m,
 	}
+	if d.Attach && time.Since(c.alongAt) < alongFresh {
+		d.Along = c.along
+	}
 	for try := 0; ; try++ {
 		out := l.q.cfg.Deliverer.Deliver(c.ctx, d)
+		d.Along = nil // out of date by now
 		quick := l.q.cfg.Backoff.Quick
 		if out.Verdict != world.Unreachable || out.Sent || try >= len(quick) || !sleep(c.ctx, quick[try]) {
 			return out

@@ -34,6 +34,7 @@ type addition struct {
 	solo    string // run whose deliveries must not overlap
 	lead    string // run whose wake-ups wait for this message's delivery
 	run     string // whose message it is
+	along   *Along // what its delivery may bring along; nil: nothing
 }
 
 type additionKey struct{}
@@ -67,6 +68,7 @@ func (q *Queue) Enqueue(ctx context.Context, m world.Message) (string, error) {
 	}
 	q.coalesce(ctx, m, kind, a)
 	l := q.lane(kind)
+	a.along = l.alongOf(ctx, m)
 	_, err = q.client.EnqueueContext(context.WithValue(ctx, additionKey{}, a), asynq.NewTask(string(kind), payload),
 		asynq.TaskID(a.id), asynq.Queue(l.name), asynq.MaxRetry(math.MaxInt32), asynq.Timeout(forever))
 	if err != nil {
@@ -101,9 +103,10 @@ func (q *Queue) add(ctx context.Context, l *lane, task string, args []any) (any,
 	direct := a.due == 0 && l.awaited()
 	if direct {
 		call.Args[ringArg] = ""
-		reply, err = l.addAndTake(ctx, call)
+		reply, err = l.addAndTake(ctx, call, a.along)
 	} else {
-		reply, err = q.send.Run(ctx, call.Script, call.Keys, call.Args...)
+		replies, errs, _ := q.send.RunInOrder(ctx, call)
+		reply, err = replies[0], errs[0]
 	}
 	if err != nil {
 		return nil, err

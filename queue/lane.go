@@ -55,6 +55,8 @@ type claim struct {
 	entered   string        // the app whose place it has; under the lane's mutex
 	target    string        // the app that it is being delivered to; under the lane's mutex
 	lengthy   bool          // it has given up its slot; under the lane's mutex
+	along     []byte        // what its delivery brings along, read at
+	alongAt   time.Time     // that moment, by the process's own clock
 	replayed  string        // the v4 run that the app has replayed for it, and
 	took      time.Duration // how long it took
 

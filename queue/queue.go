@@ -41,6 +41,10 @@ type Config struct {
 	// RunDead is told before a message of a run is set aside as dead, so that the run does not
 	// wait for it for ever. While it fails the message is delivered again instead. nil: nobody is.
 	RunDead func(ctx context.Context, m world.Message, why Death, reason string) error
+	// Along says how to read what a wake-up of a run brings along to an app that takes it (world.Delivery.Attach), so
+	// that this needs no round trip of its own. The Deliverer looks for itself where it was not read. nil: it always does. Not for
+	// a cluster, where the run is at another node than the queue.
+	Along func(runID string) *Along
 	// Observer counts what happens; nil: nobody does.
 	Observer Observer
 }

@@ -117,17 +117,25 @@ func (l *lane) took(t takeCall, reply []any) (brought int, left int64, err error
 // addAndTake adds a message and takes what is there then, on behalf of next, which waits for just
 // that: the message need not ring for it, nor wait for another round trip. Should the second half
 // fail, or bring other messages, next looks again; should this process die, the upkeep of another
-// replica finds the message, as when a bell is lost.
-func (l *lane) addAndTake(ctx context.Context, add luascript.Call) ([]any, error) {
+// replica finds the message, as when a bell is lost. What its delivery can bring along is read in the same
+// round trip, if along says how.
+func (l *lane) addAndTake(ctx context.Context, add luascript.Call, along *Along) ([]any, error) {
 	// It goes on when the caller of queue() has gone: what is taken must not be forgotten.
 	defer l.adding.RUnlock()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), redisTimeout)
 	defer cancel()
 	t := l.newTake()
-	replies, errs, late := l.q.send.RunBoth(ctx, add, t.call)
+	calls := append(make([]luascript.Call, 0, 3), add, t.call)
+	if along != nil {
+		calls = append(calls, along.Call)
+	}
+	replies, errs, late := l.q.send.RunInOrder(ctx, calls...)
 	brought, left, err := 0, int64(0), errs[1]
 	if err == nil {
 		brought, left, err = l.took(t, replies[1])
+	}
+	if along != nil && errs[2] == nil && len(replies[0]) > 1 {
+		l.bringAlong(replies[0][1], t, along.Read(replies[2]))
 	}
 	if added := errs[0] == nil && len(replies[0]) > 0 && replies[0][0] == int64(0); added && (brought == 0 || late) || left > 0 || err != nil {
 		l.bell.ring()

@@ -6,7 +6,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/luascript"
 )
 
 // call is one CreateEvent on its way to a script.
@@ -77,15 +80,24 @@ func (c *call) input(keys []string, args []any) ([]string, []any, error) {
 
 // apply runs an event script and returns its outcome, or its refusal as an error.
 func (s *Store) apply(ctx context.Context, c *call, script script, keys []string, args ...any) (outcome, error) {
+	return s.applyAfter(ctx, c, nil, script, keys, args...)
+}
+
+// applyAfter is apply with other commands in front of the script, if front is not nil.
+func (s *Store) applyAfter(ctx context.Context, c *call, front func(redis.Pipeliner), script script, keys []string, args ...any) (outcome, error) {
 	keys, args, err := c.input(keys, args)
 	if err != nil {
 		return outcome{}, fail(err)
 	}
-	r, err := s.send.Run(ctx, script, keys, args...)
+	r, err := s.send.RunFirst(ctx, front, script, keys, args...)
 	if err != nil {
 		return outcome{}, s.failIn(ctx, c.req.RunID, err)
 	}
-	return c.outcome(r)
+	o, err := c.outcome(r)
+	if err == nil {
+		luascript.Applied(ctx)
+	}
+	return o, err
 }
 
 func (c *call) outcome(r reply) (outcome, error) {

@@ -20,15 +20,7 @@ func (s *Store) applyWith(ctx context.Context, c *call, ordered bool, front func
 		}
 		return s.apply(ctx, c, script, keys, args...)
 	}
-	keys, allArgs, err := c.input(keys, args)
-	if err != nil {
-		return outcome{}, fail(err)
-	}
-	r, err := s.send.RunAfter(ctx, front, script, keys, allArgs...)
-	if err != nil {
-		return outcome{}, s.failIn(ctx, c.req.RunID, err)
-	}
-	return c.outcome(r)
+	return s.applyAfter(ctx, c, front, script, keys, args...)
 }
 
 // input of one script call among many.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/ids"
+	"github.com/world-redis/world-redis/internal/luascript"
 )
 
 // ReadStart returns what run_started would answer, in one round trip that writes nothing. ok is
@@ -14,11 +15,22 @@ func (s *Store) ReadStart(ctx context.Context, runID string, maxEvents, maxBytes
 	if !ids.Valid(runID) {
 		return world.EventResult{}, false, badID("runId", runID)
 	}
-	keys := s.keys.of(runID)
-	answer, err := s.send.Run(ctx, s.scripts.startRead, []string{keys.run(), keys.events()}, maxEvents, maxBytes)
+	call := s.StartCall(runID, maxEvents, maxBytes)
+	answer, err := s.send.Run(ctx, call.Script, call.Keys, call.Args...)
 	if err != nil {
 		return world.EventResult{}, false, s.failIn(ctx, runID, err)
 	}
+	return s.StartOf(ctx, runID, answer)
+}
+
+// StartCall is what ReadStart sends, for those who send it together with something else. The id of the run must be valid.
+func (s *Store) StartCall(runID string, maxEvents, maxBytes int) luascript.Call {
+	keys := s.keys.of(runID)
+	return luascript.Call{Script: s.scripts.startRead, Keys: []string{keys.run(), keys.events()}, Args: []any{maxEvents, maxBytes}}
+}
+
+// StartOf reads the reply to StartCall as ReadStart does.
+func (s *Store) StartOf(ctx context.Context, runID string, answer []any) (result world.EventResult, ok bool, err error) {
 	r := reply(answer)
 	code, err := r.code()
 	if err != nil {

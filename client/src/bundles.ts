@@ -31,7 +31,7 @@ interface Waiting {
 }
 
 /**
- * Sends the calls that are made in one turn of the event loop together, each with its own answer: over a socket if
+ * Sends the calls that are made at the same time together, each with its own answer: over a socket if
  * there is one, else as a request. A call that is alone in its turn is a request as it is, where there is no socket.
  */
 export class Bundles {
@@ -55,8 +55,18 @@ export class Bundles {
     if (!this.#fits(outgoing)) return this.#exchange.request(outgoing);
     const along = next && this.#fits(next) ? next : undefined;
     return new Promise((resolve, reject) => {
-      if (this.#waiting.push({ outgoing, next: along, resolve, reject }) === 1) setImmediate(() => this.#flush());
+      if (this.#waiting.push({ outgoing, next: along, resolve, reject }) === 1) this.#soon(outgoing);
     });
+  }
+
+  /**
+   * Sends when all has run that is about to run. A socket brings the answers of a bundle at once, so the calls that
+   * follow from them are made by then; separate requests bring them one by one, and calls wait for the others of the turn.
+   */
+  #soon({ headers }: Outgoing): void {
+    const flush = () => this.#flush();
+    if (this.#sockets?.isOpen(headers['authorization'])) process.nextTick(flush);
+    else setImmediate(flush);
   }
 
   #fits({ method, path, headers, body, signal }: Outgoing): boolean {

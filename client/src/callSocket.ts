@@ -34,6 +34,11 @@ export class CallSockets {
     return socket.ready();
   }
 
+  /** Whether {@link of} would find one. */
+  isOpen(authorization: string | undefined): boolean {
+    return this.#ofToken.get(authorization)?.usable ?? false;
+  }
+
   /** Ends all sockets: those with calls under way when they are answered, or when the grace is over. */
   async close(graceMs: number): Promise<void> {
     await Promise.all([...this.#ofToken.values()].map((socket) => socket.close(graceMs)));
@@ -53,6 +58,10 @@ class CallSocket {
   constructor(url: string, authorization: string | undefined) {
     this.#url = url;
     this.#headers = authorization === undefined ? {} : { authorization };
+  }
+
+  get usable(): boolean {
+    return this.#line?.usable ?? false;
   }
 
   /** The open line; if there is none, one is opened for the calls to come. */

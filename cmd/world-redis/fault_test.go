@@ -88,7 +88,7 @@ func TestBR03ConnectionsAreCut(t *testing.T) {
 	t.Parallel()
 	for name, at := range map[string]func(t *testing.T, r *redistest.Redis, environ []string) (c *cutter, direct, through string){
 		"before Redis": func(t *testing.T, r *redistest.Redis, environ []string) (*cutter, string, string) {
-			c := newCutter(t, r.Addr, 6_000)
+			c := newCutter(t, r.Addr, 6_000, nil)
 			base, _, stop := startService(t, append(environ, "WORKFLOW_REDIS_URL=redis://"+c.addr()+"/0")...)
 			t.Cleanup(func() { require.NoError(t, stop()) })
 			return c, base, base
@@ -96,7 +96,7 @@ func TestBR03ConnectionsAreCut(t *testing.T) {
 		"before the service": func(t *testing.T, _ *redistest.Redis, environ []string) (*cutter, string, string) {
 			base, _, stop := startService(t, environ...)
 			t.Cleanup(func() { require.NoError(t, stop()) })
-			c := newCutter(t, strings.TrimPrefix(base, "http://"), 1_500) // a call is about 300 bytes each way
+			c := newCutter(t, strings.TrimPrefix(base, "http://"), 1_500, nil) // a call is about 300 bytes each way
 			return c, base, "http://" + c.addr()
 		},
 	} {

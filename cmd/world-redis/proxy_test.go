@@ -16,6 +16,7 @@ type cutter struct {
 	listener net.Listener
 	target   string
 	most     int          // bytes that one direction may carry
+	hear     func(string) // told of what one read of a client's connection brings; nil: nobody is
 	cutting  atomic.Bool  // while false, everything passes
 	cuts     atomic.Int64 // connections that were cut
 	mu       sync.Mutex
@@ -24,11 +25,11 @@ type cutter struct {
 	running  sync.WaitGroup
 }
 
-func newCutter(t *testing.T, target string, most int) *cutter {
+func newCutter(t *testing.T, target string, most int, hear func(string)) *cutter {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	c := &cutter{listener: l, target: target, most: most, open: map[net.Conn]struct{}{}}
+	c := &cutter{listener: l, target: target, most: most, hear: hear, open: map[net.Conn]struct{}{}}
 	c.running.Go(c.accept)
 	t.Cleanup(func() {
 		_ = l.Close()
@@ -62,13 +63,13 @@ func (c *cutter) accept() {
 			_, _ = client.Close(), server.Close()
 		}
 		c.mu.Unlock()
-		for _, way := range [][2]net.Conn{{client, server}, {server, client}} {
-			c.running.Go(func() { c.pump(way[0], way[1], 1+rand.IntN(c.most)) }) //nolint:gosec // any number does
-		}
+		left := func() int { return 1 + rand.IntN(c.most) } //nolint:gosec // any number does
+		c.running.Go(func() { c.pump(client, server, c.hear, left()) })
+		c.running.Go(func() { c.pump(server, client, nil, left()) })
 	}
 }
 
-func (c *cutter) pump(from, to net.Conn, left int) {
+func (c *cutter) pump(from, to net.Conn, hear func(string), left int) {
 	defer func() {
 		_, _ = from.Close(), to.Close()
 		c.mu.Lock()
@@ -78,6 +79,9 @@ func (c *cutter) pump(from, to net.Conn, left int) {
 	buffer := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buffer)
+		if hear != nil {
+			hear(string(buffer[:n]))
+		}
 		cut := c.cutting.Load() && n >= left
 		if cut {
 			n = left

@@ -12,6 +12,7 @@ import (
 	"github.com/world-redis/world-redis/httpapi"
 	"github.com/world-redis/world-redis/internal/doorbell"
 	"github.com/world-redis/world-redis/internal/ids"
+	"github.com/world-redis/world-redis/internal/luascript"
 	"github.com/world-redis/world-redis/internal/recovery"
 	"github.com/world-redis/world-redis/internal/redisconn"
 	"github.com/world-redis/world-redis/queue"
@@ -30,6 +31,7 @@ type tenant struct {
 	apps       *appCheck
 	observer   *queueMetrics
 	woken      atomic.Int64 // runs, by the reconciler
+	clustered  bool         // nothing travels together that is of different hash tags
 	log        *slog.Logger
 }
 
@@ -37,7 +39,7 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, c
 	if n.name != "" {
 		logger = logger.With(slog.String("namespace", n.name))
 	}
-	t := &tenant{namespace: n, observer: newQueueMetrics(), log: logger}
+	t := &tenant{namespace: n, observer: newQueueMetrics(), log: logger, clustered: conn.Mode == redisconn.Cluster}
 	var err error
 	t.streams, err = streaming.New(ctx, conn.Client, streaming.Config{Prefix: n.keyPrefix, Clock: clock, Logger: logger, Bell: bell, Runs: t})
 	if err != nil {
@@ -54,11 +56,16 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, c
 		return nil, err
 	}
 	forwarder := embedded.New(embedded.Config{Logger: logger, SigningKeys: n.signingKeys, Clock: clock, AppCAs: authorities, Attach: t.attach})
+	// On a cluster a run is at another node than the queue.
+	along := t.along
+	if t.clustered {
+		along = nil
+	}
 	t.queue, err = queue.New(ctx, conn.Client, queue.Config{
 		KeyPrefix: n.keyPrefix, JobPrefix: n.jobPrefix, FlowConcurrency: c.FlowConcurrency, StepConcurrency: c.StepConcurrency,
 		ShutdownGrace: c.ShutdownGrace, BaseURL: n.baseURL, Clock: clock, Logger: logger, Bell: bell, Observer: t.observer, RunDead: t.runDead,
 		AppConcurrency: c.AppConcurrency, Policy: c.DeploymentPolicy, Patience: c.DeploymentPatience,
-		Deliverer: forwarder,
+		Deliverer: forwarder, Along: along,
 	})
 	if err != nil {
 		return nil, err
@@ -146,7 +153,11 @@ func newTenants(ctx context.Context, conn *redisconn.Conn, c config, clock world
 
 // deps are what the API needs of a namespace.
 func (t *tenant) deps() httpapi.Deps {
-	return httpapi.Deps{Store: t.store, Queue: t.queue, Apps: t.apps, Streams: t.streams, Admin: t.queue, Forget: t.queue}
+	deps := httpapi.Deps{Store: t.store, Queue: t.queue, Apps: t.apps, Streams: t.streams, Admin: t.queue, Forget: t.queue}
+	if !t.clustered {
+		deps.Pair = func(ctx context.Context) httpapi.Pair { return luascript.NewPair(ctx) }
+	}
+	return deps
 }
 
 // forAPI are the namespaces beside the default one, which is the first.

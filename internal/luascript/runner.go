@@ -65,6 +65,42 @@ func (r *Runner) RunAfter(ctx context.Context, front func(redis.Pipeliner), s *S
 	}
 }
 
+// RunFirst is [Runner.RunAfter] for the first call of a [Pair].
+func (r *Runner) RunFirst(ctx context.Context, front func(redis.Pipeliner), s *Script, keys []string, args ...any) ([]any, error) {
+	p := pairOf(ctx, false)
+	if p != nil {
+		p.joined = false
+	}
+	if p == nil || isLarge(args) || hasDeadline(ctx) {
+		return r.RunAfter(ctx, front, s, keys, args...)
+	}
+	commands := r.redis.Pipeline()
+	if front != nil {
+		front(commands)
+	}
+	cmd := s.Queue(ctx, commands, keys, args...)
+	together, err := p.offer(ctx, commands.Cmds())
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("script %s: %w", s.Name, err)
+	case !together:
+		return r.RunAfter(ctx, front, s, keys, args...)
+	}
+	if err := firstError(commands.Cmds()); err != nil && !Lost(err) {
+		return nil, fmt.Errorf("script %s: %w", s.Name, err)
+	}
+	reply, err := cmd.Slice()
+	switch {
+	case Lost(err):
+		return s.Run(ctx, r.redis, keys, args...)
+	case err != nil:
+		return nil, fmt.Errorf("script %s: %w", s.Name, err)
+	default:
+		p.joined = true
+		return reply, nil
+	}
+}
+
 // Call is one run of a script.
 type Call struct {
 	Script *Script
@@ -72,24 +108,43 @@ type Call struct {
 	Args   []any
 }
 
-// RunBoth runs two scripts in one round trip, the second after the first, whatever becomes of the
-// first. Their keys must have one hash tag. A server that has forgotten the first script only, and so
-// refused it there, runs it after the second: then late is true.
-func (r *Runner) RunBoth(ctx context.Context, first, second Call) (replies [2][]any, errs [2]error, late bool) {
-	alone := isLarge(first.Args) || isLarge(second.Args) || hasDeadline(ctx)
+// RunInOrder runs scripts in one round trip, in their order, each whatever becomes of those before it. If there are
+// several, their keys must be of one node. A server that has forgotten the first script only, and so refused it
+// there, runs it after others: then late is true. In the second call of a [Pair] they travel
+// behind what the first one sends.
+func (r *Runner) RunInOrder(ctx context.Context, calls ...Call) (replies [][]any, errs []error, late bool) {
+	replies, errs = make([][]any, len(calls)), make([]error, len(calls))
+	alone := hasDeadline(ctx)
 	commands := r.redis.Pipeline()
-	calls := [2]Call{first, second}
-	var cmds [2]*redis.Cmd
+	cmds := make([]*redis.Cmd, len(calls))
+	large := false
 	for i, c := range calls {
 		cmds[i] = c.Script.Queue(ctx, commands, c.Keys, c.Args...)
+		large = large || isLarge(c.Args)
 	}
-	if err := r.send(ctx, alone, commands); err != nil && ctx.Err() != nil { // they may be on their way still
+	var front []redis.Cmder
+	var err error
+	p := pairOf(ctx, true)
+	if p != nil {
+		front, err = p.accept(ctx, large)
+	}
+	sent := err == nil
+	switch {
+	case !sent:
+	case front == nil:
+		err = r.send(ctx, alone || large, commands)
+	default:
+		r.sendTogether(ctx, p, front, commands.Cmds())
+	}
+	if err != nil && (!sent || ctx.Err() != nil) { // if they were sent, they may be on their way still
 		for i, c := range calls {
 			errs[i] = fmt.Errorf("script %s: %w", c.Script.Name, err)
 		}
 		return replies, errs, false
 	}
-	late = Lost(cmds[0].Err()) && !Lost(cmds[1].Err())
+	for _, cmd := range cmds[1:] {
+		late = late || Lost(cmds[0].Err()) && !Lost(cmd.Err())
+	}
 	for i, c := range calls {
 		switch reply, err := cmds[i].Slice(); {
 		case Lost(err):
@@ -101,6 +156,15 @@ func (r *Runner) RunBoth(ctx context.Context, first, second Call) (replies [2][]
 		}
 	}
 	return replies, errs, late
+}
+
+// sendTogether sends the commands of both calls of a pair; each has its own error.
+func (r *Runner) sendTogether(ctx context.Context, p *Pair, first, second []redis.Cmder) {
+	defer close(p.sent)
+	both := r.redis.Pipeline()
+	_ = both.BatchProcess(ctx, first...) // only queues them
+	_ = both.BatchProcess(ctx, second...)
+	_ = r.send(context.WithoutCancel(ctx), false, both) // both wait for it, whoever gives up
 }
 
 // large is the size of an argument, in bytes, from which on others should not have to wait for it.
@@ -145,6 +209,10 @@ func (r *Runner) send(ctx context.Context, alone bool, collected redis.Pipeliner
 	if err := r.shared.send(ctx, cmds...); err != nil {
 		return err
 	}
+	return firstError(cmds)
+}
+
+func firstError(cmds []redis.Cmder) error {
 	for _, cmd := range cmds {
 		if err := cmd.Err(); err != nil {
 			return err

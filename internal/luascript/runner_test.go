@@ -112,12 +112,12 @@ func TestTwoScriptsInOneRoundTrip(t *testing.T) {
 				}
 				keys := []string{fmt.Sprintf("%s{%d}", r.Prefix, i)}
 				second := luascript.Call{Script: take, Keys: keys, Args: []any{-i}}
-				replies, errs, _ := runner.RunBoth(t.Context(), luascript.Call{Script: put, Keys: keys, Args: []any{i}}, second)
-				require.NoError(t, errors.Join(errs[:]...))
+				replies, errs, _ := runner.RunInOrder(t.Context(), luascript.Call{Script: put, Keys: keys, Args: []any{i}}, second)
+				require.NoError(t, errors.Join(errs...))
 				require.Equal(t, []any{"OK"}, replies[0])
 				require.Equal(t, fmt.Sprint(-i), replies[1][1])
 
-				replies, errs, _ = runner.RunBoth(t.Context(), luascript.Call{Script: put, Keys: keys}, second)
+				replies, errs, _ = runner.RunInOrder(t.Context(), luascript.Call{Script: put, Keys: keys}, second)
 				require.ErrorContains(t, errs[0], "script put")
 				require.NoError(t, errs[1])
 				require.Equal(t, fmt.Sprint(-i), replies[1][1])
@@ -127,23 +127,23 @@ func TestTwoScriptsInOneRoundTrip(t *testing.T) {
 
 		keys := []string{r.Prefix + "{last}"}
 		first, second := luascript.Call{Script: put, Keys: keys, Args: []any{"x"}}, luascript.Call{Script: take, Keys: keys, Args: []any{"y"}}
-		runBoth := func() ([2][]any, bool) {
-			replies, errs, late := runner.RunBoth(t.Context(), first, second)
-			require.NoError(t, errors.Join(errs[:]...))
+		runBoth := func() ([][]any, bool) {
+			replies, errs, late := runner.RunInOrder(t.Context(), first, second)
+			require.NoError(t, errors.Join(errs...))
 			return replies, late
 		}
 		require.NoError(t, r.Client.ScriptFlush(t.Context()).Err())
 		replies, late := runBoth()
-		require.Equal(t, [2][]any{{"OK"}, {"x", "y"}}, replies, "both forgotten")
+		require.Equal(t, [][]any{{"OK"}, {"x", "y"}}, replies, "both forgotten")
 		require.False(t, late)
 		replies, late = runBoth()
-		require.Equal(t, [2][]any{{"OK"}, {"x", "y"}}, replies, "none forgotten")
+		require.Equal(t, [][]any{{"OK"}, {"x", "y"}}, replies, "none forgotten")
 		require.False(t, late)
 		require.NoError(t, r.Client.ScriptFlush(t.Context()).Err())
 		_, err = take.Run(t.Context(), r.Client, keys, "z")
 		require.NoError(t, err)
 		replies, late = runBoth()
-		require.Equal(t, [2][]any{{"OK"}, {nil, "y"}}, replies, "the first forgotten")
+		require.Equal(t, [][]any{{"OK"}, {nil, "y"}}, replies, "the first forgotten")
 		require.True(t, late)
 	})
 }

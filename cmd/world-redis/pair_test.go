@@ -1,0 +1,139 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/fxamacker/cbor/v2"
+	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis/internal/redistest"
+)
+
+// endAndWake ends a step and wakes its run, in one call as SDK v4's client makes it.
+func (w *wide) endAndWake(runID, stepID string) {
+	w.t.Helper()
+	encode := func(v any) []byte {
+		encoded, err := cbor.Marshal(v)
+		require.NoError(w.t, err)
+		return encoded
+	}
+	event := m{"event": m{"eventType": "step_completed", "correlationId": stepID, "specVersion": 3, "eventData": m{"result": []byte{1}}}}
+	message := m{"queueName": "__wkf_workflow_wf", "message": m{"runId": runID}, "deploymentId": "dpl_1"}
+	call := m{
+		"path": "/v1/runs/" + runID + "/events", "key": "event of " + stepID, "body": encode(event),
+		"then": m{"path": "/v1/queue", "key": "message of " + stepID, "body": encode(message)},
+	}
+	status, answer := w.do(http.MethodPost, "/v1/calls", "", encode(m{"calls": []m{call}}), "application/cbor")
+	require.Equal(w.t, http.StatusOK, status, string(answer))
+	var got struct {
+		Answers []struct {
+			Status int `cbor:"status"`
+			Then   struct {
+				Status int `cbor:"status"`
+			} `cbor:"then"`
+		} `cbor:"answers"`
+	}
+	require.NoError(w.t, cbor.Unmarshal(answer, &got))
+	require.Len(w.t, got.Answers, 1)
+	require.Equal(w.t, http.StatusOK, got.Answers[0].Status)
+	require.Equal(w.t, http.StatusOK, got.Answers[0].Then.Status)
+}
+
+// The end of a step, the wake-up that follows it, its being taken for delivery and the log that it brings along: four
+// scripts that are sent together, none of which waits for the answer of another.
+func TestTheEndOfAStepAndItsWakeUpAreOneRoundTrip(t *testing.T) {
+	t.Parallel()
+	url, wakeUps := newWakenApp(t)
+	r, environ := redisOf(t)
+	var mu sync.Mutex
+	var sent []string
+	way := newCutter(t, r.Addr, 1, func(text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		sent = append(sent, text)
+	})
+	base, _, stop := startService(t, append(environ, "WORKFLOW_REDIS_URL=redis://"+way.addr())...)
+	t.Cleanup(func() { require.NoError(t, stop()) })
+	w := &wide{t: t, base: base}
+	post(t, base+"/v1/apps", fmt.Sprintf(`{"baseUrl":%q,"deploymentId":"dpl_1","sdk":"v4","attach":["run_started"]}`, url))
+	runID := w.newRun([]byte("input"))
+	w.accepted(runID, "run_started", "", nil)
+	inOrder := func(text string, parts ...string) bool {
+		found := true
+		for _, part := range parts {
+			_, text, found = strings.Cut(text, part)
+			if !found {
+				return false
+			}
+		}
+		return true
+	}
+
+	// Once in a while the queue is busy with the message before; then the next one is not taken at once. (No more than
+	// a hundred events come along.)
+	for i := 0; ; i++ {
+		require.Less(t, i, 30, "no wake-up was taken along with its event")
+		stepID := fmt.Sprintf("step_%03d", i)
+		w.accepted(runID, "step_created", stepID, m{"stepName": "s", "input": []byte{1}})
+		w.accepted(runID, "step_started", stepID, nil)
+		mu.Lock()
+		sent = nil
+		mu.Unlock()
+		w.endAndWake(runID, stepID)
+		d := <-wakeUps
+		require.Contains(t, string(d.message), runID)
+		require.Contains(t, string(d.attached), stepID)
+		mu.Lock()
+		together, taken := false, false
+		for _, text := range sent {
+			together = together || inOrder(text, "{"+runID+"}", stepID, ":t:msg_")
+			taken = taken || inOrder(text, "{"+runID+"}", stepID, ":t:msg_", "flows}:pending", "{"+runID+"}")
+		}
+		mu.Unlock()
+		require.True(t, together, "the message went by itself")
+		if taken {
+			return
+		}
+	}
+}
+
+// Redis has forgotten the script of the event, but not those of the queue, so the wake-up is delivered before the event is written.
+// Another one follows, which brings the event.
+func TestAWakeUpThatWasAheadOfItsEventIsMadeOnceMore(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t) // of its own, whose scripts nobody else loads
+	client := redistest.Client(t, server.Addr)
+	url, wakeUps := newWakenApp(t)
+	base, _, stop := startService(t, "WORKFLOW_REDIS_URL=redis://"+server.Addr)
+	t.Cleanup(func() { require.NoError(t, stop()) })
+	w := &wide{t: t, base: base}
+	post(t, base+"/v1/apps", fmt.Sprintf(`{"baseUrl":%q,"deploymentId":"dpl_1","sdk":"v4","attach":["run_started"]}`, url))
+	runID := w.newRun([]byte("input"))
+	w.accepted(runID, "run_started", "", nil)
+	w.accepted(runID, "step_created", "step_1", m{"stepName": "s", "input": []byte{1}})
+	w.accepted(runID, "step_started", "step_1", nil)
+
+	require.NoError(t, client.ScriptFlush(t.Context()).Err())
+	wake := func() {
+		post(t, base+"/v1/queue", fmt.Sprintf(`{"queueName":"__wkf_workflow_wf","message":{"runId":%q},"deploymentId":"dpl_1"}`, runID))
+		require.NotContains(t, string((<-wakeUps).attached), "step_completed")
+	}
+	wake() // loads what the queue needs
+	wake()
+	w.endAndWake(runID, "step_1")
+	for {
+		select {
+		case d := <-wakeUps:
+			if strings.Contains(string(d.attached), "step_completed") {
+				return
+			}
+		case <-time.After(20 * time.Second):
+			require.FailNow(t, "the run was not told of the end of its step")
+		}
+	}
+}
