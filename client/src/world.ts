@@ -1,5 +1,5 @@
 import type { World } from '@workflow/world' with { 'resolution-mode': 'import' };
-import { readConfig, type WorldOptions } from './config.js';
+import { configReader, type WorldOptions } from './config.js';
 import { closeConnection } from './connection.js';
 import { createQueue } from './queue.js';
 import { createQueueHandler } from './queueHandler.js';
@@ -15,7 +15,7 @@ import type { RedisWorld } from './types.js';
  * settings are read, and the connection is made, when a member is first called.
  */
 export function createWorld(options: WorldOptions = {}): RedisWorld {
-  const config = () => readConfig(options);
+  const config = configReader(options);
   const streams = createStreams(config);
 
   return {

@@ -4,7 +4,7 @@
 -- What every script for an event starts with: its first five KEYS and seven ARGV.
 -- A table that has all its fields from the beginning need not grow, which is dear.
 local log = {run = KEYS[1], events = KEYS[2], related = KEYS[3], status = false, spec = 0, purged = false, count = '0',
-  last = false, told = '0', first_bucket = false, stamp = false}
+  last = false, told = '0', first_bucket = false, expires = false, stamp = false}
 local request = {now = KEYS[4], before = KEYS[5], id = ARGV[1]}
 local event = {now = ARGV[2], correlation = ARGV[3], record = ARGV[4], payload = ARGV[5]}
 local with_payload = ARGV[6] == 'all'
@@ -17,13 +17,14 @@ local NEWS_BYTES = 33554432
 local bucket = math.floor(event.now / 600000)
 
 -- read_run reads what is to be known of the run and its log: the status (false: no such run), the spec version, and
--- the first bucket of request ids that there ever was.
+-- the first bucket of request ids that there ever was. The call that made the run remembered that bucket, and that it expires.
 local function read_run()
   local state = redis.call('HMGET', log.run, 's', 'v', 'x', 'en', 'et', 'rb')
   log.status, log.spec = state[1], tonumber(state[2] or 0)
   log.purged = state[3] -- what comes now is kept without its payload
   log.count, log.last = state[4] or '0', state[5]
   log.told, log.first_bucket = log.count, state[6]
+  log.expires = state[6] and tonumber(state[6]) == bucket
 end
 
 -- read_whole_run does so and returns all of the run's fields by their names.
@@ -32,6 +33,7 @@ local function read_whole_run()
   log.status, log.spec, log.purged = run.s, tonumber(run.v or 0), run.x
   log.count, log.last = run.en or '0', run.et
   log.told, log.first_bucket = log.count, run.rb
+  log.expires = run.rb and tonumber(run.rb) == bucket
   return run
 end
 
@@ -97,7 +99,7 @@ local function remember(value)
     set_run(log)
   end
   redis.call('HSET', request.now, request.id, value)
-  if redis.call('HLEN', request.now) == 1 then
+  if not log.expires and redis.call('HLEN', request.now) == 1 then
     redis.call('EXPIRE', request.now, '1200')
   end
 end
