@@ -17,6 +17,14 @@ const RETIRE = 'retire';
 const ID_BYTES = 4;
 const HEADER_BYTES = ID_BYTES + 2;
 
+/**
+ * Loaded here and not at import, so that an app that is only being built does not pay for it: 20 ms and more. Whoever is
+ * going to serve loads it before the first calls would wait for it.
+ */
+export function loadSockets(): typeof import('ws') {
+  return require('ws') as typeof import('ws');
+}
+
 /** WebSockets to one service, one for each token; they carry bundles. */
 export class CallSockets {
   readonly #url: string;
@@ -72,8 +80,7 @@ class CallSocket {
   }
 
   #open(): void {
-    // Loaded here and not at import, so that an app that is only being built does not pay for it.
-    const { WebSocket } = require('ws') as typeof import('ws');
+    const { WebSocket } = loadSockets();
     const socket = new WebSocket(this.#url, [PROTOCOL], {
       headers: this.#headers,
       handshakeTimeout: OPEN_TIMEOUT_MS,

@@ -1,6 +1,8 @@
 import { attachable } from './attached.js';
 import { callOnce, pauseBefore } from './call.js';
+import { loadSockets } from './callSocket.js';
 import { appBaseUrl, type Config } from './config.js';
+import { connectionTo } from './connection.js';
 import { encode } from './encoding.js';
 import { WorkflowWorldError } from './errors.js';
 import { parseQueueName } from './queueName.js';
@@ -53,6 +55,7 @@ export async function startRegistering(readConfig: () => Config): Promise<void> 
     const giveUpWaiting = setTimeout(resolve, START_WAIT_MS);
     keepRegistered(readConfig, registration, () => {
       clearTimeout(giveUpWaiting);
+      if (connectionTo(config.url).sockets) loadSockets();
       resolve();
     });
   });

@@ -79,6 +79,22 @@ test('when the service is away, complaints go to stderr and the process still en
   assert.match(outcome.stderr, /^\[world-redis\] [^\n]+\n$/);
 });
 
+test('what call sockets need is loaded when an app starts, before calls would wait for it, and not where none are wanted', async () => {
+  const fake = await fakeService();
+  const script = `
+    const loaded = () => Object.keys(require.cache).some((name) => /node_modules.ws.index/.test(name));
+    const world = createWorld();
+    const before = loaded();
+    world.start().then(async () => {
+      console.log(before, loaded());
+      await world.close();
+    });`;
+  for (const [wanted, said] of [['', 'false true'], ['off', 'false false']] as const) {
+    const { stdout } = await runChild(script, { WORKFLOW_WORLD_URL: fake.url, WORKFLOW_WORLD_SOCKET: wanted });
+    assert.equal(stdout.trim(), said);
+  }
+});
+
 test('the package offers createWorld by name and as default, to require and to import', () => {
   const module = JSON.stringify(clientEntry);
   const script = `
