@@ -64,12 +64,12 @@ func TestTheEndOfAStepAndItsWakeUpAreOneRoundTrip(t *testing.T) {
 	runID := w.newRun([]byte("input"))
 	w.accepted(runID, "run_started", "", nil)
 	inOrder := func(text string, parts ...string) bool {
-		found := true
 		for _, part := range parts {
-			_, text, found = strings.Cut(text, part)
+			_, after, found := strings.Cut(text, part)
 			if !found {
 				return false
 			}
+			text = after
 		}
 		return true
 	}
