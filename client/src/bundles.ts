@@ -9,7 +9,7 @@ const GETS = /^\/v1\/runs\/[^/?]+(\/steps\/[^/?]+)?(\?.*)?$/;
  * So many calls go into one bundle at most. More would have this process and the service wait for each other in turn
  * instead of working side by side.
  */
-const MOST_CALLS = 16;
+const MOST_CALLS = 32;
 /** A larger body travels by itself: it gains nothing, and others would wait for it. */
 const LARGEST_BODY = 32 * 1024;
 /** What a service answers that does not know bundles, or takes none of this size; nothing has been done then. */

@@ -181,16 +181,16 @@ test('a step and its message are one request', async () => {
 });
 
 test('steps of one turn are created first and queued then, each in as few requests as ever', async () => {
-  for (const count of [2, 3, 20]) {
+  for (const count of [2, 3, 40]) {
     const { world, made, urls, flow } = await setUp();
     const ids = Array.from({ length: count }, (_, i) => `step_${i}`);
     await flow(async () => void (await createAll(world, ids)));
     assert.deepEqual(kinds(made.slice(1)), [...ids.map(() => 'step_created'), ...ids.map(() => 'queue')]);
-    assert.deepEqual(urls(), ['/v1/runs/r/events', ...Array(2 * Math.ceil(count / 16)).fill('/v1/calls')]);
+    assert.deepEqual(urls(), ['/v1/runs/r/events', ...Array(2 * Math.ceil(count / 32)).fill('/v1/calls')]);
   }
 });
 
-test('pairs of twenty runs in one turn are three requests: a pair is two of sixteen calls, and is never torn; each gets its own answer', async () => {
+test('pairs of twenty runs in one turn are two requests: a pair is two of 32 calls, and is never torn; each gets its own answer', async () => {
   const { world, made, fake, flow } = await setUp();
   const runs = Array.from({ length: 20 }, (_, i) => `run_${i}`);
   const replies: unknown[] = [];
@@ -203,8 +203,8 @@ test('pairs of twenty runs in one turn are three requests: a pair is two of sixt
       }, runId),
     ),
   );
-  const bundles = fake.seen.slice(2).map(({ body }) => (decode(body) as { calls: Part[] }).calls);
-  assert.deepEqual(bundles.map(({ length }) => length), [8, 8, 4]);
+  const bundles = fake.seen.slice(1).map(({ body }) => (decode(body) as { calls: Part[] }).calls);
+  assert.deepEqual(bundles.map(({ length }) => length), [16, 4]);
   assert.ok(bundles.flat().every(({ then }) => then));
   assert.deepEqual(kinds(made.slice(20)), runs.flatMap(() => ['step_created', 'queue']));
   assert.equal(new Set(replies).size, 20);
@@ -226,11 +226,11 @@ test('while other steps of the run are under way, the end of one is not followed
 test('a pair joins the other calls of its turn where there is room for both', async () => {
   const { world, fake, flow } = await setUp();
   await flow(async () => {
-    const waits = Array.from({ length: 15 }, (_, i) => create(world, 'wait_created', `wait_${i}`));
-    await Promise.all([...waits, create(world, 'step_created', 'step_1'), create(world, 'wait_created', 'wait_15')]);
+    const waits = Array.from({ length: 31 }, (_, i) => create(world, 'wait_created', `wait_${i}`));
+    await Promise.all([...waits, create(world, 'step_created', 'step_1'), create(world, 'wait_created', 'wait_31')]);
   });
   const sizes = fake.seen.slice(1).map(({ body }) => (decode(body) as { calls: Part[] }).calls.map(({ then }) => (then ? 2 : 1)));
-  assert.deepEqual(sizes, [Array(15).fill(1), [2, 1]]);
+  assert.deepEqual(sizes, [Array(31).fill(1), [2, 1]]);
 });
 
 test('an answer is used once: the second queue() of the same message is a call', async () => {

@@ -98,11 +98,11 @@ test('a service from before bundles is asked call by call', async () => {
   assert.deepEqual(fake.seen.map(({ url }) => url), ['/v1/calls', ...Array(4).fill('/v1/runs/r/events')]);
 });
 
-test('bundles are small: sixteen calls, and large bodies travel by themselves', async () => {
+test('bundles are small: 32 calls, and large bodies travel by themselves', async () => {
   const { fake, create } = await fakeWorld((response, seen) => (seen.url === '/v1/calls' ? created : json(200, {}))(response, seen));
-  await Promise.all([...Array.from({ length: 33 }, (_, i) => create(`s${i}`)), create('large', new Uint8Array(40_000))]);
+  await Promise.all([...Array.from({ length: 65 }, (_, i) => create(`s${i}`)), create('large', new Uint8Array(40_000))]);
   const sizes = fake.seen.map((seen) => (seen.url === '/v1/calls' ? callsOf(seen).length : 1));
-  assert.deepEqual(sizes.sort((a, b) => a - b), [1, 1, 16, 16]);
+  assert.deepEqual(sizes.sort((a, b) => a - b), [1, 1, 32, 32]);
 });
 
 test('reads of single runs and steps join, lists do not', async () => {
