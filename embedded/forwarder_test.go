@@ -18,6 +18,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/embedded"
+	"github.com/world-redis/world-redis/internal/redistest"
 )
 
 // What the app gets: the body byte for byte at its route, below its base path, with the
@@ -149,10 +150,7 @@ func refused(s int, d time.Duration) world.Outcome {
 // BR-24: nothing listens: certainly nothing was sent, and the reason says so.
 func TestNothingListens(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	address := l.Addr().String()
-	require.NoError(t, l.Close())
+	address := redistest.Nobody(t)
 	out := newForwarder(t).Deliver(t.Context(), deliveryTo("http://"+address))
 	require.Equal(t, world.Unreachable, out.Verdict)
 	require.False(t, out.Sent)

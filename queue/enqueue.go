@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -35,6 +36,7 @@ type addition struct {
 	lead    string // run whose wake-ups wait for this message's delivery
 	run     string // whose message it is
 	along   *Along // what its delivery may bring along; nil: nothing
+	orphan  bool   // out: the event that it was to follow was refused. asynq passes on the text of an error only
 }
 
 type additionKey struct{}
@@ -72,8 +74,11 @@ func (q *Queue) Enqueue(ctx context.Context, m world.Message) (string, error) {
 	_, err = q.client.EnqueueContext(context.WithValue(ctx, additionKey{}, a), asynq.NewTask(string(kind), payload),
 		asynq.TaskID(a.id), asynq.Queue(l.name), asynq.MaxRetry(math.MaxInt32), asynq.Timeout(forever))
 	if err != nil {
-		if ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
 			return "", fmt.Errorf("enqueue: %w", context.Cause(ctx))
+		case a.orphan:
+			return "", world.Errorf(world.CodeConflict, "the message was to follow an event that was refused")
 		}
 		return "", world.Wrap(world.CodeUnavailable, err, "the message could not be stored: Redis does not take it")
 	}
@@ -108,6 +113,7 @@ func (q *Queue) add(ctx context.Context, l *lane, task string, args []any) (any,
 		replies, errs, _ := q.send.RunInOrder(ctx, call)
 		reply, err = replies[0], errs[0]
 	}
+	a.orphan = errors.Is(err, luascript.ErrFirstFailed)
 	if err != nil {
 		return nil, err
 	}

@@ -1,10 +1,14 @@
 // Whole workflows on the real SDK, from start() to completed.
+import { setTimeout as delay } from 'node:timers/promises';
 import { at } from '../lib/places.mjs';
 import { attempt } from '../lib/rounds.mjs';
 import { idleLoad } from '../lib/redis.mjs';
 import { median, quantile } from '../lib/stats.mjs';
 import { withApp } from '../lib/app.mjs';
 import { worlds } from '../lib/worlds.mjs';
+
+/** After this nothing goes on any more that comes of the runs before, such as a second look for messages of ended runs. */
+const SETTLE_MS = 4_000;
 
 const ms = (id, title, more) => ({ id, title, unit: 'ms', better: 'less', ...more });
 
@@ -69,7 +73,12 @@ async function measureApp({ app, place, size, wants }) {
   if (size.replay) {
     await when(['replay'], async () => ({ replay: (await app.measure('replay', { n: size.replay })).latencies[0] }));
   }
-  if (place.redis) await when(['idle'], async () => ({ idle: (await idleLoad(place.redis, size.idle)).commands }));
+  if (place.redis) {
+    await when(['idle'], async () => {
+      await delay(SETTLE_MS);
+      return { idle: (await idleLoad(place.redis, size.idle)).commands };
+    });
+  }
   return result;
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -16,6 +15,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis/internal/redistest"
 )
 
 // BR-24: the app is at https, with a certificate of an authority of its owner's, and under a base
@@ -69,10 +70,7 @@ func TestBR24PrivateAuthorityAndBasePath(t *testing.T) {
 // address than the service was told: they go there, as first attempts.
 func appIsDown(t *testing.T) {
 	const runs = 100
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	nobody := l.Addr().String()
-	require.NoError(t, l.Close())
+	nobody := redistest.Nobody(t)
 	r, environ := redisOf(t)
 	service := startProcess(t, append(environ, "WORKFLOW_BASE_URL=http://"+nobody)...)
 	var ids []string

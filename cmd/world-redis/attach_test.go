@@ -27,7 +27,11 @@ func newWakenApp(t *testing.T, answers ...string) (url string, wakeUps <-chan de
 			return // the service went away
 		}
 		length, _ := strconv.Atoi(r.Header.Get("X-World-Redis-Attached")) // none is 0
-		came <- delivered{body[:len(body)-length], body[len(body)-length:]}
+		select {
+		case came <- delivered{body[:len(body)-length], body[len(body)-length:]}:
+		case <-r.Context().Done():
+			return
+		}
 		answer := `{"ok":true}`
 		if len(answers) > 0 {
 			answer, answers = answers[0], answers[1:]

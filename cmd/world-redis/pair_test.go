@@ -14,34 +14,43 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// endAndWake ends a step and wakes its run, in one call as SDK v4's client makes it.
-func (w *wide) endAndWake(runID, stepID string) {
+// answered is the answer to a call of a bundle.
+type answered struct {
+	Status int `cbor:"status"`
+	Then   struct {
+		Status int `cbor:"status"`
+	} `cbor:"then"`
+}
+
+// callAndThen makes an event and wakes its run behind it, in one call as SDK v4's client makes it.
+func (w *wide) callAndThen(runID string, event m) answered {
 	w.t.Helper()
 	encode := func(v any) []byte {
 		encoded, err := cbor.Marshal(v)
 		require.NoError(w.t, err)
 		return encoded
 	}
-	event := m{"event": m{"eventType": "step_completed", "correlationId": stepID, "specVersion": 3, "eventData": m{"result": []byte{1}}}}
 	message := m{"queueName": "__wkf_workflow_wf", "message": m{"runId": runID}, "deploymentId": "dpl_1"}
 	call := m{
-		"path": "/v1/runs/" + runID + "/events", "key": "event of " + stepID, "body": encode(event),
-		"then": m{"path": "/v1/queue", "key": "message of " + stepID, "body": encode(message)},
+		"path": "/v1/runs/" + runID + "/events", "body": encode(event),
+		"then": m{"path": "/v1/queue", "body": encode(message)},
 	}
 	status, answer := w.do(http.MethodPost, "/v1/calls", "", encode(m{"calls": []m{call}}), "application/cbor")
 	require.Equal(w.t, http.StatusOK, status, string(answer))
 	var got struct {
-		Answers []struct {
-			Status int `cbor:"status"`
-			Then   struct {
-				Status int `cbor:"status"`
-			} `cbor:"then"`
-		} `cbor:"answers"`
+		Answers []answered `cbor:"answers"`
 	}
 	require.NoError(w.t, cbor.Unmarshal(answer, &got))
 	require.Len(w.t, got.Answers, 1)
-	require.Equal(w.t, http.StatusOK, got.Answers[0].Status)
-	require.Equal(w.t, http.StatusOK, got.Answers[0].Then.Status)
+	return got.Answers[0]
+}
+
+// endAndWake ends a step and wakes its run.
+func (w *wide) endAndWake(runID, stepID string) {
+	w.t.Helper()
+	got := w.callAndThen(runID, m{"event": m{"eventType": "step_completed", "correlationId": stepID, "specVersion": 3, "eventData": m{"result": []byte{1}}}})
+	require.Equal(w.t, http.StatusOK, got.Status)
+	require.Equal(w.t, http.StatusOK, got.Then.Status)
 }
 
 // The end of a step, the wake-up that follows it, its being taken for delivery and the log that it brings along: four
@@ -136,4 +145,23 @@ func TestAWakeUpThatWasAheadOfItsEventIsMadeOnceMore(t *testing.T) {
 			require.FailNow(t, "the run was not told of the end of its step")
 		}
 	}
+}
+
+// An event that is refused before it is sent has no message queued, and nobody hears that Redis is to blame.
+func TestNothingIsQueuedBehindAnEventThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	r, environ := redisOf(t)
+	base, _, stop := startService(t, environ...)
+	t.Cleanup(func() { require.NoError(t, stop()) })
+	w := &wide{t: t, base: base}
+	runID := w.newRun([]byte("input"))
+	got := w.callAndThen(runID, m{"event": m{"eventType": "step_completed", "specVersion": 3}})
+	require.Equal(t, http.StatusBadRequest, got.Status)
+	require.Equal(t, http.StatusFailedDependency, got.Then.Status)
+	keys, err := r.Client.Keys(t.Context(), "asynq:{"+strings.TrimSuffix(r.Prefix, ":")+"_flows}:t:*").Result()
+	require.NoError(t, err)
+	require.Empty(t, keys)
+	_, metrics := get(t, base+"/metrics")
+	require.NotContains(t, metrics, `status="503"`)
+	require.Contains(t, metrics, `route="/v1/queue",status="409"`)
 }

@@ -32,8 +32,8 @@ type Pair struct {
 	joined      bool        // whether its last script was sent so, and in time
 }
 
-// errFirstFailed is what the second of a pair gets when the first has failed before it sent anything.
-var errFirstFailed = errors.New("what it was to follow has not been done")
+// ErrFirstFailed is what the second of a pair gets when the first has failed before it sent anything.
+var ErrFirstFailed = errors.New("what it was to follow has not been done")
 
 type seatKey struct{}
 
@@ -119,7 +119,7 @@ func (p *Pair) accept(ctx context.Context, large bool) ([]redis.Cmder, error) {
 		return front, nil
 	case <-p.firstEnded:
 		if p.firstFailed {
-			return nil, errFirstFailed
+			return nil, ErrFirstFailed
 		}
 		return nil, nil
 	case <-ctx.Done():

@@ -33,8 +33,11 @@ type pairTest struct {
 	runners       [2]*luascript.Runner
 }
 
-func newPairTest(t *testing.T, r *redistest.Redis) *pairTest {
+// newPairTest has a Redis of its own: on the package's, other tests have scripts forgotten.
+func newPairTest(t *testing.T) *pairTest {
 	t.Helper()
+	r := redistest.New(t)
+	r.Client = redistest.Client(t, redistest.Start(t).Addr)
 	p := &pairTest{r: r, list: r.Prefix + "list", first: loadAppend(t, "first"), second: loadAppend(t, "second")}
 	p.runners = [2]*luascript.Runner{luascript.NewRunner(r.Client), luascript.NewRunner(r.Client)}
 	require.NoError(t, luascript.Register(t.Context(), r.Client, p.first, p.second))
@@ -75,11 +78,10 @@ func with(run func(ctx context.Context, args ...any) ([]any, error), args ...any
 // What the first sends stands before what the second sends, in one pipeline, whichever comes sooner.
 func TestPairTravelsTogetherInOrder(t *testing.T) {
 	t.Parallel()
-	r := redistest.New(t)
-	p := newPairTest(t, r)
+	p := newPairTest(t)
 	g := &gate{came: make(chan int, 100), open: make(chan struct{})}
 	close(g.open)
-	r.Client.AddHook(g)
+	p.r.Client.AddHook(g)
 	var want []any
 	for range 50 {
 		pair, reply, errs := p.make(t.Context(), with(p.runFirst, "event"), with(p.runSecond, "message"))
@@ -95,12 +97,11 @@ func TestPairTravelsTogetherInOrder(t *testing.T) {
 // Many pairs at the same time travel in common pipelines, and each keeps its order.
 func TestManyPairs(t *testing.T) {
 	t.Parallel()
-	r := redistest.New(t)
-	p := newPairTest(t, r)
+	p := newPairTest(t)
 	var pairs sync.WaitGroup
 	for i := range 200 {
 		q := *p
-		q.list = r.Prefix + "list" + string(rune('a'+i%26)) + strings.Repeat("x", i/26)
+		q.list = p.list + string(rune('a'+i%26)) + strings.Repeat("x", i/26)
 		pairs.Go(func() {
 			pair, reply, errs := q.make(t.Context(), with(q.runFirst, "event"), with(q.runSecond, "message"))
 			require.NoError(t, errors.Join(errs[:]...))
@@ -114,7 +115,7 @@ func TestManyPairs(t *testing.T) {
 // What does not go together goes one after the other: large calls, and a first that sends nothing.
 func TestPairOneAfterTheOther(t *testing.T) {
 	t.Parallel()
-	r := redistest.New(t)
+	p := newPairTest(t)
 	large := strings.Repeat("x", 100_000)
 	nothing := func(context.Context) ([]any, error) { return nil, nil }
 	for name, one := range map[string]struct {
@@ -126,7 +127,6 @@ func TestPairOneAfterTheOther(t *testing.T) {
 		"a large second": {func(p *pairTest) func(context.Context) ([]any, error) { return with(p.runFirst, "a") }, large, []any{"a", large}},
 		"no first":       {func(*pairTest) func(context.Context) ([]any, error) { return nothing }, "b", []any{"b"}},
 	} {
-		p := newPairTest(t, r)
 		p.list += name
 		pair, reply, errs := p.make(t.Context(), one.first(p), with(p.runSecond, one.second))
 		require.NoError(t, errors.Join(errs[:]...), name)
@@ -138,7 +138,7 @@ func TestPairOneAfterTheOther(t *testing.T) {
 // A second that sends nothing leaves the first alone.
 func TestPairWithoutASecond(t *testing.T) {
 	t.Parallel()
-	p := newPairTest(t, redistest.New(t))
+	p := newPairTest(t)
 	failed := errors.New("it cannot be read")
 	pair, _, errs := p.make(t.Context(), with(p.runFirst, "event"), func(context.Context) ([]any, error) { return nil, failed })
 	require.NoError(t, errs[0])
@@ -150,7 +150,7 @@ func TestPairWithoutASecond(t *testing.T) {
 // The second is not sent when the first fails before it has sent anything; when Redis refuses the first it has been.
 func TestPairWhoseFirstFails(t *testing.T) {
 	t.Parallel()
-	p := newPairTest(t, redistest.New(t))
+	p := newPairTest(t)
 	_, _, errs := p.make(t.Context(), func(context.Context) ([]any, error) { return nil, errors.New("bad input") }, with(p.runSecond, "message"))
 	require.ErrorContains(t, errs[1], "what it was to follow has not been done")
 	require.Empty(t, p.r.Client.LRange(t.Context(), p.list, 0, -1).Val())
@@ -165,10 +165,8 @@ func TestPairWhoseFirstFails(t *testing.T) {
 // the pair says so.
 func TestPairWhoseFirstIsLate(t *testing.T) {
 	t.Parallel()
-	server := redistest.Start(t) // one whose scripts nobody else loads
-	r := redistest.New(t)
-	r.Client = redistest.Client(t, server.Addr)
-	p := newPairTest(t, r)
+	p := newPairTest(t)
+	r := p.r
 	again := func(ctx context.Context) ([]any, error) {
 		if _, err := p.runFirst(ctx, "event", "refuse"); err == nil {
 			return nil, errors.New("it was not refused")
@@ -191,7 +189,7 @@ func TestPairWhoseFirstIsLate(t *testing.T) {
 // Who gives up while the other has not come is let go, and neither is sent.
 func TestPairIsGivenUp(t *testing.T) {
 	t.Parallel()
-	p := newPairTest(t, redistest.New(t))
+	p := newPairTest(t)
 	for _, gone := range []func(pair *luascript.Pair) error{
 		func(pair *luascript.Pair) error { _, err := p.runFirst(pair.First(), "event"); return err },
 		func(pair *luascript.Pair) error { _, err := p.runSecond(pair.Second(), "message"); return err },

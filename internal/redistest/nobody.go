@@ -1,0 +1,22 @@
+package redistest
+
+import (
+	"fmt"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Nobody returns an address at which nobody listens, nor will while the test runs: the port is taken, and refuses.
+// A port that was free a moment ago may be the next one that another test gets.
+func Nobody(tb testing.TB) (addr string) {
+	tb.Helper()
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+	require.NoError(tb, err)
+	tb.Cleanup(func() { _ = syscall.Close(fd) })
+	require.NoError(tb, syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
+	name, err := syscall.Getsockname(fd)
+	require.NoError(tb, err)
+	return fmt.Sprintf("127.0.0.1:%d", name.(*syscall.SockaddrInet4).Port) //nolint:forcetypeassert // as bound
+}
