@@ -52,8 +52,9 @@ for (const sdk of sdks) {
         }
         await checkQueueEmpty(stack);
         const { flow, step } = await app.deliveries();
-        assert.equal(flow - before.flow, 1);
-        if (workflow !== 'bigArgumentBesides') assert.equal(step - before.step, 0);
+        // A sibling that was at work may end after its run, and wake it once more.
+        if (workflow === 'bigArgumentBesides') assert.ok(flow - before.flow <= 2, `${flow - before.flow} deliveries`);
+        else assert.deepEqual([flow - before.flow, step - before.step], [1, 0]);
       });
     }
 
