@@ -16,7 +16,7 @@ const alongFresh = 50 * time.Millisecond
 type Along struct {
 	Call luascript.Call
 	// Read returns what a reply of the script has to bring along; nil: nothing.
-	Read func(reply []any) []byte
+	Read func(ctx context.Context, reply []any) []byte
 }
 
 // mayAttach reports whether a delivery may bring the answer to run_started along. Only for bare

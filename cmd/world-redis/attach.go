@@ -29,8 +29,8 @@ func (t *tenant) along(runID string) *queue.Along {
 	if !ids.Valid(runID) {
 		return nil
 	}
-	read := func(reply []any) []byte {
-		result, ok, err := t.store.StartOf(context.Background(), runID, reply) //nolint:contextcheck // asks nobody
+	read := func(ctx context.Context, reply []any) []byte {
+		result, ok, err := t.store.StartOf(ctx, runID, reply)
 		return t.attached(runID, result, ok, err)
 	}
 	return &queue.Along{Call: t.store.StartCall(runID, attachedEvents, attachedBytes), Read: read}

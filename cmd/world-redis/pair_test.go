@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/storage"
 )
 
 // answered is the answer to a call of a bundle.
@@ -143,6 +144,55 @@ func TestAWakeUpThatWasAheadOfItsEventIsMadeOnceMore(t *testing.T) {
 			}
 		case <-time.After(20 * time.Second):
 			require.FailNow(t, "the run was not told of the end of its step")
+		}
+	}
+}
+
+// Redis has forgotten the script that takes messages, but not the one that reads a log, so the log is read before the
+// message is taken: it does not go along, for a wake-up that was absorbed in between may be about what came later. It is
+// read anew.
+func TestALogThatWasReadBeforeTheTakeDoesNotGoAlong(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t) // of its own, whose scripts nobody else loads
+	client := redistest.Client(t, server.Addr)
+	url, wakeUps := newWakenApp(t)
+	var mu sync.Mutex
+	reads, direct := 0, false
+	way := newCutter(t, server.Addr, 1, func(text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		n := strings.Count(text, "$1\r\n2\r\n$46\r\nworkflow:run:{") // a script with two keys, the first of which is a run
+		reads += n
+		direct = direct || n > 0 && strings.Contains(text, "flows}:pending")
+	})
+	base, _, stop := startService(t, "WORKFLOW_REDIS_URL=redis://"+way.addr())
+	t.Cleanup(func() { require.NoError(t, stop()) })
+	w := &wide{t: t, base: base}
+	post(t, base+"/v1/apps", fmt.Sprintf(`{"baseUrl":%q,"deploymentId":"dpl_1","sdk":"v4","attach":["run_started"]}`, url))
+	id := w.newRun([]byte("input"))
+	w.accepted(id, "run_started", "", nil)
+	wake := func() delivered {
+		post(t, base+"/v1/queue", fmt.Sprintf(`{"queueName":"__wkf_workflow_wf","message":{"runId":%q},"deploymentId":"dpl_1"}`, id))
+		return <-wakeUps
+	}
+	require.NotEmpty(t, wake().attached)
+	store, err := storage.New(t.Context(), client, storage.Config{})
+	require.NoError(t, err)
+	for i := 0; ; i++ {
+		require.Less(t, i, 30, "no wake-up was taken along with its message while the script was forgotten")
+		require.NoError(t, client.ScriptFlush(t.Context()).Err())
+		_, _, err := store.ReadStart(t.Context(), id, 1, 1) // Redis knows this script again
+		require.NoError(t, err)
+		mu.Lock()
+		reads, direct = 0, false
+		mu.Unlock()
+		require.NotEmpty(t, wake().attached)
+		mu.Lock()
+		again, done := reads, direct
+		mu.Unlock()
+		if done {
+			require.Equal(t, 2, again, "along with the take, and anew")
+			return
 		}
 	}
 }

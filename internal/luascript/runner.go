@@ -54,14 +54,21 @@ func (r *Runner) RunAfter(ctx context.Context, front func(redis.Pipeliner), s *S
 	if err != nil && (ctx.Err() != nil || !Lost(err) || !Lost(cmd.Err())) {
 		return nil, fmt.Errorf("script %s: %w", s.Name, err)
 	}
-	reply, err := cmd.Slice()
-	switch {
+	reply, _, err := r.replyOf(ctx, cmd, Call{Script: s, Keys: keys, Args: args})
+	return reply, err
+}
+
+// replyOf returns the answer to a script that was sent. One that the server had forgotten is run only now: then late is
+// true.
+func (r *Runner) replyOf(ctx context.Context, cmd *redis.Cmd, c Call) (reply []any, late bool, err error) {
+	switch reply, err = cmd.Slice(); {
 	case Lost(err):
-		return s.Run(ctx, r.redis, keys, args...)
+		reply, err = c.Script.Run(ctx, r.redis, c.Keys, c.Args...)
+		return reply, true, err
 	case err != nil:
-		return nil, fmt.Errorf("script %s: %w", s.Name, err)
+		return nil, false, fmt.Errorf("script %s: %w", c.Script.Name, err)
 	default:
-		return reply, nil
+		return reply, false, nil
 	}
 }
 
@@ -89,16 +96,9 @@ func (r *Runner) RunFirst(ctx context.Context, front func(redis.Pipeliner), s *S
 	if err := firstError(commands.Cmds()); err != nil && !Lost(err) {
 		return nil, fmt.Errorf("script %s: %w", s.Name, err)
 	}
-	reply, err := cmd.Slice()
-	switch {
-	case Lost(err):
-		return s.Run(ctx, r.redis, keys, args...)
-	case err != nil:
-		return nil, fmt.Errorf("script %s: %w", s.Name, err)
-	default:
-		p.joined = true
-		return reply, nil
-	}
+	reply, late, err := r.replyOf(ctx, cmd, Call{Script: s, Keys: keys, Args: args})
+	p.joined = err == nil && !late
+	return reply, err
 }
 
 // Call is one run of a script.
@@ -109,8 +109,8 @@ type Call struct {
 }
 
 // RunInOrder runs scripts in one round trip, in their order, each whatever becomes of those before it. If there are
-// several, their keys must be of one node. A server that has forgotten the first script only, and so refused it
-// there, runs it after others: then late is true. In the second call of a [Pair] they travel
+// several, their keys must be of one node. A server that has forgotten some of the scripts only, and so refused them
+// there, runs them after others: where one has so come after one behind it, late is true. In the second call of a [Pair] they travel
 // behind what the first one sends.
 func (r *Runner) RunInOrder(ctx context.Context, calls ...Call) (replies [][]any, errs []error, late bool) {
 	replies, errs = make([][]any, len(calls)), make([]error, len(calls))
@@ -142,18 +142,12 @@ func (r *Runner) RunInOrder(ctx context.Context, calls ...Call) (replies [][]any
 		}
 		return replies, errs, false
 	}
-	for _, cmd := range cmds[1:] {
-		late = late || Lost(cmds[0].Err()) && !Lost(cmd.Err())
-	}
+	lost := false
 	for i, c := range calls {
-		switch reply, err := cmds[i].Slice(); {
-		case Lost(err):
-			replies[i], errs[i] = c.Script.Run(ctx, r.redis, c.Keys, c.Args...)
-		case err != nil:
-			errs[i] = fmt.Errorf("script %s: %w", c.Script.Name, err)
-		default:
-			replies[i] = reply
-		}
+		var lostHere bool
+		replies[i], lostHere, errs[i] = r.replyOf(ctx, cmds[i], c)
+		late = late || lost && !lostHere
+		lost = lost || lostHere
 	}
 	return replies, errs, late
 }

@@ -145,5 +145,12 @@ func TestTwoScriptsInOneRoundTrip(t *testing.T) {
 		replies, late = runBoth()
 		require.Equal(t, [][]any{{"OK"}, {nil, "y"}}, replies, "the first forgotten")
 		require.True(t, late)
+
+		require.NoError(t, r.Client.ScriptFlush(t.Context()).Err())
+		_, err = put.Run(t.Context(), r.Client, keys, "z")
+		require.NoError(t, err)
+		_, errs, late := runner.RunInOrder(t.Context(), first, second, first)
+		require.NoError(t, errors.Join(errs...))
+		require.True(t, late, "the one in the middle forgotten")
 	})
 }

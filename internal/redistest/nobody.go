@@ -18,5 +18,7 @@ func Nobody(tb testing.TB) (addr string) {
 	require.NoError(tb, syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
 	name, err := syscall.Getsockname(fd)
 	require.NoError(tb, err)
-	return fmt.Sprintf("127.0.0.1:%d", name.(*syscall.SockaddrInet4).Port) //nolint:forcetypeassert // as bound
+	bound, ok := name.(*syscall.SockaddrInet4)
+	require.True(tb, ok)
+	return fmt.Sprintf("127.0.0.1:%d", bound.Port)
 }
