@@ -24,6 +24,7 @@ type bundle struct {
 	spec  int // of its runs and events; 0 is 3
 	// streams is told of runs that keep nothing; nil: nobody is.
 	streams *purges
+	others  []*Store // on the same Redis
 }
 
 func (b *bundle) version() int {
@@ -36,7 +37,15 @@ func (b *bundle) version() int {
 // on returns the bundle for another test, and for runs of a spec version.
 func (b *bundle) on(t *testing.T, spec int) *bundle {
 	t.Helper()
-	return &bundle{Store: b.Store, t: t, ctx: t.Context(), redis: b.redis, clock: b.clock, spec: spec, streams: b.streams}
+	return &bundle{Store: b.Store, t: t, ctx: t.Context(), redis: b.redis, clock: b.clock, spec: spec, streams: b.streams, others: b.others}
+}
+
+// quiet returns when the stores have done what calls leave to do behind them.
+func (b *bundle) quiet() {
+	b.departures.wait()
+	for _, store := range b.others {
+		store.departures.wait()
+	}
 }
 
 func newBundle(t testing.TB, r *redistest.Redis) *bundle {

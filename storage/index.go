@@ -29,7 +29,7 @@ func (s *Store) add(ctx context.Context, p redis.Pipeliner, e runEntry) {
 	z := redis.Z{Score: e.score, Member: e.runID}
 	p.ZAdd(ctx, s.keys.runsIndex(), z)
 	p.ZAdd(ctx, s.keys.runsByName(e.name), z)
-	p.ZAdd(ctx, s.keys.runsByStatus(e.status), z)
+	s.enter(ctx, p, e)
 }
 
 // statuses lists every run status.
@@ -40,7 +40,7 @@ var statuses = []world.RunStatus{world.RunPending, world.RunRunning, world.RunCo
 // this comes last then.
 func (s *Store) moveRun(ctx context.Context, e runEntry) error {
 	err := s.send.Commands(ctx, func(p redis.Pipeliner) {
-		p.ZAdd(ctx, s.keys.runsByStatus(e.status), redis.Z{Score: e.score, Member: e.runID})
+		s.enter(ctx, p, e)
 		if !s.clustered {
 			s.takeOff(ctx, p, e)
 		}
@@ -51,12 +51,29 @@ func (s *Store) moveRun(ctx context.Context, e runEntry) error {
 	return fail(s.send.Commands(ctx, func(p redis.Pipeliner) { s.takeOff(ctx, p, e) }))
 }
 
-// takeOff queues the removal from the lists that a run of this status has been in.
-func (s *Store) takeOff(ctx context.Context, p redis.Pipeliner, e runEntry) {
-	p.ZRem(ctx, s.keys.runsByStatus(world.RunPending), e.runID)
-	if e.status.Terminal() || e.status == world.RunPaused {
-		p.ZRem(ctx, s.keys.runsByStatus(world.RunRunning), e.runID)
+// enter queues the entry into the list of its status, where it may be before the run has that status: readers go by the
+// run. Off the other lists it goes when the run has it.
+func (s *Store) enter(ctx context.Context, p redis.Pipeliner, e runEntry) {
+	p.ZAdd(ctx, s.keys.runsByStatus(e.status), redis.Z{Score: e.score, Member: e.runID})
+}
+
+// applyEntered is apply for an event that moves a run to the status of the entry, which it enters in the same round trip.
+func (s *Store) applyEntered(ctx context.Context, c *call, e runEntry, script script, keys []string, args ...any) (outcome, error) {
+	o, err := s.applyWith(ctx, c, false, func(p redis.Pipeliner) { s.enter(ctx, p, e) }, script, keys, args...)
+	switch world.ErrorCode(err) {
+	case "", world.CodeUnavailable:
+		// Sent and not known to be done: the same event comes again, or the sweeper, which finds the run in its old list.
+	case world.CodeRunNotFound:
+		// The run may come to be, and start, at this moment: then it needs the entry, else the sweeper takes it back.
+		if e.status.Terminal() {
+			if left := s.redis.ZRem(ctx, s.keys.runsByStatus(e.status), e.runID).Err(); left != nil {
+				s.log.WarnContext(ctx, "a ghost stays in a list of runs", slog.String("run_id", e.runID), slog.Any("error", left))
+			}
+		}
+	default:
+		s.correct(ctx, e)
 	}
+	return o, err
 }
 
 // correct compares an entry that was written for a call that was then refused with the run
@@ -87,7 +104,7 @@ func (s *Store) takeBack(ctx context.Context, run world.Run, e runEntry) error {
 		if run.Status != e.status {
 			p.ZRem(ctx, s.keys.runsByStatus(e.status), e.runID)
 		}
-		if run.WorkflowName != e.name {
+		if e.name != "" && run.WorkflowName != e.name {
 			p.ZRem(ctx, s.keys.runsByName(e.name), e.runID)
 		}
 		return nil

@@ -18,11 +18,15 @@ func replicas(t *testing.T, n int) []*bundle {
 	t.Helper()
 	r := redistest.New(t)
 	first := newBundle(t, r)
-	out := []*bundle{first}
+	out, stores := []*bundle{first}, []*Store{first.Store}
 	for range n - 1 {
 		store, err := New(t.Context(), redistest.Client(t, r.Addr), Config{Prefix: r.Prefix, Clock: first.clock})
 		require.NoError(t, err)
 		out = append(out, &bundle{Store: store, t: t, ctx: t.Context(), redis: r, clock: first.clock})
+		stores = append(stores, store)
+	}
+	for _, b := range out {
+		b.others = stores
 	}
 	return out
 }

@@ -41,11 +41,11 @@ func (s *Store) startRun(ctx context.Context, c *call) (world.EventResult, error
 		args[1], args[2] = record, split
 		args = append(args, firstAttributes(offer)...)
 		o, err = s.applyWith(ctx, c, true, func(p redis.Pipeliner) { s.add(ctx, p, entry) }, s.scripts.runStart, nil, args...)
-		if refused := err != nil && world.ErrorCode(err) != world.CodeUnavailable; refused || o.code == codeReplayed {
+		if err != nil && world.ErrorCode(err) != world.CodeUnavailable {
 			s.correct(ctx, entry)
 		}
 	} else {
-		o, err = s.apply(ctx, c, s.scripts.runStart, nil, args...)
+		o, err = s.applyEntered(ctx, c, entry, s.scripts.runStart, nil, args...)
 	}
 	if err != nil {
 		return world.EventResult{}, err
@@ -60,11 +60,15 @@ func (s *Store) startRun(ctx context.Context, c *call) (world.EventResult, error
 	}
 	// The element after the log says what the run was before: pending is a list to leave. A call that
 	// comes again may have failed at just that. A run that has ended is left to the call that ended it.
-	entry.status = world.RunStatus(e.get("s"))
-	if !entry.status.Terminal() && (o.code == codeReplayed || (o.code == codeDone && o.rest.text(1) != "")) {
+	switch status := world.RunStatus(e.get("s")); {
+	case status.Terminal():
+		s.correct(ctx, entry)
+	case o.code == codeReplayed:
 		if err := s.moveRun(context.WithoutCancel(ctx), entry); err != nil {
 			return world.EventResult{}, err
 		}
+	case o.code == codeDone && o.rest.text(1) != "":
+		s.depart(entry)
 	}
 	return s.startResult(ctx, c, o, e)
 }

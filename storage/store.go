@@ -57,20 +57,21 @@ func (c Config) withDefaults() Config {
 
 // Store implements world.Store on Redis. It is safe for concurrent use.
 type Store struct {
-	redis     redis.UniversalClient
-	send      *luascript.Runner
-	clustered bool // a pipeline keeps no order across nodes
-	keys      keyspace
-	scripts   *scriptSet
-	ids       *ids.Minter
-	clock     world.Clock
-	log       *slog.Logger
-	maxEvents int
-	interval  time.Duration
-	retention time.Duration
-	sweeps    sweepState
-	endings   *endings
-	stats     stats
+	redis      redis.UniversalClient
+	send       *luascript.Runner
+	clustered  bool // a pipeline keeps no order across nodes
+	keys       keyspace
+	scripts    *scriptSet
+	ids        *ids.Minter
+	clock      world.Clock
+	log        *slog.Logger
+	maxEvents  int
+	interval   time.Duration
+	retention  time.Duration
+	sweeps     sweepState
+	departures departures
+	endings    *endings
+	stats      stats
 	// purgeStreams is Config.PurgeStreams.
 	purgeStreams func(ctx context.Context, runID string) error
 	// auditInterval is how long a lost message may delay those who wait for a run to end.

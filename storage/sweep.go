@@ -31,13 +31,16 @@ type sweepState struct {
 
 // Run does what goes on in the background until ctx ends: it mends, a small batch every
 // SweepInterval, or only after sweepAge when there was nothing at all to look at, which several
-// replicas may do at once, and listens for the ends of runs that somebody awaits here.
+// replicas may do at once, and listens for the ends of runs that somebody awaits here. What calls have
+// left to do behind them is done when it returns.
 func (s *Store) Run(ctx context.Context) error {
 	parts, ctx := errgroup.WithContext(ctx)
 	parts.Go(func() error { return s.mend(ctx) })
 	parts.Go(func() error { return s.endings.bell.Run(ctx) })
 	parts.Go(func() error { return s.auditEndings(ctx) })
-	return parts.Wait()
+	err := parts.Wait()
+	s.departures.wait()
+	return err
 }
 
 func (s *Store) mend(ctx context.Context) error {
@@ -133,6 +136,9 @@ func (s *Store) mender(listed world.RunStatus) func(context.Context, place) (boo
 			// is not known here.
 			return true, s.dropRun(ctx, entry)
 		case run.Status == listed:
+			return false, nil
+		case run.Status == world.RunPending:
+			// run_started came before the run: the entry is about to be true, and harmless until then.
 			return false, nil
 		}
 		if err := s.settle(ctx, run, entry); err != nil || listed != world.RunPaused {

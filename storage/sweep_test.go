@@ -22,6 +22,7 @@ func (b *bundle) listed(key string) []string {
 
 func (b *bundle) sweep() int {
 	b.t.Helper()
+	b.quiet()
 	mended, err := b.Sweep(b.ctx)
 	require.NoError(b.t, err)
 	return mended
