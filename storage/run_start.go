@@ -73,7 +73,16 @@ func (s *Store) startRun(ctx context.Context, c *call) (world.EventResult, error
 	return s.startResult(ctx, c, o, e)
 }
 
+// startResult builds the answer of run_started. The script has left out of the run e the event that the log begins with.
 func (s *Store) startResult(ctx context.Context, c *call, o outcome, e entity) (world.EventResult, error) {
+	log := o.rest.list(0)
+	events, err := decodeEvents(c.req.RunID, 0, 1, log.after(1))
+	if err != nil {
+		return world.EventResult{}, fail(err)
+	}
+	if len(events) > 0 {
+		e.place("0", events[0])
+	}
 	run, err := s.runAsOf(ctx, e, o.stored, c.req.ResolveNone)
 	if err != nil {
 		return world.EventResult{}, err
@@ -82,16 +91,8 @@ func (s *Store) startResult(ctx context.Context, c *call, o outcome, e entity) (
 	if o.code != codeUnchanged {
 		result.Event = c.answer(o.stored.event)
 	}
-	log := o.rest.list(0)
-	if log == nil {
+	if log == nil || len(events) == 0 && log.number(0) > 0 { // the first event alone may be too big
 		return result, nil
-	}
-	events, err := decodeEvents(c.req.RunID, 0, 1, log.after(1))
-	if err != nil {
-		return world.EventResult{}, fail(err)
-	}
-	if len(events) == 0 && log.number(0) > 0 {
-		return result, nil // the first event alone is too big
 	}
 	result.Events, result.HasMore = events, len(events) < log.number(0)
 	result.Cursor = eventCursor(eventScope(c.req.RunID, ""), len(events)-1)

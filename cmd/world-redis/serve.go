@@ -37,6 +37,7 @@ func serveCommand() *cobra.Command {
 			logger := newLogger(cmd.ErrOrStderr(), c)
 			setRedisLog(logger)
 			leaveProcessors(c.RedisURL == "")
+			defer collectLater()()
 			slices.Sort(unknown)
 			for _, name := range unknown {
 				logger.Warn("unknown setting, ignored: misspelt? see `world-redis env`", slog.String("variable", name))

@@ -9,14 +9,14 @@
 local spec = ARGV[8]
 
 local run = read_whole_run()
-local first = replayed()
-if first then
-  return tell(log, first, run, '', with_payload)
-end
 if next(run) then
+  local first = replayed()
+  if first then
+    return tell(log, first, run, '', with_payload)
+  end
   return {RUN_EXISTS}
 end
-log.spec, log.first_bucket = tonumber(spec), first_bucket()
+log.spec, log.first_bucket, log.is_new = tonumber(spec), first_bucket(), true
 local created, position = append(log, event)
 run.s, run.v, run.u, run.ie = 'pending', spec, created, position
 set_run(log, 's', run.s, 'v', run.v, 'u', run.u, 'ie', run.ie, 'rb', log.first_bucket)

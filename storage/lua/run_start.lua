@@ -5,7 +5,7 @@
 --       then the attributes of a run that is created here: key value ...
 -- CODES: DONE REPLAYED UNCHANGED RUN_MISSING RUN_EXPIRED RUN_TOO_NEW RUN_LEGACY
 -- REPLY: DONE createdAt position news log previous run... | REPLAYED record payload position note news log run... | UNCHANGED news log run...
---        log is {total, record, payload, ...} or false; previous is the status before, '' when created here
+--        log is {total, record, payload, ...} or false; the run leaves out what is in it; previous is the status before, '' when created here
 -- $include lib/event.lua
 -- $include lib/attributes.lua
 local offered_spec = ARGV[8]
@@ -29,12 +29,17 @@ local function preload()
   return events
 end
 
+-- own is the position of the event with what never changes of the run when the log is told, which has it.
+local function own(told)
+  return told and #told > 1 and '0' or ''
+end
+
 local run = read_whole_run()
 local status = log.status
 local first = replayed()
 if first then
   first[7] = preload()
-  return tell(log, first, run, '', with_payload)
+  return tell(log, first, run, own(first[7]), with_payload)
 end
 local creates = not status and created_record ~= ''
 if creates then
@@ -50,7 +55,8 @@ if ended(status) then
   return {RUN_EXPIRED, status}
 end
 if status == 'running' then
-  return tell(log, {UNCHANGED, news(log.count - 1), preload()}, run, '', with_payload)
+  local told = preload()
+  return tell(log, {UNCHANGED, news(log.count - 1), told}, run, own(told), with_payload)
 end
 
 if creates then
@@ -63,4 +69,5 @@ end
 local created, position = append(log, event)
 run.s, run.u, run.sa = 'running', created, run.sa or created
 set_run(log, 's', run.s, 'u', run.u, 'sa', run.sa)
-return tell(log, finish({DONE, created, position, false, preload(), status or ''}), run, '', with_payload)
+local told = preload()
+return tell(log, finish({DONE, created, position, false, told, status or ''}), run, own(told), with_payload)

@@ -3,7 +3,7 @@
 -- ARGV: max_events max_bytes
 -- CODES: DONE UNCHANGED
 -- REPLY: DONE run log | UNCHANGED when it is not running, has other rules, or the log is longer
---        log is {total, record, payload, ...}
+--        log is {total, record, payload, ...}; the run leaves out its first event
 -- $include lib/codes.lua
 -- $include lib/entity.lua
 local log = {run = KEYS[1], events = KEYS[2]}
@@ -25,4 +25,4 @@ if #events < 2 * total then
   return {UNCHANGED}
 end
 table.insert(events, 1, total)
-return {DONE, entity(log, log.run, true), events}
+return {DONE, tell(log, {}, fields_of(log.run), '0', true), events}

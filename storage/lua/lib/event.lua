@@ -4,7 +4,7 @@
 -- What every script for an event starts with: its first five KEYS and seven ARGV.
 -- A table that has all its fields from the beginning need not grow, which is dear.
 local log = {run = KEYS[1], events = KEYS[2], related = KEYS[3], status = false, spec = 0, purged = false, count = '0',
-  last = false, told = '0', first_bucket = false, expires = false, stamp = false}
+  last = false, told = '0', first_bucket = false, expires = false, is_new = false, stamp = false}
 local request = {now = KEYS[4], before = KEYS[5], id = ARGV[1]}
 local event = {now = ARGV[2], correlation = ARGV[3], record = ARGV[4], payload = ARGV[5]}
 local with_payload = ARGV[6] == 'all'
@@ -99,7 +99,7 @@ local function remember(value)
     set_run(log)
   end
   redis.call('HSET', request.now, request.id, value)
-  if not log.expires and redis.call('HLEN', request.now) == 1 then
+  if not log.expires and (log.is_new or redis.call('HLEN', request.now) == 1) then
     redis.call('EXPIRE', request.now, '1200')
   end
 end

@@ -10,6 +10,9 @@ end
 
 -- leave_all does so with the hooks of a run that ends, except those that are retained.
 local function leave_all(hooks_key, hooks_order, left_key, now)
+  if redis.call('EXISTS', hooks_key, left_key) == 0 then
+    return {}
+  end
   local hooks, gone = redis.call('HGETALL', hooks_key), {}
   for i = 1, #hooks, 2 do
     if not retained(hooks[i + 1], now) then
