@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 )
 
 const framesType = "application/vnd.world-redis.chunks"
@@ -16,6 +17,7 @@ type streamsLoad struct {
 	url, second string // of the replicas that write and read
 	n, size     int    // chunks, and the bytes of each
 	batch       int    // chunks a call
+	streams     int    // that are written at once
 	readers     int
 	seconds     int
 	perSecond   int // runs created beside the readers
@@ -50,6 +52,7 @@ func streamsCommand() *cobra.Command {
 	flags.IntVar(&l.n, "n", 1000, "chunks")
 	flags.IntVar(&l.size, "size", 100, "bytes of each")
 	flags.IntVar(&l.batch, "batch", 16, "chunks a call")
+	flags.IntVar(&l.streams, "streams", 1, "streams among which apart divides the chunks; each is written by a caller of its own, all at once")
 	flags.IntVar(&l.readers, "readers", 2000, "live readers")
 	flags.IntVar(&l.seconds, "seconds", 10, "for how long runs are created")
 	flags.IntVar(&l.perSecond, "runs", 50, "runs created a second")
@@ -121,31 +124,55 @@ func (l streamsLoad) write(writer *conn, path string) error {
 
 // apartResult is about chunks that are read when all of them are written.
 type apartResult struct {
-	WrittenMegabytes float64 `json:"writtenMegabytes"` // a second
+	WrittenMegabytes float64 `json:"writtenMegabytes"` // a second, of all streams together
 	ReadMegabytes    float64 `json:"readMegabytes"`    // a second
 }
 
 func apart(ctx context.Context, l streamsLoad) (any, error) {
-	name := "apart_" + newRunID()
-	writer, err := dial(ctx, l.url)
-	if err != nil {
-		return nil, err
+	if l.streams < 1 || l.n < l.streams {
+		return nil, fmt.Errorf("%d chunks do not go into %d streams", l.n, l.streams)
+	}
+	l.n /= l.streams
+	names := make([]string, l.streams)
+	for i := range names {
+		names[i] = "apart_" + newRunID()
 	}
 	began := time.Now()
-	if err := l.write(writer, "/v1/runs/"+newRunID()+"/streams/"+name); err != nil {
+	if err := each(names, func(name string) error { return l.writeAll(ctx, name) }); err != nil {
 		return nil, err
 	}
 	written := time.Now()
+	if err := each(names, func(name string) error { return l.readAll(ctx, name) }); err != nil {
+		return nil, err
+	}
+	read, bytes := time.Since(written), float64(l.n*l.size*l.streams)/1e6
+	return apartResult{WrittenMegabytes: bytes / written.Sub(began).Seconds(), ReadMegabytes: bytes / read.Seconds()}, nil
+}
+
+// each does something with all streams at once.
+func each(names []string, do func(name string) error) error {
+	var all errgroup.Group
+	for _, name := range names {
+		all.Go(func() error { return do(name) })
+	}
+	return all.Wait()
+}
+
+func (l streamsLoad) writeAll(ctx context.Context, name string) error {
+	writer, err := dial(ctx, l.url)
+	if err != nil {
+		return err
+	}
+	return l.write(writer, "/v1/runs/"+newRunID()+"/streams/"+name)
+}
+
+func (l streamsLoad) readAll(ctx context.Context, name string) error {
 	reader, err := openStream(ctx, l.second, name)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer reader.close()
-	if err := reader.expect(l.n, l.size, func(int) {}); err != nil {
-		return nil, err
-	}
-	read, bytes := time.Since(written), float64(l.n*l.size)/1e6
-	return apartResult{WrittenMegabytes: bytes / written.Sub(began).Seconds(), ReadMegabytes: bytes / read.Seconds()}, nil
+	return reader.expect(l.n, l.size, func(int) {})
 }
 
 // liveResult is about one chunk at a time, in milliseconds.

@@ -31,6 +31,8 @@ export const streams = {
     { id: 'http-small', title: 'HTTP: 100-byte chunks, 16 a call, one reader', unit: 'chunks/s', better: 'more', bars: [{ min: 5_000 }] },
     { id: 'http-big-alone', title: 'HTTP: 64 KB chunks, 16 a call, written while nobody reads', unit: 'MB/s', better: 'more', bars: [{ min: 200 }] },
     { id: 'http-big-huge', title: 'HTTP: the same on a Redis in huge pages', unit: 'MB/s', better: 'more', bars: [{ min: 200 }] },
+    { id: 'http-big-two', title: 'HTTP: 64 KB chunks, 16 a call, into two streams at once', unit: 'MB/s', better: 'more', bars: [{ min: 200 }] },
+    { id: 'http-big-two-huge', title: 'HTTP: the same on a Redis in huge pages', unit: 'MB/s', better: 'more', bars: [{ min: 200 }] },
     { id: 'http-big-stored', title: 'HTTP: 64 KB chunks, read when they are stored', unit: 'MB/s', better: 'more', bars: [{ min: 200 }] },
     { id: 'http-big', title: 'HTTP: 64 KB chunks, 16 a call, one reader', unit: 'MB/s', better: 'more' },
     { id: 'http-big-write', title: 'HTTP: 64 KB chunks, the writing of it', unit: 'MB/s', better: 'more', bars: [{ min: 200 }] },
@@ -79,6 +81,12 @@ async function overHTTP(result, size, when) {
     const { writtenMegabytes } = await run({ measure: 'apart', n: size.big, size: 65_536 }, true);
     return { 'http-big-huge': writtenMegabytes };
   });
+  for (const [id, hugePages] of [['http-big-two', false], ['http-big-two-huge', true]]) {
+    await when([id], async () => {
+      const { writtenMegabytes } = await run({ measure: 'apart', n: size.big, size: 65_536, streams: 2 }, hugePages);
+      return { [id]: writtenMegabytes };
+    });
+  }
   await when(['http-big', 'http-big-write'], async () => {
     const { megabytes, writtenMegabytes } = await run({ measure: 'bulk', n: size.big, size: 65_536 });
     return { 'http-big': megabytes, 'http-big-write': writtenMegabytes };
