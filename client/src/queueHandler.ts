@@ -5,6 +5,7 @@ import { CBOR, decode, decodeJson } from './encoding.js';
 import { inTurn, type Reply } from './deliveries.js';
 import { inStepDelivery } from './fanIn.js';
 import { nameForHandler, parseQueueName } from './queueName.js';
+import { bodyOf, noteArrivals } from './requestBody.js';
 import { refusalOfDelivery, refusalOfHeaders, signingKeys, warnOfUnsigned } from './signature.js';
 import { tooLarge } from './tooLarge.js';
 import type { MessageHandler } from './types.js';
@@ -19,6 +20,7 @@ export function createQueueHandler(
   prefix: string,
   handler: MessageHandler,
 ): (request: Request) => Promise<Response> {
+  noteArrivals();
   return async (request) => {
     const settings = config();
     const keys = signingKeys(settings);
@@ -36,7 +38,7 @@ export function createQueueHandler(
 
     let body: Uint8Array;
     try {
-      body = new Uint8Array(await request.arrayBuffer());
+      body = await bodyOf(request);
     } catch (error) {
       return refuse(
         500,
@@ -67,7 +69,8 @@ export function createQueueHandler(
     const { status, body: reply } = await inTurn(messageId, isStepOfItsOwn(queueName, message), (waited) =>
       inStepDelivery(message, () => replyOf(() => withAttached(settings, waited ? undefined : parts.attached, handle))),
     );
-    return Response.json(reply, { status });
+    // Not Response.json(): @hono/node-server writes a Response of text as it stands, and reads any other as a stream.
+    return new Response(JSON.stringify(reply), { status, headers: { 'content-type': 'application/json' } });
   };
 }
 
