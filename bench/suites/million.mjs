@@ -25,7 +25,7 @@ export const million = {
     ms('list', 'newest page of 20, p50'),
     ms('page', 'further pages of 20, p50'),
     ms('by-name', 'page of one workflow, p50'),
-    ms('by-status', 'page of one status, p50'),
+    ms('by-status', 'page of 10 of one status, p50'),
     ms('by-both', 'page of one workflow and status, p50'),
     ms('create', 'create a run, p50'),
     { id: 'memory', title: 'Redis memory a run (no steps, 32 B payloads)', unit: 'bytes', better: 'less', peer: small },
