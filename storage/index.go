@@ -62,7 +62,8 @@ func (s *Store) applyEntered(ctx context.Context, c *call, e runEntry, script sc
 	o, err := s.applyWith(ctx, c, false, func(p redis.Pipeliner) { s.enter(ctx, p, e) }, script, keys, args...)
 	switch world.ErrorCode(err) {
 	case "", world.CodeUnavailable:
-		// Sent and not known to be done: the same event comes again, or the sweeper, which finds the run in its old list.
+		// Applied; or sent and not known to be done. Then the same event comes again, or the sweeper, which finds the run in
+		// its old list. If it was not done and never is, the entry stays, and readers skip it.
 	case world.CodeRunNotFound:
 		// The run may come to be, and start, at this moment: then it needs the entry, else the sweeper takes it back.
 		if e.status.Terminal() {

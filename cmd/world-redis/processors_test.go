@@ -11,8 +11,6 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-var processorsMetric = regexp.MustCompile(`(?m)^go_sched_gomaxprocs_threads (\d+)`)
-
 func TestProcessorsAreLeftToRedisAndTheApp(t *testing.T) {
 	t.Parallel()
 	for all, ours := range map[int]int{1: 1, 2: 1, 3: 1, 4: 2, 7: 3, 16: 8} {
@@ -27,10 +25,16 @@ func TestProcessorsAreLeftToRedisAndTheApp(t *testing.T) {
 
 func usedProcessors(t *testing.T, p *process) int {
 	t.Helper()
+	return int(goMetric(t, p, "go_sched_gomaxprocs_threads"))
+}
+
+// goMetric returns what a process says of its own runtime.
+func goMetric(t *testing.T, p *process, name string) float64 {
+	t.Helper()
 	_, body := get(t, p.base+"/metrics")
-	found := processorsMetric.FindStringSubmatch(body)
+	found := regexp.MustCompile(`(?m)^` + name + ` (\S+)$`).FindStringSubmatch(body)
 	require.NotNil(t, found, body)
-	n, err := strconv.Atoi(found[1])
+	value, err := strconv.ParseFloat(found[1], 64)
 	require.NoError(t, err)
-	return n
+	return value
 }
