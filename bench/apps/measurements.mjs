@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 const POLL_MS = 5;
+const QUIET_MS = 20;
 const PATIENCE_MS = 120_000;
 
 export const measurements = { flood, naps, hooks, firstChunk, chunks, replay };
@@ -96,11 +97,60 @@ async function chunks(sdk, { count, size }) {
   return { perSecond: (count / ms) * 1000 };
 }
 
-/** Resumes a run with a log of 3 n events and more: one replay of it, and the end of the run. */
-async function replay(sdk, { n }) {
+/**
+ * Resumes a run with a log of some `events` events: one replay of it, and the end of the run. The steps of such a log
+ * are not run, which takes a World's app a replay for each of them: what is queued for a step goes no further than
+ * here, and what its delivery would have written is written through events.create, with the result of a step that ran.
+ */
+async function replay(sdk, { events }) {
+  const { world, workflows } = sdk;
+  const model = await sdk.start(workflows.addition, [1, 2]);
+  await completed(sdk, model.runId);
+  const { result } = (await log(sdk, model.runId)).find((e) => e.eventType === 'step_completed').eventData;
+
   const token = `bench-long-${Date.now()}`;
-  const { runId } = await sdk.start(sdk.workflows.longThenHooked, [n, token]);
-  return { latencies: [await resume(sdk, runId, token)] };
+  const { queue } = world;
+  const asked = new Set();
+  let steps = [];
+  world.queue = async (name, message, options) => {
+    if (!message.stepId) return queue.call(world, name, message, options);
+    if (!asked.has(message.stepId)) steps.push({ id: message.stepId, name: message.stepName ?? name.replace('__wkf_step_', '') });
+    asked.add(message.stepId);
+    return { messageId: null };
+  };
+  let run;
+  try {
+    run = await sdk.start(workflows.longThenHooked, [Math.floor((events - 6) / 3), token]);
+    const write = (step, eventType, eventData) =>
+      world.events.create(run.runId, { eventType, correlationId: step.id, eventData: { stepName: step.name, ...eventData }, specVersion: world.specVersion });
+    const { workflowName } = await world.runs.get(run.runId);
+    for (let seen = 0; !(await world.hooks.getByToken(token).catch(() => undefined)); seen = steps.length) {
+      await delay(QUIET_MS);
+      if (steps.length === 0 || steps.length > seen) continue; // more are coming
+      const batch = steps;
+      steps = [];
+      await atOnce(32, batch, async (step) => {
+        await write(step, 'step_started', {});
+        await write(step, 'step_completed', { result });
+      });
+      await queue.call(world, `__wkf_workflow_${workflowName}`, { runId: run.runId });
+    }
+  } finally {
+    world.queue = queue;
+  }
+  const ms = await resume(sdk, run.runId, token);
+  const { length } = await log(sdk, run.runId);
+  if (Math.abs(length - events) > 10) throw new Error(`the log has ${length} events instead of ${events}`);
+  return { latencies: [ms] };
+}
+
+async function atOnce(n, items, work) {
+  const rest = items.values();
+  await Promise.all(
+    Array.from({ length: n }, async () => {
+      for (const item of rest) await work(item);
+    }),
+  );
 }
 
 /** Looks every 5 ms, in every World alike. */
