@@ -39,7 +39,7 @@ export async function hooked(token: string) {
 /** A log of 3 n events and more, which the payload of the hook makes the workflow replay once more. */
 export async function longThenHooked(n: number, token: string) {
   'use workflow';
-  for (let left = n; left > 0; left -= 250) await Promise.all(Array.from({ length: Math.min(left, 250) }, (_, i) => add(i, 1)));
+  for (let left = n; left > 0; left -= 500) await Promise.all(Array.from({ length: Math.min(left, 500) }, (_, i) => add(i, 1)));
   return await createHook<{ value: number }>({ token });
 }
 
