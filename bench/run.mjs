@@ -22,7 +22,7 @@ if (options.help) {
 }
 if (options.list) {
   for (const suite of suites) {
-    process.stdout.write(`${suite.name}${suite.optIn ? ' (only when asked for)' : ''}: ${suite.title}\n`);
+    process.stdout.write(`${suite.name}${suite.fullOnly ? ' (at full scale, or when asked for)' : ''}: ${suite.title}\n`);
     process.stdout.write(`  contenders: ${suite.contenders.join(', ')}\n`);
     for (const metric of suite.metrics) process.stdout.write(`  ${suite.name}/${metric.id}: ${metric.title}, ${metric.unit}\n`);
   }
@@ -36,6 +36,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () =>
 const result = { machine: describeMachine(), scale: options.scale, suites: [] };
 if (result.machine.busy) say(`the machine is busy (load ${result.machine.loadAtStart}): take figures of record when it is quiet`);
 for (const { suite, metrics } of chosen(options.only)) {
+  if (options.worlds && !suite.contenders.some((name) => options.worlds.includes(name))) continue;
   result.suites.push(await runSuite(suite, { ...options, metrics }));
 }
 const file = await writeResult(result, options.out ?? outFolder);
@@ -44,7 +45,7 @@ process.stdout.write(plainTable(result), () => process.exit(0)); // whatever a f
 
 /** The suites that --only names, each with the metrics asked for (undefined: all). */
 function chosen(only) {
-  if (!only) return suites.filter(({ optIn }) => !optIn).map((suite) => ({ suite }));
+  if (!only) return suites.filter(({ fullOnly }) => !fullOnly || options.scale === 'full').map((suite) => ({ suite }));
   const byName = new Map();
   for (const word of only) {
     const [name, metric] = word.split('/');
