@@ -38,9 +38,9 @@ if (result.machine.busy) say(`the machine is busy (load ${result.machine.loadAtS
 for (const { suite, metrics } of chosen(options.only)) {
   if (options.worlds && !suite.contenders.some((name) => options.worlds.includes(name))) continue;
   result.suites.push(await runSuite(suite, { ...options, metrics }));
+  // After each: what hours have brought must not depend on the last suite.
+  say(`written to ${await writeResult(result, options.out ?? outFolder)}`);
 }
-const file = await writeResult(result, options.out ?? outFolder);
-say(`written to ${file}`);
 process.stdout.write(plainTable(result), () => process.exit(0)); // whatever a failed contender left open
 
 /** The suites that --only names, each with the metrics asked for (undefined: all). */

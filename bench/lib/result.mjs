@@ -1,4 +1,4 @@
-// Writes a finished bench: JSON for machines, Markdown for docs/performance.md.
+// Writes what a bench has measured: JSON for machines, Markdown for docs/performance.md.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkBars, markdownTable } from './table.mjs';

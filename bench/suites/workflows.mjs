@@ -10,15 +10,17 @@ import { worlds } from '../lib/worlds.mjs';
 /** After this nothing goes on any more that comes of the runs before, such as a second look for messages of ended runs. */
 const SETTLE_MS = 4_000;
 
+/** Events of the logs that are replayed, by metric. */
+const replays = { 'replay-1000': 1_000, 'replay-10000': 10_000, 'replay-25000': 25_000 };
 /** A log of more events is replayed in the first round only: to build one takes minutes. */
 const LONGEST_OF_EACH_ROUND = 1_000;
 
 const ms = (id, title, more) => ({ id, title, unit: 'ms', better: 'less', ...more });
 
 const sizes = {
-  full: { warm: 40, single: 60, twenty: 300, seq: 4, par: 4, naps: 20, hooks: 20, first: 20, chunks: 5_000, replay: [1_000, 10_000, 25_000], idle: 4 },
+  full: { warm: 40, single: 60, twenty: 300, seq: 4, par: 4, naps: 20, hooks: 20, first: 20, chunks: 5_000, replays, idle: 4 },
   quick: { warm: 10, single: 20, twenty: 60, seq: 1, par: 1, naps: 5, hooks: 5, first: 5, chunks: 1_000, idle: 1 },
-  tiny: { warm: 2, single: 3, twenty: 10, seq: 1, par: 1, naps: 2, hooks: 2, first: 2, chunks: 200, replay: [60], idle: 1 },
+  tiny: { warm: 2, single: 3, twenty: 10, seq: 1, par: 1, naps: 2, hooks: 2, first: 2, chunks: 200, replays: { 'replay-1000': 60 }, idle: 1 },
 };
 
 function workflowSuite({ quick, name, title, sdk, peer, contenders, bars = {} }) {
@@ -39,7 +41,7 @@ function workflowSuite({ quick, name, title, sdk, peer, contenders, bars = {} })
       ms('hook', 'hook resume to completed, p50', { peer }),
       ms('first-chunk', 'start to first chunk, p50', { peer, bars: bars.first }),
       { id: 'chunks', title: 'one step writes 100-byte chunks, one reads', unit: 'chunks/s', better: 'more', peer, bars: bars.chunks },
-      ...[1_000, 10_000, 25_000].map((n) => ms(`replay-${n}`, `hook resume with a log of ${n.toLocaleString('en-US')} events`, { peer })),
+      ...Object.entries(replays).map(([id, n]) => ms(id, `hook resume with a log of ${n.toLocaleString('en-US')} events`, { peer })),
       { id: 'idle', title: 'Redis commands while the app idles', unit: '/s', better: 'less', peer },
     ],
     round: ({ contender, size, wants, round }) =>
@@ -73,9 +75,8 @@ async function measureApp({ app, place, size, wants, round }) {
   await when(['hook'], async () => ({ hook: median((await app.measure('hooks', { n: size.hooks })).latencies) }));
   await when(['first-chunk'], async () => ({ 'first-chunk': median((await app.measure('firstChunk', { n: size.first })).latencies) }));
   await when(['chunks'], async () => ({ chunks: (await app.measure('chunks', { count: size.chunks, size: 100 })).perSecond }));
-  for (const events of size.replay ?? []) {
+  for (const [id, events] of Object.entries(size.replays ?? {})) {
     if (round > 0 && events > LONGEST_OF_EACH_ROUND) continue;
-    const id = `replay-${events}`;
     await when([id], async () => ({ [id]: (await app.measure('replay', { events })).latencies[0] }));
     if (result[id] instanceof Error) break; // a longer one takes no less
   }
