@@ -81,3 +81,36 @@ func TestAStartBeforeItsRunLosesNoEntry(t *testing.T) {
 		b.check(runID)
 	})
 }
+
+// An end that was listed, but not applied before the run ended otherwise, leaves an entry that nobody is responsible
+// for: the first reader that comes by it takes it away. From the lists of the living nothing goes that way.
+func TestAReaderTakesAwayTheEntryOfAnEndThatWasNot(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		b := newBundle(t, r)
+		cancelled, running := b.running(), b.running()
+		b.send(cancelled, world.EventRunCancelled, "", nil)
+		b.quiet()
+		for _, status := range []world.RunStatus{world.RunCompleted, world.RunRunning} {
+			for _, runID := range []string{cancelled, running} {
+				pipe := r.Client.Pipeline()
+				b.enter(b.ctx, pipe, b.entryOf(runID, "wf", b.now(), status))
+				_, err := pipe.Exec(b.ctx)
+				require.NoError(t, err)
+			}
+		}
+
+		for _, query := range []world.RunQuery{
+			{Statuses: []world.RunStatus{world.RunCompleted, world.RunFailed}},
+			{Statuses: []world.RunStatus{world.RunCompleted}, WorkflowName: "wf"},
+			{Statuses: []world.RunStatus{world.RunPending}},
+		} {
+			page, err := b.ListRuns(b.ctx, query)
+			require.NoError(t, err)
+			require.Empty(t, page.Data)
+		}
+		require.Equal(t, []string{running}, b.listed(b.keys.runsByStatus(world.RunCompleted)), "it may be about to complete")
+		require.ElementsMatch(t, []string{cancelled, running}, b.listed(b.keys.runsByStatus(world.RunRunning)), "the sweeper's sign")
+		require.Equal(t, []string{cancelled}, b.listed(b.keys.runsByStatus(world.RunCancelled)))
+	})
+}

@@ -63,7 +63,7 @@ func (s *Store) applyEntered(ctx context.Context, c *call, e runEntry, script sc
 	switch world.ErrorCode(err) {
 	case "", world.CodeUnavailable:
 		// Applied; or sent and not known to be done. Then the same event comes again, or the sweeper, which finds the run in
-		// its old list. If it was not done and never is, the entry stays, and readers skip it.
+		// its old list. If it was not done and never is, readers skip the entry, and take it away once the run has ended otherwise.
 	case world.CodeRunNotFound:
 		// The run may come to be, and start, at this moment: then it needs the entry, else the sweeper takes it back.
 		if e.status.Terminal() {

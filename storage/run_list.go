@@ -137,7 +137,13 @@ func (s *Store) matchRuns(ctx context.Context, q world.RunQuery, keys []string, 
 		if err != nil && s.now()-entries[i].ms > sweepAge {
 			s.dropGhost(ctx, keys, entries[i])
 		}
-		if err != nil || (len(q.Statuses) > 0 && !slices.Contains(q.Statuses, world.RunStatus(status))) {
+		if err != nil {
+			continue
+		}
+		if has := world.RunStatus(status); len(q.Statuses) > 0 && !slices.Contains(q.Statuses, has) {
+			if has.Terminal() {
+				s.dropOtherEnd(ctx, q.Statuses, keys, entries[i])
+			}
 			continue
 		}
 		if named && cmds[i*step+1].Err() != nil {
@@ -146,6 +152,21 @@ func (s *Store) matchRuns(ctx context.Context, q world.RunQuery, keys []string, 
 		matching = append(matching, i)
 	}
 	return matching, nil
+}
+
+// dropOtherEnd takes a run that has ended off those of the walked lists, of runs that have ended with one of the
+// statuses, which are not its own: there it came with an event that was not applied in the end. Whether it is off the
+// lists of the living is the sweeper's business.
+func (s *Store) dropOtherEnd(ctx context.Context, statuses []world.RunStatus, keys []string, e place) {
+	for _, status := range statuses {
+		key := s.keys.runsByStatus(status)
+		if !status.Terminal() || !slices.Contains(keys, key) {
+			continue
+		}
+		if err := s.redis.ZRem(ctx, key, e.id).Err(); err != nil {
+			s.log.WarnContext(ctx, "a run stays in a list of runs that ended otherwise", slog.String("run_id", e.id), slog.Any("error", err))
+		}
+	}
 }
 
 // dropGhost takes a run that never came to be off the lists that showed it.
