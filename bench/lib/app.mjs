@@ -16,18 +16,18 @@ export async function withApp(sdk, world, place, use) {
   });
   try {
     await until('the app to be ready', async () => (await fetch(`${url}/ready`)).ok, { child });
-    return await use({ measure: (name, settings) => post(child, `${url}/measure/${name}`, settings) });
+    return await use({ measure: (name, settings, withinMs) => post(child, `${url}/measure/${name}`, settings, withinMs) });
   } finally {
     await child.end('SIGTERM', 5_000);
   }
 }
 
-async function post(child, url, settings) {
+async function post(child, url, settings, withinMs = patience.ms) {
   const response = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(settings),
-    signal: AbortSignal.timeout(patience.ms),
+    signal: AbortSignal.timeout(withinMs),
   }).catch((error) => {
     throw child.alive ? error : new Error(`the app ended: ${child.tail.split('\n').slice(-3).join(' ')}`);
   });

@@ -3,6 +3,9 @@
 import { say } from './progress.mjs';
 import { summary } from './stats.mjs';
 
+/** A measurement that failed and took longer is not made again in the rounds to come. */
+const TOO_LONG_MS = 60_000;
+
 /**
  * A suite is `{name, title, sizes: {full, quick, tiny}, contenders: [name], metrics: [metric], round(context)}`.
  * A size may name the `contenders` that it is for, and
@@ -16,7 +19,6 @@ export async function runSuite(suite, { rounds, scale, worlds, metrics }) {
   const size = suite.sizes[scale];
   const contenders = suite.contenders.filter((name) => !worlds || worlds.includes(name));
   const wanted = suite.metrics.filter(({ id }) => !metrics || metrics.has(id));
-  const wants = (...ids) => wanted.some(({ id }) => ids.includes(id));
   const samples = new Map(contenders.map((name) => [name, []]));
   const failures = new Map();
   for (const name of contenders) {
@@ -29,6 +31,8 @@ export async function runSuite(suite, { rounds, scale, worlds, metrics }) {
     for (const contender of [...contenders.slice(turn), ...contenders.slice(0, turn)]) {
       if (failures.get(contender)?.final) continue;
       say(`${suite.name}  round ${round + 1} of ${count}  ${contender}`);
+      const spared = (id) => samples.get(contender).some((before) => before[id]?.tookMs > TOO_LONG_MS);
+      const wants = (...ids) => wanted.some(({ id }) => ids.includes(id)) && !ids.some(spared);
       try {
         samples.get(contender).push(await suite.round({ contender, size, wants, round }));
       } catch (error) {
@@ -67,10 +71,11 @@ function firstLine(text) {
 
 /** Runs one measurement of a round; when it fails the others still count. */
 export async function attempt(result, id, measure) {
+  const began = performance.now();
   try {
     Object.assign(result, await measure());
   } catch (error) {
     say(`  ${id}: ${error.message}`);
-    result[id] = error;
+    result[id] = Object.assign(new Error(error.message, { cause: error }), { tookMs: performance.now() - began });
   }
 }
