@@ -15,6 +15,8 @@ const (
 	idleTimeout = 4 * time.Second
 	// idlePerHost is what a burst of deliveries may leave open for the next one.
 	idlePerHost = 256
+	// writeBuffer holds most deliveries whole, with the log that goes along: each write more wakes the app once more.
+	writeBuffer = 32 << 10
 	// A peer that is gone without a word is noticed within about a minute; a healthy one
 	// that computes for hours answers the probes.
 	keepAliveIdle     = 15 * time.Second
@@ -41,5 +43,6 @@ func newTransport(maxConnsPerHost int, authorities *x509.CertPool) *http.Transpo
 		MaxConnsPerHost:     maxConnsPerHost,
 		IdleConnTimeout:     idleTimeout,
 		DisableCompression:  true,
+		WriteBufferSize:     writeBuffer,
 	}
 }
