@@ -91,7 +91,7 @@ func TestAReaderTakesAwayTheEntryOfAnEndThatWasNot(t *testing.T) {
 		cancelled, running := b.running(), b.running()
 		b.send(cancelled, world.EventRunCancelled, "", nil)
 		b.quiet()
-		for _, status := range []world.RunStatus{world.RunCompleted, world.RunRunning} {
+		for _, status := range []world.RunStatus{world.RunCompleted, world.RunPending} {
 			for _, runID := range []string{cancelled, running} {
 				pipe := r.Client.Pipeline()
 				b.enter(b.ctx, pipe, b.entryOf(runID, "wf", b.now(), status))
@@ -110,7 +110,7 @@ func TestAReaderTakesAwayTheEntryOfAnEndThatWasNot(t *testing.T) {
 			require.Empty(t, page.Data)
 		}
 		require.Equal(t, []string{running}, b.listed(b.keys.runsByStatus(world.RunCompleted)), "it may be about to complete")
-		require.ElementsMatch(t, []string{cancelled, running}, b.listed(b.keys.runsByStatus(world.RunRunning)), "the sweeper's sign")
+		require.ElementsMatch(t, []string{cancelled, running}, b.listed(b.keys.runsByStatus(world.RunPending)), "the sweeper's sign")
 		require.Equal(t, []string{cancelled}, b.listed(b.keys.runsByStatus(world.RunCancelled)))
 	})
 }
