@@ -16,6 +16,7 @@ const (
 	// idlePerHost is what a burst of deliveries may leave open for the next one.
 	idlePerHost = 256
 	// writeBuffer holds most deliveries whole, with the log that goes along: each write more wakes the app once more.
+	// In connections that idle it takes 8 MB an app at most.
 	writeBuffer = 32 << 10
 	// A peer that is gone without a word is noticed within about a minute; a healthy one
 	// that computes for hours answers the probes.
