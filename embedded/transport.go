@@ -6,6 +6,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/world-redis/world-redis/internal/quietconn"
 )
 
 const (
@@ -36,7 +38,7 @@ func newTransport(maxConnsPerHost int, authorities *x509.CertPool) *http.Transpo
 	return &http.Transport{
 		Proxy: http.ProxyFromEnvironment,
 		// For "localhost" the dialer tries IPv6 and IPv4.
-		DialContext:         dialer.DialContext,
+		DialContext:         quietconn.Dialer(dialer.DialContext),
 		TLSHandshakeTimeout: dialTimeout,
 		TLSClientConfig:     &tls.Config{RootCAs: authorities, MinVersion: tls.VersionTLS12},
 		MaxIdleConns:        0,

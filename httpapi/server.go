@@ -63,6 +63,8 @@ type Deps struct {
 	Ready func(ctx context.Context) error
 	// Webhook carries webhook requests to apps; nil: a transport of our own.
 	Webhook http.RoundTripper
+	// Conns wraps the connections of callers; nil: they stay as they are.
+	Conns func(net.Conn) net.Conn
 	// Metrics serves /metrics; nil: that route answers 404.
 	Metrics http.Handler
 	// Observe is told of every request when it is answered, by the pattern of its route,
@@ -209,7 +211,7 @@ func (s *Server) Run(ctx context.Context) error {
 	defer stopWork()
 	server := s.serverOf(work)
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(wholeListener{listener}) }()
+	go func() { served <- server.Serve(wholeListener{listener, s.deps.Conns}) }()
 
 	select {
 	case err := <-served:

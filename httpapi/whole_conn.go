@@ -15,21 +15,38 @@ const (
 )
 
 // wholeListener hands out connections that can hold back what is written to them.
-type wholeListener struct{ net.Listener }
+type wholeListener struct {
+	net.Listener
+
+	wrap func(net.Conn) net.Conn // nil: nothing
+}
 
 // Accept implements net.Listener.
 func (l wholeListener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
-	if tcp, ok := c.(*net.TCPConn); ok {
-		return &wholeConn{TCPConn: tcp}, err
+	if err != nil {
+		return nil, err
 	}
-	return c, err
+	if l.wrap != nil {
+		c = l.wrap(c)
+	}
+	if tcp, ok := c.(closeWriter); ok {
+		return &wholeConn{closeWriter: tcp}, nil
+	}
+	return c, nil
+}
+
+// closeWriter is what net/http needs of a TCP connection.
+type closeWriter interface {
+	net.Conn
+	CloseWrite() error
 }
 
 // wholeConn holds back what is written between hold and let. Both are called by the handler whose answer
 // it is, as the writes are.
 type wholeConn struct {
-	*net.TCPConn
+	closeWriter
+
 	held *[]byte // nil: nothing is held back
 }
 
@@ -41,7 +58,7 @@ var heldPool = sync.Pool{New: func() any {
 // Write implements net.Conn.
 func (c *wholeConn) Write(p []byte) (int, error) {
 	if c.held == nil {
-		return c.TCPConn.Write(p)
+		return c.closeWriter.Write(p)
 	}
 	*c.held = append(*c.held, p...)
 	return len(p), nil
@@ -52,7 +69,7 @@ func (c *wholeConn) hold() { c.held = heldPool.Get().(*[]byte) }
 func (c *wholeConn) let() error {
 	held := c.held
 	c.held = nil
-	_, err := c.TCPConn.Write(*held)
+	_, err := c.closeWriter.Write(*held)
 	if cap(*held) <= 2*longestWhole {
 		*held = (*held)[:0]
 		heldPool.Put(held)

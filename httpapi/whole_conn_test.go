@@ -58,7 +58,7 @@ func TestAConnectionThatHoldsBack(t *testing.T) {
 	client, err := new(net.Dialer).DialContext(t.Context(), "tcp", listener.Addr().String())
 	require.NoError(t, err)
 	defer func() { require.NoError(t, client.Close()) }()
-	accepted, err := wholeListener{listener}.Accept()
+	accepted, err := wholeListener{Listener: listener}.Accept()
 	require.NoError(t, err)
 	conn := accepted.(*wholeConn)
 	for range 2 { // the second time with memory of the first
@@ -82,4 +82,44 @@ func TestAConnectionThatHoldsBack(t *testing.T) {
 	_, err = conn.Write([]byte("lost"))
 	require.NoError(t, err)
 	require.Error(t, conn.let(), "the peer is gone")
+}
+
+// spyConn counts what is written to it.
+type spyConn struct {
+	*net.TCPConn
+
+	written int
+}
+
+func (c *spyConn) Write(p []byte) (int, error) {
+	c.written += len(p)
+	return c.TCPConn.Write(p)
+}
+
+// What the caller of New wraps connections in does the writing, held back or not.
+func TestConnectionsAreWrapped(t *testing.T) {
+	t.Parallel()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, listener.Close()) }()
+	client, err := new(net.Dialer).DialContext(t.Context(), "tcp", listener.Addr().String())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, client.Close()) }()
+	var spy *spyConn
+	wrap := func(c net.Conn) net.Conn {
+		spy = &spyConn{TCPConn: c.(*net.TCPConn)}
+		return spy
+	}
+	accepted, err := wholeListener{Listener: listener, wrap: wrap}.Accept()
+	require.NoError(t, err)
+	conn := accepted.(*wholeConn)
+	_, err = conn.Write([]byte("ab"))
+	require.NoError(t, err)
+	conn.hold()
+	_, err = conn.Write([]byte("cde"))
+	require.NoError(t, err)
+	require.Equal(t, 2, spy.written)
+	require.NoError(t, conn.let())
+	require.Equal(t, 5, spy.written)
+	require.NoError(t, conn.Close())
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/httpapi"
 	"github.com/world-redis/world-redis/internal/ids"
+	"github.com/world-redis/world-redis/internal/quietconn"
 	"github.com/world-redis/world-redis/internal/redisconn"
 )
 
@@ -71,6 +72,7 @@ func serve(ctx context.Context, c config, logger *slog.Logger, out io.Writer) (e
 	stats := newMetrics(tenants, logger)
 	deps := tenants[0].deps()
 	deps.Ready = func(probe context.Context) error { return ready(probe, ctx, conn) }
+	deps.Conns = quietconn.Wrap
 	deps.Metrics = stats.handler()
 	deps.Observe = stats.observe
 	deps.NewRequestID = func() string { return minter.New().String() }

@@ -11,7 +11,12 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/world-redis/world-redis/internal/quietconn"
 )
+
+// dialTimeout is what go-redis gives a dialer of its own if the address says nothing of it.
+const dialTimeout = 5 * time.Second
 
 // Mode is how the Redis behind a connection is run.
 type Mode string
@@ -74,6 +79,7 @@ func open(address string) (*Conn, error) {
 			return nil, fmt.Errorf("the Redis address %s is not usable: %w", hidden, err)
 		}
 		opts.ContextTimeoutEnabled = true
+		opts.Dialer = dialer(opts)
 		return &Conn{Client: redis.NewClient(opts), Mode: Standalone, Address: hidden}, nil
 	case "cluster", "sentinel":
 		opts, err := universalOptions(u, scheme)
@@ -111,7 +117,19 @@ func universalOptions(u *url.URL, scheme string) (*redis.UniversalOptions, error
 		Addrs: hosts, MasterName: master, DB: o.DB, Username: o.Username, Password: o.Password,
 		TLSConfig: o.TLSConfig, PoolSize: o.PoolSize, DialTimeout: o.DialTimeout,
 		ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout, ContextTimeoutEnabled: true,
+		Dialer: dialer(o),
 	}, nil
+}
+
+// dialer dials as go-redis does by itself, which it is left to where there is TLS: nil.
+func dialer(opts *redis.Options) quietconn.Dial {
+	if opts.TLSConfig != nil {
+		return nil
+	}
+	if opts.DialTimeout == 0 {
+		opts.DialTimeout = dialTimeout
+	}
+	return quietconn.Dialer(redis.NewDialer(opts))
 }
 
 // Close closes the pool, and the embedded Redis with all its data if there is one.
