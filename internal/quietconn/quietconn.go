@@ -15,11 +15,11 @@ import (
 	"net"
 )
 
-// Longer reads and writes than these, in bytes, are told to the scheduler. A reader's buffer says little of what
-// comes, and what is read costs less to copy than what is written, which wakes somebody.
+// Longer reads and writes than these, in bytes, are told to the scheduler. A reader's buffer says little of what comes,
+// and what is read costs less to copy than what is written, which wakes somebody.
 const (
 	longestRead  = 1 << 20
-	longestWrite = 8 << 10
+	longestWrite = 64 << 10
 )
 
 // Dial is what dials.

@@ -50,7 +50,7 @@ func pair(t *testing.T) (net.Conn, *net.TCPConn) {
 func TestBytesArriveWholeAndInOrderBothWays(t *testing.T) {
 	t.Parallel()
 	wrapped, plain := pair(t)
-	for _, size := range []int{1, 300, 8 << 10, 8<<10 + 1, 64 << 10, 1<<20 + 1, 8 << 20} {
+	for _, size := range []int{1, 300, 8 << 10, 64 << 10, 64<<10 + 1, 1<<20 + 1, 8 << 20} {
 		want := make([]byte, size)
 		_, err := rand.Read(want)
 		require.NoError(t, err)
