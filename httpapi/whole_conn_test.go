@@ -49,18 +49,24 @@ func TestAnswersComeWhole(t *testing.T) {
 	require.NoError(t, <-done)
 }
 
-// What is written while a connection holds back leaves in one piece, and what comes after it goes as ever.
-func TestAConnectionThatHoldsBack(t *testing.T) {
-	t.Parallel()
+// acceptWhole is a connection that a wholeListener has accepted, and its other end.
+func acceptWhole(t *testing.T, wrap func(net.Conn) net.Conn) (*wholeConn, net.Conn) {
+	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer func() { require.NoError(t, listener.Close()) }()
 	client, err := new(net.Dialer).DialContext(t.Context(), "tcp", listener.Addr().String())
 	require.NoError(t, err)
-	defer func() { require.NoError(t, client.Close()) }()
-	accepted, err := wholeListener{Listener: listener}.Accept()
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	accepted, err := wholeListener{Listener: listener, wrap: wrap}.Accept()
 	require.NoError(t, err)
-	conn := accepted.(*wholeConn)
+	return accepted.(*wholeConn), client
+}
+
+// What is written while a connection holds back leaves in one piece, and what comes after it goes as ever.
+func TestAConnectionThatHoldsBack(t *testing.T) {
+	t.Parallel()
+	conn, client := acceptWhole(t, nil)
 	for range 2 { // the second time with memory of the first
 		conn.hold()
 		for _, part := range []string{"a", "bc", "def"} {
@@ -70,7 +76,7 @@ func TestAConnectionThatHoldsBack(t *testing.T) {
 		}
 		require.Equal(t, "abcdef", string(*conn.held))
 		require.NoError(t, conn.let())
-		_, err = conn.Write([]byte("g"))
+		_, err := conn.Write([]byte("g"))
 		require.NoError(t, err)
 		got := make([]byte, 7)
 		_, err = io.ReadFull(client, got)
@@ -79,7 +85,7 @@ func TestAConnectionThatHoldsBack(t *testing.T) {
 	}
 	require.NoError(t, conn.Close())
 	conn.hold()
-	_, err = conn.Write([]byte("lost"))
+	_, err := conn.Write([]byte("lost"))
 	require.NoError(t, err)
 	require.Error(t, conn.let(), "the peer is gone")
 }
@@ -99,21 +105,13 @@ func (c *spyConn) Write(p []byte) (int, error) {
 // What the caller of New wraps connections in does the writing, held back or not.
 func TestConnectionsAreWrapped(t *testing.T) {
 	t.Parallel()
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer func() { require.NoError(t, listener.Close()) }()
-	client, err := new(net.Dialer).DialContext(t.Context(), "tcp", listener.Addr().String())
-	require.NoError(t, err)
-	defer func() { require.NoError(t, client.Close()) }()
 	var spy *spyConn
 	wrap := func(c net.Conn) net.Conn {
 		spy = &spyConn{TCPConn: c.(*net.TCPConn)}
 		return spy
 	}
-	accepted, err := wholeListener{Listener: listener, wrap: wrap}.Accept()
-	require.NoError(t, err)
-	conn := accepted.(*wholeConn)
-	_, err = conn.Write([]byte("ab"))
+	conn, _ := acceptWhole(t, wrap)
+	_, err := conn.Write([]byte("ab"))
 	require.NoError(t, err)
 	conn.hold()
 	_, err = conn.Write([]byte("cde"))
