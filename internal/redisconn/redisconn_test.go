@@ -2,9 +2,12 @@ package redisconn_test
 
 import (
 	"context"
+	"net"
+	"runtime"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -32,6 +35,12 @@ func TestOpenReachesAStandaloneServer(t *testing.T) {
 	c, err := redisconn.Open(t.Context(), "redis://"+r.Addr+"/3")
 	require.NoError(t, err)
 	require.Equal(t, redisconn.Standalone, c.Mode)
+	dialled, err := c.Client.(*redis.Client).Options().Dialer(t.Context(), "tcp", r.Addr)
+	require.NoError(t, err)
+	if runtime.GOOS == "linux" {
+		require.IsNotType(t, &net.TCPConn{}, dialled, "its reads and writes must be quiet")
+	}
+	require.NoError(t, dialled.Close())
 	require.NoError(t, c.Close())
 }
 
