@@ -13,8 +13,33 @@ type RunRest struct {
 	Rested bool   // [RestStore.MarkRested] was called when the log had as many events
 }
 
+// RunLook is a run that it is time to look at.
+type RunLook struct {
+	RunID string
+	Since Millis // what the store was told last, see [NextLook]
+	Rest  RunRest
+}
+
+// NextLook says when a run is looked at next: when Since is as long ago as the caller of DueRuns waits. 0: no more.
+type NextLook struct {
+	Look  RunLook
+	Since Millis
+}
+
+// DueRuns are runs that it is time to look at.
+type DueRuns struct {
+	Live []RunLook // that have not ended
+	Left int       // entries that are due and must be looked at again later
+	More bool      // there may be others
+}
+
 // RestStore is what recovery needs of a store, besides the contract.
 type RestStore interface {
+	// DueRuns returns runs to look at that were entered at or before a moment, n at most, the oldest first, after passing over the
+	// first skip of them. What a crash left of a run it mends on the way, and runs that have ended it takes off.
+	DueRuns(ctx context.Context, before Millis, skip, n int) (DueRuns, error)
+	// LookNext says when runs are looked at next. A run that was entered anew since it was read keeps its new place.
+	LookNext(ctx context.Context, next []NextLook) error
 	// RunsRest returns the rest of each run, in the order of the ids, at the same cost for
 	// a long log as for a short one.
 	RunsRest(ctx context.Context, runIDs []string) ([]RunRest, error)

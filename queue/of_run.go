@@ -6,6 +6,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/rediskey"
 )
 
@@ -33,4 +34,68 @@ func (q *Queue) Outstanding(ctx context.Context, runIDs []string) ([]bool, error
 		out[i] = f[0].Val()+f[1].Val() > 0
 	}
 	return out, nil
+}
+
+// dueLooks is how many messages of a run are looked at for when they are due. A run with more is busy.
+const dueLooks = 16
+
+// messagesOf are some messages of a run in one queue, and when those that wait for their moment are due.
+type messagesOf struct {
+	run              int
+	lane             *lane
+	ids              *redis.StringSliceCmd
+	scheduled, retry *redis.FloatSliceCmd // 0: it is not there
+}
+
+// NextDue tells for each run when the first of its messages is due: long ago while one is to be delivered, is parked, or is being
+// delivered, and 0 if there is none ([Queue.Outstanding]). That takes two small reads for a run without messages, four or six for
+// others, and two round trips.
+func (q *Queue) NextDue(ctx context.Context, runIDs []string) ([]world.Millis, error) {
+	out := make([]world.Millis, len(runIDs))
+	if len(runIDs) == 0 {
+		return out, nil
+	}
+	var all []*messagesOf
+	pipe := q.redis.Pipeline()
+	for i, runID := range runIDs {
+		for _, l := range q.lanes() {
+			all = append(all, &messagesOf{run: i, lane: l, ids: pipe.SRandMemberN(ctx, l.keys.ofRun+rediskey.Part(runID), dueLooks+1)})
+		}
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return nil, unreadable(fmt.Errorf("messages of runs: %w", err))
+	}
+	pipe = q.redis.Pipeline()
+	for _, m := range all {
+		if ids := m.ids.Val(); len(ids) > 0 && len(ids) <= dueLooks {
+			m.scheduled, m.retry = pipe.ZMScore(ctx, m.lane.keys.scheduled, ids...), pipe.ZMScore(ctx, m.lane.keys.retry, ids...)
+		}
+	}
+	if pipe.Len() > 0 {
+		if _, err := pipe.Exec(ctx); err != nil {
+			return nil, unreadable(fmt.Errorf("messages of runs: %w", err))
+		}
+	}
+	for _, m := range all {
+		if due := m.due(); due != 0 && (out[m.run] == 0 || due < out[m.run]) {
+			out[m.run] = due
+		}
+	}
+	return out, nil
+}
+
+// due is when the first of the messages is due, 0 if there is none.
+func (m *messagesOf) due() world.Millis {
+	const now = world.Millis(1)
+	if len(m.ids.Val()) > dueLooks {
+		return now
+	}
+	first := world.Millis(0)
+	for i := range m.ids.Val() {
+		due := max(now, world.Millis(1000*(m.scheduled.Val()[i]+m.retry.Val()[i])))
+		if first == 0 || due < first {
+			first = due
+		}
+	}
+	return first
 }

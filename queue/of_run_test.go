@@ -68,6 +68,58 @@ func TestRunIsOutstandingAsLongAsItHasMessages(t *testing.T) {
 	})
 }
 
+// What a run waits for is told by the moment at which it comes, if it has one.
+func TestNextDue(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		release := make(chan struct{})
+		a := newApp(func(ctx context.Context, d world.Delivery) world.Outcome {
+			if d.StepID == "sleeps" {
+				return world.Outcome{Verdict: world.Reschedule, Delay: 3 * time.Hour}
+			}
+			return untilReleased(release)(ctx, d)
+		})
+		defer close(release)
+		q := start(t, r, a)
+		after := func(runID string) time.Duration {
+			t.Helper()
+			due, err := q.NextDue(t.Context(), []string{"wrun_none", runID})
+			require.NoError(t, err)
+			require.Zero(t, due[0])
+			if due[1] == 0 {
+				return 0
+			}
+			return time.Until(due[1].Time()).Round(time.Hour)
+		}
+		const longAgo = -1000 * time.Hour
+		require.Zero(t, after("wrun_1"))
+		delayed := inTwoHours(flow("wrun_1"))
+		enqueue(t, q, delayed)
+		require.Equal(t, 2*time.Hour, after("wrun_1"))
+		delayed.Delay = time.Hour
+		enqueue(t, q, delayed)
+		require.Equal(t, time.Hour, after("wrun_1"))
+		enqueue(t, q, stepOf("wrun_1", "stays"))
+		require.Less(t, after("wrun_1"), longAgo)
+
+		enqueue(t, q, stepOf("wrun_2", "sleeps"))
+		require.Eventually(t, func() bool { return after("wrun_2") == 3*time.Hour }, patience, time.Millisecond)
+		for range 20 {
+			enqueue(t, q, inTwoHours(flow("wrun_3")))
+		}
+		require.Less(t, after("wrun_3"), longAgo, "with so many it is busy")
+		none, err := q.NextDue(t.Context(), nil)
+		require.NoError(t, err)
+		require.Empty(t, none)
+	})
+}
+
+// inTwoHours delays a message.
+func inTwoHours(m world.Message) world.Message {
+	m.Delay = 2 * time.Hour
+	return m
+}
+
 // Messages that are folded into others leave the list of their run, too.
 func TestFoldedWakeUpsLeaveTheListOfTheirRun(t *testing.T) {
 	t.Parallel()

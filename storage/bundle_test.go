@@ -35,7 +35,7 @@ func (b *bundle) version() int {
 }
 
 // on returns the bundle for another test, and for runs of a spec version.
-func (b *bundle) on(t *testing.T, spec int) *bundle {
+func (b *bundle) on(t testing.TB, spec int) *bundle {
 	t.Helper()
 	return &bundle{Store: b.Store, t: t, ctx: t.Context(), redis: b.redis, clock: b.clock, spec: spec, streams: b.streams, others: b.others}
 }

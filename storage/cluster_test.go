@@ -59,7 +59,7 @@ func TestCluster(t *testing.T) {
 	}
 	require.Equal(t, int64(6), r.Client.ZCard(b.ctx, b.keys.hooksIndex()).Val(), "entries of the refused hooks, left to the sweeper")
 	b.clock.add(2 * time.Minute)
-	require.Equal(t, 6, b.sweep())
+	require.Zero(t, b.sweep(), "nothing crashed")
 	require.Zero(t, r.Client.ZCard(b.ctx, b.keys.hooksIndex()).Val())
 	require.Zero(t, b.sweep())
 }

@@ -65,9 +65,12 @@ func (s *Store) takeAllOff() {
 
 // takeOff queues the removal of runs from the lists that they have been in before.
 func (s *Store) takeOff(ctx context.Context, p redis.Pipeliner, entries ...runEntry) {
-	pending, running := make([]any, 0, len(entries)), make([]any, 0, len(entries))
+	pending, running, ended := make([]any, 0, len(entries)), make([]any, 0, len(entries)), make([]any, 0, len(entries))
 	for _, e := range entries {
 		pending = append(pending, e.runID)
+		if e.status.Terminal() {
+			ended = append(ended, e.runID)
+		}
 		if e.status.Terminal() || e.status == world.RunPaused {
 			running = append(running, e.runID)
 		}
@@ -75,5 +78,8 @@ func (s *Store) takeOff(ctx context.Context, p redis.Pipeliner, entries ...runEn
 	p.ZRem(ctx, s.keys.runsByStatus(world.RunPending), pending...)
 	if len(running) > 0 {
 		p.ZRem(ctx, s.keys.runsByStatus(world.RunRunning), running...)
+	}
+	if len(ended) > 0 {
+		p.ZRem(ctx, s.keys.runsWatch(), ended...) // last: whoever looks at a run of the watch looks for it in those lists
 	}
 }

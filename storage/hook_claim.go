@@ -39,7 +39,8 @@ func parseClaim(text string) claim {
 // reserve claims the token if it is free, and returns who holds it. What lets the sweeper and
 // readers find the hook is written first.
 func (s *Store) reserve(ctx context.Context, c *call, hash string, mine claim) (holder claim, err error) {
-	err = s.writeHookEntry(ctx, mine, hash, float64(c.now))
+	until, _ := millisField(c.req.Data, "tokenRetentionUntil")
+	err = s.writeHookEntry(ctx, heldHook{claim: mine, tokenHash: hash, until: until}, float64(c.now))
 	if err != nil {
 		return claim{}, err
 	}
@@ -51,11 +52,14 @@ func (s *Store) reserve(ctx context.Context, c *call, hash string, mine claim) (
 }
 
 // writeHookEntry puts a hook where it is found without its run.
-func (s *Store) writeHookEntry(ctx context.Context, of claim, hash string, score float64) error {
+func (s *Store) writeHookEntry(ctx context.Context, h heldHook, score float64) error {
 	_, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
-		p.ZAddNX(ctx, s.keys.hooksIndex(), redis.Z{Score: score, Member: of.runID + "/" + of.hookID})
-		p.Set(ctx, s.keys.hook(of.hookID), of.runID+" "+hash, 0)
-		p.HSet(ctx, s.keys.locator(of.hookID), of.hookID, of.runID)
+		p.ZAddNX(ctx, s.keys.hooksIndex(), redis.Z{Score: score, Member: h.runID + "/" + h.hookID})
+		p.Set(ctx, s.keys.hook(h.hookID), h.runID+" "+h.tokenHash, 0)
+		p.HSet(ctx, s.keys.locator(h.hookID), h.hookID, h.runID)
+		if h.until != 0 {
+			s.watchLapse(ctx, p, h.runID+"/"+h.hookID, h.until)
+		}
 		return nil
 	})
 	return fail(err)

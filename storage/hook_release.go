@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/world-redis/world-redis"
 )
 
 // releaseBatch is how many hooks are let go in one round trip.
@@ -15,6 +17,7 @@ const releaseBatch = 200
 type heldHook struct {
 	claim
 	tokenHash string
+	until     world.Millis // that it may outlive its run; 0: it does not
 }
 
 // parseHook reads a field of the hash of hooks; lua/lib/hook.lua has its form.
@@ -23,7 +26,7 @@ func parseHook(runID, hookID, value string) (h heldHook, ok bool) {
 	if len(parts) != 3 && len(parts) != 4 {
 		return heldHook{}, false
 	}
-	return heldHook{claim: claim{runID: runID, hookID: hookID, nonce: parts[1]}, tokenHash: parts[2]}, true
+	return heldHook{claim: claim{runID: runID, hookID: hookID, nonce: parts[1]}, tokenHash: parts[2], until: parseUntil(parts)}, true
 }
 
 // leftHooks reads {hook id, hook, ...} from a script that removed hooks.
@@ -56,21 +59,42 @@ func (s *Store) releaseLeft(ctx context.Context, runID string, left reply) error
 // releaseHooks frees the tokens of hooks that were removed, and takes them off the lists. Each
 // key is removed only if it is still this hook's, so a new holder is never robbed.
 func (s *Store) releaseHooks(ctx context.Context, hooks []heldHook) error {
+	return s.release(ctx, hooks, false)
+}
+
+// release is releaseHooks also for hooks that have not been removed but do not live any more: lapsed says so.
+func (s *Store) release(ctx context.Context, hooks []heldHook, lapsed bool) error {
 	for len(hooks) > 0 {
 		batch := hooks[:min(releaseBatch, len(hooks))]
 		hooks = hooks[len(batch):]
 		inputs := make([]scriptInput, 0, 2*len(batch))
-		members := make([]any, 0, len(batch))
+		members, retained := make([]any, 0, len(batch)), make([]any, 0, len(batch))
 		for _, h := range batch {
 			inputs = append(inputs,
 				scriptInput{keys: []string{s.keys.claim(h.tokenHash)}, args: []any{h.claim.String()}},
 				scriptInput{keys: []string{s.keys.hook(h.hookID)}, args: []any{h.runID + " " + h.tokenHash}})
 			members = append(members, h.runID+"/"+h.hookID)
+			if h.until != 0 {
+				retained = append(retained, h.runID+"/"+h.hookID)
+			}
 		}
 		if _, err := s.runMany(ctx, s.scripts.valueRelease, inputs); err != nil {
 			return err
 		}
-		if err := s.redis.ZRem(ctx, s.keys.hooksIndex(), members...).Err(); err != nil {
+		_, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+			for _, h := range batch {
+				if k := s.keys.of(h.runID); lapsed {
+					p.HDel(ctx, k.hooks(), h.hookID)
+					p.ZRem(ctx, k.hooksOrder(), h.hookID)
+				}
+			}
+			p.ZRem(ctx, s.keys.hooksIndex(), members...)
+			if len(retained) > 0 {
+				p.ZRem(ctx, s.keys.hooksLapse(), retained...)
+			}
+			return nil
+		})
+		if err != nil {
 			return fail(err)
 		}
 	}
@@ -122,5 +146,5 @@ func (s *Store) restoreEntry(ctx context.Context, runID, hookID string) error {
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return fail(err)
 	}
-	return s.writeHookEntry(ctx, live.claim, live.tokenHash, score)
+	return s.writeHookEntry(ctx, live, score)
 }

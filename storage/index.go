@@ -24,8 +24,9 @@ func (s *Store) entryOf(runID, name string, now world.Millis, status world.RunSt
 	return runEntry{runID: runID, name: name, status: status, score: float64(ms)}
 }
 
-// add queues the entry into every list it belongs to.
+// add queues the entry into every list it belongs to; the watch is first, so that the others are found after a crash.
 func (s *Store) add(ctx context.Context, p redis.Pipeliner, e runEntry) {
+	s.watch(ctx, p, e.runID)
 	z := redis.Z{Score: e.score, Member: e.runID}
 	p.ZAdd(ctx, s.keys.runsIndex(), z)
 	p.ZAdd(ctx, s.keys.runsByName(e.name), z)
@@ -59,17 +60,30 @@ func (s *Store) enter(ctx context.Context, p redis.Pipeliner, e runEntry) {
 
 // applyEntered is apply for an event that moves a run to the status of the entry, which it enters in the same round trip.
 func (s *Store) applyEntered(ctx context.Context, c *call, e runEntry, script script, keys []string, args ...any) (outcome, error) {
-	o, err := s.applyWith(ctx, c, false, func(p redis.Pipeliner) { s.enter(ctx, p, e) }, script, keys, args...)
+	front := func(p redis.Pipeliner) {
+		if e.status == world.RunCancelled || e.status == world.RunFailed {
+			s.watch(ctx, p, e.runID) // it may have been parked
+		}
+		s.enter(ctx, p, e)
+	}
+	o, err := s.applyWith(ctx, c, false, front, script, keys, args...)
 	switch world.ErrorCode(err) {
 	case "", world.CodeUnavailable:
 		// Applied; or sent and not known to be done. Then the same event comes again, or the sweeper, which finds the run in
 		// its old list. If it was not done and never is, readers skip the entry, and take it away once the run has ended otherwise.
 	case world.CodeRunNotFound:
-		// The run may come to be, and start, at this moment: then it needs the entry, else the sweeper takes it back.
-		if e.status.Terminal() {
-			if left := s.redis.ZRem(ctx, s.keys.runsByStatus(e.status), e.runID).Err(); left != nil {
-				s.log.WarnContext(ctx, "a ghost stays in a list of runs", slog.String("run_id", e.runID), slog.Any("error", left))
+		// The run may come to be, and start, at this moment: then it needs the entry. If it does not, whoever looks at the run
+		// takes the entry back.
+		_, left := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+			if e.status.Terminal() {
+				p.ZRem(ctx, s.keys.runsByStatus(e.status), e.runID)
+			} else {
+				s.watch(ctx, p, e.runID)
 			}
+			return nil
+		})
+		if left != nil {
+			s.log.WarnContext(ctx, "a ghost stays in a list of runs", slog.String("run_id", e.runID), slog.Any("error", left))
 		}
 	default:
 		s.correct(ctx, e)

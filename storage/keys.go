@@ -90,6 +90,14 @@ func (k keyspace) runsByStatus(status world.RunStatus) string {
 	return k.prefix + "runs:by_status:" + string(status)
 }
 
+// runsWatch is a zset of runs that recovery has to look at, score the ms since when: a run that is active, that waits for a
+// message, or whose clean-up may be incomplete. A run that waits for its hooks alone is not in it.
+func (k keyspace) runsWatch() string { return k.prefix + "runs:watch" }
+
+// sweepState is a hash: hooks and walk, where the sweeper goes on in the list of hooks and in those of runs, and walked, there
+// once all runs that an earlier build wrote have been entered into runsWatch.
+func (k keyspace) sweepState() string { return k.prefix + "sweep" }
+
 // lead is a string: which process does a piece of work that one at a time does; a lease.
 func (k keyspace) lead(work string) string { return k.prefix + "lead:" + work }
 
@@ -99,6 +107,9 @@ func (k keyspace) minted(requestHash string) string { return k.prefix + "run_req
 // hooksIndex is a zset of <run id>/<hook id>, score the ms of the claim: every hook that may
 // have something outside its run's slot. The entry is written first and removed last.
 func (k keyspace) hooksIndex() string { return k.prefix + "hooks:index" }
+
+// hooksLapse is a zset of <run id>/<hook id> of hooks with a retention, score the ms at which it is over.
+func (k keyspace) hooksLapse() string { return k.prefix + "hooks:lapse" }
 
 // hook is a string: "<run id> <token hash>" of the hook with this id.
 func (k keyspace) hook(hookID string) string { return k.prefix + "hook:" + hookID }

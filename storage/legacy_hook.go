@@ -123,6 +123,9 @@ func (s *Store) DisposeLegacyHook(ctx context.Context, req world.DisposeLegacyHo
 		return world.Hook{}, world.HookNotFound(req.HookID)
 	}
 	c := s.newLegacyCall(runID, req.HookID, req.RequestID, "dispose", req.ResolveNone)
+	if err := s.watchNow(ctx, runID); err != nil {
+		return world.Hook{}, err
+	}
 	r, err := s.runLegacy(ctx, c, s.scripts.legacyHookDispose, []string{c.keys.hooks(), c.keys.hooksOrder(), c.keys.leftHooks()}, req.HookID)
 	if err != nil {
 		return world.Hook{}, err

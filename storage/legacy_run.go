@@ -92,6 +92,9 @@ func (s *Store) updateLegacyRun(ctx context.Context, req world.UpdateLegacyRun) 
 		return run, false, badStatus("run that an update may set", req.Status)
 	}
 	c := s.newLegacyCall(req.RunID, "", req.RequestID, "run "+string(req.Status)+flag(req.Resume), req.ResolveNone)
+	if err := s.watchNow(ctx, req.RunID); err != nil {
+		return run, false, err
+	}
 	r, err := s.runLegacy(ctx, c, s.scripts.legacyRunUpdate,
 		[]string{c.keys.hooks(), c.keys.hooksOrder(), c.keys.leftHooks(), c.keys.ended()},
 		string(req.Status), []byte(req.Output), []byte(req.Error), []byte(req.ExecutionContext), flag(req.Resume))

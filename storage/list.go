@@ -17,9 +17,14 @@ const maxCandidates = 10_000
 // entries reads up to n entries of a zset that come after a place in the given order; a nil
 // place means from the beginning.
 func (s *Store) entries(ctx context.Context, key string, after *place, order world.Order, n int) ([]place, error) {
-	by := redis.ZRangeArgs{Key: key, Start: "-inf", Stop: "+inf", ByScore: true, Count: int64(n + 1)}
+	return s.entriesBy(ctx, redis.ZRangeArgs{Key: key, Start: "-inf", Stop: "+inf"}, after, order, n)
+}
+
+// entriesBy is entries between the scores of by.
+func (s *Store) entriesBy(ctx context.Context, by redis.ZRangeArgs, after *place, order world.Order, n int) ([]place, error) {
+	by.ByScore, by.Count = true, int64(n+1)
 	if order == world.Descending {
-		by.Start, by.Stop, by.Rev = "+inf", "-inf", true
+		by.Start, by.Stop, by.Rev = by.Stop, by.Start, true
 	}
 	if after != nil {
 		by.Start = int64(after.ms)

@@ -14,17 +14,45 @@ import (
 
 var _ world.RestStore = (*Store)(nil)
 
-// RunsRest implements world.RestStore: two small reads a run, in one round trip a server.
-func (s *Store) RunsRest(ctx context.Context, runIDs []string) ([]world.RunRest, error) {
-	type reads struct {
-		run   *redis.SliceCmd
-		hooks *redis.IntCmd
+// restReads are the reads that tell whether a run is at rest.
+type restReads struct {
+	run   *redis.SliceCmd
+	hooks *redis.IntCmd
+}
+
+// queueRest queues two small reads, whose cost does not depend on the length of the log. A key that EXISTS is asked for
+// twice counts twice, so the one count tells both: 1 for hooks that live, 2 for some to release.
+func (s *Store) queueRest(ctx context.Context, p redis.Pipeliner, runID string) restReads {
+	k := s.keys.of(runID)
+	return restReads{
+		run:   p.HMGet(ctx, k.run(), "rs", "en", "et", "s", "u"),
+		hooks: p.Exists(ctx, k.hooksOrder(), k.leftHooks(), k.leftHooks()),
 	}
-	all := make([]reads, len(runIDs))
+}
+
+func (r restReads) rest() world.RunRest { return r.restOf(r.hooks.Val()) }
+
+// restOf is rest with what EXISTS said.
+func (r restReads) restOf(hooks int64) world.RunRest {
+	run := reply(r.run.Val())
+	rest := world.RunRest{Events: int64(run.number(1)), LastAt: world.Millis(max(run.number(2), run.number(4))), Hooks: hooks%2 == 1}
+	rest.Rested = run.text(0) == strconv.FormatInt(rest.Events, 10)
+	return rest
+}
+
+func (r restReads) status() world.RunStatus { return world.RunStatus(reply(r.run.Val()).text(3)) }
+
+func (r restReads) left() bool { return r.hooks.Val() > 1 }
+
+// RunsRest implements world.RestStore, in one round trip a server.
+func (s *Store) RunsRest(ctx context.Context, runIDs []string) ([]world.RunRest, error) {
+	if len(runIDs) == 0 {
+		return nil, nil
+	}
+	all := make([]restReads, len(runIDs))
 	_, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, runID := range runIDs {
-			k := s.keys.of(runID)
-			all[i] = reads{run: p.HMGet(ctx, k.run(), "rs", "en", "et"), hooks: p.Exists(ctx, k.hooksOrder())}
+			all[i] = s.queueRest(ctx, p, runID)
 		}
 		return nil
 	})
@@ -33,9 +61,7 @@ func (s *Store) RunsRest(ctx context.Context, runIDs []string) ([]world.RunRest,
 	}
 	out := make([]world.RunRest, len(runIDs))
 	for i, r := range all {
-		run := reply(r.run.Val())
-		out[i] = world.RunRest{Events: int64(run.number(1)), LastAt: world.Millis(run.number(2)), Hooks: r.hooks.Val() == 1}
-		out[i].Rested = run.text(0) == strconv.FormatInt(out[i].Events, 10)
+		out[i] = r.rest()
 	}
 	return out, nil
 }

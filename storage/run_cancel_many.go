@@ -108,7 +108,7 @@ func (s *Store) cancelUnlessCancelled(ctx context.Context, runID string, many wo
 		return false, err
 	}
 	c := s.newCall(req)
-	o, err := s.apply(ctx, c, s.scripts.runCancel, []string{c.keys.hooks(), c.keys.hooksOrder(), c.keys.leftHooks(), c.keys.ended()})
+	o, err := s.applyWatched(ctx, c, s.scripts.runCancel, []string{c.keys.hooks(), c.keys.hooksOrder(), c.keys.leftHooks(), c.keys.ended()})
 	if errors.Is(err, errLegacyRun) {
 		update := world.UpdateLegacyRun{RunID: runID, Status: world.RunCancelled, RequestID: many.RequestID, ResolveNone: true}
 		_, changed, err := s.updateLegacyRun(ctx, update)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -22,7 +23,7 @@ type Config struct {
 	Clock         world.Clock    // default world.SystemClock
 	Logger        *slog.Logger   // default: discards
 	MaxEvents     int            // reported with every run; default 25000
-	SweepInterval time.Duration  // between two batches of mending; default 5 s
+	SweepInterval time.Duration  // the longest between two looks of the sweeper; default 30 s
 	HookRetention time.Duration  // the longest that a hook may keep its token after its run; default 30 days
 	Bell          *doorbell.Bell // the process's subscription connection; default: one of its own
 	// PurgeStreams removes what a run that keeps nothing after its end has in streams. It must be
@@ -44,7 +45,7 @@ func (c Config) withDefaults() Config {
 		c.MaxEvents = 25_000
 	}
 	if c.SweepInterval <= 0 {
-		c.SweepInterval = 5 * time.Second
+		c.SweepInterval = 30 * time.Second
 	}
 	if c.HookRetention <= 0 {
 		c.HookRetention = 30 * 24 * time.Hour
@@ -68,7 +69,7 @@ type Store struct {
 	maxEvents  int
 	interval   time.Duration
 	retention  time.Duration
-	sweeps     sweepState
+	mended     atomic.Int64 // things that a crash had left
 	departures departures
 	endings    *endings
 	stats      stats

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -15,24 +14,19 @@ import (
 )
 
 const (
-	// sweepBatch is how many entries of each list one Sweep looks at.
+	// sweepBatch is how many entries of a list the sweeper looks at in one go.
 	sweepBatch = 200
+	// sweepPause is the pause between two batches while there are more.
+	sweepPause = 100 * time.Millisecond
 	// sweepAge is how old an entry must be before it counts as left behind: a call that wrote
 	// it is over by then, one way or the other.
 	sweepAge = world.Millis(60_000)
+	// lapsesAtOnce is how many batches of lapsed hooks go before other work gets its turn.
+	lapsesAtOnce = 20
 )
 
-// sweepState is where the next Sweep goes on; nil: at the beginning.
-type sweepState struct {
-	sync.Mutex
-	pending, running, paused, hooks *place
-	empty                           bool // nothing was in any of the lists
-}
-
-// Run does what goes on in the background until ctx ends: it mends, a small batch every
-// SweepInterval, or only after sweepAge when there was nothing at all to look at, which several
-// replicas may do at once, and listens for the ends of runs that somebody awaits here. What calls have
-// left to do behind them is done when it returns.
+// Run does what goes on in the background until ctx ends: it sweeps, one replica at a time, and listens for the ends of runs
+// that somebody awaits here. What calls have left to do behind them is done when it returns.
 func (s *Store) Run(ctx context.Context) error {
 	parts, ctx := errgroup.WithContext(ctx)
 	parts.Go(func() error { return s.mend(ctx) })
@@ -43,131 +37,147 @@ func (s *Store) Run(ctx context.Context) error {
 	return err
 }
 
+// mend sweeps as long as this process leads, and looks whether it does every SweepInterval.
 func (s *Store) mend(ctx context.Context) error {
-	timer := time.NewTimer(s.interval)
+	holder := s.ids.New().String()
+	defer s.resign(ctx, holder)
+	timer := time.NewTimer(min(s.interval, time.Second))
 	defer timer.Stop()
+	var pace walkPace
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-timer.C:
 		}
-		mended, err := s.Sweep(ctx)
-		switch {
-		case err != nil && ctx.Err() == nil:
+		wait := s.interval
+		leads, err := s.Lead(ctx, "sweep", holder, 2*s.interval)
+		if err == nil && leads {
+			wait, err = s.sweepOnce(ctx, &pace)
+		}
+		if err != nil && ctx.Err() == nil {
 			s.log.WarnContext(ctx, "the storage sweeper failed; it tries again", slog.Any("error", err))
-		case mended > 0:
-			s.log.InfoContext(ctx, "the storage sweeper mended what a crash left behind", slog.Int("entries", mended))
+			wait = min(s.interval, 5*time.Second)
 		}
-		timer.Reset(s.untilSweep())
+		timer.Reset(wait)
 	}
 }
 
-// untilSweep is how long to wait for the next sweep. What comes to a list that was empty counts
-// as left behind after sweepAge at the earliest, so an idle service need not look before.
-func (s *Store) untilSweep() time.Duration {
-	s.sweeps.Lock()
-	defer s.sweeps.Unlock()
-	if s.sweeps.empty {
-		return max(s.interval, time.Duration(sweepAge)*time.Millisecond)
+// resign lets another replica lead at once when this one stops.
+func (s *Store) resign(ctx context.Context, holder string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	if _, err := s.scripts.valueRelease.Run(ctx, s.redis, []string{s.keys.lead("sweep")}, holder); err != nil {
+		s.log.DebugContext(ctx, "the lead of the sweeper lapses by itself", slog.Any("error", err))
 	}
-	return s.interval
 }
 
-// Sweep looks at the next batch of each list that a crash can leave wrong, and mends what it
-// finds. It returns how many entries it mended.
-//
-// The lists of pending and running runs hold every run whose clean-up is not complete, and
-// the list of hooks every hook that may still have something outside its run's slot.
-func (s *Store) Sweep(ctx context.Context) (mended int, err error) {
-	s.sweeps.Lock()
-	defer s.sweeps.Unlock()
-	s.sweeps.empty = false
-	found := 0
-	for _, part := range []struct {
-		key  string
-		from **place
-		mend func(context.Context, place) (bool, error)
-	}{
-		{s.keys.runsByStatus(world.RunPending), &s.sweeps.pending, s.mender(world.RunPending)},
-		{s.keys.runsByStatus(world.RunRunning), &s.sweeps.running, s.mender(world.RunRunning)},
-		{s.keys.runsByStatus(world.RunPaused), &s.sweeps.paused, s.mender(world.RunPaused)},
-		{s.keys.hooksIndex(), &s.sweeps.hooks, s.mendHook},
-	} {
-		entries, err := s.entries(ctx, part.key, *part.from, world.Ascending, sweepBatch)
+// walkPace is what a sweeper knows of the walk.
+type walkPace struct {
+	over bool         // the first pass is over
+	last world.Millis // when it went on last
+}
+
+// sweepOnce does what there is to do and returns how long to wait for the next time.
+func (s *Store) sweepOnce(ctx context.Context, pace *walkPace) (time.Duration, error) {
+	more, err := s.Sweep(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if now := s.now(); !pace.over || now-pace.last >= sweepAge {
+		n := walkSlowly
+		if !pace.over {
+			n = sweepBatch
+		}
+		first, err := s.walk(ctx, n)
 		if err != nil {
-			return mended, err
+			return 0, err
 		}
-		found += len(entries)
-		if *part.from != nil {
-			found++ // those before
+		pace.over, pace.last = !first, now
+		more = more || first
+	}
+	if more {
+		return min(s.interval, sweepPause), nil
+	}
+	lapse, err := s.untilLapse(ctx)
+	return min(s.interval, max(sweepPause, time.Duration(lapse)*time.Millisecond)), err
+}
+
+// Sweep looks at the hooks that were reserved since the last time and a minute ago at least, and lets go of hooks whose retention
+// is over. It reports whether there is more to do.
+func (s *Store) Sweep(ctx context.Context) (more bool, err error) {
+	reserved, failed := s.lookAtReserved(ctx)
+	for range lapsesAtOnce {
+		if more, err = s.letLapse(ctx); err != nil || !more {
+			break
 		}
-		*part.from = nil // at the end of a list: from its beginning again
-		if len(entries) == sweepBatch {
-			*part.from = &entries[len(entries)-1]
+	}
+	return more || reserved, errors.Join(failed, err)
+}
+
+// lookAtReserved looks at hooks in the order in which they were reserved, each once: a call that reserves a hook commits it
+// soon, or refuses it, or is broken off. What comes of a hook after that is not its reservation's business: it goes with its
+// run, or at its end. So the sweeper only keeps the place up to which it has come. Hooks that other builds reserve stand
+// in the same list.
+func (s *Store) lookAtReserved(ctx context.Context) (more bool, err error) {
+	text, err := s.redis.HGet(ctx, s.keys.sweepState(), fieldHooks).Result()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return false, fail(err)
+	}
+	until := int64(s.now() - sweepAge)
+	entries, err := s.entriesBy(ctx, redis.ZRangeArgs{Key: s.keys.hooksIndex(), Start: "-inf", Stop: until}, parsePlace(text), world.Ascending, sweepBatch)
+	if err != nil || len(entries) == 0 {
+		return false, err
+	}
+	hooks := make([]*redis.StringCmd, len(entries))
+	_, err = s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, e := range entries {
+			runID, hookID, _ := strings.Cut(e.id, "/")
+			hooks[i] = p.HGet(ctx, s.keys.of(runID).hooks(), hookID)
 		}
-		for _, e := range entries {
-			if s.now()-e.ms < sweepAge {
-				continue
-			}
-			did, err := part.mend(ctx, e)
+		return nil
+	})
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return false, fail(err)
+	}
+	var retained []redis.Z
+	mended := 0
+	for i, e := range entries {
+		runID, hookID, _ := strings.Cut(e.id, "/")
+		held, ok := parseHook(runID, hookID, hooks[i].Val())
+		switch {
+		case ok && held.until != 0: // a build without the list of lapses did not enter it there
+			retained = append(retained, redis.Z{Score: float64(held.until), Member: e.id})
+		case !ok:
+			did, err := s.tidy(ctx, runID, hookID)
 			if err != nil {
-				return mended, err
+				return false, err
 			}
 			if did {
 				mended++
 			}
 		}
 	}
-	s.sweeps.empty = found == 0
-	return mended, nil
+	s.tellCrash(ctx, mended)
+	if len(retained) > 0 {
+		if err := s.redis.ZAddNX(ctx, s.keys.hooksLapse(), retained...).Err(); err != nil {
+			return false, fail(err)
+		}
+	}
+	last := &entries[len(entries)-1]
+	return len(entries) == sweepBatch, fail(s.redis.HSet(ctx, s.keys.sweepState(), fieldHooks, last.text()).Err())
 }
 
-// mender mends an entry of the list of one status.
-func (s *Store) mender(listed world.RunStatus) func(context.Context, place) (bool, error) {
-	return func(ctx context.Context, e place) (bool, error) {
-		entry := runEntry{runID: e.id, score: float64(e.ms)}
-		run, found, err := s.peekRun(ctx, e.id)
-		switch {
-		case err != nil:
-			return false, err
-		case !found:
-			// Its place in the list of its workflow goes when somebody reads that list: the name
-			// is not known here.
-			return true, s.dropRun(ctx, entry)
-		case run.Status == listed:
-			return false, nil
-		case run.Status == world.RunPending:
-			// run_started came before the run: the entry is about to be true, and harmless until then.
-			return false, nil
-		}
-		if err := s.settle(ctx, run, entry); err != nil || listed != world.RunPaused {
-			return true, err
-		}
-		return true, fail(s.redis.ZRem(ctx, s.keys.runsByStatus(world.RunPaused), e.id).Err())
-	}
-}
-
-// mendHook lets go of what is left of a hook that does not live.
-func (s *Store) mendHook(ctx context.Context, e place) (bool, error) {
-	runID, hookID, _ := strings.Cut(e.id, "/")
-	found, err := s.readHooks(ctx, []claim{{runID: runID, hookID: hookID}}, true)
-	if err != nil || found[0] != nil {
-		return false, err
-	}
-	over, err := s.redis.HGet(ctx, s.keys.of(runID).hooks(), hookID).Result()
-	if err != nil && !errors.Is(err, redis.Nil) {
-		return false, fail(err)
-	}
-	if held, ok := parseHook(runID, hookID, over); ok { // it outlived its run, and that is over
-		return true, s.discard(ctx, held.claim, held.tokenHash)
-	}
+// tidy takes away what is left outside its run's slot of a hook that does not live. It reports whether a crash left it: a
+// refused hook leaves its entries on purpose, and nothing else.
+func (s *Store) tidy(ctx context.Context, runID, hookID string) (crashed bool, err error) {
 	left := heldHook{claim: claim{runID: runID, hookID: hookID}}
 	value, err := s.redis.Get(ctx, s.keys.hook(hookID)).Result()
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return false, fail(err)
 	}
-	if err := s.redis.HDel(ctx, s.keys.of(runID).leftHooks(), hookID).Err(); err != nil {
+	unreleased, err := s.redis.HDel(ctx, s.keys.of(runID).leftHooks(), hookID).Result()
+	if err != nil {
 		return false, fail(err)
 	}
 	if owner, hash, _ := strings.Cut(value, " "); owner == runID {
@@ -183,5 +193,5 @@ func (s *Store) mendHook(ctx context.Context, e place) (bool, error) {
 	if err := s.releaseHooks(ctx, []heldHook{left}); err != nil {
 		return false, err
 	}
-	return true, s.restoreEntry(ctx, runID, hookID)
+	return unreleased > 0, s.restoreEntry(ctx, runID, hookID)
 }

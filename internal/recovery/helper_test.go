@@ -42,9 +42,13 @@ type fakeQueue struct {
 	mu       sync.Mutex
 	messages []world.Message
 	requests map[string]bool
-	busy     map[string]bool // runs with a message
-	refused  string          // run whose messages are refused
-	apps     []world.App
+	busy     map[string]bool         // runs with a message
+	due      map[string]world.Millis // when that of a run is due, if it is delayed
+	// meanwhile happens before the queue says what is due; nil: nothing does.
+	meanwhile func()
+	looks     int    // runs that were asked for
+	refused   string // run whose messages are refused
+	apps      []world.App
 }
 
 func (q *fakeQueue) ListApps(context.Context) ([]world.App, error) { return q.apps, nil }
@@ -62,12 +66,18 @@ func (q *fakeQueue) Enqueue(_ context.Context, m world.Message) (string, error) 
 	return fmt.Sprintf("msg_%d", len(q.messages)), nil
 }
 
-func (q *fakeQueue) Outstanding(_ context.Context, runIDs []string) ([]bool, error) {
+func (q *fakeQueue) NextDue(_ context.Context, runIDs []string) ([]world.Millis, error) {
+	if q.meanwhile != nil {
+		q.meanwhile()
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	out := make([]bool, len(runIDs))
+	out := make([]world.Millis, len(runIDs))
 	for i, id := range runIDs {
-		out[i] = q.busy[id]
+		q.looks++
+		if out[i] = q.due[id]; q.busy[id] {
+			out[i] = 1
+		}
 	}
 	return out, nil
 }
@@ -99,7 +109,7 @@ func newBundle(t *testing.T, r *redistest.Redis) *bundle {
 	clock := &testClock{now: time.UnixMilli(1_800_000_000_000)}
 	store, err := storage.New(t.Context(), r.Client, storage.Config{Prefix: r.Prefix, Clock: clock})
 	require.NoError(t, err)
-	queue := &fakeQueue{requests: map[string]bool{}, busy: map[string]bool{}}
+	queue := &fakeQueue{requests: map[string]bool{}, busy: map[string]bool{}, due: map[string]world.Millis{}}
 	return &bundle{
 		Reconciler: New(store, queue, Config{Holder: "me", Clock: clock}),
 		t:          t, store: store, queue: queue, clock: clock, minter: ids.NewMinter(clock),

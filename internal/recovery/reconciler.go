@@ -11,9 +11,13 @@ import (
 const (
 	// batch is how many runs are looked at in one go: about 5 ms of Redis, in short commands.
 	batch = 200
-	// pace is the pause between two batches, so that a million parked runs are walked in 21
+	// pace is the pause between two batches, so that a million runs that are due at once take 21
 	// minutes at two per cent of one core.
 	pace = 250 * time.Millisecond
+	// longestLook is how long after a run was entered it is looked at, at most: a crash may have left something of it.
+	longestLook = time.Minute
+	// longestWait is how long a run that waits for a delayed message is not looked at, at most.
+	longestWait = time.Hour
 	// leadLease is how long a leader that is not heard of keeps the others waiting.
 	leadLease = 30 * time.Second
 	// retryPause follows a failed pass.
@@ -32,9 +36,9 @@ type Queue interface {
 	world.Queue
 	// ListApps tells in which namespace of queue names a deployment listens.
 	ListApps(ctx context.Context) ([]world.App, error)
-	// Outstanding reports for each run whether any message of it is in the queue or being
-	// delivered.
-	Outstanding(ctx context.Context, runIDs []string) ([]bool, error)
+	// NextDue tells for each run when the first of its messages is due, in the order of the ids: a moment that has passed
+	// while one is to be delivered now or is being delivered, 0 if the run has none.
+	NextDue(ctx context.Context, runIDs []string) ([]world.Millis, error)
 }
 
 // Config says how a Reconciler works. The zero value of a field means its default.
@@ -89,91 +93,103 @@ func (r *Reconciler) Run(ctx context.Context) error {
 	}
 }
 
-// pass walks all runs that have not ended, oldest first, as long as this process leads.
+// pass looks at the runs that it is time to look at, as long as this process leads. What it costs depends on how many
+// these are, and not on how many runs there are.
 func (r *Reconciler) pass(ctx context.Context) error {
-	page := world.PageRequest{Limit: batch, Order: world.Ascending}
-	for {
+	before := world.MillisOf(r.cfg.Clock.Now().Add(-r.lookAfter()))
+	for skip := 0; ; {
 		leads, err := r.store.Lead(ctx, "recovery", r.cfg.Holder, leadLease)
 		if err != nil || !leads {
 			return err
 		}
-		runs, err := r.store.ListRuns(ctx, world.RunQuery{
-			Statuses: []world.RunStatus{world.RunPending, world.RunRunning}, Page: page, ResolveNone: true,
-		})
+		due, err := r.store.DueRuns(ctx, before, skip, batch)
 		if err != nil {
 			return err
 		}
-		if err := r.check(ctx, runs.Data); err != nil {
+		if err := r.check(ctx, due.Live); err != nil {
 			return err
 		}
-		if !runs.HasMore {
-			return nil
-		}
-		page.Cursor = runs.Cursor
-		if !sleep(ctx, pace) {
+		skip += due.Left
+		if !due.More || !sleep(ctx, pace) {
 			return nil
 		}
 	}
 }
 
-// check wakes those of the runs that nothing else will wake.
-func (r *Reconciler) check(ctx context.Context, runs []world.Run) error {
-	still := make([]world.Run, 0, len(runs))
-	for _, run := range runs {
-		if r.isStill(run.UpdatedAt) {
-			still = append(still, run)
-		}
-	}
-	still, err := r.withoutMessage(ctx, still)
-	if err != nil || len(still) == 0 {
-		return err
-	}
-	runIDs := make([]string, len(still))
-	for i, run := range still {
-		runIDs[i] = run.RunID
-	}
-	rests, err := r.store.RunsRest(ctx, runIDs)
+// lookAfter is how long after it was entered a run is looked at: when it could be forgotten by then. With a long grace it is
+// sooner, since a crash may have left something of it.
+func (r *Reconciler) lookAfter() time.Duration { return min(r.cfg.Grace, longestLook) }
+
+// check wakes those of the runs that nothing else will wake, and says when each is looked at next.
+func (r *Reconciler) check(ctx context.Context, runs []world.RunLook) error {
+	dues, err := r.queue.NextDue(ctx, idsOf(runs))
 	if err != nil {
 		return err
 	}
-	for i, run := range still {
-		if rests[i].Rested || !r.isStill(rests[i].LastAt) {
-			continue
-		}
-		// A run that cannot be read must not keep those after it from being found.
-		if err := r.decide(ctx, run, rests[i]); err != nil {
-			if ctx.Err() != nil || world.ErrorCode(err) == world.CodeUnavailable {
-				return err
-			}
-			r.cfg.Logger.ErrorContext(ctx, "a run that may be forgotten is passed over", slog.String("run", run.RunID), slog.Any("error", err))
+	next := make([]world.NextLook, 0, len(runs))
+	var idle []world.RunLook // without a message
+	for i, run := range runs {
+		if dues[i] == 0 {
+			idle = append(idle, run)
+		} else {
+			next = append(next, world.NextLook{Look: run, Since: r.since(dues[i])})
 		}
 	}
-	return nil
-}
-
-func (r *Reconciler) isStill(since world.Millis) bool {
-	return r.cfg.Clock.Now().Sub(since.Time()) >= r.cfg.Grace
-}
-
-func (r *Reconciler) withoutMessage(ctx context.Context, runs []world.Run) ([]world.Run, error) {
-	if len(runs) == 0 {
-		return nil, nil
+	// Once a run has no message its log does not grow, but from outside. So it is read again: before, it could.
+	rests, err := r.store.RunsRest(ctx, idsOf(idle))
+	if err != nil {
+		return err
 	}
+	for i, run := range idle {
+		run.Rest = rests[i]
+		since, err := r.look(ctx, run)
+		if err != nil {
+			return err
+		}
+		next = append(next, world.NextLook{Look: run, Since: since})
+	}
+	return r.store.LookNext(ctx, next)
+}
+
+func idsOf(runs []world.RunLook) []string {
 	runIDs := make([]string, len(runs))
 	for i, run := range runs {
 		runIDs[i] = run.RunID
 	}
-	outstanding, err := r.queue.Outstanding(ctx, runIDs)
+	return runIDs
+}
+
+// look decides about a run without a message, and returns since when it counts as seen, 0 if nobody needs to look again.
+func (r *Reconciler) look(ctx context.Context, look world.RunLook) (world.Millis, error) {
+	switch {
+	case !r.isStill(look.Rest.LastAt):
+		return look.Rest.LastAt + world.Millis((r.cfg.Grace - r.lookAfter()).Milliseconds()), nil
+	case look.Rest.Rested:
+		return 0, nil
+	}
+	run, err := r.store.GetRun(ctx, look.RunID, true)
+	if err == nil && !run.Status.Terminal() {
+		err = r.decide(ctx, run, look.Rest)
+	}
 	if err != nil {
-		return nil, err
-	}
-	var out []world.Run
-	for i, run := range runs {
-		if !outstanding[i] {
-			out = append(out, run)
+		if ctx.Err() != nil || world.ErrorCode(err) == world.CodeUnavailable {
+			return 0, err
 		}
+		// A run that cannot be read must not keep those after it from being found.
+		r.cfg.Logger.ErrorContext(ctx, "a run that may be forgotten is passed over", slog.String("run", look.RunID), slog.Any("error", err))
 	}
-	return out, nil
+	return r.since(0), nil
+}
+
+// since is what a run is entered with whose first message is due at a moment: until then nothing happens to it that would
+// not enter it anew. Now and then it is looked at all the same.
+func (r *Reconciler) since(due world.Millis) world.Millis {
+	now := r.cfg.Clock.Now()
+	return max(world.MillisOf(now), min(due, world.MillisOf(now.Add(longestWait))))
+}
+
+func (r *Reconciler) isStill(since world.Millis) bool {
+	return r.cfg.Clock.Now().Sub(since.Time()) >= r.cfg.Grace
 }
 
 // decide wakes a run without a message, or notes that it is parked.

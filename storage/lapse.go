@@ -1,0 +1,116 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/world-redis/world-redis"
+)
+
+// lapseBatch is how many hooks whose retention is over are let go in one go: some 10 ms of Redis, in short commands.
+const lapseBatch = 500
+
+// watchLapse queues the entry of a hook that outlives its run into the list of lapses. It is due a minute from now at the
+// earliest: by then the call that creates the hook is over. So who has seen the first entry can sleep until it is due, or for a
+// minute.
+func (s *Store) watchLapse(ctx context.Context, p redis.Pipeliner, member string, until world.Millis) {
+	p.ZAdd(ctx, s.keys.hooksLapse(), redis.Z{Score: float64(max(until, s.now()+sweepAge)), Member: member})
+}
+
+// lapsing is an entry of the list of lapses and what stands in the slot of its run.
+type lapsing struct {
+	place
+	runID, hookID string
+	hook          *redis.StringCmd
+	status        *redis.StringCmd
+}
+
+// letLapse lets go of hooks that are due, lapseBatch at most, and reports whether there may be more. A hook lives as long as its
+// run: with the run it goes, whoever ends that. Three round trips a batch; the entries go last, so that after a crash all of
+// this is done again.
+func (s *Store) letLapse(ctx context.Context) (more bool, err error) {
+	now := s.now()
+	rows, err := s.redis.ZRangeArgsWithScores(ctx, redis.ZRangeArgs{
+		Key: s.keys.hooksLapse(), Start: "-inf", Stop: int64(now), ByScore: true, Count: lapseBatch,
+	}).Result()
+	if err != nil || len(rows) == 0 {
+		return false, fail(err)
+	}
+	due := make([]lapsing, len(rows))
+	_, err = s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, row := range rows {
+			d := &due[i]
+			d.place = place{ms: world.Millis(row.Score), id: row.Member.(string)}
+			d.runID, d.hookID, _ = strings.Cut(d.id, "/")
+			k := s.keys.of(d.runID)
+			d.hook, d.status = p.HGet(ctx, k.hooks(), d.hookID), p.HGet(ctx, k.run(), "s")
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return false, fail(err)
+	}
+	var gone []heldHook
+	var done []any
+	var later []redis.Z
+	for _, d := range due {
+		held, ok := parseHook(d.runID, d.hookID, d.hook.Val())
+		switch ends := d.ends(held, now); {
+		case !ok:
+			if _, err := s.tidy(ctx, d.runID, d.hookID); err != nil {
+				return false, err
+			}
+			done = append(done, d.id)
+		case ends > now:
+			later = append(later, redis.Z{Score: float64(ends), Member: d.id})
+		case world.RunStatus(d.status.Val()).Terminal():
+			gone = append(gone, held)
+		default:
+			done = append(done, d.id)
+		}
+	}
+	if err := s.release(ctx, gone, true); err != nil {
+		return false, err
+	}
+	_, err = s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+		if len(done) > 0 {
+			p.ZRem(ctx, s.keys.hooksLapse(), done...)
+		}
+		if len(later) > 0 {
+			p.ZAdd(ctx, s.keys.hooksLapse(), later...)
+		}
+		return nil
+	})
+	return len(rows) == lapseBatch, fail(err)
+}
+
+// ends is when a hook is to be looked at next. While its run lives that is once more a while after its retention: its run may
+// be ended by a replica whose clock is behind, which then still keeps the hook.
+func (d *lapsing) ends(held heldHook, now world.Millis) world.Millis {
+	if held.until > now || world.RunStatus(d.status.Val()).Terminal() {
+		return held.until
+	}
+	return held.until + sweepAge
+}
+
+// untilLapse is how long it is until the next hook lapses, a minute at most.
+func (s *Store) untilLapse(ctx context.Context) (world.Millis, error) {
+	first, err := s.redis.ZRangeWithScores(ctx, s.keys.hooksLapse(), 0, 0).Result()
+	if err != nil || len(first) == 0 {
+		return sweepAge, fail(err)
+	}
+	return min(sweepAge, max(0, world.Millis(first[0].Score)-s.now())), nil
+}
+
+// parseUntil reads the last part of a hook, if it has one.
+func parseUntil(parts []string) world.Millis {
+	if len(parts) < 4 {
+		return 0
+	}
+	ms, _ := strconv.ParseInt(parts[3], 10, 64)
+	return world.Millis(ms)
+}

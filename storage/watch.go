@@ -1,0 +1,207 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/world-redis/world-redis"
+)
+
+// The watch is the list of runs that somebody has to look at, by the time since when. A run is entered before the commit of
+// whatever could leave it in need of a look: its creation, a payload for one of its hooks, the end of a hook, a cancellation. It
+// leaves the list behind the call that ended it, or when recovery finds that it waits for its hooks alone. So a crash at any
+// moment leaves the run in the list, and a store of parked runs has a short one.
+//
+// Every entry is a hint: who looks goes by the run. One that is taken off or put off is so only if nobody has entered it anew
+// since it was read (lua/watch_next.lua).
+
+// watch queues the entry of a run into the watch.
+func (s *Store) watch(ctx context.Context, p redis.Pipeliner, runIDs ...string) {
+	now := float64(s.now())
+	entries := make([]redis.Z, len(runIDs))
+	for i, runID := range runIDs {
+		entries[i] = redis.Z{Score: now, Member: runID}
+	}
+	p.ZAdd(ctx, s.keys.runsWatch(), entries...)
+}
+
+// watchNow enters a run into the watch.
+func (s *Store) watchNow(ctx context.Context, runID string) error {
+	_, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error { s.watch(ctx, p, runID); return nil })
+	return fail(err)
+}
+
+// watched is a run of the watch and what there is to know of it to decide whether its last change is complete.
+type watched struct {
+	look   world.RunLook
+	status world.RunStatus // "": there is no such run
+	last   world.Millis    // when it changed last
+	left   bool            // it has hooks to release
+	lists  [3]bool         // of the living that it is in, in the order of living
+}
+
+// living are the statuses whose lists a run leaves when its clean-up is complete.
+var living = [3]world.RunStatus{world.RunPending, world.RunRunning, world.RunPaused}
+
+// DueRuns implements world.RestStore.
+func (s *Store) DueRuns(ctx context.Context, before world.Millis, skip, n int) (world.DueRuns, error) {
+	rows, err := s.redis.ZRangeArgsWithScores(ctx, redis.ZRangeArgs{
+		Key: s.keys.runsWatch(), Start: "-inf", Stop: int64(before), ByScore: true, Offset: int64(skip), Count: int64(n),
+	}).Result()
+	if err != nil || len(rows) == 0 {
+		return world.DueRuns{}, fail(err)
+	}
+	runs := make([]watched, len(rows))
+	for i, row := range rows {
+		runs[i].look = world.RunLook{RunID: row.Member.(string), Since: world.Millis(row.Score)}
+	}
+	if err := s.readWatched(ctx, runs); err != nil {
+		return world.DueRuns{}, err
+	}
+	out := world.DueRuns{More: len(rows) == n}
+	var next []world.NextLook
+	mended := 0
+	var failed error // of one; it must not keep those behind it from being looked at
+	for i := range runs {
+		did, left, err := s.settleWatched(ctx, &runs[i])
+		if did {
+			mended++
+		}
+		w := &runs[i]
+		switch {
+		case err != nil:
+			failed = fmt.Errorf("run %s: %w", w.look.RunID, err)
+			out.Left++
+		case left:
+			out.Left++
+		case w.status == world.RunPending || w.status == world.RunRunning:
+			out.Live = append(out.Live, w.look)
+		default:
+			next = append(next, world.NextLook{Look: w.look})
+		}
+	}
+	s.tellCrash(ctx, mended)
+	if failed != nil && ctx.Err() == nil {
+		s.log.WarnContext(ctx, "what a crash left of runs cannot be mended; it is tried again", slog.Any("error", failed))
+	}
+	return out, s.LookNext(ctx, next)
+}
+
+// tellCrash logs that things were found as only a crash leaves them, an outage of Redis included.
+func (s *Store) tellCrash(ctx context.Context, mended int) {
+	if mended > 0 {
+		s.mended.Add(int64(mended))
+		s.log.InfoContext(ctx, "the storage sweeper mended what a crash left behind", slog.Int("entries", mended))
+	}
+}
+
+// LookNext implements world.RestStore.
+func (s *Store) LookNext(ctx context.Context, next []world.NextLook) error {
+	for part := range slices.Chunk(next, sweepBatch) {
+		args := append(make([]any, 0, 1+3*len(part)), len(part))
+		for _, n := range part {
+			since := ""
+			if n.Since != 0 {
+				since = strconv.FormatInt(int64(n.Since), 10)
+			}
+			args = append(args, n.Look.RunID, int64(n.Look.Since), since)
+		}
+		if _, err := s.scripts.watchNext.Run(ctx, s.redis, []string{s.keys.runsWatch()}, args...); err != nil {
+			return fail(err)
+		}
+	}
+	return nil
+}
+
+// readWatched reads what there is to know of the runs: two small reads each, and one for each list, in one round trip a server.
+func (s *Store) readWatched(ctx context.Context, runs []watched) error {
+	ids := make([]string, len(runs))
+	for i := range runs {
+		ids[i] = runs[i].look.RunID
+	}
+	reads := make([]restReads, len(runs))
+	var lists [len(living)]*redis.FloatSliceCmd
+	_, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, runID := range ids {
+			reads[i] = s.queueRest(ctx, p, runID)
+		}
+		for i, status := range living {
+			lists[i] = p.ZMScore(ctx, s.keys.runsByStatus(status), ids...)
+		}
+		return nil
+	})
+	if err != nil {
+		return fail(err)
+	}
+	for i := range runs {
+		w := &runs[i]
+		w.look.Rest, w.status, w.left = reads[i].rest(), reads[i].status(), reads[i].left()
+		w.last = max(w.look.Rest.LastAt, w.look.Since)
+		if w.status != "" {
+			w.last = w.look.Rest.LastAt
+		}
+		for list := range living {
+			w.lists[list] = lists[list].Val()[i] != 0 // the time in a run's id is never 0
+		}
+	}
+	return nil
+}
+
+// settleWatched completes the last change of a run that its call may have left incomplete. A change counts as left behind
+// after sweepAge only: till then its call may be at it. wait says that the entry has to stay until then.
+func (s *Store) settleWatched(ctx context.Context, w *watched) (mended, wait bool, err error) {
+	young := s.now()-w.last < sweepAge
+	entry := runEntry{runID: w.look.RunID, score: float64(w.look.Since)}
+	if ms, ok := runTime(w.look.RunID); ok {
+		entry.score = float64(ms)
+	}
+	switch {
+	case w.status == "":
+		if young {
+			return false, true, nil
+		}
+		return s.dropNeverRun(ctx, entry)
+	case w.complete():
+		return false, false, nil
+	case young:
+		return false, w.status.Terminal() || w.status == world.RunPaused, nil
+	}
+	run, found, err := s.peekRun(ctx, w.look.RunID)
+	if err != nil || !found {
+		return false, false, err
+	}
+	if err := s.settle(ctx, run, entry); err != nil {
+		return false, false, err
+	}
+	if run.Status != world.RunPaused {
+		err = s.redis.ZRem(ctx, s.keys.runsByStatus(world.RunPaused), run.RunID).Err()
+	}
+	return true, false, fail(err)
+}
+
+// complete reports that a run has nothing to release and is in none of the lists that it should have left. One that is pending
+// may stand among the running: its start is on the way, or came before it.
+func (w *watched) complete() bool {
+	for i, status := range living {
+		if w.lists[i] && w.status != status && (w.status != world.RunPending || status != world.RunRunning) {
+			return false
+		}
+	}
+	return !w.left && (w.status != world.RunPaused || w.lists[2])
+}
+
+// dropNeverRun takes a run that never came to be off the lists. Only the call that makes a run enters it into the list of
+// all: there it is after a crash. Otherwise there was a call for a run that does not exist, which is no crash.
+func (s *Store) dropNeverRun(ctx context.Context, e runEntry) (mended, wait bool, err error) {
+	scores, err := s.redis.ZMScore(ctx, s.keys.runsIndex(), e.runID).Result()
+	if err != nil {
+		return false, false, fail(err)
+	}
+	// Its place in the list of its workflow goes when somebody reads that list: the name is not known here.
+	return scores[0] != 0, false, s.dropRun(ctx, e)
+}
