@@ -128,6 +128,8 @@ type Outcome struct {
 	// Sent is false when it is certain that no byte of the request reached the app, or that
 	// it was turned away before any code of the app saw it.
 	Sent bool
+	// Seen is what was read of the log of the message's run right before the request was sent, if it was.
+	Seen LogSeen
 }
 
 // Deliverer hands one message to an app and waits for its answer, hours if need be.

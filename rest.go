@@ -33,6 +33,13 @@ type DueRuns struct {
 	More bool      // there may be others
 }
 
+// LogSeen is what the log of a run was when a delivery for the run began.
+type LogSeen struct {
+	Events int64 // at least so many; 0: not known
+	// HooksOnly says that the run waited for live hooks and for nothing else; false: it may be so.
+	HooksOnly bool
+}
+
 // RestStore is what recovery needs of a store, besides the contract.
 type RestStore interface {
 	// DueRuns returns runs to look at that were entered at or before a moment, n at most, the oldest first, after passing over the

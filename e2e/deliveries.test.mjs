@@ -7,6 +7,7 @@ import { checkEndedRun, checkQueueEmpty } from './lib/invariants.mjs';
 import { freePort } from './lib/process.mjs';
 import { startStack } from './lib/stack.mjs';
 import { until } from './lib/wait.mjs';
+import { givenUp } from './lib/warns.mjs';
 
 const serviceEnv = { WORKFLOW_WORLD_DEPLOYMENT_POLICY: 'fail', WORKFLOW_WORLD_DEPLOYMENT_PATIENCE: '2s' };
 
@@ -17,7 +18,7 @@ async function deploymentIsGone({ app }) {
 }
 
 test('deliveries of SDK v5', async (t) => {
-  const stack = await startStack(t, { sdk: 'v5', serviceEnv });
+  const stack = await startStack(t, { sdk: 'v5', serviceEnv, warns: [givenUp] });
   const { app, api } = stack;
 
   /** Lets a run end and returns how many deliveries it took until nothing of it is left in the queue. */
@@ -51,7 +52,7 @@ test('deliveries of SDK v5', async (t) => {
 test('deliveries of SDK v4', async (t) => {
   const appPort = await freePort();
   const gate = await startGate(t, { port: await freePort(), target: `http://127.0.0.1:${appPort}` });
-  const stack = await startStack(t, { sdk: 'v4', serviceEnv, appPort, appEnv: { WORKFLOW_BASE_URL: gate.url } });
+  const stack = await startStack(t, { sdk: 'v4', serviceEnv, appPort, appEnv: { WORKFLOW_BASE_URL: gate.url }, warns: [givenUp] });
   const { app, api } = stack;
 
   // That the client still foresees what the SDK queues: if it did not, nothing would fail, and each step would take two requests more.

@@ -6,6 +6,7 @@ import { checkEndedRun, checkQueueEmpty } from './lib/invariants.mjs';
 import { sdks } from './lib/sdks.mjs';
 import { startStack } from './lib/stack.mjs';
 import { until } from './lib/wait.mjs';
+import { redisAway, replicaGone } from './lib/warns.mjs';
 
 // SDK v5 looks after a step that another delivery runs with a message of its own, due when that one's lease
 // ends. With the usual 860 s such messages would outlast the test, and their runs.
@@ -43,7 +44,7 @@ for (const sdk of sdks) {
   });
 
   test(`SDK ${sdk}: the service is killed under load and started again: every run completes`, async (t) => {
-    const stack = await startStack(t, { sdk, appEnv });
+    const stack = await startStack(t, { sdk, appEnv, warns: [replicaGone] });
     const runIds = await startBusyRuns(stack.app, 10, 8);
     await until('work to be under way', anyStepDone(stack.api, runIds));
 
@@ -54,7 +55,7 @@ for (const sdk of sdks) {
   });
 
   test(`SDK ${sdk}: Redis is away for five seconds under load: everything goes on by itself`, async (t) => {
-    const stack = await startStack(t, { sdk, appEnv });
+    const stack = await startStack(t, { sdk, appEnv, warns: [redisAway] });
     const runIds = await startBusyRuns(stack.app, 10, 8);
     await until('work to be under way', anyStepDone(stack.api, runIds));
 
@@ -69,7 +70,7 @@ for (const sdk of sdks) {
   });
 
   test(`SDK ${sdk}: one of two services is killed under load: the other one takes over its work`, async (t) => {
-    const stack = await startStack(t, { sdk, appEnv });
+    const stack = await startStack(t, { sdk, appEnv, warns: [replicaGone] });
     const second = await stack.startSecondService();
     const runIds = await startBusyRuns(stack.app, 10, 8);
     await until('work to be under way', anyStepDone(stack.api, runIds));

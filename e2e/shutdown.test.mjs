@@ -8,6 +8,7 @@ import { freePort } from './lib/process.mjs';
 import { sdks } from './lib/sdks.mjs';
 import { startStack } from './lib/stack.mjs';
 import { until } from './lib/wait.mjs';
+import { cutAtStop, replicaGone } from './lib/warns.mjs';
 
 describe('a long step', { concurrency: 3 }, () => {
   for (const sdk of sdks) {
@@ -26,7 +27,7 @@ describe('a long step', { concurrency: 3 }, () => {
 });
 
 async function serviceGoes(t, sdk, length, end) {
-  const stack = await startStack(t, { sdk, token: 'secret', serviceEnv: { WORKFLOW_WORLD_SHUTDOWN_GRACE: '1s' } });
+  const stack = await startStack(t, { sdk, token: 'secret', serviceEnv: { WORKFLOW_WORLD_SHUTDOWN_GRACE: '1s' }, warns: [cutAtStop, replicaGone] });
   const { app, api, service } = stack;
   const runId = await app.begin('longStep', length);
   await until('the step to run', async () => (await app.bodies()) === 1);

@@ -7,13 +7,14 @@ import { rowsOn, typesOf } from './lib/rows.mjs';
 import { sdks } from './lib/sdks.mjs';
 import { startStack } from './lib/stack.mjs';
 import { checkQueueEmpty } from './lib/invariants.mjs';
+import { tooLarge } from './lib/warns.mjs';
 
 const limit = 200_000;
 const size = 300_000;
 
 for (const sdk of sdks) {
   test(`SDK ${sdk}: BR-37: values that are too big`, async (t) => {
-    const stack = await startStack(t, { sdk, serviceEnv: { WORKFLOW_WORLD_MAX_BODY: String(limit) } });
+    const stack = await startStack(t, { sdk, serviceEnv: { WORKFLOW_WORLD_MAX_BODY: String(limit) }, warns: [tooLarge] });
     const { app, service } = stack;
     const { value, fails, completes, stepsOf } = rowsOn(stack);
     const named = new RegExp(`the body has \\d{6} bytes, the limit is ${limit} \\(WORKFLOW_WORLD_MAX_BODY\\)`);

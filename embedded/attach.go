@@ -19,13 +19,13 @@ const attachTimeout = 250 * time.Millisecond
 
 // attachment asks for what goes along with one delivery; nil is nothing. Each delivery gets its own:
 // what has been read for an earlier one is out of date.
-func (f *Forwarder) attachment(ctx context.Context, d world.Delivery) []byte {
+func (f *Forwarder) attachment(ctx context.Context, d world.Delivery) ([]byte, world.LogSeen) {
 	// Of a message in CBOR it can be told where it ends, whatever becomes of the header.
 	if f.attach == nil || !d.Attach || d.ContentType != "" && d.ContentType != "application/cbor" {
-		return nil
+		return nil, world.LogSeen{}
 	}
 	if d.Along != nil {
-		return d.Along
+		return d.Along, world.LogSeen{}
 	}
 	ctx, cancel := context.WithTimeout(ctx, attachTimeout)
 	defer cancel()

@@ -30,16 +30,17 @@ func TestWhatGoesAlongWithADelivery(t *testing.T) {
 	var asked []world.Delivery
 	f := attaching(t, embedded.Config{
 		SigningKeys: [][]byte{key}, Clock: stoppedClock(time.UnixMilli(1700000000123)),
-		Attach: func(_ context.Context, d world.Delivery) []byte {
+		Attach: func(_ context.Context, d world.Delivery) ([]byte, world.LogSeen) {
 			asked = append(asked, d)
-			return append([]byte("log"), byte('0'+len(asked)))
+			return append([]byte("log"), byte('0'+len(asked))), world.LogSeen{Events: int64(len(asked)), HooksOnly: true}
 		},
 	})
 	d := deliveryTo(app.URL)
 	d.Kind, d.Attach, d.RunID = world.KindFlow, true, "wrun_1"
 	d.Headers = map[string]string{"x-world-redis-attached": "1"}
-	for range 2 {
-		require.Equal(t, world.Done, f.Deliver(t.Context(), d).Verdict)
+	for i := range 2 {
+		out := f.Deliver(t.Context(), d)
+		require.Equal(t, world.Outcome{Verdict: world.Done, Status: 200, Sent: true, Seen: world.LogSeen{Events: int64(i + 1), HooksOnly: true}}, out)
 	}
 	require.Equal(t, []world.Delivery{d, d}, asked)
 	got := app.got()
@@ -63,16 +64,19 @@ func TestDeliveriesThatNothingGoesAlongWith(t *testing.T) {
 	notAsked, inJSON := plain, plain
 	notAsked.Attach = false
 	inJSON.ContentType = "application/json"
-	something := func(context.Context, world.Delivery) []byte { return []byte{1} }
+	something := func(context.Context, world.Delivery) ([]byte, world.LogSeen) { return []byte{1}, world.LogSeen{} }
 	for name, c := range map[string]struct {
 		d      world.Delivery
-		attach func(context.Context, world.Delivery) []byte
+		attach func(context.Context, world.Delivery) ([]byte, world.LogSeen)
 	}{
 		"the app does not take it": {notAsked, something},
 		"the message is JSON":      {inJSON, something},
-		"there is nothing":         {plain, func(context.Context, world.Delivery) []byte { return nil }},
+		"there is nothing":         {plain, func(context.Context, world.Delivery) ([]byte, world.LogSeen) { return nil, world.LogSeen{} }},
 		"nobody to ask":            {plain, nil},
-		"Redis hangs":              {plain, func(ctx context.Context, _ world.Delivery) []byte { <-ctx.Done(); return nil }},
+		"Redis hangs": {plain, func(ctx context.Context, _ world.Delivery) ([]byte, world.LogSeen) {
+			<-ctx.Done()
+			return nil, world.LogSeen{}
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -25,7 +25,8 @@ type Config struct {
 	// Attach returns what goes along with a delivery to an app that takes it (world.Delivery.Attach):
 	// the answer to run_started in CBOR, or nil when there is none or it cannot be had. It is asked right
 	// before each POST, which waits for it; its context ends after a quarter of a second. nil: nothing does.
-	Attach func(ctx context.Context, d world.Delivery) []byte
+	// What it saw of the log goes into the outcome of the delivery.
+	Attach func(ctx context.Context, d world.Delivery) ([]byte, world.LogSeen)
 }
 
 // Forwarder delivers messages by HTTP. It is safe for concurrent use.
@@ -34,7 +35,7 @@ type Forwarder struct {
 	log    *slog.Logger
 	keys   [][]byte
 	clock  world.Clock
-	attach func(ctx context.Context, d world.Delivery) []byte
+	attach func(ctx context.Context, d world.Delivery) ([]byte, world.LogSeen)
 }
 
 // New returns a Forwarder.
@@ -72,7 +73,8 @@ func (f *Forwarder) Deliver(ctx context.Context, d world.Delivery) world.Outcome
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
 	})
-	req, body, err := newRequest(ctx, target, d, f.attachment(ctx, d))
+	attached, seen := f.attachment(ctx, d)
+	req, body, err := newRequest(ctx, target, d, attached)
 	if err != nil {
 		return world.Outcome{Verdict: world.Failed, Reason: err.Error()}
 	}
@@ -87,6 +89,7 @@ func (f *Forwarder) Deliver(ctx context.Context, d world.Delivery) world.Outcome
 		return world.Outcome{Verdict: world.Unreachable, Status: resp.StatusCode, Reason: explain(target, err, true), Sent: true}
 	}
 	out := judge(answer{url: target, status: resp.StatusCode, header: resp.Header, body: said})
+	out.Seen = seen
 	f.log.Debug("delivered", slog.String("url", target), slog.String("message", d.MessageID), slog.Int("attempt", d.Attempt),
 		slog.Int("status", resp.StatusCode), slog.Int("bytes", len(said)))
 	return out

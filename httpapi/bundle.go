@@ -138,7 +138,7 @@ func plainSegment(s string) bool { return s != "" && !strings.ContainsAny(s, "/?
 func (s *Server) serveBundled(outer *http.Request, call *bundledCall, answer *bundledAnswer) {
 	defer func() {
 		if r := recover(); r != nil { // a handler that wants its connection cut; the others' must last
-			s.log.Warn("a call of a bundle was cut", slog.String("path", call.path))
+			s.log.Info("a call of a bundle was cut; it is made again", slog.String("path", call.path))
 			*answer = bundledAnswer{status: http.StatusServiceUnavailable}
 		}
 	}()

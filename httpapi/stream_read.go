@@ -68,7 +68,7 @@ func (s *Server) readStream(c echo.Context) error {
 		err = out.end()
 	}
 	if err != nil {
-		s.logFailure(originOf(c), "a stream read was cut", slog.LevelWarn, err)
+		s.logFailure(originOf(c), "a stream read was cut; its reader goes on from there", slog.LevelInfo, err)
 		panic(http.ErrAbortHandler)
 	}
 	return nil

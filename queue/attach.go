@@ -15,8 +15,8 @@ const alongFresh = 50 * time.Millisecond
 // Along reads what the delivery of a wake-up brings along, in the round trip that takes the message.
 type Along struct {
 	Call luascript.Call
-	// Read returns what a reply of the script has to bring along; nil: nothing.
-	Read func(ctx context.Context, reply []any) []byte
+	// Read returns what a reply of the script has to bring along, nil if nothing, and what it tells of the log.
+	Read func(ctx context.Context, reply []any) ([]byte, world.LogSeen)
 }
 
 // mayAttach reports whether a delivery may bring the answer to run_started along. Only for bare
@@ -24,24 +24,28 @@ type Along struct {
 // And only for SDK v4, whose deliveries of a run do not overlap, so that next to nothing can
 // happen to the run between the reading and the use.
 func (l *lane) mayAttach(app world.App, m world.Message) bool {
-	return app.Attach && app.SDK == sdkV4 && l.kind == world.KindFlow && m.Plain && m.RunID != "" && m.StepID == ""
+	return app.Attach && app.SDK == sdkV4 && l.kind == world.KindFlow && isWakeUp(m)
 }
 
-// alongOf says how to read what the delivery of a message would bring along, if it were made now.
+// alongOf says how to read what the delivery of a message would bring along, if it were made now. Of other wake-ups
+// than those that bring something along only the length of the log is read.
 func (l *lane) alongOf(ctx context.Context, m world.Message) *Along {
-	if l.q.cfg.Along == nil || l.kind != world.KindFlow || m.Delay > 0 {
+	if l.q.cfg.Along == nil || l.kind != world.KindFlow || m.Delay > 0 || !isWakeUp(m) {
 		return nil
 	}
 	d, err := l.q.resolve(ctx, m, "")
-	if err != nil || len(d.apps) == 0 || !l.mayAttach(d.apps[0], m) {
+	if err != nil || len(d.apps) == 0 {
 		return nil
 	}
-	return l.q.cfg.Along(m.RunID)
+	return l.q.cfg.Along(m.RunID, l.mayAttach(d.apps[0], m))
 }
+
+// isWakeUp reports whether a message does nothing but wake a run.
+func isWakeUp(m world.Message) bool { return m.Plain && m.RunID != "" && m.StepID == "" }
 
 // bringAlong notes what was read along with the take of a message, unless its delivery has begun. Whoever writes to the log
 // later wakes the run with another message, for this one is not waiting any more.
-func (l *lane) bringAlong(id any, t takeCall, along []byte) {
+func (l *lane) bringAlong(id any, t takeCall, along []byte, seen world.LogSeen) {
 	if along == nil {
 		along = []byte{} // there is nothing, and nobody need look again
 	}
@@ -49,7 +53,18 @@ func (l *lane) bringAlong(id any, t takeCall, along []byte) {
 	defer l.mu.Unlock()
 	for _, c := range l.buffer {
 		if c.id == id && c.owner == t.owner {
-			c.along, c.alongAt = along, t.asked
+			c.along, c.alongAt, c.seen = along, t.asked, seen
 		}
+	}
+}
+
+// lookedAt passes on that a run has looked at its log as it was when the delivery of a claim began.
+func (l *lane) lookedAt(c *claim, m world.Message, out world.Outcome) {
+	seen := out.Seen
+	if seen.Events == 0 {
+		seen = c.seen
+	}
+	if seen.Events > 0 && l.q.cfg.LookedAt != nil {
+		l.q.cfg.LookedAt(m.RunID, seen)
 	}
 }

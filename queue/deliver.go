@@ -125,7 +125,7 @@ func (l *lane) mayBegin(c *claim, app string, several bool) (o outcome, stop boo
 		o.due, o.reason = l.q.dueIn(redisHiccup), err.Error()
 		return o, true
 	case !ours:
-		l.log.Warn("a message was lost to another replica before its delivery began", slog.String("message", c.id))
+		l.log.Info("a message was lost to another replica before its delivery began", slog.String("message", c.id))
 		return outcome{step: stepLost}, true
 	}
 	return o, false
@@ -170,13 +170,14 @@ func (l *lane) judge(c *claim, baseURL string, m world.Message, out world.Outcom
 		slog.Int("verdict", int(out.Verdict)), slog.Int("status", out.Status), slog.Duration("delay", out.Delay))
 	switch {
 	case out.Verdict == world.Done:
-		l.q.targets.accepted(l.kind, baseURL)
+		l.q.targets.accepted(l.kind, baseURL, c.id)
+		l.lookedAt(c, m, out)
 		return outcome{step: stepDone}, baseURL
 	case out.Verdict == world.Reschedule:
-		l.q.targets.accepted(l.kind, baseURL)
+		l.q.targets.accepted(l.kind, baseURL, c.id)
 		return outcome{step: stepMoved, due: l.q.dueIn(l.patience(c, m, out.Delay))}, baseURL
 	case out.Verdict == world.TooLarge:
-		l.q.targets.accepted(l.kind, baseURL)
+		l.q.targets.accepted(l.kind, baseURL, c.id)
 		return l.tooLarge(c, m, out), baseURL
 	case c.ctx.Err() != nil: // cut by ourselves
 		if errors.Is(context.Cause(c.ctx), errShutdown) {
@@ -189,12 +190,11 @@ func (l *lane) judge(c *claim, baseURL string, m world.Message, out world.Outcom
 		}
 		return o, ""
 	case out.Verdict == world.Failed:
-		l.q.targets.refused(l.kind, baseURL, out.Reason)
+		l.q.targets.refused(l.kind, baseURL, c.id, out)
 		return l.failed(c, m, out), baseURL
 	case out.Sent:
 		// The app is there but broke off: this message waits, the others need not.
-		l.log.Warn("the connection to the app broke during a delivery; it is made again",
-			slog.String("message", c.id), slog.String("run", m.RunID), slog.String("step", m.StepID), slog.String("reason", out.Reason))
+		l.q.targets.broke(baseURL, c.id, m, out.Reason)
 		return outcome{step: stepStalled, due: l.q.dueIn(l.q.cfg.Backoff.unreachable(2)), reason: out.Reason, app: baseURL}, ""
 	default:
 		wait := l.q.targets.unreachable(baseURL, out.Reason)
@@ -249,6 +249,7 @@ func (l *lane) dead(c *claim, m world.Message, why Death, reason string) outcome
 		return o
 	}
 	defer l.runEnded(m)
+	l.q.targets.setAside(c.id)
 	l.log.Error("a message is set aside as undeliverable", slog.String("message", c.id), slog.String("run", m.RunID),
 		slog.String("step", m.StepID), slog.Int("failed", c.failed+1), slog.String("reason", reason))
 	return outcome{step: stepDead, reason: reason}
@@ -264,7 +265,7 @@ func (l *lane) tooLarge(c *claim, m world.Message, out world.Outcome) outcome {
 		return o
 	}
 	defer l.runEnded(m)
-	l.log.Warn("a run was failed, because it has a value that is too large", slog.String("message", c.id), slog.String("run", m.RunID),
+	l.log.Error("a run was failed, because it has a value that is too large", slog.String("message", c.id), slog.String("run", m.RunID),
 		slog.String("step", m.StepID), slog.String("reason", out.Reason))
 	return outcome{step: stepDone}
 }

@@ -57,6 +57,7 @@ type claim struct {
 	lengthy   bool          // it has given up its slot; under the lane's mutex
 	along     []byte        // what its delivery brings along, read at
 	alongAt   time.Time     // that moment, by the process's own clock
+	seen      world.LogSeen // read with it
 	replayed  string        // the v4 run that the app has replayed for it, and
 	took      time.Duration // how long it took
 

@@ -43,8 +43,11 @@ type Config struct {
 	RunDead func(ctx context.Context, m world.Message, why Death, reason string) error
 	// Along says how to read what a wake-up of a run brings along to an app that takes it (world.Delivery.Attach), so
 	// that this needs no round trip of its own. The Deliverer looks for itself where it was not read. nil: it always does. Not for
-	// a cluster, where the run is at another node than the queue.
-	Along func(runID string) *Along
+	// a cluster, where the run is at another node than the queue. With whole false only the length of the log is asked for.
+	Along func(runID string, whole bool) *Along
+	// LookedAt is called when an app has acknowledged a delivery for a run, with what the log of the run was when that
+	// delivery began, if that is known. nil: nobody is.
+	LookedAt func(runID string, log world.LogSeen)
 	// Observer counts what happens; nil: nobody does.
 	Observer Observer
 }

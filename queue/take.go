@@ -136,7 +136,8 @@ func (l *lane) addAndTake(ctx context.Context, add luascript.Call, along *Along)
 	}
 	// What was read before the take does not have what a wake-up was about that this one absorbed in between.
 	if along != nil && errs[2] == nil && !late && len(replies[0]) > 1 {
-		l.bringAlong(replies[0][1], t, along.Read(ctx, replies[2]))
+		what, seen := along.Read(ctx, replies[2])
+		l.bringAlong(replies[0][1], t, what, seen)
 	}
 	if added := errs[0] == nil && len(replies[0]) > 0 && replies[0][0] == int64(0); added && (brought == 0 || late) || left > 0 || err != nil {
 		l.bell.ring()

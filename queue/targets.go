@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -9,17 +10,15 @@ import (
 )
 
 // targets remembers how the apps do, so that an app that is down is asked by one message
-// now and then and not by all of them, and so that the log has one line for each trouble
-// and one for its end, not one for each try.
+// now and then and not by all of them.
 type targets struct {
 	backoff Backoff
 	clock   world.Clock
-	log     *slog.Logger
+	said    *complaints
 
-	mu      sync.Mutex
-	down    map[string]*downtime // by address
-	absent  map[route]time.Time  // deployments without an app, since when
-	refusal map[route]string     // the last complaint about an app's answers
+	mu     sync.Mutex
+	down   map[string]*downtime // by address
+	absent map[route]time.Time  // deployments without an app, since when
 }
 
 type downtime struct {
@@ -34,7 +33,7 @@ type route struct {
 }
 
 func newTargets(b Backoff, clock world.Clock, log *slog.Logger) *targets {
-	return &targets{backoff: b, clock: clock, log: log, down: map[string]*downtime{}, absent: map[route]time.Time{}, refusal: map[route]string{}}
+	return &targets{backoff: b, clock: clock, said: newComplaints(clock, log), down: map[string]*downtime{}, absent: map[route]time.Time{}}
 }
 
 // wait returns how long not to ask an app that is down; 0: ask now.
@@ -63,9 +62,9 @@ func (t *targets) unreachable(baseURL, reason string) time.Duration {
 	if d == nil {
 		d = &downtime{since: now}
 		t.down[baseURL] = d
-		t.log.Warn("the app cannot be reached; its messages wait, uncharged, and are tried again every few seconds",
-			slog.String("app", baseURL), slog.String("reason", reason))
 	}
+	t.said.lasts("down "+baseURL, "the app cannot be reached; its messages wait, uncharged, and are tried again every few seconds",
+		slog.String("app", baseURL), slog.String("reason", reason))
 	d.tries++
 	wait := t.backoff.unreachable(d.tries)
 	d.next = now.Add(wait)
@@ -81,7 +80,7 @@ func (t *targets) reached(baseURL string) bool {
 		return false
 	}
 	delete(t.down, baseURL)
-	t.log.Info("the app can be reached again", slog.String("app", baseURL), slog.Duration("down", t.clock.Now().Sub(d.since)))
+	t.said.over("down "+baseURL, "the app can be reached again", slog.String("app", baseURL))
 	return true
 }
 
@@ -106,9 +105,9 @@ func (t *targets) missing(kind world.Kind, deploymentID string, lapsed world.App
 	if !known {
 		since = now
 		t.absent[r] = now
-		t.log.Warn("messages wait: "+what+"; start the app (its world.start() registers it), or set WORKFLOW_BASE_URL of this service",
-			slog.String("kind", string(kind)), slog.String("deployment", deploymentID))
 	}
+	t.said.lasts(fmt.Sprint("absent ", r), "messages wait: "+what+"; start the app (its world.start() registers it), or set WORKFLOW_BASE_URL of this service",
+		slog.String("kind", string(kind)), slog.String("deployment", deploymentID))
 	return what, since
 }
 
@@ -116,7 +115,15 @@ func (t *targets) missing(kind world.Kind, deploymentID string, lapsed world.App
 func (t *targets) present(kind world.Kind, deploymentID string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.absent, route{kind, deploymentID})
+	if r := (route{kind, deploymentID}); !t.absent[r].IsZero() {
+		t.found(r)
+	}
+}
+
+// found ends the absence of an app.
+func (t *targets) found(r route) {
+	delete(t.absent, r)
+	t.said.over(fmt.Sprint("absent ", r), "there is an app again for the messages that waited", slog.String("kind", string(r.kind)), slog.String("deployment", r.to))
 }
 
 // awaits reports whether messages wait for just this app.
@@ -140,7 +147,7 @@ func (t *targets) registered(a world.App) {
 	defer t.mu.Unlock()
 	for r := range t.absent {
 		if r.to == "" || r.to == a.DeploymentID {
-			delete(t.absent, r)
+			t.found(r)
 		}
 	}
 	if d := t.down[a.BaseURL]; d != nil {
@@ -148,23 +155,27 @@ func (t *targets) registered(a world.App) {
 	}
 }
 
-// refused hears of an answer that is no acknowledgement, and says so unless it said the
-// same before.
-func (t *targets) refused(kind world.Kind, baseURL, reason string) {
-	t.mu.Lock()
-	r := route{kind, baseURL}
-	known := t.refusal[r] == reason
-	t.refusal[r] = reason
-	t.mu.Unlock()
-	if !known {
-		t.log.Warn("the app did not acknowledge a message; it is delivered again later",
-			slog.String("app", baseURL), slog.String("kind", string(kind)), slog.String("reason", reason))
+// refused hears of an answer that is no acknowledgement. The same status of an app is the same trouble, since reasons
+// differ with each message.
+func (t *targets) refused(kind world.Kind, baseURL, message string, out world.Outcome) {
+	t.said.refuses(fmt.Sprintf("refuses %s %s %d", kind, baseURL, out.Status), message,
+		"the app did not acknowledge a message; it is delivered again later",
+		slog.String("app", baseURL), slog.String("kind", string(kind)), slog.String("message", message), slog.String("reason", out.Reason))
+}
+
+// accepted hears that an app acknowledged a message.
+func (t *targets) accepted(kind world.Kind, baseURL, message string) {
+	if t.said.isRefused(message) {
+		t.said.settled(message, "the app acknowledges the messages that it did not", slog.String("app", baseURL), slog.String("kind", string(kind)))
 	}
 }
 
-// accepted hears that an app acknowledged, which ends a complaint about it.
-func (t *targets) accepted(kind world.Kind, baseURL string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.refusal, route{kind, baseURL})
+// setAside hears that a message is not delivered any more.
+func (t *targets) setAside(message string) { t.said.settled(message, "") }
+
+// broke hears that the connection to an app broke during a delivery. That is a warning only when it goes on: an app that is replaced
+// or killed does it once.
+func (t *targets) broke(baseURL, message string, m world.Message, reason string) {
+	t.said.lasts("broke "+baseURL, "the connection to the app broke during a delivery; it is made again",
+		slog.String("app", baseURL), slog.String("message", message), slog.String("run", m.RunID), slog.String("step", m.StepID), slog.String("reason", reason))
 }

@@ -58,7 +58,7 @@ func (s *Store) takeAllOff() {
 	ctx := context.Background()
 	for now := s.departures.next(); len(now) > 0; now = s.departures.next() {
 		if err := s.send.Commands(ctx, func(p redis.Pipeliner) { s.takeOff(ctx, p, now...) }); err != nil {
-			s.log.WarnContext(ctx, "runs are left in lists of an earlier status for the sweeper", slog.Int("runs", len(now)), slog.Any("error", err))
+			s.log.InfoContext(ctx, "runs are left in lists of an earlier status for the sweeper", slog.Int("runs", len(now)), slog.Any("error", err))
 		}
 	}
 }

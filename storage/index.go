@@ -83,7 +83,7 @@ func (s *Store) applyEntered(ctx context.Context, c *call, e runEntry, script sc
 			return nil
 		})
 		if left != nil {
-			s.log.WarnContext(ctx, "a ghost stays in a list of runs", slog.String("run_id", e.runID), slog.Any("error", left))
+			s.log.InfoContext(ctx, "a ghost stays in a list of runs", slog.String("run_id", e.runID), slog.Any("error", left))
 		}
 	default:
 		s.correct(ctx, e)
@@ -108,7 +108,7 @@ func (s *Store) correct(ctx context.Context, e runEntry) {
 		err = s.takeBack(ctx, run, e)
 	}
 	if err != nil {
-		s.log.WarnContext(ctx, "an entry in the lists of runs is left for the sweeper",
+		s.log.InfoContext(ctx, "an entry in the lists of runs is left for the sweeper",
 			slog.String("run_id", e.runID), slog.Any("error", err))
 	}
 }

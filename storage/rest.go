@@ -72,7 +72,7 @@ func (s *Store) MarkRested(ctx context.Context, runID string, events int64) erro
 		return badID("runId", runID)
 	}
 	k := s.keys.of(runID)
-	_, err := s.scripts.runRest.Run(ctx, s.redis, []string{k.run()}, events)
+	_, err := s.send.Run(ctx, s.scripts.runRest, []string{k.run()}, events)
 	return fail(err)
 }
 

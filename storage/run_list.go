@@ -164,7 +164,7 @@ func (s *Store) dropOtherEnd(ctx context.Context, statuses []world.RunStatus, ke
 			continue
 		}
 		if err := s.redis.ZRem(ctx, key, e.id).Err(); err != nil {
-			s.log.WarnContext(ctx, "a run stays in a list of runs that ended otherwise", slog.String("run_id", e.id), slog.Any("error", err))
+			s.log.InfoContext(ctx, "a run stays in a list of runs that ended otherwise", slog.String("run_id", e.id), slog.Any("error", err))
 		}
 	}
 }
@@ -173,7 +173,7 @@ func (s *Store) dropOtherEnd(ctx context.Context, statuses []world.RunStatus, ke
 func (s *Store) dropGhost(ctx context.Context, keys []string, e place) {
 	for _, key := range keys {
 		if err := s.redis.ZRem(ctx, key, e.id).Err(); err != nil {
-			s.log.WarnContext(ctx, "a ghost stays in a list of runs", slog.String("run_id", e.id), slog.Any("error", err))
+			s.log.InfoContext(ctx, "a ghost stays in a list of runs", slog.String("run_id", e.id), slog.Any("error", err))
 		}
 	}
 	// Should it have come to be at this very moment, it goes back.
@@ -185,7 +185,7 @@ func (s *Store) dropGhost(ctx context.Context, keys []string, e place) {
 		})
 	}
 	if err != nil {
-		s.log.WarnContext(ctx, "a run may be missing in lists", slog.String("run_id", e.id), slog.Any("error", err))
+		s.log.InfoContext(ctx, "a run may be missing in lists", slog.String("run_id", e.id), slog.Any("error", err))
 	}
 }
 

@@ -10,15 +10,16 @@ import (
 
 // ReadStart returns what run_started would answer, in one round trip that writes nothing. ok is
 // false when it might answer something else, or without the whole log: the run is not running,
-// or has more than maxEvents events, or their records more than maxBytes bytes.
-func (s *Store) ReadStart(ctx context.Context, runID string, maxEvents, maxBytes int) (result world.EventResult, ok bool, err error) {
+// or has more than maxEvents events, or their records more than maxBytes bytes. length is that of the log of a run that
+// is running, and otherwise 0.
+func (s *Store) ReadStart(ctx context.Context, runID string, maxEvents, maxBytes int) (result world.EventResult, length int64, ok bool, err error) {
 	if !ids.Valid(runID) {
-		return world.EventResult{}, false, badID("runId", runID)
+		return world.EventResult{}, 0, false, badID("runId", runID)
 	}
 	call := s.StartCall(runID, maxEvents, maxBytes)
 	answer, err := s.send.Run(ctx, call.Script, call.Keys, call.Args...)
 	if err != nil {
-		return world.EventResult{}, false, s.failIn(ctx, runID, err)
+		return world.EventResult{}, 0, false, s.failIn(ctx, runID, err)
 	}
 	return s.StartOf(ctx, runID, answer)
 }
@@ -30,20 +31,20 @@ func (s *Store) StartCall(runID string, maxEvents, maxBytes int) luascript.Call 
 }
 
 // StartOf reads the reply to StartCall as ReadStart does.
-func (s *Store) StartOf(ctx context.Context, runID string, answer []any) (result world.EventResult, ok bool, err error) {
+func (s *Store) StartOf(ctx context.Context, runID string, answer []any) (result world.EventResult, length int64, ok bool, err error) {
 	r := reply(answer)
 	code, err := r.code()
 	if err != nil {
-		return world.EventResult{}, false, fail(err)
+		return world.EventResult{}, 0, false, fail(err)
 	}
 	if code != codeDone {
-		return world.EventResult{}, false, nil
+		return world.EventResult{}, int64(r.number(1)), false, nil
 	}
 	e, err := decodeEntity(runID, r.list(1), nil)
 	if err != nil {
-		return world.EventResult{}, false, fail(err)
+		return world.EventResult{}, 0, false, fail(err)
 	}
 	c := &call{req: world.CreateEvent{RunID: runID, Type: world.EventRunStarted}}
 	result, err = s.startResult(ctx, c, outcome{code: codeUnchanged, rest: r.after(2)}, e)
-	return result, err == nil, err
+	return result, int64(len(result.Events)), err == nil, err
 }

@@ -25,9 +25,10 @@ func TestReadStartIsTheAnswerToRunStarted(t *testing.T) {
 			b.send(runID, world.EventStepCompleted, "step_1", data(t, "result", []byte{2}))
 			log := b.events(runID)
 
-			got, ok, err := b.ReadStart(b.ctx, runID, len(log), manyBytes)
+			got, length, ok, err := b.ReadStart(b.ctx, runID, len(log), manyBytes)
 			require.NoError(t, err)
 			require.True(t, ok)
+			require.EqualValues(t, len(log), length)
 			require.Equal(t, log, b.events(runID))
 			require.Equal(t, b.send(runID, world.EventRunStarted, "", nil), got)
 			require.Equal(t, log, got.Events)
@@ -42,12 +43,13 @@ func TestReadStartOfOtherRuns(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		b := newBundle(t, r)
-		none := func(runID string, maxEvents, maxBytes int) {
+		none := func(runID string, maxEvents, maxBytes int, want ...int64) {
 			t.Helper()
-			got, ok, err := b.ReadStart(b.ctx, runID, maxEvents, maxBytes)
+			got, length, ok, err := b.ReadStart(b.ctx, runID, maxEvents, maxBytes)
 			require.NoError(t, err)
 			require.False(t, ok)
 			require.Equal(t, world.EventResult{}, got)
+			require.Equal(t, append(want, 0)[0], length)
 		}
 		none("wrun_01JZZZZZZZZZZZZZZZZZZZZZZZ", 100, manyBytes)
 		none(b.newRun(), 100, manyBytes)
@@ -61,13 +63,14 @@ func TestReadStartOfOtherRuns(t *testing.T) {
 		none(legacy.RunID, 100, manyBytes)
 
 		runID := b.running()
-		none(runID, 1, manyBytes)
-		none(runID, 100, 20)
-		_, ok, err := b.ReadStart(b.ctx, runID, 2, manyBytes)
+		none(runID, 1, manyBytes, 2)
+		none(runID, 100, 20, 2)
+		none(runID, 0, 0, 2)
+		_, _, ok, err := b.ReadStart(b.ctx, runID, 2, manyBytes)
 		require.NoError(t, err)
 		require.True(t, ok)
 
-		_, _, err = b.ReadStart(b.ctx, "{}", 100, manyBytes)
+		_, _, _, err = b.ReadStart(b.ctx, "{}", 100, manyBytes)
 		require.Equal(t, world.CodeInvalid, world.ErrorCode(err))
 	})
 }
@@ -79,7 +82,7 @@ func TestReadStartIsOneScript(t *testing.T) {
 	runID := b.running()
 	var r recorder
 	b.redis.Client.AddHook(&r)
-	_, ok, err := b.ReadStart(b.ctx, runID, 100, manyBytes)
+	_, _, ok, err := b.ReadStart(b.ctx, runID, 100, manyBytes)
 	require.NoError(t, err)
 	require.True(t, ok)
 	require.Equal(t, []string{"evalsha"}, r.take())

@@ -24,7 +24,7 @@ func (s *Service) auditAll(ctx context.Context) (news bool) {
 		n := min(auditBatch, len(topics))
 		found, err := s.auditTopics(ctx, topics[:n])
 		if err != nil && ctx.Err() == nil {
-			s.log.Warn("look for missed doorbells", slog.Any("error", err))
+			s.log.Info("missed doorbells could not be looked for; it is tried again", slog.Any("error", err))
 		}
 		news = news || found
 		topics = topics[n:]

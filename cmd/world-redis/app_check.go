@@ -18,9 +18,10 @@ const (
 	checksKept = 10_000
 )
 
-// checkPauses are the waits before each try. The first one is for apps that register before they
-// listen, as they do that call world.start() while they are set up.
-var checkPauses = []time.Duration{time.Second, 3 * time.Second, 10 * time.Second}
+// checkPauses are the waits before each try. The first ones are for apps that register before they
+// listen, as they do that call world.start() while they are set up, and the last one for those that compile their
+// routes when they are first asked: an app gets half a minute before the log warns of it.
+var checkPauses = []time.Duration{time.Second, 3 * time.Second, 10 * time.Second, 20 * time.Second}
 
 // appCheck looks at each address that an app registers with, and at the configured one, before
 // there is a message for it, and says once in the log what is wrong there. It refuses nothing.
@@ -106,7 +107,7 @@ func (c *appCheck) Run(ctx context.Context) error {
 
 func (c *appCheck) check(ctx context.Context, a world.App) {
 	var err error
-	for _, pause := range c.pauses {
+	for i, pause := range c.pauses {
 		select {
 		case <-ctx.Done():
 			return
@@ -120,6 +121,10 @@ func (c *appCheck) check(ctx context.Context, a world.App) {
 		}
 		if err == nil || ctx.Err() != nil || !c.wanted(a) {
 			return
+		}
+		if i == len(c.pauses)-2 {
+			c.log.Info("no workflow app answers yet at this address; it is asked once more",
+				slog.String("app", a.BaseURL), slog.String("deployment", a.DeploymentID), slog.String("reason", err.Error()))
 		}
 	}
 	from := "the app registered it"

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"regexp"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -52,12 +53,12 @@ func TestBR24LogNamesAddressesWithoutAnApp(t *testing.T) {
 		defer mu.Unlock()
 		tries[baseURL]++
 		tried <- baseURL
-		if baseURL == "http://slow" && tries[baseURL] == 3 {
+		if baseURL == "http://slow" && tries[baseURL] == 4 {
 			return nil
 		}
 		return errors.New("POST " + baseURL + " answered 307: redirects are not followed")
 	}, slog.New(slog.NewTextHandler(out, nil)))
-	c.pauses = []time.Duration{0, 0, 0}
+	c.pauses = []time.Duration{0, 0, 0, 0}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- c.Run(ctx) }()
@@ -73,18 +74,19 @@ func TestBR24LogNamesAddressesWithoutAnApp(t *testing.T) {
 		return len(regexp.MustCompile(`level=WARN msg="no workflow app answers at this address.* app=`+app+` .*307`).FindAllString(out.String(), -1))
 	}
 	require.Eventually(t, func() bool { return named("http://bad") == 1 && named("http://wrong") == 1 }, 10*time.Second, time.Millisecond)
-	for range 9 {
+	for range 12 {
 		<-tried
 	}
 	require.Contains(t, out.String(), "WORKFLOW_BASE_URL of this service")
 	require.NoError(t, c.UnregisterApp(ctx, "http://bad/", "dpl_1"))
 	require.NoError(t, c.RegisterApp(ctx, bad))
 	require.Eventually(t, func() bool { return named("http://bad") == 2 }, 10*time.Second, time.Millisecond)
-	for range 3 {
+	for range 4 {
 		require.Equal(t, "http://bad", <-tried)
 	}
 	stop()
 	require.NoError(t, <-ended)
 	require.Empty(t, tried)
 	require.Zero(t, named("http://slow"))
+	require.Equal(t, 4, strings.Count(out.String(), `level=INFO msg="no workflow app answers yet`))
 }

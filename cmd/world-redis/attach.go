@@ -7,6 +7,7 @@ import (
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/httpapi"
 	"github.com/world-redis/world-redis/internal/ids"
+	"github.com/world-redis/world-redis/internal/recovery"
 	"github.com/world-redis/world-redis/queue"
 )
 
@@ -19,21 +20,33 @@ const (
 
 // attach returns the answer to run_started for a wake-up, when that is certain before it is asked: the run
 // is running, so the call would change nothing. A delivery is as good without.
-func (t *tenant) attach(ctx context.Context, d world.Delivery) []byte {
-	result, ok, err := t.store.ReadStart(ctx, d.RunID, attachedEvents, attachedBytes)
-	return t.attached(d.RunID, result, ok, err)
+func (t *tenant) attach(ctx context.Context, d world.Delivery) ([]byte, world.LogSeen) {
+	result, length, ok, err := t.store.ReadStart(ctx, d.RunID, attachedEvents, attachedBytes)
+	return t.attached(d.RunID, result, ok, err), seen(result, length, ok)
 }
 
-// along has the queue read it in the round trip that takes the wake-up.
-func (t *tenant) along(runID string) *queue.Along {
+// along has the queue read it, or the length of the log alone, in the round trip that takes the wake-up.
+func (t *tenant) along(runID string, whole bool) *queue.Along {
 	if !ids.Valid(runID) {
 		return nil
 	}
-	read := func(ctx context.Context, reply []any) []byte {
-		result, ok, err := t.store.StartOf(ctx, runID, reply)
-		return t.attached(runID, result, ok, err)
+	read := func(ctx context.Context, reply []any) ([]byte, world.LogSeen) {
+		result, length, ok, err := t.store.StartOf(ctx, runID, reply)
+		return t.attached(runID, result, ok, err), seen(result, length, ok)
 	}
-	return &queue.Along{Call: t.store.StartCall(runID, attachedEvents, attachedBytes), Read: read}
+	events, bytes := 0, 0
+	if whole {
+		events, bytes = attachedEvents, attachedBytes
+	}
+	return &queue.Along{Call: t.store.StartCall(runID, events, bytes), Read: read}
+}
+
+// seen is what has been read of a log. One that shows that the run is in the middle of something is not worth a note.
+func seen(result world.EventResult, length int64, whole bool) world.LogSeen {
+	if whole && !recovery.WaitsForHooksOnly(result.Events) {
+		return world.LogSeen{}
+	}
+	return world.LogSeen{Events: length, HooksOnly: whole}
 }
 
 func (t *tenant) attached(runID string, result world.EventResult, ok bool, err error) []byte {

@@ -12,9 +12,9 @@ import (
 func newLogger(w io.Writer, c config) *slog.Logger {
 	opts := &slog.HandlerOptions{Level: c.LogLevel}
 	if c.LogFormat == "json" {
-		return slog.New(slog.NewJSONHandler(w, opts))
+		return slog.New(withoutRepeats(slog.NewJSONHandler(w, opts)))
 	}
-	return slog.New(slog.NewTextHandler(w, opts))
+	return slog.New(withoutRepeats(slog.NewTextHandler(w, opts)))
 }
 
 // redisLog carries go-redis's own lines, which are many while Redis is away and say what

@@ -181,7 +181,7 @@ func TestALogThatWasReadBeforeTheTakeDoesNotGoAlong(t *testing.T) {
 	for i := 0; ; i++ {
 		require.Less(t, i, 30, "no wake-up was taken along with its message while the script was forgotten")
 		require.NoError(t, client.ScriptFlush(t.Context()).Err())
-		_, _, err := store.ReadStart(t.Context(), id, 1, 1) // Redis knows this script again
+		_, _, _, err := store.ReadStart(t.Context(), id, 1, 1) // Redis knows this script again
 		require.NoError(t, err)
 		mu.Lock()
 		reads, direct = 0, false

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -20,6 +21,10 @@ import (
 	"github.com/world-redis/world-redis/streaming"
 )
 
+// parkAfter is how long after an acknowledged delivery its run is parked, at most; long before anybody looks for
+// forgotten runs.
+const parkAfter = 5 * time.Second
+
 // tenant is one namespace with the parts that hold its data. Only the Redis is common: its
 // keys, its queues and its deliveries are its own.
 type tenant struct {
@@ -28,6 +33,7 @@ type tenant struct {
 	streams    *streaming.Service
 	queue      *queue.Queue
 	reconciler *recovery.Reconciler
+	parker     *recovery.Parker
 	apps       *appCheck
 	observer   *queueMetrics
 	woken      atomic.Int64 // runs, by the reconciler
@@ -61,11 +67,12 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, c
 	if t.clustered {
 		along = nil
 	}
+	t.parker = recovery.NewParker(t.store, recovery.ParkerConfig{After: min(parkAfter, c.RecoveryAfter/4), Clock: clock, Logger: logger})
 	t.queue, err = queue.New(ctx, conn.Client, queue.Config{
 		KeyPrefix: n.keyPrefix, JobPrefix: n.jobPrefix, FlowConcurrency: c.FlowConcurrency, StepConcurrency: c.StepConcurrency,
 		ShutdownGrace: c.ShutdownGrace, BaseURL: n.baseURL, Clock: clock, Logger: logger, Bell: bell, Observer: t.observer, RunDead: t.runDead,
 		AppConcurrency: c.AppConcurrency, Policy: c.DeploymentPolicy, Patience: c.DeploymentPatience,
-		Deliverer: forwarder, Along: along,
+		Deliverer: forwarder, Along: along, LookedAt: t.parker.LookedAt,
 	})
 	if err != nil {
 		return nil, err
@@ -127,6 +134,7 @@ func (t *tenant) background(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return t.store.Run(ctx) })
 	g.Go(func() error { return t.reconciler.Run(ctx) })
+	g.Go(func() error { return t.parker.Run(ctx) })
 	g.Go(func() error { return t.apps.Run(ctx) })
 	return g.Wait()
 }

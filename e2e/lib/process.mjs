@@ -22,14 +22,17 @@ function cleanEnvironment(extra) {
 export class Child {
   #process;
   #output = '';
+  #line = '';
 
   constructor(name, command, args, { cwd, env } = {}) {
     this.name = name;
     this.#process = spawn(command, args, { cwd, env: cleanEnvironment(env), stdio: ['ignore', 'pipe', 'pipe'] });
     running.add(this.#process);
     this.stdout = '';
+    /** The lines of its log at WARN or above. */
+    this.alarms = [];
     this.#process.stdout.setEncoding('utf8').on('data', (text) => (this.stdout += text) && this.#keep(text));
-    this.#process.stderr.setEncoding('utf8').on('data', (text) => this.#keep(text));
+    this.#process.stderr.setEncoding('utf8').on('data', (text) => this.#keep(text) || this.#listen(text));
     this.exited = once(this.#process, 'close').then(([code, signal]) => code ?? signal);
     this.exited.catch((error) => this.#keep(error.message)).finally(() => running.delete(this.#process));
   }
@@ -54,6 +57,12 @@ export class Child {
 
   #keep(text) {
     this.#output = (this.#output + text).slice(-200_000);
+  }
+
+  #listen(text) {
+    const lines = (this.#line + text).split('\n');
+    this.#line = lines.pop();
+    this.alarms.push(...lines.filter((line) => /\blevel=(WARN|ERROR)\b|"level":"(WARN|ERROR)"/.test(line)));
   }
 
   /** Sends the signal, waits for the end, and returns the exit code or the signal's name. */

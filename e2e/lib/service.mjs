@@ -6,6 +6,7 @@ import { until } from './wait.mjs';
 export class Service {
   #child;
   #env;
+  #alarms = []; // of processes that have ended
 
   constructor({ redis, token, port, env }) {
     this.token = token;
@@ -35,7 +36,13 @@ export class Service {
     Object.assign(this.#env, env);
   }
 
+  /** What its log says at WARN or above, of all its processes so far. */
+  get alarms() {
+    return [...this.#alarms, ...(this.#child?.alarms ?? [])];
+  }
+
   async start() {
+    this.#alarms = this.alarms;
     this.#child = new Child('service', serviceBinary, ['serve'], { env: this.#env });
     await until('the service to be ready', async () => (await fetch(`${this.url}/readyz`)).ok, { child: this.#child });
   }

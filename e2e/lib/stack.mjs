@@ -8,7 +8,8 @@ import { Service } from './service.mjs';
 
 /**
  * Starts all three and has them stopped when the test `t` is over; a service or app that then does not
- * stop with exit code 0 fails the test. When the test failed, the logs' last lines are printed.
+ * stop with exit code 0 fails the test. So does a line at WARN or above in the service's log that the test does not expect:
+ * there are no false alarms. When the test failed, the logs' last lines are printed.
  *
  * @param t      the node:test context that owns the stack
  * @param redis  'embedded', 'server' or 'cluster'
@@ -16,9 +17,10 @@ import { Service } from './service.mjs';
  * @param token  of the service, if it is to want one
  * @param serviceEnv, appEnv  further variables
  * @param appPort  that the app listens on; a free one if left out
+ * @param warns  patterns of the warnings that the test provokes
  */
-export async function startStack(t, { redis = 'server', sdk = 'v4', deploymentId, token, serviceEnv, appEnv, appPort } = {}) {
-  const stack = new Stack();
+export async function startStack(t, { redis = 'server', sdk = 'v4', deploymentId, token, serviceEnv, appEnv, appPort, warns = [] } = {}) {
+  const stack = new Stack(warns);
   t.after(() => stack.stop(t));
   if (redis === 'server') stack.redis = await RedisServer.start();
   if (redis === 'cluster') stack.redis = await RedisCluster.start();
@@ -31,9 +33,17 @@ export async function startStack(t, { redis = 'server', sdk = 'v4', deploymentId
 }
 
 class Stack {
+  #warns;
+  #seconds = [];
+
+  constructor(warns) {
+    this.#warns = warns;
+  }
+
   /** A further replica on the same Redis; the app does not know of it. It is the test's to stop or kill. */
   async startSecondService() {
     const second = new Service({ redis: this.redis, token: this.service.token, port: await freePort() });
+    this.#seconds.push(second);
     await second.start();
     return second;
   }
@@ -45,9 +55,14 @@ class Stack {
     }
     await this.redis?.stop();
     const unclean = Object.entries(codes).filter(([, code]) => code !== 0);
-    if (t.passed === false || unclean.length > 0) {
+    const alarms = [this.service, ...this.#seconds].flatMap((service) => falseAlarms(service?.alarms ?? [], this.#warns));
+    if (t.passed === false || unclean.length > 0 || alarms.length > 0) {
       for (const part of ['service', 'app']) console.error(`--- ${part} of "${t.name}" ---\n${this[part]?.tail}`);
     }
     if (unclean.length > 0) throw new Error(`did not stop with 0: ${JSON.stringify(codes)}`);
+    if (alarms.length > 0) throw new Error(`false alarms in the service's log:\n${alarms.join('\n')}`);
   }
 }
+
+/** The lines of a log at WARN or above that nothing has provoked. */
+export const falseAlarms = (alarms, warns = []) => alarms.filter((line) => !warns.some((pattern) => pattern.test(line)));

@@ -33,6 +33,7 @@ try {
 } finally {
   await service.stop();
   await redis.stop();
+  if (!failure && service.alarms.length > 0) failure = `false alarms in the service's log:\n${service.alarms.join('\n')}`;
   await rm(temporary, { recursive: true, force: true });
 }
 if (failure) {

@@ -30,7 +30,7 @@ func (b *Bell) Audit(ctx context.Context, every time.Duration, look func(context
 			silent++
 		}
 		if silent == silentAudits {
-			b.log.WarnContext(ctx, "messages do not arrive; the subscription connection is made anew", slog.Int("audits", silent))
+			b.log.InfoContext(ctx, "messages do not arrive; the subscription connection is made anew", slog.Int("audits", silent))
 			b.Renew()
 			silent = 0
 		}

@@ -144,12 +144,12 @@ func (b *Bell) subscribe(ctx context.Context, subscription *redis.PubSub) {
 		// On error go-redis remembers the channels for its next connection.
 		if len(join) > 0 {
 			if err := subscription.Subscribe(ctx, join...); err != nil && ctx.Err() == nil {
-				b.log.Warn("subscribe to doorbells", slog.Any("error", err))
+				b.log.Info("doorbells could not be subscribed to; the next connection does it", slog.Any("error", err))
 			}
 		}
 		if len(leave) > 0 {
 			if err := subscription.Unsubscribe(ctx, leave...); err != nil && ctx.Err() == nil {
-				b.log.Warn("unsubscribe from doorbells", slog.Any("error", err))
+				b.log.Info("doorbells could not be unsubscribed from; the next connection does without", slog.Any("error", err))
 			}
 		}
 	}

@@ -11,14 +11,35 @@ const logPage = 1000
 
 // logState is what the log of a run says about what the run waits for.
 type logState struct {
-	open map[string]struct{} // steps and waits that have not ended, by correlation id
-	last world.EventType
+	open  map[string]struct{} // steps and waits that have not ended, by correlation id
+	hooks map[string]struct{} // that are live, as far as the log tells
+	last  world.EventType
+}
+
+func newLogState() logState {
+	return logState{open: map[string]struct{}{}, hooks: map[string]struct{}{}}
+}
+
+// WaitsForHooksOnly reports whether the run with this log has a live hook, and no step and no wait that is open.
+func WaitsForHooksOnly(events []world.Event) bool {
+	first := 0
+	for first < len(events) && events[first].Type != world.EventHookCreated {
+		first++
+	}
+	if first == len(events) {
+		return false // as of most runs
+	}
+	s := newLogState()
+	for i := range events {
+		s.add(&events[i])
+	}
+	return s.waitsForHooksOnly() && len(s.hooks) > 0
 }
 
 // readLog folds the log, a page at a time. It happens once for each length that the log of a
 // parked run has, see [world.RestStore].
 func readLog(ctx context.Context, store world.EventStore, runID string) (logState, error) {
-	s := logState{open: map[string]struct{}{}}
+	s := newLogState()
 	page := world.PageRequest{Limit: logPage}
 	for {
 		events, err := store.ListEvents(ctx, world.EventQuery{RunID: runID, Page: page, ResolveNone: true})
@@ -41,6 +62,10 @@ func (s *logState) add(e *world.Event) {
 		s.open[e.CorrelationID] = struct{}{}
 	case world.EventStepCompleted, world.EventStepFailed, world.EventWaitCompleted:
 		delete(s.open, e.CorrelationID)
+	case world.EventHookCreated:
+		s.hooks[e.CorrelationID] = struct{}{}
+	case world.EventHookDisposed:
+		delete(s.hooks, e.CorrelationID)
 	}
 	if e.Type != world.EventNoop && e.Type != world.EventAttrSet {
 		s.last = e.Type

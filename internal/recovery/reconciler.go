@@ -192,7 +192,8 @@ func (r *Reconciler) isStill(since world.Millis) bool {
 	return r.cfg.Clock.Now().Sub(since.Time()) >= r.cfg.Grace
 }
 
-// decide wakes a run without a message, or notes that it is parked.
+// decide wakes a run without a message, or notes that it is parked. One that waits for hooks alone is woken once for each length
+// of its log, which is no sign of a loss; any other has lost a message.
 func (r *Reconciler) decide(ctx context.Context, run world.Run, rest world.RunRest) error {
 	if rest.Hooks {
 		state, err := readLog(ctx, r.store, run.RunID)
@@ -205,13 +206,13 @@ func (r *Reconciler) decide(ctx context.Context, run world.Run, rest world.RunRe
 		// A payload that came and perhaps was never looked at: one wake-up finds out, and after
 		// it the run may well be parked again with the same log.
 		if state.waitsForHooksOnly() {
-			if err := r.wake(ctx, run, rest); err != nil {
+			if err := r.wake(ctx, run, rest, slog.LevelInfo, "a run may not have looked at all that its hooks received; it is woken to make sure"); err != nil {
 				return err
 			}
 			return r.store.MarkRested(ctx, run.RunID, rest.Events)
 		}
 	}
-	return r.wake(ctx, run, rest)
+	return r.wake(ctx, run, rest, slog.LevelWarn, "a run had nothing that would wake it; it is woken")
 }
 
 func sleep(ctx context.Context, d time.Duration) bool {

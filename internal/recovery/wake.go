@@ -14,7 +14,7 @@ import (
 
 // wake queues one plain wake-up of a run. The queue remembers the request for ten minutes, so
 // a run whose log does not grow by it is not woken more often than that.
-func (r *Reconciler) wake(ctx context.Context, run world.Run, rest world.RunRest) error {
+func (r *Reconciler) wake(ctx context.Context, run world.Run, rest world.RunRest, level slog.Level, why string) error {
 	m, err := r.wakeUp(ctx, run)
 	if err != nil {
 		return err
@@ -24,7 +24,7 @@ func (r *Reconciler) wake(ctx context.Context, run world.Run, rest world.RunRest
 	if err != nil {
 		return err
 	}
-	r.cfg.Logger.WarnContext(ctx, "a run had nothing that would wake it; it is woken",
+	r.cfg.Logger.Log(ctx, level, why,
 		slog.String("run", run.RunID), slog.String("workflow", run.WorkflowName), slog.Int64("events", rest.Events),
 		slog.Time("still_since", rest.LastAt.Time()), slog.String("message", id))
 	r.cfg.Woken()

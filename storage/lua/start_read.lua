@@ -2,7 +2,7 @@
 -- KEYS: run events
 -- ARGV: max_events max_bytes
 -- CODES: DONE UNCHANGED
--- REPLY: DONE run log | UNCHANGED when it is not running, has other rules, or the log is longer
+-- REPLY: DONE run log | UNCHANGED when it is not running or has other rules | UNCHANGED total when the log is longer
 --        log is {total, record, payload, ...}; the run leaves out its first event
 -- $include lib/codes.lua
 -- $include lib/entity.lua
@@ -17,12 +17,12 @@ if state[1] ~= 'running' or spec <= 1 or spec > WORLD_SPEC then
 end
 local total = tonumber(state[3] or 0)
 if total > max_events then
-  return {UNCHANGED}
+  return {UNCHANGED, total}
 end
 local _, page = reader()
 local events = page(log, 0, total - 1, max_bytes, 0, true)
 if #events < 2 * total then
-  return {UNCHANGED}
+  return {UNCHANGED, total}
 end
 table.insert(events, 1, total)
 return {DONE, tell(log, {}, fields_of(log.run), '0', true), events}

@@ -50,6 +50,14 @@ export async function gated(journal: string, gate: string) {
   return { attempt, text: await finish('done') };
 }
 
+/** Asks for an approval: a hook, a step that tells about it, and then nothing but the answer. */
+export async function approval(token: string, journal: string, gate: string) {
+  'use workflow';
+  const hook = createHook<string>({ token });
+  const attempt = await gatedStep(journal, gate);
+  return `${attempt}: ${await hook}`;
+}
+
 /** Goes on until there is a file `gate`, and then ends in one of three ways. */
 async function endsAs(journal: string, gate: string, end: 'returns' | 'throws' | 'again') {
   'use step';

@@ -1,0 +1,19 @@
+// The sentences that tests provoke in the service's log at WARN or above, for startStack(t, { warns }).
+
+/** A replica was killed: another one takes over its deliveries, or their answers come too late. */
+export const replicaGone = /nobody held the lease of a message any more|the answer of a delivery came when its lease had lapsed/;
+
+/** The service was stopped before its deliveries had ended. */
+export const cutAtStop = /a delivery was cut at shutdown/;
+
+/** Redis was away. */
+export const redisAway = /Redis (does not answer|is not reachable)|connection refused|i\/o timeout/;
+
+/** A message was given up. */
+export const givenUp = /a message is set aside as undeliverable|its run could not be told/;
+
+/** A run has a value that is more than the service takes. */
+export const tooLarge = /a run was failed, because it has a value that is too large/;
+
+/** Somebody changed what is in Redis. */
+export const damaged = /an event is gone from the log of a run|An event is gone from the log of run|a step was not what its events say/;

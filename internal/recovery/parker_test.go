@@ -1,0 +1,122 @@
+package recovery
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/redistest"
+)
+
+// approval makes a run that has done a step and waits for its hook: its last event is no hook's.
+func (b *bundle) approval(hook string) string {
+	b.t.Helper()
+	runID := b.begin(3)
+	b.hook(runID, 3, hook)
+	b.event(runID, 3, world.EventStepCreated, "step_1", "stepName", "s", "input", []byte{1})
+	b.event(runID, 3, world.EventStepStarted, "step_1")
+	b.event(runID, 3, world.EventStepCompleted, "step_1", "result", []byte{1})
+	return runID
+}
+
+func (b *bundle) length(runID string) int64 {
+	b.t.Helper()
+	rests, err := b.store.RunsRest(b.t.Context(), []string{runID})
+	require.NoError(b.t, err)
+	return rests[0].Events
+}
+
+// logged has the reconciler log into a buffer.
+func (b *bundle) logged() *bytes.Buffer {
+	var out bytes.Buffer
+	b.cfg.Logger = slog.New(slog.NewTextHandler(&out, nil))
+	return &out
+}
+
+// A run that waits for its hook is not woken once it has looked at the whole of its log: an app acknowledged a delivery that began
+// when the log was as long as it is. It does not matter whether the log was read then, or its length alone.
+func TestARunThatHasLookedAtItsLogIsParked(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		b := newBundle(t, r)
+		log := b.logged()
+		p := NewParker(b.store, ParkerConfig{Clock: b.clock})
+		read, length := b.approval("hook_1"), b.approval("hook_2")
+		payload := b.approval("hook_3")
+		b.event(payload, 3, world.EventHookReceived, "hook_3", "token", "token of hook_3", "payload", []byte{1})
+		p.LookedAt(read, world.LogSeen{Events: b.length(read), HooksOnly: true})
+		p.LookedAt(length, world.LogSeen{Events: b.length(length)})
+		p.LookedAt(payload, world.LogSeen{Events: b.length(payload)})
+		p.LookedAt(payload, world.LogSeen{Events: 2}) // an earlier delivery that ended later
+		p.LookedAt("wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV", world.LogSeen{Events: 2, HooksOnly: true})
+		require.Empty(t, p.due(parkAfter), "the log may grow yet")
+		b.clock.add(parkAfter)
+		p.park(t.Context(), p.due(parkAfter))
+
+		b.clock.add(time.Hour)
+		require.NoError(t, b.pass(t.Context()))
+		require.Empty(t, b.queue.woken())
+		require.Empty(t, log.String())
+	})
+}
+
+// A wake-up that was lost is mended all the same: what came after the delivery had begun was not looked at. Such a run is woken
+// once for each length of its log, which is no warning; one that lost the message of a step is.
+func TestARunThatHasNotLookedAtItsLogIsWokenOnce(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		b := newBundle(t, r)
+		log := b.logged()
+		p := NewParker(b.store, ParkerConfig{Clock: b.clock})
+		looked := func(runID string, whole bool) {
+			p.LookedAt(runID, world.LogSeen{Events: b.length(runID), HooksOnly: whole})
+		}
+		payload, step, open := b.approval("hook_1"), b.approval("hook_2"), b.approval("hook_3")
+		looked(payload, true)
+		b.event(payload, 3, world.EventHookReceived, "hook_1", "token", "token of hook_1", "payload", []byte{1})
+		b.event(step, 3, world.EventStepCreated, "step_2", "stepName", "s", "input", []byte{1})
+		looked(step, false)
+		b.event(step, 3, world.EventStepCompleted, "step_2", "result", []byte{1})
+		b.event(open, 3, world.EventStepCreated, "step_2", "stepName", "s", "input", []byte{1})
+		looked(open, false)
+		p.park(t.Context(), p.due(0))
+
+		b.clock.add(time.Hour)
+		require.NoError(t, b.pass(t.Context()))
+		require.Equal(t, []string{payload, step, open}, b.queue.woken())
+		for runID, level := range map[string]string{payload: "INFO", step: "INFO", open: "WARN"} {
+			require.Regexp(t, "level="+level+" msg=[^\n]*woken[^\n]* run="+runID, log.String())
+		}
+		b.queue.requests = map[string]bool{} // the queue has forgotten by now
+		require.NoError(t, b.pass(t.Context()))
+		require.Equal(t, []string{open}, b.queue.woken(), "the others once")
+	})
+}
+
+// The notes have a bound: a run beyond it is left to the Reconciler. What is noted when the service stops is not lost.
+func TestNotesAreBoundedAndWrittenAtTheEnd(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, redistest.New(t))
+	p := NewParker(b.store, ParkerConfig{After: time.Hour})
+	runID := b.approval("hook_1")
+	p.LookedAt(runID, world.LogSeen{Events: b.length(runID), HooksOnly: true})
+	for i := range notesKept {
+		p.LookedAt(fmt.Sprint("wrun_", i), world.LogSeen{Events: 1, HooksOnly: true})
+	}
+	require.Len(t, p.notes, notesKept)
+	p.mu.Lock()
+	p.notes = map[string]note{runID: p.notes[runID]}
+	p.mu.Unlock()
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, p.Run(ended))
+	rests, err := b.store.RunsRest(t.Context(), []string{runID})
+	require.NoError(t, err)
+	require.True(t, rests[0].Rested)
+}

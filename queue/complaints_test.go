@@ -1,0 +1,130 @@
+package queue
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis"
+)
+
+type setClock struct{ now time.Time }
+
+func (c *setClock) Now() time.Time { return c.now }
+
+// newSaid is what is known of apps on a clock that stands still, and what it has said.
+func newSaid() (*targets, *setClock, func(level, text string) int) {
+	clock, out := &setClock{time.UnixMilli(1_800_000_000_000)}, &bytes.Buffer{}
+	count := func(level, text string) int {
+		n := 0
+		for line := range strings.Lines(out.String()) {
+			if strings.Contains(line, "level="+level) && strings.Contains(line, text) {
+				n++
+			}
+		}
+		return n
+	}
+	return newTargets(Backoff{}.withDefaults(), clock, slog.New(slog.NewTextHandler(out, nil))), clock, count
+}
+
+// Five messages fail for 44 minutes, with reasons of their own, while the app does well with all others: the log says so when it
+// begins, warns when it has lasted, and then every ten minutes. It is one trouble, with one end.
+func TestFewWarningsOfMessagesThatFail(t *testing.T) {
+	t.Parallel()
+	said, clock, count := newSaid()
+	refuse := func(message, attempt, status int) {
+		said.refused(world.KindFlow, "http://app", fmt.Sprint("msg_", message), world.Outcome{
+			Status: status, Reason: fmt.Sprintf("run %d failed at attempt %d", message, attempt),
+		})
+	}
+	backoff := Backoff{}.withDefaults()
+	for attempt := range 49 {
+		for message := range 5 {
+			refuse(message, attempt, 500)
+			said.accepted(world.KindFlow, "http://app", fmt.Sprint("other ", attempt, message))
+		}
+		clock.now = clock.now.Add(min(backoff.FailedMax, backoff.FailedFirst<<min(attempt, 10)))
+	}
+	require.Equal(t, 1, count("INFO", "did not acknowledge"))
+	require.Equal(t, 5, count("WARN", "did not acknowledge"), "after half a minute, and in each ten minutes since")
+	require.Equal(t, 1, count("WARN", "lasts=31s times=26"))
+	require.Equal(t, 0, count("INFO", "acknowledges"))
+	refuse(5, 0, 404)
+	require.Equal(t, 2, count("INFO", "did not acknowledge"), "something else is wrong as well")
+	for message := range 4 {
+		said.accepted(world.KindFlow, "http://app", fmt.Sprint("msg_", message))
+	}
+	require.Equal(t, 0, count("INFO", "acknowledges"))
+	said.accepted(world.KindFlow, "http://app", "msg_4")
+	require.Equal(t, 1, count("INFO", "acknowledges"))
+	said.setAside("msg_5")
+	require.Equal(t, 1, count("INFO", "acknowledges"), "it does not")
+	require.Empty(t, said.said.refused)
+}
+
+// What an app does while it boots, compiles its routes or is replaced is no warning; nor does one that fails now and then fill the log.
+func TestAShortTroubleIsNoWarning(t *testing.T) {
+	t.Parallel()
+	said, clock, count := newSaid()
+	for range 14 {
+		said.missing(world.KindFlow, "dpl_1", world.App{})
+		said.unreachable("http://app", "nothing listens")
+		said.refused(world.KindFlow, "http://slow", "msg_1", world.Outcome{Status: 404, Reason: "compiling"})
+		said.broke("http://app", "msg_2", world.Message{}, "killed")
+		clock.now = clock.now.Add(2 * time.Second)
+	}
+	said.present(world.KindFlow, "dpl_1")
+	require.True(t, said.reached("http://app"))
+	said.accepted(world.KindFlow, "http://slow", "msg_1")
+	for _, text := range []string{
+		"messages wait: no app", "there is an app again", "cannot be reached", "can be reached again", "broke during", "did not acknowledge", "acknowledges",
+	} {
+		require.Equal(t, 1, count("INFO", text), text)
+	}
+	for i := range 120 { // two minutes of a message in a second that fails once
+		said.refused(world.KindFlow, "http://slow", fmt.Sprint("msg_", i), world.Outcome{Status: 500, Reason: "now and then"})
+		said.accepted(world.KindFlow, "http://slow", fmt.Sprint("msg_", i))
+		clock.now = clock.now.Add(time.Second)
+	}
+	require.Equal(t, 2, count("INFO", "now and then"))
+	require.Zero(t, count("WARN", ""))
+}
+
+// A trouble that lasts is a warning, once, and a new one when it comes back later.
+func TestATroubleThatLastsIsAWarning(t *testing.T) {
+	t.Parallel()
+	said, clock, count := newSaid()
+	for range 2 {
+		for range 40 {
+			said.missing(world.KindFlow, "dpl_1", world.App{})
+			said.unreachable("http://app", "nothing listens")
+			said.broke("http://app", "msg_2", world.Message{}, "out of memory")
+			clock.now = clock.now.Add(time.Second)
+		}
+		said.registered(world.App{BaseURL: "http://app", DeploymentID: "dpl_1"})
+		require.True(t, said.reached("http://app"))
+		clock.now = clock.now.Add(complaintAgain)
+	}
+	for _, text := range []string{"messages wait: no app of deployment", "cannot be reached", "broke during"} {
+		require.Equal(t, 2, count("INFO", text), text)
+		require.Equal(t, 2, count("WARN", text), text)
+	}
+}
+
+// However many apps there are trouble with, what is remembered is bounded.
+func TestComplaintsAreBounded(t *testing.T) {
+	t.Parallel()
+	said, clock, count := newSaid()
+	for i := range 2 * complaintsKept {
+		said.refused(world.KindFlow, fmt.Sprint("http://", i), fmt.Sprint("msg_", i), world.Outcome{Status: 500})
+		clock.now = clock.now.Add(time.Millisecond)
+	}
+	require.Len(t, said.said.known, complaintsKept)
+	require.LessOrEqual(t, len(said.said.refused), complaintsKept)
+	require.Equal(t, 2*complaintsKept, count("INFO", "did not acknowledge"))
+}
