@@ -20,6 +20,11 @@ type Backoff struct {
 	UnreachableFirst, UnreachableMax time.Duration
 	// NoTarget is the wait for an app to register, which ends when one does: 15 s.
 	NoTarget time.Duration
+	// CrashesMost is how many times the app's process may end with a flow's message as the only suspect in
+	// its hands before the run is failed: 15. From the fifth time on the next delivery waits:
+	// CrashFirst doubles with each up to CrashMax: 2 s and 30 s.
+	CrashesMost          int
+	CrashFirst, CrashMax time.Duration
 	// DeadAfter failed deliveries a message is set aside: 60. Apps give up at 49.
 	DeadAfter int
 }
@@ -31,6 +36,9 @@ func (b Backoff) withDefaults() Backoff {
 	setDefault(&b.UnreachableFirst, 500*time.Millisecond)
 	setDefault(&b.UnreachableMax, 3*time.Second)
 	setDefault(&b.NoTarget, 15*time.Second)
+	setDefault(&b.CrashesMost, 15)
+	setDefault(&b.CrashFirst, 2*time.Second)
+	setDefault(&b.CrashMax, 30*time.Second)
 	setDefault(&b.DeadAfter, 60)
 	if b.Quick == nil {
 		b.Quick = []time.Duration{50 * time.Millisecond, 200 * time.Millisecond}
@@ -49,6 +57,17 @@ func (b Backoff) failed(n int, retryAfter time.Duration) time.Duration {
 // unreachable is the wait after the n-th time in a row that an app could not be reached.
 func (b Backoff) unreachable(n int) time.Duration {
 	return jitter(doubled(b.UnreachableFirst, b.UnreachableMax, n))
+}
+
+// crashesFree is how many crashes that count a message has before it waits.
+const crashesFree = 4
+
+// crashed is the wait after the n-th crash that counts; 0: as after any break.
+func (b Backoff) crashed(n int) time.Duration {
+	if n <= crashesFree {
+		return 0
+	}
+	return jitter(doubled(b.CrashFirst, b.CrashMax, n-crashesFree))
 }
 
 func doubled(first, most time.Duration, n int) time.Duration {

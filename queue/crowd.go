@@ -190,10 +190,15 @@ func (l *lane) bringForward(app string) {
 // forward brings n of the messages forward that were set aside for an app, and returns how
 // many are left.
 func (l *lane) forward(app string, n int) (left int64, err error) {
+	return l.forwardFrom(l.crowdKey(app), n)
+}
+
+// forwardFrom does so with the messages that are set aside in a sorted set.
+func (l *lane) forwardFrom(aside string, n int) (left int64, err error) {
 	ctx, cancel := context.WithTimeout(l.q.lasting, redisTimeout)
 	defer cancel()
 	k := &l.keys
-	reply, err := l.q.scripts.forward.Run(ctx, l.q.redis, []string{l.crowdKey(app), k.retry, k.pending, k.bell},
+	reply, err := l.q.scripts.forward.Run(ctx, l.q.redis, []string{aside, k.retry, k.pending, k.bell},
 		k.task, n, l.q.cfg.Clock.Now().UnixNano(), l.q.ringing(0))
 	if err != nil {
 		return 0, err

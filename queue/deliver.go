@@ -39,6 +39,7 @@ func (l *lane) handle(ctx context.Context, t *asynq.Task) error {
 	l.q.cfg.Observer.Ended(l.kind, string(o.step), time.Since(begin))
 	l.letRest(c)
 	l.finish(c, o)
+	l.letFollow(c)
 	l.leave(c)
 	if o.step == stepCrowded && l.crowd.setAside(o.app, o.room) {
 		l.bringForward(o.app)
@@ -87,6 +88,9 @@ func (l *lane) tryApps(c *claim, m world.Message, apps []world.App, most int) (o
 			}
 			continue
 		}
+		if o, stop := l.mayGo(c, app.BaseURL); stop {
+			return o, ""
+		}
 		if !l.crowd.enter(c.ctx, app.BaseURL, most) {
 			return outcome{step: stepCrowded, due: l.q.dueIn(crowdTime), app: app.BaseURL, room: most, unseen: true}, ""
 		}
@@ -102,7 +106,10 @@ func (l *lane) tryApps(c *claim, m world.Message, apps []world.App, most int) (o
 		if answered && app.SDK == sdkV4 && l.kind == world.KindFlow && m.StepID == "" {
 			c.replayed, c.took = m.RunID, time.Since(begin)
 		}
-		o, reached = l.judge(c, app.BaseURL, m, out)
+		if out.Verdict != world.Unreachable {
+			l.answered(c, app.BaseURL)
+		}
+		o, reached = l.judge(c, app.BaseURL, m, out, time.Since(begin))
 		if o.step != stepStalled || !o.unseen || i == len(apps)-1 {
 			return o, reached
 		}
@@ -165,7 +172,7 @@ func (l *lane) send(c *claim, app world.App, m world.Message) world.Outcome {
 	}
 }
 
-func (l *lane) judge(c *claim, baseURL string, m world.Message, out world.Outcome) (o outcome, reached string) {
+func (l *lane) judge(c *claim, baseURL string, m world.Message, out world.Outcome, lasted time.Duration) (o outcome, reached string) {
 	l.log.Debug("delivered", slog.String("message", c.id), slog.String("run", m.RunID), slog.Int("attempt", c.attempt()),
 		slog.Int("verdict", int(out.Verdict)), slog.Int("status", out.Status), slog.Duration("delay", out.Delay))
 	switch {
@@ -193,9 +200,7 @@ func (l *lane) judge(c *claim, baseURL string, m world.Message, out world.Outcom
 		l.q.targets.refused(l.kind, baseURL, c.id, out)
 		return l.failed(c, m, out), baseURL
 	case out.Sent:
-		// The app is there but broke off: this message waits, the others need not.
-		l.q.targets.broke(baseURL, c.id, m, out.Reason)
-		return outcome{step: stepStalled, due: l.q.dueIn(l.q.cfg.Backoff.unreachable(2)), reason: out.Reason, app: baseURL}, ""
+		return l.broke(c, baseURL, m, out, lasted), ""
 	default:
 		wait := l.q.targets.unreachable(baseURL, out.Reason)
 		return outcome{step: stepStalled, due: l.q.dueIn(wait), reason: out.Reason, unseen: true}, ""
@@ -238,6 +243,7 @@ const (
 	Undeliverable Death = "undeliverable" // the app refused it too often, or it cannot be read
 	NoApp         Death = "no app"        // none of its deployment is alive, and the policy is Fail
 	TooLarge      Death = "too large"     // its run has a value that the service does not take
+	Fatal         Death = "fatal"         // the app's process ends at each delivery of it
 )
 
 // runDeadTimeout bounds what the run of a dead message is given to be failed.

@@ -31,6 +31,7 @@ const (
 	stepStalled  step = "stalled"
 	stepCrowded  step = "crowded"
 	stepReturned step = "returned"
+	stepApart    step = "apart"
 	// stepLost: the message is somebody else's by now; there is nothing to write.
 	stepLost step = "lost"
 )
@@ -44,6 +45,7 @@ type outcome struct {
 	app    string        // that has perhaps begun it and goes on, or is too busy for it
 	hold   time.Duration // how long the next delivery waits for that app to notice the end of this one
 	room   int           // with crowded: how many places the app has
+	place  int64         // with apart: among the suspects of the app
 }
 
 // goesOn is the app that perhaps works on a message after this outcome: none after an answer,
@@ -122,8 +124,12 @@ func (l *lane) write(ctx context.Context, c *claim, o outcome) (ours bool, err e
 			task, k.active, k.lease, k.pending, k.retry, k.stalled, k.wakes, k.bell,
 			k.running, k.parked, k.scheduled, k.delayed, l.crowdKey(o.app),
 		}
+		since := q.cfg.Clock.Now().UnixNano()
+		if o.step == stepApart {
+			keys[len(keys)-1], since = l.suspectsKey(o.app), o.place
+		}
 		args = []any{
-			c.id, c.owner, dueScore(o.due), string(o.step), o.reason, c.wakes, q.cfg.Clock.Now().UnixNano(), rings, k.task, o.unseen,
+			c.id, c.owner, dueScore(o.due), string(o.step), o.reason, c.wakes, since, rings, k.task, o.unseen,
 			o.goesOn(c), o.hold.Milliseconds(),
 		}
 	}

@@ -60,6 +60,7 @@ type claim struct {
 	seen      world.LogSeen // read with it
 	replayed  string        // the v4 run that the app has replayed for it, and
 	took      time.Duration // how long it took
+	trouble   trouble       // what it knows of crashes
 
 	ctx    context.Context // of the delivery
 	cancel context.CancelCauseFunc
@@ -98,6 +99,7 @@ type laneKeys struct {
 	ofRun                                                                         string // and the run: its messages that are not done or dead
 	crowded                                                                       string // + the app
 	resting                                                                       string // + the run
+	interrupted, suspect, suspects                                                string // + the app
 }
 
 func keysOf(prefix, name string) laneKeys {
@@ -113,6 +115,7 @@ func keysOf(prefix, name string) laneKeys {
 		wakes: own + "wakes", bell: own + "bell",
 		waiting: own + "waiting", running: own + "running", parked: own + "parked", delayed: own + "delayed", ofRun: own + "of:",
 		crowded: own + "crowded:", resting: own + "resting:",
+		interrupted: own + "interrupted:", suspect: own + "suspect:", suspects: own + "suspects:",
 	}
 }
 

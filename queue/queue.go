@@ -67,6 +67,8 @@ type Queue struct {
 	registry     *registry
 	targets      *targets
 	outage       *outage
+	crashes      *crashLooker
+	suspectTimes suspectTimes
 	ended        chan endedRun // see forget.go
 	restFor      func(took time.Duration, steps int64) time.Duration
 
@@ -107,6 +109,7 @@ func New(ctx context.Context, client redis.UniversalClient, cfg Config) (*Queue,
 	q.targets = newTargets(cfg.Backoff, cfg.Clock, cfg.Logger)
 	q.ended = make(chan endedRun, endedBacklog)
 	q.restFor = restFor
+	q.crashes, q.suspectTimes = newCrashLooker(q), usualSuspectTimes
 	q.outage = &outage{clock: cfg.Clock, logger: cfg.Logger}
 	q.taking, q.stopTake = context.WithCancel(context.Background())
 	q.delivering, q.stopDeliver = context.WithCancelCause(context.Background())

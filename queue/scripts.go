@@ -14,7 +14,7 @@ import (
 var luaFiles embed.FS
 
 type scripts struct {
-	enqueue, take, begin, done, again, dead, sweep, wake, forward, forget, redrive, rouse *luascript.Script
+	enqueue, take, begin, done, again, dead, sweep, wake, forward, forget, redrive, rouse, crashed, suspect, cleared, interrupted *luascript.Script
 }
 
 func loadScripts(ctx context.Context, client redis.UniversalClient) (*scripts, error) {
@@ -24,6 +24,7 @@ func loadScripts(ctx context.Context, client redis.UniversalClient) (*scripts, e
 		"enqueue": &s.enqueue, "take": &s.take, "done": &s.done, "again": &s.again,
 		"dead": &s.dead, "sweep": &s.sweep, "wake": &s.wake, "begin": &s.begin, "forward": &s.forward,
 		"forget": &s.forget, "redrive": &s.redrive, "rouse": &s.rouse,
+		"crashed": &s.crashed, "suspect": &s.suspect, "cleared": &s.cleared, "interrupted": &s.interrupted,
 	} {
 		script, err := luascript.Load(luaFiles, "lua", name)
 		if err != nil {

@@ -23,6 +23,7 @@ func TestKeysOfAQueueAreInOneSlot(t *testing.T) {
 		k.task + "msg_1", k.pending, k.paused, k.active, k.lease, k.scheduled, k.retry, k.archived, k.processed + ":2026-01-01", k.failed,
 		k.idempotency, k.request + "x", k.stalled, k.wakes, k.bell, k.waiting, k.running, k.parked, k.delayed,
 		k.completed, k.ofRun + "wrun_1", k.crowded + "app", k.resting + "wrun_1",
+		k.interrupted + "app", k.suspect + "app", k.suspects + "app",
 	} {
 		require.Equal(t, slot, rediskey.Slot(key), key)
 	}
@@ -35,7 +36,7 @@ func TestScriptHeadersNameWhatTheScriptsUse(t *testing.T) {
 	named := regexp.MustCompile(`(?m)^-- ((?:KEYS|ARGV)\[\d+)(?:\.\.\.)?\] `)
 	files, err := fs.Glob(luaFiles, "lua/*.lua")
 	require.NoError(t, err)
-	require.Len(t, files, 12)
+	require.Len(t, files, 16)
 	for _, file := range files {
 		name := strings.TrimSuffix(strings.TrimPrefix(file, "lua/"), ".lua")
 		s, err := luascript.Load(luaFiles, "lua", name)

@@ -35,6 +35,7 @@ type config struct {
 	AppConcurrency     int           `env:"WORKFLOW_WORLD_APP_CONCURRENCY" envDefault:"0" help:"deliveries in flight to one app, for each queue; 0: all there may be, or four fifths of them while several apps are registered"`
 	DeploymentPolicy   queue.Policy  `env:"WORKFLOW_WORLD_DEPLOYMENT_POLICY" envDefault:"hold" help:"while no app of a message's deployment is alive: hold it, give it to the latest app of another deployment, or fail its run"`
 	DeploymentPatience time.Duration `env:"WORKFLOW_WORLD_DEPLOYMENT_PATIENCE" envDefault:"1m" help:"how long none must be alive before the policies latest and fail apply"`
+	MaxCrashes         int           `env:"WORKFLOW_WORLD_MAX_CRASHES" envDefault:"15" help:"how often the app's process may end while one workflow is delivered, before its run is failed"`
 	ShutdownGrace      time.Duration `env:"WORKFLOW_WORLD_SHUTDOWN_GRACE" envDefault:"30s" help:"how long running deliveries may go on after SIGTERM"`
 	HookRetention      time.Duration `env:"WORKFLOW_WORLD_HOOK_RETENTION" envDefault:"720h" help:"the longest that a hook may keep its token after the end of its run"`
 	RecoveryAfter      time.Duration `env:"WORKFLOW_WORLD_RECOVERY_AFTER" envDefault:"1m" help:"how long a run must have been still, without a message or an open hook, before it is woken"`
@@ -87,6 +88,8 @@ func (c config) validate() error {
 		return errors.New("WORKFLOW_WORLD_MAX_BODY must be at least 1024 bytes")
 	case c.AppConcurrency < 0:
 		return errors.New("WORKFLOW_WORLD_APP_CONCURRENCY must not be negative")
+	case c.MaxCrashes < 1:
+		return errors.New("WORKFLOW_WORLD_MAX_CRASHES must be at least 1")
 	case !c.DeploymentPolicy.Valid():
 		return fmt.Errorf("WORKFLOW_WORLD_DEPLOYMENT_POLICY is %q: use hold, latest or fail", c.DeploymentPolicy)
 	case c.DeploymentPatience <= 0:

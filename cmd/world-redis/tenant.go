@@ -72,7 +72,7 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, c
 		KeyPrefix: n.keyPrefix, JobPrefix: n.jobPrefix, FlowConcurrency: c.FlowConcurrency, StepConcurrency: c.StepConcurrency,
 		ShutdownGrace: c.ShutdownGrace, BaseURL: n.baseURL, Clock: clock, Logger: logger, Bell: bell, Observer: t.observer, RunDead: t.runDead,
 		AppConcurrency: c.AppConcurrency, Policy: c.DeploymentPolicy, Patience: c.DeploymentPatience,
-		Deliverer: forwarder, Along: along, LookedAt: t.parker.LookedAt,
+		Deliverer: forwarder, Along: along, LookedAt: t.parker.LookedAt, Backoff: queue.Backoff{CrashesMost: c.MaxCrashes},
 	})
 	if err != nil {
 		return nil, err
@@ -93,6 +93,8 @@ func (t *tenant) runDead(ctx context.Context, m world.Message, why queue.Death, 
 	switch why {
 	case queue.NoApp:
 		code = recovery.CodeDeploymentGone
+	case queue.Fatal:
+		sentence = reason
 	case queue.TooLarge:
 		code, sentence = recovery.CodeTooLarge, "A value of this run is larger than the service takes: "+reason
 	}

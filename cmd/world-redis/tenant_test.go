@@ -34,6 +34,18 @@ func TestTheRunOfADeadMessageIsFailed(t *testing.T) {
 		Data: world.Fields{field("deploymentId", "d"), field("workflowName", "w"), field("input", []byte{1})},
 	})
 	require.NoError(t, err)
+	other, err := tenants[0].store.CreateEvent(t.Context(), world.CreateEvent{
+		Type: world.EventRunCreated, RequestID: "r2", SpecVersion: 7,
+		Data: world.Fields{field("deploymentId", "d"), field("workflowName", "w"), field("input", []byte{1})},
+	})
+	require.NoError(t, err)
+	const crashed = "the app's process ended 15 times during this delivery"
+	require.NoError(t, tenants[0].runDead(t.Context(), world.Message{RunID: other.Run.RunID}, queue.Fatal, crashed))
+	bomb, err := tenants[0].store.GetRun(t.Context(), other.Run.RunID, false)
+	require.NoError(t, err)
+	require.Equal(t, "MAX_DELIVERIES_EXCEEDED", bomb.ErrorCode)
+	require.Contains(t, string(bomb.Error), `"WorkflowRuntimeError","`+crashed+`"`)
+
 	runID := created.Run.RunID
 	require.NoError(t, tenants[0].runDead(t.Context(), world.Message{RunID: runID}, queue.Undeliverable, "the app answers 500"))
 	run, err := tenants[0].store.GetRun(t.Context(), runID, false)

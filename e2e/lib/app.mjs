@@ -1,10 +1,12 @@
 // The app under test: e2e/apps/server.mjs in the folder of one SDK version, driven over its small HTTP API.
+import { setTimeout as delay } from 'node:timers/promises';
 import { appFolder, appServer, nodeOf, world } from './paths.mjs';
 import { Child } from './process.mjs';
 import { until } from './wait.mjs';
 
 export class App {
   #child;
+  #supervised = false;
 
   constructor({ sdk, service, port, deploymentId, env }) {
     this.sdk = sdk;
@@ -19,6 +21,11 @@ export class App {
   }
 
   async start() {
+    this.#spawn();
+    await until('the app to be ready', async () => (await fetch(`${this.url}/ready`)).ok, { child: this.#child });
+  }
+
+  #spawn() {
     this.#child = new Child('app', nodeOf(this.sdk), [appServer], {
       cwd: appFolder(this.sdk),
       env: {
@@ -30,11 +37,24 @@ export class App {
         ...this.env,
       },
     });
-    await until('the app to be ready', async () => (await fetch(`${this.url}/ready`)).ok, { child: this.#child });
   }
 
   stop() {
+    this.#supervised = false;
     return this.#child?.end('SIGTERM') ?? 0;
+  }
+
+  /** Starts the app again each time its process ends, `pause` ms later, as a process manager does, until it is stopped. `ends` counts. */
+  async supervise(pause) {
+    this.#supervised = true;
+    this.ends = 0;
+    for (;;) {
+      await this.#child.exited;
+      if (!this.#supervised) return;
+      this.ends++;
+      await delay(pause);
+      if (this.#supervised) this.#spawn();
+    }
   }
 
   /** Ends the app without a chance to say good-bye, like a power cut. */

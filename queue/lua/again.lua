@@ -13,16 +13,17 @@
 -- KEYS[10] hash: run -> wake-up parked until that has ended
 -- KEYS[11] scheduled zset
 -- KEYS[12] hash: run -> its delayed wake-up
--- KEYS[13] zset: messages set aside for the crowded app
+-- KEYS[13] zset: messages set aside for the crowded app, or suspects of an app until it is their turn
 -- ARGV[1] message id
 -- ARGV[2] owner token
 -- ARGV[3] due, in seconds with three decimals; empty: now
 -- ARGV[4] why: failed (charged), moved (the app asked), stalled (waits for an app;
 --         a registration brings it forward), crowded (its app has too many deliveries in
---         work; the end of one brings it forward), or returned (undelivered; goes first)
+--         work; the end of one brings it forward), apart (a suspect whose turn it is not yet; the
+--         end of another one's turn brings it forward), or returned (undelivered; goes first)
 -- ARGV[5] reason in words
 -- ARGV[6] counter of registrations when the message was taken
--- ARGV[7] now, in ns
+-- ARGV[7] now, in ns; with apart: its place among the suspects
 -- ARGV[8] what to say on the doorbell
 -- ARGV[9] task key prefix
 -- ARGV[10] 1 if it is certain that the app has seen nothing of the message
@@ -85,7 +86,7 @@ elseif why == 'stalled' then
     redis.call('SADD', KEYS[6], ARGV[1])
   end
 end
-if why == 'crowded' then
+if why == 'crowded' or why == 'apart' then
   redis.call('ZADD', KEYS[13], 'NX', ARGV[7], ARGV[1])
   redis.call('HSET', KEYS[1], 'crowded', KEYS[13])
 end

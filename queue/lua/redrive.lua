@@ -31,7 +31,7 @@ if f[3] then
   redis.call('SADD', own_key(KEYS[4], 'of:' .. f[3]), ARGV[1])
 end
 redis.call('ZREM', KEYS[2], ARGV[1])
-redis.call('HDEL', KEYS[1], 'failed', 'moved', 'reason', 'ended', 'over')
+redis.call('HDEL', KEYS[1], 'failed', 'moved', 'reason', 'ended', 'over', 'crashes', 'longest', 'lasted', 'counted', 'crash', 'alone')
 redis.call('HSET', KEYS[1], 'state', 'pending', 'pending_since', ARGV[2])
 redis.call('LPUSH', KEYS[3], ARGV[1])
 redis.call('PUBLISH', KEYS[5], ARGV[4])

@@ -1,0 +1,47 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"syscall"
+	"time"
+)
+
+// goneTimeout bounds a look whether anybody listens.
+const goneTimeout = time.Second
+
+// Gone reports that certainly nobody listens at the address of an app: its host refuses a connection.
+// In doubt it is false, as when the host does not answer, or deliveries go through a proxy.
+func (f *Forwarder) Gone(ctx context.Context, baseURL string) bool {
+	u, err := url.Parse(baseURL)
+	if err != nil || u.Host == "" || f.proxied(u) {
+		return false
+	}
+	host := u.Host
+	if u.Port() == "" {
+		host = net.JoinHostPort(u.Hostname(), u.Scheme) // "http" and "https" are names of ports
+	}
+	dialer := net.Dialer{Timeout: goneTimeout}
+	conn, err := dialer.DialContext(ctx, "tcp", host)
+	if err == nil {
+		_ = conn.Close() // nothing was written
+		return false
+	}
+	return errors.Is(err, syscall.ECONNREFUSED)
+}
+
+// proxied reports whether deliveries to an address go through a proxy.
+func (f *Forwarder) proxied(u *url.URL) bool {
+	transport, ok := f.client.Transport.(*http.Transport)
+	if !ok {
+		return true
+	}
+	if transport.Proxy == nil {
+		return false
+	}
+	proxy, err := transport.Proxy(&http.Request{URL: u, Header: http.Header{}})
+	return err != nil || proxy != nil
+}
