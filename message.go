@@ -49,6 +49,18 @@ func QueueNamespace(queueName string) (ns string, ok bool) {
 	return ns, true
 }
 
+// healthCheck is the name that a queue has for the SDK's health checks (contract §5.6).
+const healthCheck = "health_check"
+
+// IsHealthCheck reports whether a queue is for health checks: messages that belong to no run, and
+// whose sender waits for the answer.
+func IsHealthCheck(queueName string) bool {
+	if _, ok := QueueKind(queueName); !ok {
+		return false
+	}
+	return strings.HasSuffix(queueName, "wkf_workflow_"+healthCheck) || strings.HasSuffix(queueName, "wkf_step_"+healthCheck)
+}
+
 // ValidNamespace reports whether a namespace may stand in a queue name: a lower-case letter,
 // then such letters and digits.
 func ValidNamespace(ns string) bool {
@@ -130,6 +142,9 @@ type Outcome struct {
 	Sent bool
 	// Seen is what was read of the log of the message's run right before the request was sent, if it was.
 	Seen LogSeen
+	// Between says, with Unreachable, that there was an answer, but that something between the
+	// service and the app made it.
+	Between bool
 }
 
 // Deliverer hands one message to an app and waits for its answer, hours if need be.

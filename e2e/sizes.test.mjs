@@ -2,7 +2,11 @@
 // result is too big fails for good, which its workflow can catch. What the workflow itself sends ends the run, at the first
 // delivery: v5 does so with its output, and the service with the rest.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, request as send } from 'node:http';
 import { test } from 'node:test';
+import { App } from './lib/app.mjs';
+import { freePort } from './lib/process.mjs';
 import { rowsOn, typesOf } from './lib/rows.mjs';
 import { sdks } from './lib/sdks.mjs';
 import { startStack } from './lib/stack.mjs';
@@ -23,7 +27,7 @@ for (const sdk of sdks) {
       const before = await app.deliveries();
       const { runId, value: seen, events } = await value('bigResult', size);
       assert.equal(seen.caught, 'FatalError', JSON.stringify(seen).slice(0, 500));
-      assert.match(seen.message, /The result of the step is larger than the service takes/);
+      assert.match(seen.message, /The result of the step is too large/);
       assert.match(seen.message, named);
       assert.deepEqual(await stepsOf(runId), [['gives', 'failed', 1]]);
       assert.deepEqual(typesOf(events), ['run_created', 'run_started', 'step_created', 'step_started', 'step_failed', 'run_completed']);
@@ -43,7 +47,7 @@ for (const sdk of sdks) {
       await t.test(`${workflow}: the run fails at its first delivery and says why; nothing is delivered again`, async () => {
         const before = await app.deliveries();
         const { runId, run, error, events } = await fails(workflow, [size], 'PAYLOAD_TOO_LARGE');
-        assert.match(error.message, /A value of this run is larger than the service takes/);
+        assert.match(error.message, /A value of this run is too large/);
         assert.match(error.message, named);
         assert.equal(run.status, 'failed');
         assert.equal(typesOf(events).filter((type) => type === 'run_failed').length, 1);
@@ -69,6 +73,43 @@ for (const sdk of sdks) {
 
     await t.test('arguments that are too big only together are no fault', () => completes('bigTogether', [12, 40_000], 480_000));
 
+    await t.test('a proxy in front of the service that takes less: its 413 is told in the error of the run', async (t) => {
+      const proxy = await startNarrowProxy(t, service.url, limit / 2);
+      const behind = new App({ sdk, service: { clientEnv: { WORKFLOW_WORLD_URL: proxy } }, port: await freePort(), deploymentId: 'dpl_behind' });
+      t.after(() => behind.stop());
+      await behind.start();
+      const said = (message) => assert.match(message, new RegExp(`${proxy}/v1/runs/wrun_.* answered 413, and not by world-redis: something .* refuses a body of 1\\d{5} bytes. Raise its limit`));
+      const caught = await behind.outcome(await behind.begin('bigResult', limit * 0.6));
+      assert.equal(caught.value?.caught, 'FatalError', JSON.stringify(caught).slice(0, 500));
+      said(caught.value.message);
+      const { status, error } = await behind.outcome(await behind.begin('bigArgument', limit * 0.6));
+      assert.deepEqual([status, error.code], ['failed', 'PAYLOAD_TOO_LARGE']);
+      said(error.message);
+      await checkQueueEmpty(stack);
+    });
+
     await t.test('the log names the runs', () => assert.match(service.tail, /a run was failed, because it has a value that is too large.*run=wrun_/));
   });
+}
+
+/** A proxy for the service at `target` that answers 413 to bodies of more than `most` bytes, as nginx does, and takes no WebSockets. */
+async function startNarrowProxy(t, target, most) {
+  const server = createServer((incoming, outgoing) => {
+    const { method, url, headers } = incoming;
+    if (Number(headers['content-length'] ?? 0) > most) {
+      incoming.resume();
+      return outgoing.writeHead(413, { 'content-type': 'text/html' }).end('<html><center><h1>413 Request Entity Too Large</h1></center></html>');
+    }
+    const onward = send(target + url, { method, headers }, (answer) => answer.pipe(outgoing.writeHead(answer.statusCode, answer.headers)));
+    onward.on('error', () => incoming.socket.destroy());
+    outgoing.on('close', () => onward.destroy());
+    incoming.pipe(onward);
+  });
+  t.after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return `http://127.0.0.1:${server.address().port}`;
 }

@@ -29,20 +29,25 @@ func (f *Forwarder) Check(ctx context.Context, baseURL string) error {
 		return fmt.Errorf("the app's address %.200q is not usable: %w", target, err)
 	}
 	req.Header.Set("User-Agent", "world-redis")
+	via := f.via(req)
 	resp, err := f.client.Do(req)
 	if err != nil {
-		return errors.New(explain(target, err, connected.Load()))
+		return errors.New(explain(target, via, err, connected.Load()))
 	}
 	defer func() { _ = resp.Body.Close() }() // all that matters has been read
 	body, err := io.ReadAll(io.LimitReader(resp.Body, shownBody))
 	if err != nil {
-		return errors.New(explain(target, err, true))
+		return errors.New(explain(target, via, err, true))
 	}
 	mediaType, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	healthy := err == nil && (mediaType == "application/json" || strings.HasSuffix(mediaType, "+json"))
 	healthy = healthy || strings.Contains(string(body), "endpoint is healthy") // SDK 4.0.1-beta says it in words
 	if resp.StatusCode < 200 || resp.StatusCode > 299 || !healthy {
-		return errors.New(complaint(answer{url: target, status: resp.StatusCode, header: resp.Header, body: body}))
+		a := answer{url: target, status: resp.StatusCode, header: resp.Header, body: body, via: via}
+		if words, _, ok := madeBetween(a); ok {
+			return errors.New(complaintBetween(a, words))
+		}
+		return errors.New(complaint(a))
 	}
 	return nil
 }

@@ -13,12 +13,16 @@ import (
 )
 
 // explain says in words what is wrong when an app gave no answer.
-func explain(target string, err error, connected bool) string {
+func explain(target, via string, err error, connected bool) string {
 	var inner *url.Error
 	if errors.As(err, &inner) {
 		err = inner.Err
 	}
-	return fmt.Sprintf("POST %s: %v: %s", target, err, cause(err, connected))
+	why := cause(err, connected)
+	if via != "" && !connected && !errors.Is(err, context.Canceled) {
+		why = causeAtProxy(err)
+	}
+	return fmt.Sprintf("POST %s: %v: %s", through(target, via), err, why)
 }
 
 func cause(err error, connected bool) string {
@@ -42,4 +46,13 @@ func cause(err error, connected bool) string {
 	default:
 		return "the app could not be reached"
 	}
+}
+
+// causeAtProxy says what is wrong when a proxy brought about no connection.
+func causeAtProxy(err error) string {
+	var op *net.OpError
+	if errors.As(err, &op) && op.Op == "proxyconnect" {
+		return "the proxy cannot be reached; is WORKFLOW_WORLD_PROXY its address?"
+	}
+	return "the proxy did not connect the service with the app; let it, or change WORKFLOW_WORLD_PROXY"
 }

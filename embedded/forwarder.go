@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
 	"sync/atomic"
 
 	"github.com/world-redis/world-redis"
@@ -22,6 +23,8 @@ type Config struct {
 	SigningKeys     [][]byte       // each signs every delivery; none: deliveries are not signed
 	Clock           world.Clock    // nil: the system's
 	AppCAs          *x509.CertPool // authorities that an app's certificate may be of; nil: the system's
+	// Proxy returns the HTTP proxy for a request; nil: there is none.
+	Proxy func(*http.Request) (*url.URL, error)
 	// Attach returns what goes along with a delivery to an app that takes it (world.Delivery.Attach):
 	// the answer to run_started in CBOR, or nil when there is none or it cannot be had. It is asked right
 	// before each POST, which waits for it; its context ends after a quarter of a second. nil: nothing does.
@@ -32,6 +35,7 @@ type Config struct {
 // Forwarder delivers messages by HTTP. It is safe for concurrent use.
 type Forwarder struct {
 	client *http.Client
+	proxy  func(*http.Request) (*url.URL, error)
 	log    *slog.Logger
 	keys   [][]byte
 	clock  world.Clock
@@ -51,8 +55,9 @@ func New(cfg Config) *Forwarder {
 		keys:   cfg.SigningKeys,
 		clock:  cfg.Clock,
 		attach: cfg.Attach,
+		proxy:  cfg.Proxy,
 		client: &http.Client{
-			Transport: newTransport(cfg.MaxConnsPerHost, cfg.AppCAs),
+			Transport: newTransport(cfg),
 			// A redirect leads to a login page or to another method, never to the handler.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
@@ -79,16 +84,17 @@ func (f *Forwarder) Deliver(ctx context.Context, d world.Delivery) world.Outcome
 		return world.Outcome{Verdict: world.Failed, Reason: err.Error()}
 	}
 	sign(req, string(d.Kind), body, f.keys, f.clock.Now())
+	via := f.via(req)
 	resp, err := f.client.Do(req)
 	if err != nil {
-		return world.Outcome{Verdict: world.Unreachable, Reason: explain(target, err, connected.Load()), Sent: connected.Load()}
+		return world.Outcome{Verdict: world.Unreachable, Reason: explain(target, via, err, connected.Load()), Sent: connected.Load()}
 	}
 	defer func() { _ = resp.Body.Close() }() // all that matters has been read
 	said, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
 	if err != nil {
-		return world.Outcome{Verdict: world.Unreachable, Status: resp.StatusCode, Reason: explain(target, err, true), Sent: true}
+		return world.Outcome{Verdict: world.Unreachable, Status: resp.StatusCode, Reason: explain(target, via, err, true), Sent: true}
 	}
-	out := judge(answer{url: target, status: resp.StatusCode, header: resp.Header, body: said})
+	out := judge(answer{url: target, status: resp.StatusCode, header: resp.Header, body: said, via: via})
 	out.Seen = seen
 	f.log.Debug("delivered", slog.String("url", target), slog.String("message", d.MessageID), slog.Int("attempt", d.Attempt),
 		slog.Int("status", resp.StatusCode), slog.Int("bytes", len(said)))

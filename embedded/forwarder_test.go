@@ -99,7 +99,6 @@ func TestAnswers(t *testing.T) {
 		"slow down, somehow":   {429, map[string]string{"Retry-After": "soon"}, "", refused(429, 0), nil},
 		"failed":               {500, json(), `"boom"`, refused(500, 0), []string{"boom", "log"}},
 		"failed, Retry-After":  {500, map[string]string{"Retry-After": "7"}, "", refused(500, 0), nil},
-		"proxy without an app": {502, nil, "", refused(502, 0), nil},
 		"not now":              {503, map[string]string{"Retry-After": "0.5"}, "", refused(503, 500*time.Millisecond), nil},
 		"value too large": { // BR-37
 			500, json(), `{"error":"WorkflowWorldError: 9 of 8","refused":{"code":"too_large","message":"9 of 8"}}`,

@@ -21,6 +21,7 @@ type answer struct {
 	status int
 	header http.Header
 	body   []byte
+	via    string // the proxy on the way, empty: none of ours
 }
 
 // acknowledgement is the only answer that counts: {"ok":true}, or {"timeoutSeconds":n}
@@ -65,6 +66,9 @@ func judge(a answer) world.Outcome {
 		// this app. So it counts as if the app could not be reached: nothing is charged, the
 		// messages wait, and they go out by themselves once the keys fit.
 		return world.Outcome{Verdict: world.Unreachable, Status: a.status, Reason: complaint(a)}
+	}
+	if words, seen, ok := madeBetween(a); ok {
+		return world.Outcome{Verdict: world.Unreachable, Status: a.status, Reason: complaintBetween(a, words), Sent: seen, Between: true}
 	}
 	if reason, ok := tooLarge(a); ok {
 		out.Verdict, out.Reason = world.TooLarge, reason
@@ -145,7 +149,10 @@ func retryAfter(value string, now time.Time) time.Duration {
 const shownBody = 200
 
 // complaint says in one line what came instead of an acknowledgement, and what to look at.
-func complaint(a answer) string {
+func complaint(a answer) string { return described(a) + ": " + hint(a) }
+
+// described quotes an answer.
+func described(a answer) string {
 	body := a.body[:min(len(a.body), shownBody)]
 	quoted := "an empty body"
 	if len(body) > 0 {
@@ -155,7 +162,7 @@ func complaint(a answer) string {
 	if contentType == "" {
 		contentType = "no content type"
 	}
-	return fmt.Sprintf("POST %s answered %d (%s) with %s: %s", a.url, a.status, contentType, quoted, hint(a))
+	return fmt.Sprintf("POST %s answered %d (%s) with %s", through(a.url, a.via), a.status, contentType, quoted)
 }
 
 // hint guesses what is wrong.

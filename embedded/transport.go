@@ -2,7 +2,6 @@ package embedded
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"net"
 	"net/http"
 	"time"
@@ -28,7 +27,7 @@ const (
 )
 
 // newTransport returns a transport without any limit on how long an answer takes.
-func newTransport(maxConnsPerHost int, authorities *x509.CertPool) *http.Transport {
+func newTransport(cfg Config) *http.Transport {
 	dialer := &net.Dialer{
 		Timeout: dialTimeout,
 		KeepAliveConfig: net.KeepAliveConfig{
@@ -36,14 +35,14 @@ func newTransport(maxConnsPerHost int, authorities *x509.CertPool) *http.Transpo
 		},
 	}
 	return &http.Transport{
-		Proxy: http.ProxyFromEnvironment,
+		Proxy: cfg.Proxy,
 		// For "localhost" the dialer tries IPv6 and IPv4.
 		DialContext:         quietconn.Dialer(dialer.DialContext),
 		TLSHandshakeTimeout: dialTimeout,
-		TLSClientConfig:     &tls.Config{RootCAs: authorities, MinVersion: tls.VersionTLS12},
+		TLSClientConfig:     &tls.Config{RootCAs: cfg.AppCAs, MinVersion: tls.VersionTLS12},
 		MaxIdleConns:        0,
 		MaxIdleConnsPerHost: idlePerHost,
-		MaxConnsPerHost:     maxConnsPerHost,
+		MaxConnsPerHost:     cfg.MaxConnsPerHost,
 		IdleConnTimeout:     idleTimeout,
 		DisableCompression:  true,
 		WriteBufferSize:     writeBuffer,

@@ -16,6 +16,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"sync"
 	"time"
@@ -38,13 +39,15 @@ const (
 
 // Config says where and how to serve.
 type Config struct {
-	Listen     string         // host:port; port 0 picks a free one
-	Tokens     []string       // bearer tokens, any of which is good; none: no check, loopback only
-	BaseURL    string         // the app to pass webhooks to when none is registered; empty: none
-	MaxBody    int64          // bytes a request body may have; 0: DefaultMaxBody
-	Logger     *slog.Logger   // nil: discard
-	AppCAs     *x509.CertPool // authorities that the certificate of an app may be of, to which webhooks are passed; nil: the system's
-	DrainGrace time.Duration  // how long requests in flight get at shutdown; 0: DefaultDrainGrace
+	Listen  string         // host:port; port 0 picks a free one
+	Tokens  []string       // bearer tokens, any of which is good; none: no check, loopback only
+	BaseURL string         // the app to pass webhooks to when none is registered; empty: none
+	MaxBody int64          // bytes a request body may have; 0: DefaultMaxBody
+	Logger  *slog.Logger   // nil: discard
+	AppCAs  *x509.CertPool // authorities that the certificate of an app may be of, to which webhooks are passed; nil: the system's
+	// AppProxy returns the HTTP proxy for a webhook that is passed to an app; nil: there is none.
+	AppProxy   func(*http.Request) (*url.URL, error)
+	DrainGrace time.Duration // how long requests in flight get at shutdown; 0: DefaultDrainGrace
 }
 
 // Deps are the parts the API stands on.

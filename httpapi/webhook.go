@@ -39,7 +39,7 @@ func newWebhookProxy(s *Server) *webhookProxy {
 	p := &webhookProxy{server: s}
 	transport := s.deps.Webhook
 	if transport == nil {
-		p.own = &http.Transport{MaxIdleConnsPerHost: 32, IdleConnTimeout: time.Minute, DisableCompression: true, ForceAttemptHTTP2: true}
+		p.own = &http.Transport{Proxy: s.cfg.AppProxy, MaxIdleConnsPerHost: 32, IdleConnTimeout: time.Minute, DisableCompression: true, ForceAttemptHTTP2: true}
 		p.own.TLSClientConfig = &tls.Config{RootCAs: s.cfg.AppCAs, MinVersion: tls.VersionTLS12}
 		transport = p.own
 	}

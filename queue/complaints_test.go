@@ -72,13 +72,13 @@ func TestAShortTroubleIsNoWarning(t *testing.T) {
 	t.Parallel()
 	said, clock, count := newSaid()
 	for range 14 {
-		said.missing(world.KindFlow, "dpl_1", world.App{})
+		said.missing(absence{kind: world.KindFlow, deployment: "dpl_1"}, shortage{reason: "no app of deployment dpl_1 is there", advice: "start it"})
 		said.unreachable("http://app", "nothing listens")
 		said.refused(world.KindFlow, "http://slow", "msg_1", world.Outcome{Status: 404, Reason: "compiling"})
 		said.broke("http://app", "msg_2", world.Message{}, "killed")
 		clock.now = clock.now.Add(2 * time.Second)
 	}
-	said.present(world.KindFlow, "dpl_1")
+	said.present(absence{kind: world.KindFlow, deployment: "dpl_1"})
 	require.True(t, said.reached("http://app"))
 	said.accepted(world.KindFlow, "http://slow", "msg_1")
 	for _, text := range []string{
@@ -101,7 +101,7 @@ func TestATroubleThatLastsIsAWarning(t *testing.T) {
 	said, clock, count := newSaid()
 	for range 2 {
 		for range 40 {
-			said.missing(world.KindFlow, "dpl_1", world.App{})
+			said.missing(absence{kind: world.KindFlow, deployment: "dpl_1"}, shortage{reason: "no app of deployment dpl_1 is there", advice: "start it"})
 			said.unreachable("http://app", "nothing listens")
 			said.broke("http://app", "msg_2", world.Message{}, "out of memory")
 			clock.now = clock.now.Add(time.Second)

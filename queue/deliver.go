@@ -64,13 +64,21 @@ func (l *lane) deliver(c *claim, payload []byte) (o outcome, reached string) {
 	if err != nil {
 		return l.dead(c, m, Undeliverable, err.Error()), ""
 	}
+	if world.IsHealthCheck(m.QueueName) {
+		return l.deliverHealthCheck(c, m)
+	}
+	return l.deliverMessage(c, m)
+}
+
+// deliverMessage delivers to one of the apps that may have the message.
+func (l *lane) deliverMessage(c *claim, m world.Message) (o outcome, reached string) {
 	d, err := l.q.resolve(c.ctx, m, c.app)
 	if err != nil {
 		return outcome{step: stepReturned, due: l.q.dueIn(redisHiccup), reason: err.Error(), unseen: true}, ""
 	}
 	apps := d.apps
 	if len(apps) > 0 {
-		l.q.targets.present(l.kind, m.DeploymentID)
+		l.q.targets.present(absenceOf(l.kind, m))
 	} else if apps, o = l.homeless(c, m, d.lapsed); len(apps) == 0 {
 		return o, ""
 	}
@@ -84,7 +92,7 @@ func (l *lane) tryApps(c *claim, m world.Message, apps []world.App, most int) (o
 	for i, app := range apps {
 		if wait := l.q.targets.wait(app.BaseURL); wait > 0 {
 			if due := l.q.dueIn(wait); i == 0 || due < o.due {
-				o.due = due
+				o.due, o.reason = due, l.q.targets.whyDown(app.BaseURL)
 			}
 			continue
 		}
@@ -92,7 +100,8 @@ func (l *lane) tryApps(c *claim, m world.Message, apps []world.App, most int) (o
 			return o, ""
 		}
 		if !l.crowd.enter(c.ctx, app.BaseURL, most) {
-			return outcome{step: stepCrowded, due: l.q.dueIn(crowdTime), app: app.BaseURL, room: most, unseen: true}, ""
+			reason := fmt.Sprintf("the app at %s has as many deliveries in work as one replica gives it (%d)", app.BaseURL, most)
+			return outcome{step: stepCrowded, due: l.q.dueIn(crowdTime), app: app.BaseURL, room: most, unseen: true, reason: reason}, ""
 		}
 		l.entered(c, app.BaseURL)
 		if o, stop := l.mayBegin(c, app.BaseURL, len(apps) > 1); stop {
@@ -196,9 +205,13 @@ func (l *lane) judge(c *claim, baseURL string, m world.Message, out world.Outcom
 			o.unseen, o.hold = true, 0
 		}
 		return o, ""
+	case out.Verdict == world.Failed && l.stepMissing(c, m, out):
+		return outcome{step: stepDone}, baseURL
 	case out.Verdict == world.Failed:
 		l.q.targets.refused(l.kind, baseURL, c.id, out)
 		return l.failed(c, m, out), baseURL
+	case out.Between:
+		return l.answeredBetween(c, baseURL, out), ""
 	case out.Sent:
 		return l.broke(c, baseURL, m, out, lasted), ""
 	default:
@@ -251,6 +264,9 @@ const runDeadTimeout = 10 * time.Second
 
 // dead sets a message aside, after its run has been told.
 func (l *lane) dead(c *claim, m world.Message, why Death, reason string) outcome {
+	if world.IsHealthCheck(m.QueueName) {
+		return l.dropHealthCheck(c, reason)
+	}
 	if o, ok := l.tellRun(c, m, why, reason); !ok {
 		return o
 	}

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/redis/go-redis/v9"
@@ -98,4 +99,89 @@ func (m *messagesOf) due() world.Millis {
 		}
 	}
 	return first
+}
+
+const (
+	// stepMessagesMost and stepMessageSize bound what StepMessages reads of a run: one with more messages, or
+	// larger ones, is at work.
+	stepMessagesMost = 16
+	stepMessageSize  = 4 << 10
+)
+
+// StepMessages returns the messages of each run if all of them are for a step and none is being
+// delivered. A run with many messages, or large ones, counts as one that has others. It costs
+// two reads a run and three a message, and no more for a run that has a plain wake-up.
+func (q *Queue) StepMessages(ctx context.Context, runIDs []string) ([][]world.Message, error) {
+	out := make([][]world.Message, len(runIDs))
+	heads, err := q.messageHeads(ctx, runIDs)
+	if err != nil {
+		return nil, err
+	}
+	pipe := q.redis.Pipeline()
+	bodies := make([][]*redis.StringCmd, len(runIDs))
+	for i, ofRun := range heads {
+		for _, h := range ofRun {
+			fields := h.fields.Val()
+			state, _ := fields[0].(string) // nil when it is absent
+			if state == "" {
+				continue // gone meanwhile
+			}
+			if state == "active" || fields[1] != nil || h.size.Val() > stepMessageSize {
+				bodies[i] = nil
+				break
+			}
+			bodies[i] = append(bodies[i], pipe.HGet(ctx, h.task, "msg"))
+		}
+	}
+	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
+		return nil, unreadable(fmt.Errorf("messages of runs: %w", err))
+	}
+	for i, ofRun := range bodies {
+		for _, body := range ofRun {
+			m, err := decodeStored(body.Val())
+			if err != nil || m.StepID == "" {
+				out[i] = nil
+				break
+			}
+			out[i] = append(out[i], m)
+		}
+	}
+	return out, nil
+}
+
+// messageHead is what is read of a message before its body.
+type messageHead struct {
+	task   string
+	fields *redis.SliceCmd // state, and whether it is a plain wake-up
+	size   *redis.IntCmd
+}
+
+// messageHeads returns those of each run that has no more messages than stepMessagesMost.
+func (q *Queue) messageHeads(ctx context.Context, runIDs []string) ([][]messageHead, error) {
+	pipe := q.redis.Pipeline()
+	found := make([][]*redis.StringSliceCmd, len(runIDs))
+	for i, runID := range runIDs {
+		for _, l := range q.lanes() {
+			found[i] = append(found[i], pipe.SRandMemberN(ctx, l.keys.ofRun+rediskey.Part(runID), stepMessagesMost+1))
+		}
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return nil, unreadable(fmt.Errorf("messages of runs: %w", err))
+	}
+	heads := make([][]messageHead, len(runIDs))
+	for i, ofRun := range found {
+		if len(ofRun[0].Val())+len(ofRun[1].Val()) > stepMessagesMost {
+			continue
+		}
+		for lane, l := range q.lanes() {
+			for _, id := range ofRun[lane].Val() {
+				task := l.keys.task + id
+				heads[i] = append(heads[i], messageHead{task: task, fields: pipe.HMGet(ctx, task, "state", "wait"), size: pipe.HStrLen(ctx, task, "msg")})
+			}
+		}
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return nil, unreadable(fmt.Errorf("messages of runs: %w", err))
+	}
+	return heads, nil
 }

@@ -1,9 +1,7 @@
 package queue
 
 import (
-	"fmt"
 	"log/slog"
-	"time"
 
 	"github.com/world-redis/world-redis"
 )
@@ -28,7 +26,11 @@ func (p Policy) Valid() bool { return p == Hold || p == Latest || p == Fail }
 // it, or o is what becomes of it.
 func (l *lane) homeless(c *claim, m world.Message, lapsed world.App) (apps []world.App, o outcome) {
 	cfg := &l.q.cfg
-	reason, since := l.q.targets.missing(l.kind, m.DeploymentID, lapsed)
+	short, err := l.q.shortageFor(c.ctx, m)
+	if err != nil {
+		return nil, outcome{step: stepReturned, due: l.q.dueIn(redisHiccup), reason: err.Error(), unseen: true}
+	}
+	reason, since := short.reason, l.q.targets.missing(absenceOf(l.kind, m), short)
 	wait := cfg.Backoff.NoTarget
 	if cfg.Policy != Hold && m.DeploymentID != "" {
 		left := cfg.Patience - cfg.Clock.Now().Sub(since)
@@ -51,17 +53,4 @@ func (l *lane) homeless(c *claim, m world.Message, lapsed world.App) (apps []wor
 		wait = min(wait, left)
 	}
 	return nil, outcome{step: stepStalled, due: l.q.dueIn(wait), reason: reason, unseen: true}
-}
-
-// waitsFor says in words what a message waits for.
-func waitsFor(deploymentID string, lapsed world.App, now time.Time) string {
-	switch {
-	case deploymentID == "":
-		return "no app has registered"
-	case lapsed.BaseURL == "":
-		return fmt.Sprintf("no app of deployment %q has registered", deploymentID)
-	default:
-		return fmt.Sprintf("no app of deployment %q is alive; the last one, at %s, was heard of %s ago",
-			deploymentID, lapsed.BaseURL, now.Sub(lapsed.SeenAt.Time()).Round(time.Second))
-	}
 }

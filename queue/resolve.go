@@ -49,11 +49,21 @@ func (q *Queue) resolve(ctx context.Context, m world.Message, begun string) (des
 			d.apps = append(d.apps, a)
 		}
 	}
-	known := d.lapsed.BaseURL != "" && m.DeploymentID != ""
-	if len(d.apps) == 0 && !known && q.cfg.BaseURL != "" {
+	if len(d.apps) == 0 && q.cfg.BaseURL != "" && q.mayHaveDefault(apps, m, now) {
 		d.apps = []world.App{{BaseURL: q.cfg.BaseURL, DeploymentID: m.DeploymentID}}
 	}
 	return d, nil
+}
+
+// mayHaveDefault reports whether the configured address may get a message that no app may have:
+// nothing is known of its deployment, and the app at that address is not one that cannot take it.
+func (q *Queue) mayHaveDefault(apps []world.App, m world.Message, now world.Millis) bool {
+	if shortageOf(apps, m, now).known {
+		return false
+	}
+	return !slices.ContainsFunc(apps, func(a world.App) bool {
+		return a.BaseURL == q.cfg.BaseURL && a.AliveUntil > now && !serves(a, m)
+	})
 }
 
 // aliveAddresses are those of the apps that are alive.
@@ -82,25 +92,6 @@ func (q *Queue) standIns(ctx context.Context, m world.Message, lapsed world.App)
 	return slices.DeleteFunc(d.apps, func(a world.App) bool {
 		return a.AliveUntil == 0 || m.SDK != "" && m.SDK != a.SDK // not the configured address
 	}), err
-}
-
-// serves reports whether an app may get a message: one of the same namespace, and of an SDK
-// that can go on with the run. A deployment that moved on from v4 to v5 goes on with its runs.
-func serves(a world.App, m world.Message) bool {
-	if m.SDK != "" && a.SDK != "" && m.SDK != a.SDK {
-		upgraded := m.SDK == sdkV4 && m.DeploymentID == a.DeploymentID
-		if !upgraded {
-			return false
-		}
-	}
-	namespace, inName := world.QueueNamespace(m.QueueName)
-	if !inName {
-		// v4 leaves it out of the names of steps (contract §4.1); then the sender may have told.
-		if kind, _ := world.QueueKind(m.QueueName); kind == world.KindStep {
-			return m.Namespace == "" || a.Namespace == m.Namespace
-		}
-	}
-	return a.Namespace == namespace
 }
 
 // isV4 reports whether a message goes to an app of SDK v4, also if that is not there just now.

@@ -251,3 +251,26 @@ func (l *lines) count(text string) int {
 	defer l.mu.Unlock()
 	return strings.Count(l.text.String(), text)
 }
+
+// What a proxy answers for the app is not charged: the message waits, and the app counts as down, unless the proxy
+// only did not wait long enough. What the app has perhaps seen is no first attempt again.
+func TestAnswersOfProxiesAreNotCharged(t *testing.T) {
+	t.Parallel()
+	r := redistest.New(t)
+	between := func(status int, sent bool) world.Outcome {
+		return world.Outcome{Verdict: world.Unreachable, Between: true, Status: status, Sent: sent, Reason: "a proxy says " + strconv.Itoa(status)}
+	}
+	a := newApp(inTurn(between(407, false), between(407, false), between(407, false), between(502, true), between(504, true), between(504, true)))
+	c, said := config(r, a), &lines{}
+	c.Logger = said.logger()
+	q := run(t, newQueue(t, r.Client, c))
+	id := enqueue(t, q, stepOf("wrun_1", "step_1"))
+	a.await(t, 7)
+	require.Equal(t, []int{1, 1, 1, 1, 2, 2, 2}, a.attempts(id))
+	requireQuiet(t, r)
+	m, err := q.GetMessage(t.Context(), id)
+	require.NoError(t, err)
+	require.Equal(t, 0, m.Failed)
+	require.Equal(t, 1, said.count("the app cannot be reached"))
+	require.Equal(t, 1, said.count("a proxy says 504"), "once")
+}

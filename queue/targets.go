@@ -17,23 +17,39 @@ type targets struct {
 	said    *complaints
 
 	mu     sync.Mutex
-	down   map[string]*downtime // by address
-	absent map[route]time.Time  // deployments without an app, since when
+	down   map[string]*downtime  // by address
+	absent map[absence]time.Time // what there is no app for, since when
 }
 
 type downtime struct {
 	since, next time.Time
 	tries       int
+	reason      string // of the last try
 }
 
-// route is a deployment or an address, with one of its two routes.
+// absence is what messages have in common that wait for an app.
+type absence struct {
+	kind                       world.Kind
+	deployment, sdk, namespace string
+}
+
+func absenceOf(kind world.Kind, m world.Message) absence {
+	namespace, _ := namespaceFor(m, kind)
+	sdk := m.SDK
+	if sdk == "" && kind == world.KindStep {
+		sdk = sdkV4
+	}
+	return absence{kind: kind, deployment: m.DeploymentID, sdk: sdk, namespace: namespace}
+}
+
+// route is an address with one of its two routes.
 type route struct {
 	kind world.Kind
 	to   string
 }
 
 func newTargets(b Backoff, clock world.Clock, log *slog.Logger) *targets {
-	return &targets{backoff: b, clock: clock, said: newComplaints(clock, log), down: map[string]*downtime{}, absent: map[route]time.Time{}}
+	return &targets{backoff: b, clock: clock, said: newComplaints(clock, log), down: map[string]*downtime{}, absent: map[absence]time.Time{}}
 }
 
 // wait returns how long not to ask an app that is down; 0: ask now.
@@ -66,9 +82,20 @@ func (t *targets) unreachable(baseURL, reason string) time.Duration {
 	t.said.lasts("down "+baseURL, "the app cannot be reached; its messages wait, uncharged, and are tried again every few seconds",
 		slog.String("app", baseURL), slog.String("reason", reason))
 	d.tries++
+	d.reason = reason
 	wait := t.backoff.unreachable(d.tries)
 	d.next = now.Add(wait)
 	return wait
+}
+
+// whyDown returns why an app could not be reached when it was last tried.
+func (t *targets) whyDown(baseURL string) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if d := t.down[baseURL]; d != nil && d.reason != "" {
+		return d.reason
+	}
+	return "the app at " + baseURL + " could not be reached"
 }
 
 // reached hears that an app answered, and reports whether it was down before.
@@ -93,37 +120,35 @@ func (t *targets) forgive() {
 	}
 }
 
-// missing hears that there is no app for a message; lapsed is the last one that was, if any.
-// It returns that in words, and since when it is so as far as this process has heard.
-func (t *targets) missing(kind world.Kind, deploymentID string, lapsed world.App) (reason string, since time.Time) {
+// missing hears that there is no app for a message, and returns since when that is so as far as
+// this process has heard.
+func (t *targets) missing(what absence, short shortage) (since time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	now := t.clock.Now()
-	what := waitsFor(deploymentID, lapsed, now)
-	r := route{kind, deploymentID}
-	since, known := t.absent[r]
+	since, known := t.absent[what]
 	if !known {
-		since = now
-		t.absent[r] = now
+		since = t.clock.Now()
+		t.absent[what] = since
 	}
-	t.said.lasts(fmt.Sprint("absent ", r), "messages wait: "+what+"; start the app (its world.start() registers it), or set WORKFLOW_BASE_URL of this service",
-		slog.String("kind", string(kind)), slog.String("deployment", deploymentID))
-	return what, since
+	t.said.lasts(fmt.Sprint("absent ", what), "messages wait: "+short.reason+"; "+short.advice,
+		slog.String("kind", string(what.kind)), slog.String("deployment", what.deployment))
+	return since
 }
 
 // present hears that there is an app for a message.
-func (t *targets) present(kind world.Kind, deploymentID string) {
+func (t *targets) present(what absence) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if r := (route{kind, deploymentID}); !t.absent[r].IsZero() {
-		t.found(r)
+	if !t.absent[what].IsZero() {
+		t.found(what)
 	}
 }
 
 // found ends the absence of an app.
-func (t *targets) found(r route) {
-	delete(t.absent, r)
-	t.said.over(fmt.Sprint("absent ", r), "there is an app again for the messages that waited", slog.String("kind", string(r.kind)), slog.String("deployment", r.to))
+func (t *targets) found(what absence) {
+	delete(t.absent, what)
+	t.said.over(fmt.Sprint("absent ", what), "there is an app again for the messages that waited",
+		slog.String("kind", string(what.kind)), slog.String("deployment", what.deployment))
 }
 
 // awaits reports whether messages wait for just this app.
@@ -134,7 +159,7 @@ func (t *targets) awaits(a world.App) bool {
 		return true
 	}
 	for r := range t.absent {
-		if r.to == "" || r.to == a.DeploymentID {
+		if r.deployment == "" || r.deployment == a.DeploymentID {
 			return true
 		}
 	}
@@ -146,7 +171,7 @@ func (t *targets) registered(a world.App) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for r := range t.absent {
-		if r.to == "" || r.to == a.DeploymentID {
+		if r.deployment == "" || r.deployment == a.DeploymentID {
 			t.found(r)
 		}
 	}

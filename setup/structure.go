@@ -5,7 +5,8 @@ import "strings"
 // structure is a kind of key: the data structures that world-redis uses.
 type structure struct{ kind, redisType, holds string }
 
-// structures lists every kind. A key is <prefix><kind>, optionally followed by ":" and more.
+// structures lists every kind. A key is <prefix><kind>, optionally followed by ":" and more. Whoever
+// adds a key adds its kind: structure_test.go finds those in the code that are not here.
 func structures() []structure {
 	return []structure{
 		{"run", "hash", "runs: status, times, where input and result are"},
@@ -30,11 +31,14 @@ func structures() []structure {
 		{"sweep", "hash", "where the sweeper goes on"},
 		{"locator", "hash", "the run of a step, hook or wait"},
 		{"stream", "stream", "chunks"},
+		{"stream_open", "stream", "a stream in the middle of a transaction; nobody sees it"},
 		{"stream_meta", "hash", "length and end of a stream, its writers"},
 		{"stream_req", "hash", "appends of the last minutes, so that repeats add nothing"},
 		{"streams:by_run", "zset", "the streams of a run"},
+		{"format", "string", "the form of the data, by which a build knows whether it can use it"},
+		{"lead", "string", "which replica does what one at a time does; a lease"},
 		{"apps", "hash", "apps to deliver to"},
-		{"queue", "hash, zset", "idempotency keys, stalled messages and the like of the two queues"},
+		{"queue", "hash, set, zset, string", "idempotency keys, stalled messages and the like of the two queues"},
 	}
 }
 

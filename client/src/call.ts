@@ -113,7 +113,7 @@ function unanswered(config: Config, { path, signal }: Call, cause: unknown): Fai
 }
 
 /** What an answer comes to. It throws only what the caller's own `answered` throws. */
-function resultOf(config: Config, { path, next }: Call, answer: Answered): Result {
+function resultOf(config: Config, { path, next, body }: Call, answer: Answered): Result {
   const bytes = answer.body;
   const contentType = String(answer.headers['content-type'] ?? '');
   const { status } = answer;
@@ -131,7 +131,7 @@ function resultOf(config: Config, { path, next }: Call, answer: Answered): Resul
   }
   const retryAfter = retryAfterSeconds(answer.headers['retry-after']);
   const wire = decodeBody(bytes, contentType) as { error?: WireError } | undefined | null;
-  const error = errorFromWire(wire?.error, { status, url: serviceUrl(config, path), retryAfter });
+  const error = errorFromWire(wire?.error, { status, url: serviceUrl(config, path), retryAfter, bytes: body?.byteLength });
   return { error, again: TRY_AGAIN.has(status), waitMs: (retryAfter ?? 0) * 1000 };
 }
 

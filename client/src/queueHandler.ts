@@ -70,7 +70,7 @@ export function createQueueHandler(
       inStepDelivery(message, () => replyOf(() => withAttached(settings, waited ? undefined : parts.attached, handle))),
     );
     // Not Response.json(): @hono/node-server writes a Response of text as it stands, and reads any other as a stream.
-    return new Response(JSON.stringify(reply), { status, headers: { 'content-type': 'application/json' } });
+    return new Response(JSON.stringify(reply), { status, headers: { 'content-type': 'application/json', ...OURS } });
   };
 }
 
@@ -100,13 +100,16 @@ function decodeMessage(body: Uint8Array, contentType: string): unknown {
   return contentType.startsWith(CBOR) ? decode(body) : decodeJson(Buffer.from(body).toString('utf8'));
 }
 
+/** Tells the service that the answer is the app's, and not one of a proxy on the way. */
+const OURS = { 'x-world-redis-client': '1' };
+
 function refuse(status: number, error: string): Response {
-  return Response.json({ error }, { status });
+  return Response.json({ error }, { status, headers: OURS });
 }
 
 /** By the header the service knows this 401 from one of somebody in front of the handler. */
 function refuseStranger(reason: string): Response {
-  return Response.json({ error: `Not from the service: ${reason}` }, { status: 401, headers: { 'www-authenticate': 'World-Signature' } });
+  return Response.json({ error: `Not from the service: ${reason}` }, { status: 401, headers: { 'www-authenticate': 'World-Signature', ...OURS } });
 }
 
 function messageOf(error: unknown): string {

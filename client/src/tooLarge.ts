@@ -1,6 +1,6 @@
 import type { Fields } from './moments.js';
 
-/** The refusal of a value for its size, as the service names it. */
+/** The refusal of a value for its size, by the service or by something in front of it. */
 export interface TooLarge {
   code: 'too_large';
   message: string;
@@ -10,8 +10,9 @@ export interface TooLarge {
 const CAUSES = 5;
 
 /**
- * The service's refusal of a value for its size, if that is what an error or one of its causes is. A 413 of a proxy has
- * no code and is not taken for one: it may be a mistake that somebody is about to mend.
+ * The refusal of a value for its size, if that is what an error or one of its causes is. One by something in front of the
+ * service counts as well: every further delivery would come to the same until somebody raises its limit, which the
+ * message asks for.
  */
 export function tooLarge(error: unknown): TooLarge | undefined {
   let cause = error as { status?: unknown; code?: unknown; message?: unknown; cause?: unknown } | null | undefined;
@@ -30,7 +31,7 @@ const FIRST_BYTES_SPEC = 4;
  * fails for good, and its workflow can catch that.
  */
 export function failedForSize({ correlationId, specVersion, eventData }: Fields, { message }: TooLarge): Fields {
-  const sentence = `The result of the step is larger than the service takes: ${message}`;
+  const sentence = `The result of the step is too large: ${message}`;
   const { stepName, workflowName } = eventData as Fields;
   const error = Number(specVersion) < FIRST_BYTES_SPEC ? { error: sentence } : { error: fatalError(sentence) };
   return { eventType: 'step_failed', correlationId, specVersion, eventData: { stepName, workflowName, ...error } };

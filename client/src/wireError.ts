@@ -34,6 +34,8 @@ export interface Refusal {
   url: string;
   /** The `Retry-After` header in seconds, if there was a usable one. */
   retryAfter: number | undefined;
+  /** How many bytes the request's body had. */
+  bytes?: number | undefined;
 }
 
 /**
@@ -70,7 +72,8 @@ export function errorFromWire(wire: WireError | undefined, refusal: Refusal): Er
     default:
       return new WorkflowWorldError(message, {
         status: number(wire?.status) ?? refusal.status,
-        code: text(wire?.code),
+        // A 413 is always about the size of the request, whoever answers it: no further try would get through.
+        code: text(wire?.code) ?? (refusal.status === 413 ? 'too_large' : undefined),
         url: refusal.url,
         retryAfter,
       });
@@ -94,7 +97,13 @@ function nameByStatus(status: number): string | undefined {
   }
 }
 
-function unnamedMessage({ status, url }: Refusal): string {
+function unnamedMessage({ status, url, bytes = 0 }: Refusal): string {
+  if (status === 413) {
+    return (
+      `${url} answered 413, and not by world-redis: something between the app and the service refuses a body of ${bytes} bytes. ` +
+      'Raise its limit (nginx: client_max_body_size) to that of the service (WORKFLOW_WORLD_MAX_BODY)'
+    );
+  }
   const hint = status === 404 ? ' Is WORKFLOW_WORLD_URL the address of world-redis?' : '';
   return `${url} answered ${status} without a reason.${hint}`;
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { createWorld, part } from './helpers/client.js';
-import { drop, Fake, json } from './helpers/fake.js';
+import { type Answer, drop, Fake, json } from './helpers/fake.js';
 
 const { decode, encode } = part<typeof import('../dist/encoding.js')>('encoding');
 
@@ -42,6 +42,23 @@ test('a refusal is final: no 4xx and no 500 is ever repeated', async () => {
     await assert.rejects(world.events.create('r', runStarted), { status, message: `no ${status}` });
   }
   assert.equal(fake.seen.length, 11);
+});
+
+test('a 413 of something in front of the service says who, of what size, and what to raise; it counts as too large', async () => {
+  const { fake, world } = await fakeWorld();
+  const page: Answer = (response) => void response.writeHead(413, { 'content-type': 'text/html' }).end('<html><h1>413 Request Entity Too Large</h1></html>');
+  for (const answer of [page, json(413, { message: 'Request Too Long' }), json(413, { error: 'too long' })]) {
+    fake.next(answer);
+    await assert.rejects(world.events.create('r', runStarted), ({ name, status, code, message }: Error & { status: number; code: string }) => {
+      assert.deepEqual([name, status, code], ['WorkflowWorldError', 413, 'too_large']);
+      const sent = fake.seen.at(-1)?.body.length;
+      const start = `${fake.url}/v1/runs/r/events answered 413, and not by world-redis: something between the app and the service refuses a body of ${sent} bytes. `;
+      assert.ok(message.startsWith(start), message);
+      assert.match(message, /client_max_body_size.*WORKFLOW_WORLD_MAX_BODY/);
+      return true;
+    });
+  }
+  assert.equal(fake.seen.length, 3);
 });
 
 test('a throttle names the seconds to wait and is left to the SDK', async () => {

@@ -109,7 +109,7 @@ describe('BR-37', () => {
     // A result that is too large is the end of its step, as one that cannot be serialized: the SDK would run it again.
     const { event, step: failed } = await send(runId, 'step_completed', step, { result: big });
     assert.deepEqual([event.eventType, failed.status, failed.output], ['step_failed', 'failed', undefined]);
-    assert.match(new TextDecoder().decode(failed.error), /The result of the step is larger than the service takes: the body has 6710/);
+    assert.match(new TextDecoder().decode(failed.error), /The result of the step is too large: the body has 6710/);
     assert.deepEqual(await typesOf(world, runId), [...log, 'step_failed']);
   });
 });

@@ -89,6 +89,16 @@ test('a handler that could not write a value for its size says so, however deep 
   }
 });
 
+test('every answer says that it is the client\'s, so that the service knows it from one of a proxy', async () => {
+  const bodies = [encode({}), new Uint8Array(0)];
+  for (const result of [undefined, { timeoutSeconds: 1 }, new Error('boom')]) {
+    for (const body of bodies) {
+      const response = await handlerFor(FLOW, result).handle(delivery(`${FLOW}w`, body));
+      assert.equal(response.headers.get('x-world-redis-client'), '1', String(response.status));
+    }
+  }
+});
+
 test('what is not a message for this handler is refused without calling it', async () => {
   const { told, handle } = handlerFor(FLOW);
   const cases: [Request, string][] = [

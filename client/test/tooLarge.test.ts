@@ -5,7 +5,7 @@ import { part } from './helpers/client.js';
 const { failedForSize, parting } = part<typeof import('../dist/tooLarge.js')>('tooLarge');
 
 const refused = { code: 'too_large', message: 'the body has 9 bytes, the limit is 8' } as const;
-const sentence = `The result of the step is larger than the service takes: ${refused.message}`;
+const sentence = `The result of the step is too large: ${refused.message}`;
 
 test('a step whose result is too large fails for good, with an error of its SDK, and without the result', () => {
   const completed = { eventType: 'step_completed', correlationId: 'step_1', eventData: { stepName: 's', workflowName: 'w', result: new Uint8Array(9) } };

@@ -11,6 +11,7 @@ import (
 
 	"github.com/caarlos0/env/v11"
 
+	"github.com/world-redis/world-redis/cmd/internal/httpproxy"
 	"github.com/world-redis/world-redis/queue"
 )
 
@@ -30,6 +31,7 @@ type config struct {
 	SigningKey         string        `env:"WORKFLOW_WORLD_SIGNING_KEY" help:"signs deliveries to apps, which need the same; several, for rotation, with commas; without it, and in other namespaces, one derived from each token"`
 	BaseURL            string        `env:"WORKFLOW_BASE_URL" help:"app to deliver to while none has registered"`
 	AppCA              string        `env:"WORKFLOW_WORLD_APP_CA" help:"file of PEM certificates: authorities that the https certificates of apps may be of, besides the system's"`
+	Proxy              string        `env:"WORKFLOW_WORLD_PROXY" help:"HTTP proxy for all requests to apps, and of the commands queue and stream: http(s)://[user:password@]host[:port]; env: what HTTP_PROXY, HTTPS_PROXY and NO_PROXY say; without it none; never for loopback"`
 	Environment        string        `env:"WORKFLOW_WORLD_ENV" help:"production: refuse to run on embedded Redis"`
 	MaxBody            int64         `env:"WORKFLOW_WORLD_MAX_BODY" envDefault:"67108864" help:"largest request body, bytes"`
 	AppConcurrency     int           `env:"WORKFLOW_WORLD_APP_CONCURRENCY" envDefault:"0" help:"deliveries in flight to one app, for each queue; 0: all there may be, or four fifths of them while several apps are registered"`
@@ -104,6 +106,9 @@ func (c config) validate() error {
 		return fmt.Errorf("WORKFLOW_WORLD_LOG_FORMAT is %q: use text or json", c.LogFormat)
 	case c.RedisURL == "" && c.Environment == "production":
 		return errors.New("WORKFLOW_WORLD_ENV is production but no Redis is configured: set WORKFLOW_REDIS_URL")
+	}
+	if _, err := httpproxy.Parse(c.Proxy); err != nil {
+		return err
 	}
 	if _, err := c.appCAs(); err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/cmd/internal/httpproxy"
 	"github.com/world-redis/world-redis/httpapi"
 	"github.com/world-redis/world-redis/internal/ids"
 	"github.com/world-redis/world-redis/internal/quietconn"
@@ -43,6 +44,7 @@ func serveCommand() *cobra.Command {
 			for _, name := range unknown {
 				logger.Warn("unknown setting, ignored: misspelt? see `world-redis env`", slog.String("variable", name))
 			}
+			sayProxy(c, os.Getenv, logger)
 			return serve(cmd.Context(), c, logger, cmd.OutOrStdout())
 		},
 	}
@@ -68,6 +70,10 @@ func serve(ctx context.Context, c config, logger *slog.Logger, out io.Writer) (e
 	if err != nil {
 		return err
 	}
+	proxy, err := httpproxy.Parse(c.Proxy)
+	if err != nil {
+		return err
+	}
 	minter := ids.NewMinter(clock)
 	stats := newMetrics(tenants, logger)
 	deps := tenants[0].deps()
@@ -77,7 +83,7 @@ func serve(ctx context.Context, c config, logger *slog.Logger, out io.Writer) (e
 	deps.Observe = stats.observe
 	deps.NewRequestID = func() string { return minter.New().String() }
 	api, err := httpapi.New(httpapi.Config{
-		Listen: c.Listen, Tokens: c.tokens(), BaseURL: c.BaseURL, MaxBody: c.MaxBody, Logger: logger, DrainGrace: drainGrace, AppCAs: authorities,
+		Listen: c.Listen, Tokens: c.tokens(), BaseURL: c.BaseURL, MaxBody: c.MaxBody, Logger: logger, DrainGrace: drainGrace, AppCAs: authorities, AppProxy: proxy,
 	}, deps, forAPI(tenants)...)
 	if err != nil {
 		return err

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/world-redis/world-redis/cmd/internal/httpproxy"
 )
 
 // serviceTimeout bounds one call of a command to the service.
@@ -83,7 +85,11 @@ func (s *service) call(ctx context.Context, method, path string, query url.Value
 	if token := s.bearer(); token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
-	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}
+	proxy, err := httpproxy.Parse(os.Getenv(httpproxy.Variable))
+	if err != nil {
+		return nil, err
+	}
+	transport := &http.Transport{Proxy: proxy, DisableKeepAlives: true}
 	res, err := (&http.Client{Transport: transport}).Do(req)
 	if err != nil {
 		var u *url.Error

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/cmd/internal/httpproxy"
 	"github.com/world-redis/world-redis/embedded"
 	"github.com/world-redis/world-redis/httpapi"
 	"github.com/world-redis/world-redis/internal/doorbell"
@@ -61,7 +62,13 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, c
 	if err != nil {
 		return nil, err
 	}
-	forwarder := embedded.New(embedded.Config{Logger: logger, SigningKeys: n.signingKeys, Clock: clock, AppCAs: authorities, Attach: t.attach})
+	proxy, err := httpproxy.Parse(c.Proxy)
+	if err != nil {
+		return nil, err
+	}
+	forwarder := embedded.New(embedded.Config{
+		Logger: logger, SigningKeys: n.signingKeys, Clock: clock, AppCAs: authorities, Proxy: proxy, Attach: t.attach,
+	})
 	// On a cluster a run is at another node than the queue.
 	along := t.along
 	if t.clustered {
@@ -73,6 +80,7 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, c
 		ShutdownGrace: c.ShutdownGrace, BaseURL: n.baseURL, Clock: clock, Logger: logger, Bell: bell, Observer: t.observer, RunDead: t.runDead,
 		AppConcurrency: c.AppConcurrency, Policy: c.DeploymentPolicy, Patience: c.DeploymentPatience,
 		Deliverer: forwarder, Along: along, LookedAt: t.parker.LookedAt, Backoff: queue.Backoff{CrashesMost: c.MaxCrashes},
+		StepMissing: t.stepMissing,
 	})
 	if err != nil {
 		return nil, err
@@ -96,9 +104,14 @@ func (t *tenant) runDead(ctx context.Context, m world.Message, why queue.Death, 
 	case queue.Fatal:
 		sentence = reason
 	case queue.TooLarge:
-		code, sentence = recovery.CodeTooLarge, "A value of this run is larger than the service takes: "+reason
+		code, sentence = recovery.CodeTooLarge, "A value of this run is too large: "+reason
 	}
 	return recovery.Failer{Store: t.store}.FailRun(ctx, m.RunID, code, sentence)
+}
+
+// stepMissing handles a message for a step that an app refused.
+func (t *tenant) stepMissing(ctx context.Context, messageID string, m world.Message) (reason string, err error) {
+	return recovery.Strays{Store: t.store, Queue: t.queue}.Settle(ctx, messageID, m)
 }
 
 // RunEnds implements world.RunEnds: the store knows when a run ended, the queue whether one of

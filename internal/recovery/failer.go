@@ -48,7 +48,7 @@ type Failer struct {
 func (f Failer) FailRun(ctx context.Context, runID, code, sentence string) error {
 	run, err := f.Store.GetRun(ctx, runID, true)
 	if world.ErrorCode(err) == world.CodeRunNotFound {
-		if f.aboutToBegin(runID) {
+		if aboutToBegin(f.Clock, runID) {
 			return err
 		}
 		return nil
@@ -88,8 +88,8 @@ func unlessEnded(err error) error {
 	}
 }
 
-func (f Failer) aboutToBegin(runID string) bool {
-	clock := f.Clock
+// aboutToBegin reports whether a run that does not exist may do so soon.
+func aboutToBegin(clock world.Clock, runID string) bool {
 	if clock == nil {
 		clock = world.SystemClock{}
 	}

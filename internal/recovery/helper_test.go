@@ -49,6 +49,18 @@ type fakeQueue struct {
 	looks     int    // runs that were asked for
 	refused   string // run whose messages are refused
 	apps      []world.App
+	steps     map[string][]world.Message // what StepMessages answers
+	asked     int                        // runs that it was asked for
+	failing   error
+}
+
+func (q *fakeQueue) StepMessages(_ context.Context, runIDs []string) ([][]world.Message, error) {
+	q.asked += len(runIDs)
+	out := make([][]world.Message, len(runIDs))
+	for i, id := range runIDs {
+		out[i] = q.steps[id]
+	}
+	return out, q.failing
 }
 
 func (q *fakeQueue) ListApps(context.Context) ([]world.App, error) { return q.apps, nil }
@@ -109,7 +121,7 @@ func newBundle(t *testing.T, r *redistest.Redis) *bundle {
 	clock := &testClock{now: time.UnixMilli(1_800_000_000_000)}
 	store, err := storage.New(t.Context(), r.Client, storage.Config{Prefix: r.Prefix, Clock: clock})
 	require.NoError(t, err)
-	queue := &fakeQueue{requests: map[string]bool{}, busy: map[string]bool{}, due: map[string]world.Millis{}}
+	queue := &fakeQueue{requests: map[string]bool{}, busy: map[string]bool{}, due: map[string]world.Millis{}, steps: map[string][]world.Message{}}
 	return &bundle{
 		Reconciler: New(store, queue, Config{Holder: "me", Clock: clock}),
 		t:          t, store: store, queue: queue, clock: clock, minter: ids.NewMinter(clock),

@@ -29,16 +29,18 @@ type Store interface {
 	world.RunStore
 	world.EventStore
 	world.RestStore
+	world.StepFinder
 }
 
 // Queue is what a Reconciler asks and tells the queue.
 type Queue interface {
-	world.Queue
-	// ListApps tells in which namespace of queue names a deployment listens.
-	ListApps(ctx context.Context) ([]world.App, error)
+	WakeQueue
 	// NextDue tells for each run when the first of its messages is due, in the order of the ids: a moment that has passed
 	// while one is to be delivered now or is being delivered, 0 if the run has none.
 	NextDue(ctx context.Context, runIDs []string) ([]world.Millis, error)
+	// StepMessages returns the messages of each run, if they are few and small, all for steps, and none
+	// is being delivered; else none.
+	StepMessages(ctx context.Context, runIDs []string) ([][]world.Message, error)
 }
 
 // Config says how a Reconciler works. The zero value of a field means its default.
@@ -57,6 +59,7 @@ type Reconciler struct {
 	cfg   Config
 	store Store
 	queue Queue
+	looks looks
 }
 
 // New returns a Reconciler.
@@ -76,7 +79,7 @@ func New(store Store, queue Queue, cfg Config) *Reconciler {
 	if cfg.Woken == nil {
 		cfg.Woken = func() {}
 	}
-	return &Reconciler{cfg: cfg, store: store, queue: queue}
+	return &Reconciler{cfg: cfg, store: store, queue: queue, looks: looks{}}
 }
 
 // Run makes one pass after another until ctx ends. It is for every replica: one leads.
@@ -127,12 +130,27 @@ func (r *Reconciler) check(ctx context.Context, runs []world.RunLook) error {
 		return err
 	}
 	next := make([]world.NextLook, 0, len(runs))
-	var idle []world.RunLook // without a message
+	var idle, busy []world.RunLook // without a message that will wake them, and with messages
+	due := map[string]world.Millis{}
 	for i, run := range runs {
 		if dues[i] == 0 {
 			idle = append(idle, run)
 		} else {
-			next = append(next, world.NextLook{Look: run, Since: r.since(dues[i])})
+			busy = append(busy, run)
+			due[run.RunID] = dues[i]
+		}
+	}
+	strays, err := r.withStraysOnly(ctx, busy)
+	if err != nil {
+		return err
+	}
+	idle = append(idle, strays...)
+	for _, run := range strays {
+		delete(due, run.RunID)
+	}
+	for _, run := range busy {
+		if at, ok := due[run.RunID]; ok {
+			next = append(next, world.NextLook{Look: run, Since: r.since(at)})
 		}
 	}
 	// Once a run has no message its log does not grow, but from outside. So it is read again: before, it could.

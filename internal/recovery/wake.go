@@ -15,7 +15,7 @@ import (
 // wake queues one plain wake-up of a run. The queue remembers the request for ten minutes, so
 // a run whose log does not grow by it is not woken more often than that.
 func (r *Reconciler) wake(ctx context.Context, run world.Run, rest world.RunRest, level slog.Level, why string) error {
-	m, err := r.wakeUp(ctx, run)
+	m, err := wakeUp(ctx, r.queue, run)
 	if err != nil {
 		return err
 	}
@@ -31,9 +31,16 @@ func (r *Reconciler) wake(ctx context.Context, run world.Run, rest world.RunRest
 	return nil
 }
 
+// WakeQueue takes wake-ups.
+type WakeQueue interface {
+	world.Queue
+	// ListApps tells in which namespace of queue names a deployment listens.
+	ListApps(ctx context.Context) ([]world.App, error)
+}
+
 // wakeUp builds the message that the SDK's own recovery would send (contract §5.7).
-func (r *Reconciler) wakeUp(ctx context.Context, run world.Run) (world.Message, error) {
-	namespace, err := r.namespaceOf(ctx, run.DeploymentID)
+func wakeUp(ctx context.Context, queue WakeQueue, run world.Run) (world.Message, error) {
+	namespace, err := namespaceOf(ctx, queue, run.DeploymentID)
 	if err != nil {
 		return world.Message{}, err
 	}
@@ -59,8 +66,8 @@ func (r *Reconciler) wakeUp(ctx context.Context, run world.Run) (world.Message, 
 }
 
 // namespaceOf returns what stands before "wkf_" in the queue names of a deployment.
-func (r *Reconciler) namespaceOf(ctx context.Context, deploymentID string) (string, error) {
-	apps, err := r.queue.ListApps(ctx)
+func namespaceOf(ctx context.Context, queue WakeQueue, deploymentID string) (string, error) {
+	apps, err := queue.ListApps(ctx)
 	if err != nil {
 		return "", err
 	}

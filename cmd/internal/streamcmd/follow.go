@@ -68,7 +68,7 @@ func (t *tail) read(ctx context.Context) error {
 	if t.last != "" {
 		req.Header.Set("Last-Event-ID", t.last)
 	}
-	resp, err := http.DefaultClient.Do(req) //nolint:gosec // the address is the user's own
+	resp, err := t.client.Do(req)
 	if err != nil {
 		return fmt.Errorf("the service at %s cannot be reached: %w", t.url, err)
 	}

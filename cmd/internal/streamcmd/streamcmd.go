@@ -7,10 +7,13 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/world-redis/world-redis/cmd/internal/httpproxy"
 )
 
 const defaultURL = "http://127.0.0.1:8787"
@@ -44,6 +47,11 @@ func tailCommand(getenv func(string) string) *cobra.Command {
 			}
 			t.url = strings.TrimRight(t.url, "/")
 			t.token, _, _ = strings.Cut(cmp.Or(t.token, getenv("WORKFLOW_WORLD_TOKEN")), ",")
+			proxy, err := httpproxy.Parse(getenv(httpproxy.Variable))
+			if err != nil {
+				return err
+			}
+			t.client = &http.Client{Transport: &http.Transport{Proxy: proxy, DisableKeepAlives: true}}
 			t.out, t.errOut = cmd.OutOrStdout(), cmd.ErrOrStderr()
 			return t.follow(cmd.Context())
 		},
@@ -78,6 +86,7 @@ type tail struct {
 	from                  int64
 	raw                   bool
 	out, errOut           io.Writer
+	client                *http.Client
 	pause                 time.Duration // before a broken connection is made again
 
 	last string // id of the last event that was printed

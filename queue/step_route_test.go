@@ -1,0 +1,93 @@
+package queue_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/redistest"
+)
+
+// reasonOf is what an operator is told of the one message of a run.
+func reasonOf(t testing.TB, q running, runID string) string {
+	t.Helper()
+	messages, err := q.RunMessages(t.Context(), runID)
+	require.NoError(t, err)
+	require.Len(t, messages, 1)
+	return messages[0].Reason
+}
+
+// A message for a step never goes to an app of SDK v5, which has no route for it: not without a
+// deployment, not after the run's own deployment was upgraded, and not by the configured address.
+func TestMessageForAStepNeverGoesToSDKv5(t *testing.T) {
+	t.Parallel()
+	r := redistest.New(t)
+	a := newApp(always(world.Outcome{Verdict: world.Done}))
+	c, said := quickLook(r, a), &lines{}
+	c.Logger, c.BaseURL = said.logger(), "http://new"
+	q := run(t, newQueue(t, r.Client, c))
+	register(t, q.Queue, world.App{BaseURL: "http://new", DeploymentID: "dpl_1", SDK: "v5"})
+	of := func(deployment, sdk string) world.Message {
+		m := stepOf("wrun_"+deployment+sdk, "step_1")
+		m.DeploymentID, m.SDK = deployment, sdk
+		return m
+	}
+	for _, m := range []world.Message{of("", ""), of("", "v4"), of("dpl_1", "v4"), of("dpl_1", "")} {
+		enqueue(t, q, m)
+	}
+	held(t, q, 4)
+	require.Empty(t, a.seen())
+	require.Equal(t, `no app of deployment "dpl_1" with SDK v4, which has a route for steps, has registered; there is http://new with SDK v5`,
+		reasonOf(t, q, "wrun_dpl_1v4"))
+	require.Equal(t, 2, said.count("messages wait"), "once for each thing that is missing")
+	require.Equal(t, 1, said.count("no app with SDK v4, which has a route for steps, has registered; there is http://new with SDK v5; start such an app"))
+
+	register(t, q.Queue, world.App{BaseURL: "http://old", DeploymentID: "dpl_1", SDK: "v4"})
+	a.await(t, 4)
+	for _, d := range a.seen() {
+		require.Equal(t, "http://old", d.BaseURL)
+	}
+	requireQuiet(t, r)
+}
+
+// A reason is of the state that a message is in: once its app is there, but down, or has no room, it
+// says that.
+func TestReasonsChangeWithTheApp(t *testing.T) {
+	t.Parallel()
+	r := redistest.New(t)
+	release := make(chan struct{})
+	a := newApp(func(ctx context.Context, d world.Delivery) world.Outcome {
+		if d.BaseURL == "http://down" {
+			return unreachable
+		}
+		return untilReleased(release)(ctx, d)
+	})
+	c := config(r, a)
+	c.BaseURL, c.AppConcurrency, c.Backoff.UnreachableFirst, c.Backoff.UnreachableMax = "", 1, time.Hour, time.Hour
+	q := run(t, newQueue(t, r.Client, c))
+	becomes := func(runID, reason string) {
+		t.Helper()
+		require.Eventually(t, func() bool { return reasonOf(t, q, runID) == reason }, patience, time.Millisecond, reason)
+	}
+	of := func(runID, deployment string) world.Message {
+		m := stepOf(runID, "step_1")
+		m.DeploymentID = deployment
+		return m
+	}
+	enqueue(t, q, of("wrun_1", "dpl_down"))
+	becomes("wrun_1", `no app of deployment "dpl_down" has registered`)
+	register(t, q.Queue, world.App{BaseURL: "http://down", DeploymentID: "dpl_down"})
+	becomes("wrun_1", "connection refused")
+	enqueue(t, q, of("wrun_2", "dpl_down"))
+	becomes("wrun_2", "connection refused") // although it was not tried itself
+
+	register(t, q.Queue, world.App{BaseURL: "http://up", DeploymentID: "dpl_up"})
+	enqueue(t, q, of("wrun_3", "dpl_up"))
+	a.await(t, 1)
+	enqueue(t, q, of("wrun_4", "dpl_up"))
+	becomes("wrun_4", "the app at http://up has as many deliveries in work as one replica gives it (1)")
+	close(release)
+}
