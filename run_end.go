@@ -4,8 +4,8 @@ import "context"
 
 // RunEnd tells whether a run is over, for what should end with it.
 type RunEnd struct {
-	At   Millis // when it ended; 0: it has not, or there is no such run
-	Busy bool   // a delivery of it is still under way, as of a step that lost a race
+	At      Millis // when it ended; 0: it has not
+	Missing bool   // there is no such run
 }
 
 // RunEnds tells when runs end.

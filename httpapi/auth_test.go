@@ -62,7 +62,7 @@ func TestEveryRouteAsksForTheToken(t *testing.T) {
 func TestForeignWebPagesAreRefused(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
-	f.streams.close = func(string, string) error { return nil }
+	f.streams.close = func(world.StreamClose) error { return nil }
 	s := newServer(t, f)
 	closeWith := func(header map[string]string) int {
 		return call{method: http.MethodPost, target: "/v1/runs/r/streams/s/close", header: header}.do(t, s).Code

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"bytes"
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -198,11 +199,14 @@ func (f *fakeApps) ListApps(context.Context) ([]world.App, error) {
 
 type fakeStreams struct {
 	t          *testing.T
+	mu         sync.Mutex
 	append     func(world.Append) (int64, error)
-	close      func(name, runID string) error
+	close      func(world.StreamClose) error
 	read       func(ctx context.Context, name string, start int64, sink world.ChunkSink) error
 	listChunks func(name string, p world.PageRequest) (world.ChunkPage, error)
-	info       func(name string) (world.StreamInfo, error)
+	info       func(name string, from int64) (world.StreamInfo, error)
+	expected   []string // names of appends that were announced
+	arrived    int      // how many of them have ended
 	list       func(runID string) ([]string, error)
 }
 
@@ -216,11 +220,22 @@ func (f *fakeStreams) AppendChunks(_ context.Context, a world.Append) (int64, er
 	return f.append(a)
 }
 
-func (f *fakeStreams) CloseStream(_ context.Context, name, runID string) error {
+func (f *fakeStreams) ExpectAppend(name string) (over func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.expected = append(f.expected, name)
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.arrived++
+	}
+}
+
+func (f *fakeStreams) CloseStream(_ context.Context, c world.StreamClose) error {
 	if f.close == nil {
 		return unexpected(f.t, "CloseStream")
 	}
-	return f.close(name, runID)
+	return f.close(c)
 }
 
 func (f *fakeStreams) ReadStream(ctx context.Context, name string, start int64, sink world.ChunkSink) error {
@@ -237,11 +252,11 @@ func (f *fakeStreams) ListChunks(_ context.Context, name string, p world.PageReq
 	return f.listChunks(name, p)
 }
 
-func (f *fakeStreams) StreamInfo(_ context.Context, name string) (world.StreamInfo, error) {
+func (f *fakeStreams) StreamInfo(_ context.Context, name string, from int64) (world.StreamInfo, error) {
 	if f.info == nil {
 		return world.StreamInfo{}, unexpected(f.t, "StreamInfo")
 	}
-	return f.info(name)
+	return f.info(name, from)
 }
 
 func (f *fakeStreams) ListStreams(_ context.Context, runID string) ([]string, error) {

@@ -93,6 +93,9 @@ func (s *Server) listMessages(c echo.Context) error {
 		return err
 	}
 	messages, err := s.deps.Admin.ListMessages(c.Request().Context(), want)
+	if err == nil && want.RunID != "" && len(messages.Data) == 0 && !messages.HasMore {
+		err = s.checkRun(c.Request().Context(), want.RunID)
+	}
 	if err != nil {
 		return err
 	}
@@ -119,6 +122,9 @@ func (s *Server) runMessages(c echo.Context) error {
 		return err
 	}
 	messages, err := s.deps.Admin.RunMessages(c.Request().Context(), runID)
+	if err == nil && len(messages) == 0 {
+		err = s.checkRun(c.Request().Context(), runID)
+	}
 	if err != nil {
 		return err
 	}
@@ -140,6 +146,15 @@ func (s *Server) pauseQueue(c echo.Context) error {
 
 func (s *Server) resumeQueue(c echo.Context) error {
 	return s.switchQueue(c, s.deps.Admin.ResumeQueue)
+}
+
+// checkRun refuses a run that does not exist. It is asked when there is no message: one may be there
+// before its run.
+func (s *Server) checkRun(ctx context.Context, runID string) error {
+	if s.deps.CheckRun == nil {
+		return nil
+	}
+	return s.deps.CheckRun(ctx, runID)
 }
 
 func (s *Server) switchQueue(c echo.Context, set func(context.Context, world.Kind) error) error {

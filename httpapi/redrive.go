@@ -46,6 +46,11 @@ func (s *Server) redrive(c echo.Context) error {
 		if dead, err = s.deadMessages(ctx, query); err != nil {
 			return err
 		}
+		if runID != "" && len(dead) == 0 {
+			if err := s.checkRun(ctx, runID); err != nil {
+				return err
+			}
+		}
 	default:
 		return invalid("the body must have one of messageId, runId and all")
 	}

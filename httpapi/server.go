@@ -60,6 +60,8 @@ type Deps struct {
 	Admin world.QueueAdmin
 	// Forget is told of every run that an answer ends; nil: nobody is.
 	Forget world.RunForgetter
+	// CheckRun is CodeRunNotFound for a run that does not exist and is not about to; nil: any may exist.
+	CheckRun func(ctx context.Context, runID string) error
 	// Pair has an event of a bundle and the message that follows it travel together; nil: one after the other.
 	Pair func(ctx context.Context) Pair
 	// Ready reports why the service cannot work now, in words for people; nil: it can.

@@ -88,7 +88,7 @@ func running(t *testing.T, s *Server) (base string, stop context.CancelFunc, don
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
-	f.streams.info = func(string) (world.StreamInfo, error) { return world.StreamInfo{}, nil }
+	f.streams.info = func(string, int64) (world.StreamInfo, error) { return world.StreamInfo{}, nil }
 	f.streams.read = func(ctx context.Context, _ string, _ int64, sink world.ChunkSink) error {
 		if err := sink([]world.Chunk{{Data: []byte("one")}}); err != nil {
 			return err

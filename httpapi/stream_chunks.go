@@ -89,7 +89,7 @@ func (w *chunkWriter) keepAlive(interval time.Duration) error {
 	return w.signal(frameKeepAlive)
 }
 
-func (w *chunkWriter) end() error {
+func (w *chunkWriter) end(func(int64) int64) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.framed {

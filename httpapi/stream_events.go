@@ -19,7 +19,7 @@ const (
 // eventWriter writes a live read as server-sent events, for people: each chunk is an event
 // whose id is its index and whose data is the value in one line of JSON. Chunks that are not
 // readable come as the event "bytes" in base64. The event "end" says that the stream has
-// ended; a body that ends without it was cut, and goes on after Last-Event-ID.
+// ended, and where it goes on behind that end; a body that ends without it was cut, and goes on after Last-Event-ID.
 type eventWriter struct {
 	*chunkWriter
 	next int64
@@ -63,10 +63,14 @@ func (w *eventWriter) keepAlive(interval time.Duration) error {
 	return w.say(": nothing new\n\n")
 }
 
-func (w *eventWriter) end() error {
+func (w *eventWriter) end(next func(from int64) int64) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.say(fmt.Sprintf("event: end\ndata: {\"chunks\":%d}\n\n", w.next))
+	behind := ""
+	if n := next(w.next); n > 0 {
+		behind = fmt.Sprintf(`,"next":%d`, n)
+	}
+	return w.say(fmt.Sprintf("event: end\ndata: {\"chunks\":%d%s}\n\n", w.next, behind))
 }
 
 func (w *eventWriter) say(text string) error {

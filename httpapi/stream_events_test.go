@@ -29,7 +29,7 @@ func TestEvents(t *testing.T) {
 		framedValue(`devl["two\nlines"]`), framedValue(`encr123`), {}, framedValue(`devl[{"a":1,"b":2},[3,3],["Date","2026-01-01T00:00:00.000Z"],7]`),
 	}
 	f := newFakes(t)
-	f.streams.info = func(string) (world.StreamInfo, error) { return world.StreamInfo{TailIndex: 3}, nil }
+	f.streams.info = func(string, int64) (world.StreamInfo, error) { return world.StreamInfo{TailIndex: 3}, nil }
 	f.streams.read = func(_ context.Context, name string, start int64, sink world.ChunkSink) error {
 		require.Equal(t, "strm_1", name)
 		for i := start; i < int64(len(all)); i++ {
@@ -62,7 +62,7 @@ func TestEvents(t *testing.T) {
 func TestEventsOfASilentStream(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
-	f.streams.info = func(string) (world.StreamInfo, error) { return world.StreamInfo{TailIndex: -1}, nil }
+	f.streams.info = func(string, int64) (world.StreamInfo, error) { return world.StreamInfo{TailIndex: -1}, nil }
 	cut := make(chan struct{})
 	f.streams.read = func(context.Context, string, int64, world.ChunkSink) error {
 		<-cut

@@ -36,12 +36,12 @@ func (s *Server) readStream(c echo.Context) error {
 		return world.Errorf(world.CodeUnavailable, "the service is shutting down")
 	}
 	// Asked even when start needs no tail: a Redis that is away can still be told here.
-	info, err := s.deps.Streams.StreamInfo(c.Request().Context(), name)
+	info, err := s.deps.Streams.StreamInfo(c.Request().Context(), name, max(0, start))
 	if err != nil {
 		return err
 	}
 	if start < 0 {
-		start = max(0, info.TailIndex+1+start)
+		start = max(0, info.Count+start)
 	}
 
 	ctx, cancel := context.WithCancel(c.Request().Context())
@@ -65,13 +65,26 @@ func (s *Server) readStream(c echo.Context) error {
 		// Ours or the reader's doing; an end that came in the same moment is read again.
 		panic(http.ErrAbortHandler)
 	case err == nil:
-		err = out.end()
+		err = out.end(func(from int64) int64 { return s.nextPart(c.Request().Context(), name, from) })
+	}
+	if world.ErrorCode(err) == world.CodeRunNotFound {
+		// The run has vanished, or never came. The reader that comes back is told so.
+		panic(http.ErrAbortHandler)
 	}
 	if err != nil {
 		s.logFailure(originOf(c), "a stream read was cut; its reader goes on from there", slog.LevelInfo, err)
 		panic(http.ErrAbortHandler)
 	}
 	return nil
+}
+
+// nextPart is the index behind the end that a reader has come to, if something was written there; else 0.
+func (s *Server) nextPart(ctx context.Context, name string, from int64) int64 {
+	info, err := s.deps.Streams.StreamInfo(ctx, name, from)
+	if err != nil {
+		s.log.Debug("look what follows the end of a stream", slog.String("stream", name), slog.String("error", err.Error()))
+	}
+	return info.Next
 }
 
 func startIndex(c echo.Context) (int64, error) {
@@ -121,8 +134,9 @@ type liveWriter interface {
 	beats() bool
 	// keepAlive writes it when nothing was written for the interval.
 	keepAlive(interval time.Duration) error
-	// end says that the stream has ended.
-	end() error
+	// end says that the stream has ended. next tells, for a reader that has read up to from, where
+	// something was written behind that end.
+	end(next func(from int64) int64) error
 }
 
 func newLiveWriter(c echo.Context) liveWriter {

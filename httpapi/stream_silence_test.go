@@ -43,7 +43,7 @@ func TestSilenceDoesNotEndARead(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFakes(t)
-			f.streams.info = func(string) (world.StreamInfo, error) { return world.StreamInfo{}, nil }
+			f.streams.info = func(string, int64) (world.StreamInfo, error) { return world.StreamInfo{}, nil }
 			f.streams.read = func(_ context.Context, _ string, _ int64, sink world.ChunkSink) error {
 				if err := sink([]world.Chunk{{Index: 0, Data: []byte("a")}}); err != nil {
 					return err

@@ -50,6 +50,13 @@ func TestAppend(t *testing.T) {
 	require.Len(t, got.Chunks, 1)
 	require.Empty(t, got.Chunks[0])
 
+	// The announcement begins before the body comes and ends with the call.
+	require.Equal(t, []string{"strm_1_user", "s"}, f.streams.expected)
+	require.Equal(t, 2, f.streams.arrived)
+
+	send("/v1/runs/r/streams/s", typeChunk, nil, map[string]string{headerStep: "step_1", headerAttempt: "2"})
+	require.Equal(t, world.StreamStep{ID: "step_1", Attempt: 2}, got.Step)
+
 	send("/v1/runs/r/streams/a%2Fb%20%F0%9F%98%80%2525", typeFrames, frames("one", "", "three"), map[string]string{headerWriter: "w-1", headerSequence: "7"})
 	require.Equal(t, world.Append{
 		Name: "a/b 😀%25", RunID: "r", Chunks: [][]byte{[]byte("one"), {}, []byte("three")}, RequestID: "req_made_up", WriterID: "w-1", Sequence: 7,
@@ -72,6 +79,11 @@ func TestBadAppends(t *testing.T) {
 		{typeChunk, nil, map[string]string{headerWriter: "w"}, "X-Stream-Writer and X-Stream-Sequence go together"},
 		{typeChunk, nil, map[string]string{headerSequence: "1"}, "X-Stream-Writer and X-Stream-Sequence go together"},
 		{typeChunk, nil, map[string]string{headerWriter: "w", headerSequence: "-1"}, "X-Stream-Sequence must be a whole number"},
+		{typeChunk, nil, map[string]string{headerStep: "step_1"}, "X-Stream-Step and X-Stream-Attempt go together"},
+		{typeChunk, nil, map[string]string{headerAttempt: "1"}, "X-Stream-Step and X-Stream-Attempt go together"},
+		{typeChunk, nil, map[string]string{headerStep: "step_1", headerAttempt: "0"}, "X-Stream-Attempt must be a whole number from 1 on"},
+		{typeChunk, nil, map[string]string{headerStep: "step_1", headerAttempt: "one"}, "X-Stream-Attempt must be a whole number from 1 on"},
+		{typeChunk, nil, map[string]string{headerStep: "step 1", headerAttempt: "1"}, "X-Stream-Step must be an id"},
 		{typeChunk, nil, map[string]string{headerWriter: "w w", headerSequence: "1"}, "X-Stream-Writer must be an id"},
 	}
 	for _, c := range cases {
@@ -83,18 +95,20 @@ func TestBadAppends(t *testing.T) {
 		require.Equal(t, http.StatusBadRequest, w.Code)
 		require.Contains(t, errorOf(t, w.Body.String())["message"], c.want)
 	}
-	w := call{method: http.MethodPost, target: "/v1/runs/r/streams/s", body: "{}"}.do(t, s)
+	w := call{method: http.MethodPost, target: "/v1/runs/r/streams/s/close", body: "{}", header: map[string]string{headerStep: "step_1"}}.do(t, s)
+	require.Equal(t, http.StatusBadRequest, w.Code)
+	w = call{method: http.MethodPost, target: "/v1/runs/r/streams/s", body: "{}"}.do(t, s)
 	require.Equal(t, http.StatusUnsupportedMediaType, w.Code)
 }
 
 func TestStreamState(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
-	f.streams.close = func(name, run string) error {
-		require.Equal(t, []string{"a/b", "r"}, []string{name, run})
+	f.streams.close = func(c world.StreamClose) error {
+		require.Equal(t, world.StreamClose{Name: "a/b", RunID: "r", RequestID: "req_made_up"}, c)
 		return nil
 	}
-	f.streams.info = func(name string) (world.StreamInfo, error) {
+	f.streams.info = func(name string, _ int64) (world.StreamInfo, error) {
 		require.Equal(t, "..", name) // stream names are free text
 		return world.StreamInfo{TailIndex: -1}, nil
 	}
@@ -115,6 +129,47 @@ func TestStreamState(t *testing.T) {
 	_, body = get(t, s, "/v1/streams/s/chunks?limit=2&cursor=5")
 	require.Equal(t, `{"data":[{"index":5,"data":{"__type":"Uint8Array","data":"/w=="}},{"index":6,"data":{"__type":"Uint8Array","data":""}}],`+
 		`"cursor":"7","hasMore":true,"done":true}`, body)
+}
+
+// A step that closes says so, and readers are told where something was written behind an end.
+func TestStreamsThatGoOnBehindAnEnd(t *testing.T) {
+	t.Parallel()
+	f := newFakes(t)
+	f.streams.close = func(c world.StreamClose) error {
+		require.Equal(t, world.StreamClose{Name: "s", RunID: "r", RequestID: "k", Step: world.StreamStep{ID: "step_1", Attempt: 3}}, c)
+		return nil
+	}
+	f.streams.info = func(_ string, from int64) (world.StreamInfo, error) {
+		if from > 3 {
+			return world.StreamInfo{TailIndex: 4, Done: true, Count: 5}, nil
+		}
+		return world.StreamInfo{TailIndex: 2, Done: true, Next: 4, Count: 5}, nil
+	}
+	f.streams.listChunks = func(string, world.PageRequest) (world.ChunkPage, error) {
+		return world.ChunkPage{Done: true, Next: 4}, nil
+	}
+	var starts []int64
+	f.streams.read = func(_ context.Context, _ string, start int64, sink world.ChunkSink) error {
+		starts = append(starts, start)
+		return sink([]world.Chunk{{Index: start, Data: []byte("x")}})
+	}
+	s := newServer(t, f)
+	w := call{
+		method: http.MethodPost, target: "/v1/runs/r/streams/s/close",
+		header: map[string]string{headerStep: "step_1", headerAttempt: "3", headerIdempotencyKey: "k"},
+	}.do(t, s)
+	require.Equal(t, http.StatusOK, w.Code, w.Body.String())
+	_, body := get(t, s, "/v1/streams/s/info")
+	require.Equal(t, `{"tailIndex":2,"done":true,"next":4}`, body)
+	_, body = get(t, s, "/v1/streams/s/chunks")
+	require.Equal(t, `{"data":[],"cursor":null,"hasMore":false,"done":true,"next":4}`, body)
+	base := serve(t, s)
+	for from, end := range map[string]string{"2": `{"chunks":3,"next":4}`, "-1": `{"chunks":5}`} {
+		events, err := io.ReadAll(openStream(t, base+"/v1/streams/s?startIndex="+from, typeEvents).body)
+		require.NoError(t, err)
+		require.Contains(t, string(events), "event: end\ndata: "+end+"\n\n")
+	}
+	require.ElementsMatch(t, []int64{2, 4}, starts)
 }
 
 // serve puts the server behind a real connection, which is where streams show their ways.
@@ -157,7 +212,7 @@ func openStreamAfter(t *testing.T, address, accept, lastEventID string) reading 
 func TestLiveRead(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
-	f.streams.info = func(string) (world.StreamInfo, error) { return world.StreamInfo{TailIndex: 9}, nil }
+	f.streams.info = func(string, int64) (world.StreamInfo, error) { return world.StreamInfo{TailIndex: 9, Count: 10}, nil }
 	f.streams.read = func(_ context.Context, name string, start int64, sink world.ChunkSink) error {
 		require.Equal(t, "a/b", name)
 		if err := sink([]world.Chunk{{Index: start, Data: []byte("one")}, {Index: start + 1}}); err != nil {
@@ -196,7 +251,7 @@ func TestLiveReadOfALargeChunk(t *testing.T) {
 	t.Parallel()
 	large := bytes.Repeat([]byte("0123456789abcdef"), 100_000)
 	f := newFakes(t)
-	f.streams.info = func(string) (world.StreamInfo, error) { return world.StreamInfo{}, nil }
+	f.streams.info = func(string, int64) (world.StreamInfo, error) { return world.StreamInfo{}, nil }
 	f.streams.read = func(_ context.Context, _ string, _ int64, sink world.ChunkSink) error {
 		return sink([]world.Chunk{{Data: large}})
 	}
@@ -210,7 +265,7 @@ func TestLiveReadOfALargeChunk(t *testing.T) {
 func TestLiveReadDoesNotWait(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
-	f.streams.info = func(string) (world.StreamInfo, error) { return world.StreamInfo{TailIndex: -1}, nil }
+	f.streams.info = func(string, int64) (world.StreamInfo, error) { return world.StreamInfo{TailIndex: -1}, nil }
 	next := make(chan string)
 	f.streams.read = func(_ context.Context, _ string, _ int64, sink world.ChunkSink) error {
 		for data := range next {
@@ -238,7 +293,7 @@ func TestLiveReadDoesNotWait(t *testing.T) {
 func TestKeepAlive(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
-	f.streams.info = func(string) (world.StreamInfo, error) { return world.StreamInfo{TailIndex: -1}, nil }
+	f.streams.info = func(string, int64) (world.StreamInfo, error) { return world.StreamInfo{TailIndex: -1}, nil }
 	end := make(chan struct{})
 	f.streams.read = func(context.Context, string, int64, world.ChunkSink) error { <-end; return nil }
 	s := newServer(t, f)
@@ -265,7 +320,7 @@ func TestBrokenReadIsCut(t *testing.T) {
 	t.Parallel()
 	for _, accept := range []string{typeFrames, ""} {
 		f := newFakes(t)
-		f.streams.info = func(string) (world.StreamInfo, error) { return world.StreamInfo{}, nil }
+		f.streams.info = func(string, int64) (world.StreamInfo, error) { return world.StreamInfo{}, nil }
 		f.streams.read = func(_ context.Context, _ string, _ int64, sink world.ChunkSink) error {
 			if err := sink([]world.Chunk{{Data: []byte("one")}}); err != nil {
 				return err
@@ -287,7 +342,7 @@ func TestBrokenReadIsCut(t *testing.T) {
 func TestLiveReadWithoutRedis(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
-	f.streams.info = func(string) (world.StreamInfo, error) {
+	f.streams.info = func(string, int64) (world.StreamInfo, error) {
 		return world.StreamInfo{}, world.Errorf(world.CodeUnavailable, "Redis is away")
 	}
 	status, body := get(t, newServer(t, f), "/v1/streams/s")
@@ -299,7 +354,7 @@ func TestLiveReadWithoutRedis(t *testing.T) {
 func TestDrainIsNoEnd(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
-	f.streams.info = func(string) (world.StreamInfo, error) { return world.StreamInfo{}, nil }
+	f.streams.info = func(string, int64) (world.StreamInfo, error) { return world.StreamInfo{}, nil }
 	f.streams.read = func(ctx context.Context, _ string, _ int64, _ world.ChunkSink) error {
 		<-ctx.Done()
 		return nil
@@ -317,7 +372,7 @@ func TestNamesAreDecodedOnce(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]string{"100%25": "100%", "100%2525": "100%25", "a%252Fb": "a%2Fb", "a+b": "a+b", "%2F": "/", "a%20b": "a b", "%7B%7D": "{}"} {
 		f := newFakes(t)
-		f.streams.info = func(name string) (world.StreamInfo, error) {
+		f.streams.info = func(name string, _ int64) (world.StreamInfo, error) {
 			require.Equal(t, want, name)
 			return world.StreamInfo{}, nil
 		}
@@ -330,7 +385,7 @@ func TestNamesAreDecodedOnce(t *testing.T) {
 func TestReaderGone(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
-	f.streams.info = func(string) (world.StreamInfo, error) { return world.StreamInfo{}, nil }
+	f.streams.info = func(string, int64) (world.StreamInfo, error) { return world.StreamInfo{}, nil }
 	ended := make(chan error, 1)
 	f.streams.read = func(ctx context.Context, _ string, _ int64, _ world.ChunkSink) error {
 		<-ctx.Done()
@@ -375,6 +430,6 @@ func TestSinkReportsBrokenConnections(t *testing.T) {
 	}
 	w := newChunkWriter(&failingWriter{ResponseWriter: httptest.NewRecorder(), left: 18}, true)
 	require.NoError(t, w.send(chunks))
-	require.NoError(t, w.end())
+	require.NoError(t, w.end(nil))
 	require.Error(t, w.keepAlive(0))
 }

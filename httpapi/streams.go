@@ -18,6 +18,8 @@ const (
 	headerWriter   = "X-Stream-Writer"
 	headerSequence = "X-Stream-Sequence"
 	headerStart    = "X-Stream-Start"
+	headerStep     = "X-Stream-Step"
+	headerAttempt  = "X-Stream-Attempt"
 )
 
 // appendBuffers lends memory to the bodies of writes, which nobody needs once the chunks are
@@ -33,6 +35,8 @@ func (s *Server) appendChunks(c echo.Context) error {
 	if contentType != typeChunk && contentType != typeFrames {
 		return unsupportedMedia(contentType, typeChunk, typeFrames)
 	}
+	// From here on the stream is being written, however long the body takes to come.
+	defer s.deps.Streams.ExpectAppend(a.Name)()
 	buf := appendBuffers.Get().(*bytes.Buffer) //nolint:forcetypeassert // nothing else is in there
 	defer func() {
 		if buf.Cap() <= smallBody+bytes.MinRead {
@@ -70,6 +74,9 @@ func readAppend(c echo.Context) (world.Append, error) {
 	if a.Name, err = pathText(c, "name", maxStreamName); err != nil {
 		return a, err
 	}
+	if a.Step, err = streamStep(c); err != nil {
+		return a, err
+	}
 	h := c.Request().Header
 	a.WriterID = h.Get(headerWriter)
 	sequence := h.Get(headerSequence)
@@ -90,16 +97,38 @@ func readAppend(c echo.Context) (world.Append, error) {
 	return a, nil
 }
 
+// streamStep reads which step makes the call, and in which attempt.
+func streamStep(c echo.Context) (world.StreamStep, error) {
+	h := c.Request().Header
+	step, attempt := h.Get(headerStep), h.Get(headerAttempt)
+	switch {
+	case (step == "") != (attempt == ""):
+		return world.StreamStep{}, invalid("%s and %s go together", headerStep, headerAttempt)
+	case step == "":
+		return world.StreamStep{}, nil
+	case !validID(step):
+		return world.StreamStep{}, invalid("%s %s", headerStep, idRule)
+	}
+	n, err := strconv.ParseInt(attempt, 10, 53)
+	if err != nil || n < 1 {
+		return world.StreamStep{}, invalid("%s must be a whole number from 1 on", headerAttempt)
+	}
+	return world.StreamStep{ID: step, Attempt: n}, nil
+}
+
 func (s *Server) closeStream(c echo.Context) error {
-	runID, err := pathID(c, "runId")
-	if err != nil {
+	end := world.StreamClose{RequestID: requestID(c)}
+	var err error
+	if end.RunID, err = pathID(c, "runId"); err != nil {
 		return err
 	}
-	name, err := pathText(c, "name", maxStreamName)
-	if err != nil {
+	if end.Name, err = pathText(c, "name", maxStreamName); err != nil {
 		return err
 	}
-	if err := s.deps.Streams.CloseStream(c.Request().Context(), name, runID); err != nil {
+	if end.Step, err = streamStep(c); err != nil {
+		return err
+	}
+	if err := s.deps.Streams.CloseStream(c.Request().Context(), end); err != nil {
 		return err
 	}
 	return s.emptyAnswer(c)
@@ -130,7 +159,7 @@ func (s *Server) streamInfo(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	info, err := s.deps.Streams.StreamInfo(c.Request().Context(), name)
+	info, err := s.deps.Streams.StreamInfo(c.Request().Context(), name, 0)
 	if err != nil {
 		return err
 	}
@@ -138,6 +167,7 @@ func (s *Server) streamInfo(c echo.Context) error {
 	o := e.object()
 	o.whole("tailIndex", info.TailIndex)
 	o.flag("done", info.Done)
+	writeNext(&o, info.Next)
 	o.end()
 	return s.answer(c, http.StatusOK, e.bytes)
 }
@@ -173,6 +203,14 @@ func (s *Server) listChunks(c echo.Context) error {
 	o.cursor(page.Cursor)
 	o.flag("hasMore", page.HasMore)
 	o.flag("done", page.Done)
+	writeNext(&o, page.Next)
 	o.end()
 	return s.answer(c, http.StatusOK, e.bytes)
+}
+
+// writeNext tells where a reader goes on behind an end, if something was written behind it.
+func writeNext(o *objectWriter, next int64) {
+	if next > 0 {
+		o.whole("next", next)
+	}
 }

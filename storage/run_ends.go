@@ -11,7 +11,20 @@ import (
 
 var _ world.RunEnds = (*Store)(nil)
 
-// RunEnds implements world.RunEnds, in one round trip a server. It knows nothing of deliveries.
+// CheckRun returns CodeRunNotFound if there is no such run, and never will be: one whose id is new may be
+// on its way.
+func (s *Store) CheckRun(ctx context.Context, runID string) error {
+	ends, err := s.RunEnds(ctx, []string{runID})
+	if err != nil {
+		return err
+	}
+	if due, isRun := ids.RunIsDue(runID, s.clock.Now()); ends[0].Missing && (due || !isRun) {
+		return world.RunNotFound(runID)
+	}
+	return nil
+}
+
+// RunEnds implements world.RunEnds, in one round trip a server.
 func (s *Store) RunEnds(ctx context.Context, runIDs []string) ([]world.RunEnd, error) {
 	out := make([]world.RunEnd, len(runIDs))
 	reads := make([]*redis.SliceCmd, len(runIDs))
@@ -28,11 +41,13 @@ func (s *Store) RunEnds(ctx context.Context, runIDs []string) ([]world.RunEnd, e
 	}
 	for i, read := range reads {
 		if read == nil {
+			out[i].Missing = true // no run has such an id
 			continue
 		}
 		fields := read.Val()
 		status, _ := fields[0].(string)
 		ended, _ := fields[1].(string)
+		out[i].Missing = status == ""
 		if world.RunStatus(status).Terminal() {
 			out[i].At = world.Millis(atoi(ended))
 		}

@@ -18,7 +18,8 @@ const (
 
 // AppendChunks implements [world.StreamStore]. Up to 1,000 chunks and 8 MiB go in as one
 // unit; more are stored in order in several units, between which other writers' chunks or
-// a close may come.
+// a close may come. A stream that its run outlived is written like any other; behind a recorded
+// end only the step writes that recorded it.
 //
 // The same RequestID within ten minutes, or the same WriterID and Sequence at any time,
 // adds nothing. Chunks that are too large, or too many for the stream, are refused before any
@@ -29,11 +30,11 @@ func (s *Service) AppendChunks(ctx context.Context, a world.Append) (int64, erro
 	if err := s.checkAppend(a); err != nil {
 		return 0, err
 	}
-	if len(a.Chunks) == 0 {
-		return s.appendNothing(ctx, a.Name)
-	}
 	if a.RequestID == "" {
 		a.RequestID = s.minter.New().String()
+	}
+	if len(a.Chunks) == 0 { // as one that added them all
+		return s.appendBatch(ctx, a, nil, 0, onlyCheck)
 	}
 	if !s.isListed(a.RunID, a.Name) {
 		// What is refused must not leave the stream's name in the run's list.
@@ -74,18 +75,6 @@ func (s *Service) checkAppend(a world.Append) error {
 	return nil
 }
 
-// appendNothing answers an append without chunks as one that added them all.
-func (s *Service) appendNothing(ctx context.Context, name string) (int64, error) {
-	info, err := s.StreamInfo(ctx, name)
-	if err != nil {
-		return 0, err
-	}
-	if info.Done {
-		return 0, closed(name)
-	}
-	return info.TailIndex + 1, nil
-}
-
 // batchLength returns how many leading chunks make one script call; at least one.
 func batchLength(chunks [][]byte) int {
 	size := 0
@@ -124,15 +113,15 @@ func (s *Service) appendBatch(ctx context.Context, a world.Append, chunks [][]by
 func (s *Service) storeBatch(ctx context.Context, name string, keys []string, head []any, chunks [][]byte) (reply []any, err error) {
 	now := s.clock.Now()
 	tail, known := s.tails.get(name, now)
-	direct := known && tail != contended && areLarge(chunks)
-	if direct {
-		reply, direct = s.appendDirect(ctx, keys, head, chunks, tail)
-		if !direct {
+	how := scripted
+	if known && tail != contended && areLarge(chunks) {
+		reply, how = s.appendDirect(ctx, keys, head, chunks, tail)
+		if how == missed {
 			tail = contended
 			s.tails.put(name, tail, now)
 		}
 	}
-	if !direct {
+	if how != direct {
 		args := slices.Grow(append(head, "store"), 2*len(chunks))
 		for _, chunk := range chunks {
 			id := s.minter.New()
@@ -165,6 +154,7 @@ func (s *Service) appendCall(a world.Append, chunks [][]byte, part int) (keys []
 		[]any{
 			request, int(requestTTL.Seconds()), a.WriterID, a.Sequence, largest, s.clock.Now().UnixMilli(),
 			keptOwner(a.Name, a.RunID), s.config.MaxChunks - int64(len(a.Chunks)-len(chunks)), len(chunks),
+			a.Step.ID, a.Step.Attempt, int(lifeOf(a.Name).Seconds()),
 		}
 }
 

@@ -18,6 +18,17 @@ const (
 	contended = -1
 	// notAtTail is what the script says of chunks that cannot go in at the given index.
 	notAtTail = 2
+	// behindEnd is what it says of chunks that go in behind an end: they are the script's this once.
+	behindEnd = 4
+)
+
+// How a unit of chunks goes in.
+type way int
+
+const (
+	scripted way = iota // by the script alone
+	direct              // it went past the script, or was refused by it
+	missed              // by the script alone, for the end of the stream is not where it was expected
 )
 
 // areLarge reports whether chunks are to be stored past Lua.
@@ -33,9 +44,9 @@ func areLarge(chunks [][]byte) bool {
 // script, which says before them whether they may go in and does after them what else belongs to an
 // append. Their ids must be known beforehand, so the caller has to know the tail of the stream.
 //
-// If it is not there after all, or whatever else comes between, ok is false; what was stored then is
-// stored once and for all, and the same unit by the script gets its answer.
-func (s *Service) appendDirect(ctx context.Context, keys []string, head []any, chunks [][]byte, tail int64) (reply []any, ok bool) {
+// If it is not there after all, or whatever else comes between, the unit is left to the script; what was
+// stored then is stored once and for all, and the same unit by the script gets its answer.
+func (s *Service) appendDirect(ctx context.Context, keys []string, head []any, chunks [][]byte, tail int64) (reply []any, how way) {
 	second := keys[len(keys)-1]
 	var open, commit *redis.Cmd
 	_, err := s.client.TxPipelined(ctx, func(tx redis.Pipeliner) error {
@@ -50,10 +61,14 @@ func (s *Service) appendDirect(ctx context.Context, keys []string, head []any, c
 		return nil
 	})
 	if reply, failed := open.Slice(); failed != nil || len(reply) == 0 || reply[0] == int64(notAtTail) {
-		return nil, false
+		return nil, missed
+	} else if reply[0] == int64(behindEnd) {
+		return nil, scripted
 	} else if reply[0] != int64(0) {
-		return reply, true // refused, or stored before: the XADD have found no stream
+		return reply, direct // refused, or stored before: the XADD have found no stream
 	}
-	reply, failed := commit.Slice()
-	return reply, err == nil && failed == nil
+	if reply, failed := commit.Slice(); err == nil && failed == nil {
+		return reply, direct
+	}
+	return nil, missed
 }

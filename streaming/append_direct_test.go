@@ -94,7 +94,7 @@ func TestLargeUnitsAreStoredPastTheScriptAsByIt(t *testing.T) {
 		add(s, world.Append{Chunks: largeUnit(18, 3)}) // not where it expects the end
 		add(s, world.Append{Chunks: largeUnit(21, 3), WriterID: "w", Sequence: 7})
 		storedAs(t, r, s, want)
-		require.NoError(t, s.CloseStream(t.Context(), "st", "wrun_1"))
+		require.NoError(t, s.CloseStream(t.Context(), world.StreamClose{Name: "st", RunID: "wrun_1"}))
 		require.NoError(t, reader.end(t))
 		require.Len(t, reader.got(), len(want))
 		for i, chunk := range reader.got() {
@@ -163,7 +163,7 @@ func TestLargeUnitsAreRefusedAndRepeatedAsByTheScript(t *testing.T) {
 		put(t, s, world.Append{Chunks: want[14:15]})
 		refused(s, world.CodeTooLarge, world.Append{})
 		storedAs(t, r, s, want)
-		require.NoError(t, start(t, r.Client, r.Prefix).CloseStream(t.Context(), "st", "wrun_1"))
+		require.NoError(t, start(t, r.Client, r.Prefix).CloseStream(t.Context(), world.StreamClose{Name: "st", RunID: "wrun_1"}))
 		refused(s, world.CodeStreamClosed, world.Append{})
 		require.Equal(t, int64(3), put(t, s, requested))
 		require.Equal(t, int64(6), put(t, s, numbered))

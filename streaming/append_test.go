@@ -30,7 +30,7 @@ func TestTheSameRequestAgainAddsNothing(t *testing.T) {
 			require.Equal(t, int64(1), first)
 		}
 		write(t, s, "st", "y")
-		require.NoError(t, s.CloseStream(t.Context(), "st", "wrun_1"))
+		require.NoError(t, s.CloseStream(t.Context(), world.StreamClose{Name: "st", RunID: "wrun_1"}))
 		first, err := s.AppendChunks(t.Context(), call)
 		require.NoError(t, err)
 		require.Equal(t, int64(1), first)
@@ -118,7 +118,7 @@ func TestAWritersNumberingAddsOnlyWhatIsNew(t *testing.T) {
 		require.Empty(t, keys(t, r, "stream_req:*"))
 
 		// The repeat of a stored chunk is no write to a closed stream, a new one is.
-		require.NoError(t, s.CloseStream(t.Context(), "st", "wrun_1"))
+		require.NoError(t, s.CloseStream(t.Context(), world.StreamClose{Name: "st", RunID: "wrun_1"}))
 		put("v", 8, 7, "V8")
 		_, err = s.AppendChunks(t.Context(), world.Append{Name: "st", Chunks: raw("V9"), WriterID: "v", Sequence: 9})
 		require.Equal(t, world.CodeStreamClosed, world.ErrorCode(err))
@@ -164,11 +164,11 @@ func TestRefusals(t *testing.T) {
 		for _, name := range []string{"", strings.Repeat("x", 1025)} {
 			_, err = s.AppendChunks(ctx, world.Append{Name: name, Chunks: raw("a")})
 			require.Equal(t, world.CodeInvalid, world.ErrorCode(err))
-			require.Equal(t, world.CodeInvalid, world.ErrorCode(s.CloseStream(ctx, name, "r")))
+			require.Equal(t, world.CodeInvalid, world.ErrorCode(s.CloseStream(ctx, world.StreamClose{Name: name, RunID: "r"})))
 			require.Equal(t, world.CodeInvalid, world.ErrorCode(s.ReadStream(ctx, name, 0, nil)))
 			_, err = s.ListChunks(ctx, name, world.PageRequest{})
 			require.Equal(t, world.CodeInvalid, world.ErrorCode(err))
-			_, err = s.StreamInfo(ctx, name)
+			_, err = s.StreamInfo(ctx, name, 0)
 			require.Equal(t, world.CodeInvalid, world.ErrorCode(err))
 		}
 		// Nothing to add is no write: the stream does not come to be.
@@ -177,7 +177,7 @@ func TestRefusals(t *testing.T) {
 		require.Equal(t, int64(0), first)
 		require.Empty(t, keys(t, r, "*"))
 
-		require.NoError(t, s.CloseStream(ctx, "st", "wrun_1"))
+		require.NoError(t, s.CloseStream(ctx, world.StreamClose{Name: "st", RunID: "wrun_1"}))
 		for _, data := range [][][]byte{nil, raw("a")} {
 			_, err = s.AppendChunks(ctx, world.Append{Name: "st", Chunks: data})
 			require.Equal(t, world.CodeStreamClosed, world.ErrorCode(err))

@@ -40,24 +40,31 @@ func (s *Service) auditTopics(ctx context.Context, topics []*topic) (news bool, 
 		}
 		return nil
 	})
-	open := make([]state, 0, len(topics))
+	open, waiting := make([]state, 0, len(topics)), make([]*topic, 0, len(topics))
 	for i, t := range topics {
-		state, stateErr := stateOf(t.keys, t.run, reads[i])
+		state, stateErr := stateOf(t.keys, reads[i])
 		if stateErr != nil {
 			if err == nil {
 				err = stateErr
 			}
 			continue
 		}
-		if s.readers.wakeBehind(t, state.count, state.done) {
+		if s.readers.wakeBehind(t, state) {
 			news = true
 		}
 		if !state.done {
-			open = append(open, state)
+			open, waiting = append(open, state), append(waiting, t)
 		}
 	}
 	if err == nil {
-		err = s.endOrphans(ctx, open) // rings for those that it ends
+		err = s.askRuns(ctx, open)
+	}
+	if err == nil {
+		for i, state := range open {
+			if state.over || state.gone {
+				s.readers.tellOver(waiting[i])
+			}
+		}
 	}
 	return news, err
 }
@@ -74,20 +81,28 @@ func (d *readers) all() []*topic {
 
 // wakeBehind wakes the readers of a stream that lack some of its chunks or its end, and
 // reports whether nothing told them before.
-func (d *readers) wakeBehind(t *topic, count int64, done bool) (news bool) {
+func (d *readers) wakeBehind(t *topic, st state) (news bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for l := range t.listeners {
-		if done || l.next.Load() < count {
+		if st.done || l.next.Load() < st.count {
 			t.rings.Add(1)
 			l.wake()
 		}
 	}
-	records := count
-	if done {
-		records++
-	}
-	news = t.audited && records > t.told
-	t.audited, t.told = true, records
+	news = t.audited && st.records() > t.told
+	t.audited, t.told = true, st.records()
 	return news
+}
+
+// tellOver has the readers of a stream that nobody closed look whether it is over: no doorbell rings for
+// that. They look together, see [Service.sharedState].
+func (d *readers) tellOver(t *topic) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	t.rings.Add(1)
+	for l := range t.listeners {
+		l.over.Store(true)
+		l.wake()
+	}
 }

@@ -74,7 +74,7 @@ func BenchmarkLatency(b *testing.B) {
 			slices.Sort(delays)
 			b.ReportMetric(float64(delays[len(delays)/2].Microseconds()), "p50-µs")
 			b.ReportMetric(float64(delays[len(delays)*99/100].Microseconds()), "p99-µs")
-			require.NoError(b, writer.CloseStream(b.Context(), "st", "wrun_1"))
+			require.NoError(b, writer.CloseStream(b.Context(), world.StreamClose{Name: "st", RunID: "wrun_1"}))
 		})
 	}
 }
@@ -87,7 +87,7 @@ func BenchmarkReadHistory(b *testing.B) {
 		_, err := s.AppendChunks(b.Context(), world.Append{Name: "st", RunID: "wrun_1", Chunks: data})
 		require.NoError(b, err)
 	}
-	require.NoError(b, s.CloseStream(b.Context(), "st", "wrun_1"))
+	require.NoError(b, s.CloseStream(b.Context(), world.StreamClose{Name: "st", RunID: "wrun_1"}))
 	for b.Loop() {
 		require.NoError(b, s.ReadStream(b.Context(), "st", 0, func([]world.Chunk) error { return nil }))
 	}

@@ -1,18 +1,31 @@
 package streaming
 
-import "context"
+import (
+	"context"
+
+	"github.com/world-redis/world-redis"
+)
+
+// closePart tells the digests of closing calls from those of writing ones with the same request id.
+const closePart = -1
 
 // CloseStream implements [world.StreamStore]. Closing a stream that nobody wrote makes an
 // empty closed one.
-func (s *Service) CloseStream(ctx context.Context, name, runID string) error {
-	if err := checkName(name); err != nil {
+func (s *Service) CloseStream(ctx context.Context, c world.StreamClose) error {
+	if err := checkName(c.Name); err != nil {
 		return err
 	}
-	if err := s.list(ctx, runID, name); err != nil {
+	if err := s.list(ctx, c.RunID, c.Name); err != nil {
 		return err
 	}
-	keys := s.keys(name)
-	if _, err := s.scripts.close.Run(ctx, s.client, []string{keys.stream, keys.meta, keys.channel}, ""); err != nil {
+	if c.RequestID == "" {
+		c.RequestID = s.minter.New().String()
+	}
+	keys, buckets := s.keys(c.Name), s.requestKeys(c.Name, s.clock.Now())
+	_, err := s.scripts.close.Run(ctx, s.client,
+		[]string{keys.stream, keys.meta, keys.channel, buckets[0], buckets[1], buckets[2]},
+		requestDigest(c.RequestID, closePart), int(requestTTL.Seconds()), c.Step.ID, c.Step.Attempt, int(lifeOf(c.Name).Seconds()))
+	if err != nil {
 		return redisError(ctx, err)
 	}
 	return nil

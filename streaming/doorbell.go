@@ -22,13 +22,13 @@ func newReaders(bell *doorbell.Bell) *readers {
 }
 
 // join registers a reader; the subscription follows, see topic.ready.
-func (d *readers) join(keys streamKeys, run string) *listener {
+func (d *readers) join(keys streamKeys) *listener {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	t := d.topics[keys.channel]
 	if t == nil {
 		d.serial++
-		t = &topic{owner: d, serial: d.serial, keys: keys, run: run, listeners: map[*listener]struct{}{}, ready: make(chan struct{})}
+		t = &topic{owner: d, serial: d.serial, keys: keys, listeners: map[*listener]struct{}{}, ready: make(chan struct{})}
 		d.topics[keys.channel] = t
 		d.bell.Join(keys.channel, t)
 	}

@@ -99,7 +99,7 @@ func TestFailoverLosesNothing(t *testing.T) {
 		reading.has(t, before+after)
 		count := w.end()
 		require.Eventually(t, func() bool {
-			return writer.CloseStream(t.Context(), "st", "wrun_1") == nil
+			return writer.CloseStream(t.Context(), world.StreamClose{Name: "st", RunID: "wrun_1"}) == nil
 		}, longWait, 10*time.Millisecond)
 		require.NoError(t, reading.end(t))
 		got := reading.got()

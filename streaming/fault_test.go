@@ -92,7 +92,7 @@ func TestLostDoorbellsOnlyDelayAndADeafConnectionIsReplaced(t *testing.T) {
 	}
 	require.GreaterOrEqual(t, subscribed.Load(), int64(2), "the connection was not replaced")
 	require.Positive(t, swallowed.Load())
-	require.NoError(t, writer.CloseStream(t.Context(), "st", "wrun_1"))
+	require.NoError(t, writer.CloseStream(t.Context(), world.StreamClose{Name: "st", RunID: "wrun_1"}))
 	require.NoError(t, reader.end(t))
 	require.Equal(t, chunks(0, numbered(0, written)...), reader.got())
 	require.NoError(t, beyond.end(t))
@@ -130,7 +130,7 @@ func TestARungReaderDoesNotShareAnOldPage(t *testing.T) {
 	var hold atomic.Bool
 	held, release := make(chan struct{}), make(chan struct{})
 	addr := startProxy(t, r.Addr, func(fromRedis bool, data []byte) bool {
-		emptyPage := fromRedis && bytes.Contains(data, []byte("*4\r\n:0\r\n:1\r\n:0\r\n"))
+		emptyPage := fromRedis && bytes.Contains(data, []byte("*5\r\n:0\r\n:1\r\n:0\r\n"))
 		if emptyPage && hold.CompareAndSwap(true, false) {
 			close(held)
 			<-release
@@ -169,7 +169,7 @@ func TestKilledSubscriptionsLoseNothing(t *testing.T) {
 		reader.has(t, 3*i+3)
 	}
 	require.Eventually(t, func() bool { return kill() == 1 }, longWait, time.Millisecond)
-	require.NoError(t, s.CloseStream(t.Context(), "st", "wrun_1"))
+	require.NoError(t, s.CloseStream(t.Context(), world.StreamClose{Name: "st", RunID: "wrun_1"}))
 	require.NoError(t, reader.end(t))
 	require.Equal(t, chunks(0, numbered(0, 30)...), reader.got())
 }
@@ -204,7 +204,7 @@ func TestReadersSurviveARestartOfRedis(t *testing.T) {
 	_, err := s.AppendChunks(t.Context(), world.Append{Name: "st", Chunks: raw("lost")})
 	require.Equal(t, world.CodeUnavailable, world.ErrorCode(err))
 	require.Equal(t, world.CodeUnavailable, world.ErrorCode(s.ReadStream(t.Context(), "other", 0, nil)))
-	require.Equal(t, world.CodeUnavailable, world.ErrorCode(s.CloseStream(t.Context(), "other", "wrun_1")))
+	require.Equal(t, world.CodeUnavailable, world.ErrorCode(s.CloseStream(t.Context(), world.StreamClose{Name: "other", RunID: "wrun_1"})))
 	_, err = s.ListStreams(t.Context(), "wrun_1")
 	require.Equal(t, world.CodeUnavailable, world.ErrorCode(err))
 
@@ -216,7 +216,7 @@ func TestReadersSurviveARestartOfRedis(t *testing.T) {
 		return err == nil && first == 3
 	}, longWait, 10*time.Millisecond)
 	idle.has(t, 6)
-	require.NoError(t, s.CloseStream(t.Context(), "st", "wrun_1"))
+	require.NoError(t, s.CloseStream(t.Context(), world.StreamClose{Name: "st", RunID: "wrun_1"}))
 	require.NoError(t, idle.end(t))
 	require.Equal(t, chunks(0, numbered(0, 6)...), idle.got())
 	require.Equal(t, 6, <-busy)
@@ -238,7 +238,7 @@ func TestManyReadersShareOneConnection(t *testing.T) {
 	live(t, s, streams*each)
 	for i := range streams {
 		write(t, s, numbered(i, i+1)[0], "a", "b")
-		require.NoError(t, s.CloseStream(t.Context(), numbered(i, i+1)[0], "wrun_1"))
+		require.NoError(t, s.CloseStream(t.Context(), world.StreamClose{Name: numbered(i, i+1)[0], RunID: "wrun_1"}))
 	}
 	list := client.Do(t.Context(), "CLIENT", "LIST", "TYPE", "pubsub").Val()
 	require.Equal(t, 1, bytes.Count([]byte(list.(string)), []byte(" addr=")))

@@ -17,17 +17,21 @@ const requestTTL = 3 * requestWindow
 
 // streamKeys are the names that share one stream's hash tag.
 type streamKeys struct {
+	name                  string
 	stream, meta, channel string
 	second                string // name of the stream inside of a transaction, see appendDirect
+	arriving              string // when an append was last seen to be on its way, see arrivals
 }
 
 func (s *Service) keys(name string) streamKeys {
 	tag := "{" + rediskey.Part(name) + "}"
 	return streamKeys{
-		stream:  s.prefix + "stream:" + tag,
-		meta:    s.prefix + "stream_meta:" + tag,
-		channel: s.prefix + "stream_notify:" + tag,
-		second:  s.prefix + "stream_open:" + tag,
+		name:     name,
+		stream:   s.prefix + "stream:" + tag,
+		meta:     s.prefix + "stream_meta:" + tag,
+		channel:  s.prefix + "stream_notify:" + tag,
+		second:   s.prefix + "stream_open:" + tag,
+		arriving: s.prefix + "stream_arriving:" + tag,
 	}
 }
 

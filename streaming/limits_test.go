@@ -35,11 +35,11 @@ func TestBR49NothingIsTrimmed(t *testing.T) {
 		}
 	}
 	whole, tail := read(t, s, itsStream, 0), read(t, s, itsStream, 24_990)
-	info, err := s.StreamInfo(t.Context(), itsStream)
+	info, err := s.StreamInfo(t.Context(), itsStream, 0)
 	require.NoError(t, err)
-	require.Equal(t, world.StreamInfo{TailIndex: count - 1}, info)
+	require.Equal(t, world.StreamInfo{TailIndex: count - 1, Count: count}, info)
 	require.Equal(t, int64(count), write(t, s, itsStream, fmt.Sprintf("chunk %d", count)))
-	require.NoError(t, s.CloseStream(t.Context(), itsStream, endedRun))
+	require.NoError(t, s.CloseStream(t.Context(), world.StreamClose{Name: itsStream, RunID: endedRun}))
 	require.NoError(t, whole.end(t))
 	require.NoError(t, tail.end(t))
 	got := whole.got()
@@ -78,7 +78,7 @@ func TestLimitsAreCheckedBeforeAnythingIsWritten(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, int64(2), first)
 	}
-	require.NoError(t, s.CloseStream(t.Context(), "st", "wrun_1"))
+	require.NoError(t, s.CloseStream(t.Context(), world.StreamClose{Name: "st", RunID: "wrun_1"}))
 	require.Equal(t, chunks(0, "a", "b", "c"), all(t, s, "st"))
 }
 
@@ -90,7 +90,7 @@ func TestARefusedWriteLeavesNoNameInTheRunsList(t *testing.T) {
 		s := start(t, r.Client, r.Prefix, func(c *streaming.Config) { c.MaxChunks = 3 })
 		write(t, s, "full", "a", "b", "c")
 		write(t, s, "closed", "a")
-		require.NoError(t, s.CloseStream(t.Context(), "closed", "wrun_1"))
+		require.NoError(t, s.CloseStream(t.Context(), world.StreamClose{Name: "closed", RunID: "wrun_1"}))
 		_, err := s.AppendChunks(t.Context(), world.Append{Name: "numbered", RunID: "wrun_1", Chunks: raw("a"), WriterID: "w"})
 		require.NoError(t, err)
 		before := keys(t, r, "*")

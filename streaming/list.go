@@ -33,14 +33,20 @@ func (s *Service) ListChunks(ctx context.Context, name string, request world.Pag
 	if err != nil {
 		return world.ChunkPage{}, err
 	}
-	if !p.done && s.config.Runs != nil {
+	if p.done {
+		if err := s.checkRun(ctx, ownerOf(name)); err != nil {
+			return world.ChunkPage{}, err
+		}
+	} else if s.config.Runs != nil {
 		state, err := s.state(ctx, name)
 		if err != nil {
 			return world.ChunkPage{}, err
 		}
-		p.done = state.done && state.count == p.count
+		if now := state.from(from); now.count == p.count {
+			p.view = now
+		}
 	}
-	result := world.ChunkPage{Done: p.done}
+	result := world.ChunkPage{Done: p.done, Next: p.next}
 	result.Data = p.chunks
 	if next := from + int64(len(p.chunks)); next < p.count {
 		result.HasMore = true
@@ -50,7 +56,7 @@ func (s *Service) ListChunks(ctx context.Context, name string, request world.Pag
 }
 
 // StreamInfo implements [world.StreamStore].
-func (s *Service) StreamInfo(ctx context.Context, name string) (world.StreamInfo, error) {
+func (s *Service) StreamInfo(ctx context.Context, name string, from int64) (world.StreamInfo, error) {
 	if err := checkName(name); err != nil {
 		return world.StreamInfo{}, err
 	}
@@ -58,11 +64,15 @@ func (s *Service) StreamInfo(ctx context.Context, name string) (world.StreamInfo
 	if err != nil {
 		return world.StreamInfo{}, err
 	}
-	return world.StreamInfo{TailIndex: state.count - 1, Done: state.done}, nil
+	seen := state.from(from)
+	return world.StreamInfo{TailIndex: seen.count - 1, Done: seen.done, Next: seen.next, Count: state.count}, nil
 }
 
 // ListStreams implements [world.StreamStore]; the oldest stream comes first.
 func (s *Service) ListStreams(ctx context.Context, runID string) ([]string, error) {
+	if err := s.checkRun(ctx, runID); err != nil {
+		return nil, err
+	}
 	names, err := s.client.ZRange(ctx, s.runKey(runID), 0, -1).Result()
 	if err != nil {
 		return nil, redisError(ctx, err)

@@ -10,17 +10,14 @@ import (
 	"github.com/world-redis/world-redis/internal/luascript"
 )
 
-// page is a snapshot: some chunks, and the state of the stream at that very moment.
+// page is a snapshot: some chunks, and the state of the stream at that very moment, as a reader
+// finds it that starts where the page does.
 type page struct {
-	chunks  []world.Chunk
-	count   int64 // of all chunks
-	done    bool
+	chunks []world.Chunk
+	view
 	largest int64         // bytes of the largest chunk
 	memory  *bytes.Buffer // that the chunks lie in, if it is lent
 }
-
-// ended reports whether a reader that has everything before next has the whole stream.
-func (p page) ended(next int64) bool { return p.done && next >= p.count }
 
 // readPage reads at most most chunks from index from on, and stops early after budget
 // bytes, though never before the first chunk.
@@ -33,15 +30,15 @@ func (s *Service) readPage(ctx context.Context, name string, from int64, most, b
 	if len(reply) == 1 {
 		return page{}, world.Errorf(world.CodeInternal, "chunks of the stream %q are missing in Redis", name)
 	}
-	if len(reply) < 4 {
+	if len(reply) < 5 {
 		return page{}, badReply(luascript.ErrShortReply)
 	}
-	state, err := integers(reply[:4])
+	state, err := integers(reply[:5])
 	if err != nil {
 		return page{}, err
 	}
-	p := page{count: state[1], done: state[2] == 1, largest: state[3]}
-	for i, v := range reply[4:] {
+	p := page{view: view{count: state[1], done: state[2] == 1, next: state[4]}, largest: state[3]}
+	for i, v := range reply[5:] {
 		data, ok := v.(string)
 		if !ok {
 			return page{}, badReply(fmt.Errorf("chunk_page replied %T for a chunk", v))

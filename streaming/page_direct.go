@@ -25,7 +25,7 @@ func (s *Service) readOn(ctx context.Context, name string, from int64, before pa
 	}
 	keys := s.keys(name)
 	if from >= before.count {
-		p, err := pageState(readPageState(ctx, s.client, keys))
+		p, err := pageState(readPageState(ctx, s.client, keys), from)
 		if err != nil {
 			return page{}, redisError(ctx, err)
 		}
@@ -63,7 +63,7 @@ func (s *Service) readRows(ctx context.Context, keys streamKeys, from, last, lar
 	if err != nil {
 		return page{memory: memory}, err
 	}
-	p, err := pageState(state)
+	p, err := pageState(state, from)
 	p.memory = memory
 	switch {
 	case err != nil:
@@ -88,18 +88,20 @@ func (s *Service) readRows(ctx context.Context, keys streamKeys, from, last, lar
 func chunkID(index int64) string { return strconv.FormatInt(index+1, 10) + "-0" }
 
 func readPageState(ctx context.Context, c redis.Cmdable, keys streamKeys) *redis.SliceCmd {
-	return c.HMGet(ctx, keys.meta, "n", "eof", "mx")
+	return c.HMGet(ctx, keys.meta, "n", "eof", "mx", "ie")
 }
 
-func pageState(read *redis.SliceCmd) (page, error) {
+func pageState(read *redis.SliceCmd, from int64) (page, error) {
 	fields, err := read.Result()
 	if err != nil {
 		return page{}, err
 	}
-	p := page{done: fields[1] != nil}
-	if p.count, err = number(fields[0]); err != nil {
+	count, err := number(fields[0])
+	if err != nil {
 		return page{}, badReply(err)
 	}
+	ends, _ := fields[3].(string)
+	p := page{view: viewFrom(from, view{count: count, done: fields[1] != nil}, ends)}
 	if p.largest, err = number(fields[2]); err != nil {
 		return page{}, badReply(err)
 	}

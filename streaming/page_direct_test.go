@@ -37,7 +37,7 @@ func TestLargeChunksAreReadExactly(t *testing.T) {
 			reader.has(t, i)
 			put(i, i+3)
 		}
-		require.NoError(t, s.CloseStream(t.Context(), "st", "wrun_1"))
+		require.NoError(t, s.CloseStream(t.Context(), world.StreamClose{Name: "st", RunID: "wrun_1"}))
 		require.NoError(t, reader.end(t))
 		require.Equal(t, want, reader.got())
 	})
@@ -84,7 +84,7 @@ func TestAPageOfLargeChunksIsWholeUntilItsSinksReturn(t *testing.T) {
 		<-begun
 		finish <- struct{}{}
 	}
-	require.NoError(t, s.CloseStream(t.Context(), "st", "wrun_1"))
+	require.NoError(t, s.CloseStream(t.Context(), world.StreamClose{Name: "st", RunID: "wrun_1"}))
 	require.NoError(t, <-slow)
 	require.Empty(t, broken)
 	require.NoError(t, quick.end(t))
@@ -151,7 +151,7 @@ func TestAPageThatIsNoneIsReadAgain(t *testing.T) {
 		_, err := writer.AppendChunks(t.Context(), world.Append{Name: "st", RunID: "wrun_1", Chunks: [][]byte{large(i)}})
 		require.NoError(t, err)
 	}
-	require.NoError(t, writer.CloseStream(t.Context(), "st", "wrun_1"))
+	require.NoError(t, writer.CloseStream(t.Context(), world.StreamClose{Name: "st", RunID: "wrun_1"}))
 	reader := read(t, s, "st", 0)
 	require.NoError(t, reader.end(t))
 	require.Equal(t, want, reader.got())

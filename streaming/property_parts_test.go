@@ -133,7 +133,7 @@ func (r *round) from(start int64) int64 {
 	if start >= 0 {
 		return start
 	}
-	info, err := r.replicas[0].StreamInfo(context.WithoutCancel(r.ctx), "st")
+	info, err := r.replicas[0].StreamInfo(context.WithoutCancel(r.ctx), "st", 0)
 	if err != nil {
 		r.t.Errorf("info: %v", err)
 	}

@@ -130,7 +130,7 @@ func (r *round) play() {
 		writers.Wait()
 	}
 	for range 2 {
-		if err := r.replica(random).CloseStream(r.ctx, "st", "wrun_1"); err != nil {
+		if err := r.replica(random).CloseStream(r.ctx, world.StreamClose{Name: "st", RunID: "wrun_1"}); err != nil {
 			r.t.Errorf("close: %v", err)
 		}
 	}

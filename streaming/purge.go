@@ -78,8 +78,12 @@ func (s *Service) list(ctx context.Context, runID, name string) error {
 	return nil
 }
 
-// isListed reports whether this process put the stream into the run's list lately.
+// isListed reports whether this process put the stream into the run's list lately, or need not: streams
+// that expire are in no list, which would keep their names.
 func (s *Service) isListed(runID, name string) bool {
+	if lifeOf(name) > 0 {
+		return true
+	}
 	_, listed := s.listed.get(listedPair(runID, name), s.clock.Now())
 	return listed
 }

@@ -19,7 +19,7 @@ import (
 // requireEmptyAndEnded is what every reader of a purged stream must see, as world-local has it.
 func requireEmptyAndEnded(t *testing.T, s *streaming.Service, name string) {
 	t.Helper()
-	info, err := s.StreamInfo(t.Context(), name)
+	info, err := s.StreamInfo(t.Context(), name, 0)
 	require.NoError(t, err)
 	require.Equal(t, world.StreamInfo{TailIndex: -1, Done: true}, info, name)
 	page, err := s.ListChunks(t.Context(), name, world.PageRequest{})
@@ -47,7 +47,7 @@ func TestPurgedStreamsAreEmptyAndEnded(t *testing.T) {
 			require.NoError(t, err)
 		}
 		write(t, s, "closed", "SECRET d")
-		require.NoError(t, s.CloseStream(ctx, "closed", "wrun_1"))
+		require.NoError(t, s.CloseStream(ctx, world.StreamClose{Name: "closed", RunID: "wrun_1"}))
 		_, err := s.AppendChunks(ctx, world.Append{Name: "another's", RunID: "wrun_2", Chunks: raw("kept")})
 		require.NoError(t, err)
 		readers := []*reading{read(t, s, "open", 0), read(t, other, "open", 1), read(t, other, "open", 50)}
@@ -72,10 +72,10 @@ func TestPurgedStreamsAreEmptyAndEnded(t *testing.T) {
 			for _, on := range []*streaming.Service{s, other} {
 				_, err := on.AppendChunks(ctx, world.Append{Name: name, RunID: "wrun_1", Chunks: raw("SECRET late")})
 				require.Equal(t, world.CodeStreamClosed, world.ErrorCode(err), name)
-				require.NoError(t, on.CloseStream(ctx, name, "wrun_1"))
+				require.NoError(t, on.CloseStream(ctx, world.StreamClose{Name: name, RunID: "wrun_1"}))
 			}
 		}
-		require.NoError(t, s.CloseStream(ctx, "closed late", "wrun_1"))
+		require.NoError(t, s.CloseStream(ctx, world.StreamClose{Name: "closed late", RunID: "wrun_1"}))
 		names, err := s.ListStreams(ctx, "wrun_1")
 		require.NoError(t, err)
 		require.ElementsMatch(t, []string{"open", "numbered", "closed", "new", "closed late"}, names)
@@ -121,7 +121,7 @@ func TestNothingSlipsThroughAPurge(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, names, 4*50)
 			for _, name := range names {
-				info, err := replicas[0].StreamInfo(ctx, name)
+				info, err := replicas[0].StreamInfo(ctx, name, 0)
 				require.NoError(t, err)
 				require.Equal(t, world.StreamInfo{TailIndex: -1, Done: true}, info, name)
 			}

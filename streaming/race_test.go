@@ -40,7 +40,7 @@ func TestReadersGetExactlyWhatWasWritten(t *testing.T) {
 			readers.Go(func() error {
 				s, from := replicas[random.IntN(2)], random.Int64N(300)
 				for range random.IntN(40) { // come later than others
-					if _, err := s.StreamInfo(ctx, "st"); err != nil {
+					if _, err := s.StreamInfo(ctx, "st", 0); err != nil {
 						return err
 					}
 				}
@@ -74,7 +74,7 @@ func TestReadersGetExactlyWhatWasWritten(t *testing.T) {
 			})
 		}
 		require.NoError(t, writers.Wait())
-		require.NoError(t, replicas[0].CloseStream(t.Context(), "st", "wrun_1"))
+		require.NoError(t, replicas[0].CloseStream(t.Context(), world.StreamClose{Name: "st", RunID: "wrun_1"}))
 		require.NoError(t, readers.Wait())
 
 		stored := all(t, replicas[1], "st")
@@ -123,7 +123,7 @@ func TestCloseRacingAppends(t *testing.T) {
 			})
 		}
 		reader.has(t, 50)
-		require.NoError(t, s.CloseStream(t.Context(), "st", "wrun_1"))
+		require.NoError(t, s.CloseStream(t.Context(), world.StreamClose{Name: "st", RunID: "wrun_1"}))
 		require.NoError(t, writers.Wait())
 		require.NoError(t, reader.end(t))
 		require.Equal(t, 4, refused)
@@ -203,7 +203,7 @@ func TestASlowReaderHoldsUpNobody(t *testing.T) {
 		write(t, s, "st", numbered(i, i+50)...)
 		quick.has(t, i+50)
 	}
-	require.NoError(t, s.CloseStream(t.Context(), "st", "wrun_1"))
+	require.NoError(t, s.CloseStream(t.Context(), world.StreamClose{Name: "st", RunID: "wrun_1"}))
 	require.NoError(t, quick.end(t))
 	close(release)
 	got := <-slow

@@ -14,7 +14,7 @@ const (
 	pageChunks = 256
 	// maxIndex is the largest start that is told from a larger one: Lua counts in doubles.
 	maxIndex = int64(1) << 52
-	// flightTime bounds a page read that several readers wait for.
+	// flightTime bounds what several readers wait for.
 	flightTime = 10 * time.Second
 
 	firstPause   = 50 * time.Millisecond
@@ -28,7 +28,7 @@ func (s *Service) ReadStream(ctx context.Context, name string, start int64, sink
 	if err := checkName(name); err != nil {
 		return err
 	}
-	listener := s.readers.join(s.keys(name), ownerOf(name))
+	listener := s.readers.join(s.keys(name))
 	defer s.readers.leave(listener)
 	if err := s.awaitSubscription(ctx, listener); err != nil {
 		return err
@@ -63,11 +63,11 @@ func (s *Service) resolveStart(ctx context.Context, name string, start int64) (i
 	if start >= 0 {
 		return min(start, maxIndex), nil
 	}
-	info, err := s.StreamInfo(ctx, name)
+	state, err := s.state(ctx, name)
 	if err != nil {
 		return 0, err
 	}
-	return max(0, info.TailIndex+1+max(start, -maxIndex)), nil
+	return max(0, state.count+max(start, -maxIndex)), nil
 }
 
 // reader is one live read: pages of history, and at their end a wait for the doorbell.
@@ -86,7 +86,12 @@ func (r *reader) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		r.before = page{count: p.count, done: p.done, largest: p.largest}
+		if !opened && p.done { // of an open one it is asked below
+			if err := r.service.checkRun(ctx, ownerOf(r.name)); err != nil {
+				return err
+			}
+		}
+		r.before = page{view: p.view, largest: p.largest}
 		if len(p.chunks) > 0 {
 			err := r.sink(p.chunks)
 			p.giveBack()
@@ -102,17 +107,36 @@ func (r *reader) run(ctx context.Context) error {
 		case r.next < p.count:
 			continue
 		}
-		if !opened {
-			// Nothing may ring any more, if the run has ended long ago. Whatever fails here is
-			// looked at again by the audit.
-			if _, err := r.service.state(ctx, r.name); err != nil {
-				r.service.log.Debug("look whether the run has ended", slog.String("stream", r.name), slog.Any("error", err))
+		// Nothing rings for a stream that nobody closes. The audit tells those who wait; who comes in
+		// may come after that.
+		if r.listener.over.Swap(false) || !opened {
+			switch now, err := r.look(ctx); {
+			case err != nil:
+				return err
+			case now.ended(r.next):
+				return nil
+			case r.next < now.count:
+				continue
 			}
 		}
 		if err := r.wait(ctx); err != nil {
 			return err
 		}
 	}
+}
+
+// look asks whether the stream is over. What fails is looked at again when the audit tells, except that
+// there is no such run.
+func (r *reader) look(ctx context.Context) (view, error) {
+	st, err := r.service.sharedState(ctx, r.name, r.listener.topic)
+	switch {
+	case err == nil:
+		return st.from(r.next), nil
+	case world.ErrorCode(err) == world.CodeRunNotFound || ctx.Err() != nil:
+		return view{}, err
+	}
+	r.service.log.Debug("look whether the run has ended", slog.String("stream", r.name), slog.Any("error", err))
+	return view{}, nil
 }
 
 // page reads the next page; once the read is open it keeps trying while Redis is away.
@@ -150,34 +174,46 @@ func (r *reader) wait(ctx context.Context) error {
 	}
 }
 
-// sharedPage reads a page once for all readers that want the same one. The count of rings
-// is part of what they want: a reader that was rung must not be given a page that was read
-// before the ring.
+// sharedPage reads a page once for all readers that want the same one.
 func (s *Service) sharedPage(ctx context.Context, name string, from int64, before page, t *topic) (page, error) {
-	key := fmt.Sprintf("%d %d %d %s", t.serial, t.rings.Load(), from, name)
+	p, both, err := shared(ctx, s, t, fmt.Sprintf("%d %s", from, name), func(ctx context.Context) (page, error) {
+		return s.readOn(ctx, name, from, before)
+	})
+	if both {
+		p.memory = nil // nobody knows when the last of the readers is done with it
+	}
+	return p, err
+}
+
+// sharedState reads the state of a stream once for all readers that want it.
+func (s *Service) sharedState(ctx context.Context, name string, t *topic) (state, error) {
+	st, _, err := shared(ctx, s, t, "state "+name, func(ctx context.Context) (state, error) { return s.state(ctx, name) })
+	return st, err
+}
+
+// shared asks once for all readers of a topic that want the same. The count of rings is part of what they
+// want: a reader that was rung must not be given what was read before the ring.
+func shared[T any](ctx context.Context, s *Service, t *topic, what string, ask func(context.Context) (T, error)) (answer T, shared bool, err error) {
+	key := fmt.Sprintf("%d %d %s", t.serial, t.rings.Load(), what)
 	flight := s.flights.DoChan(key, func() (any, error) {
 		// It is not the first reader's call alone, so it does not end with that reader.
 		flightCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flightTime)
 		defer cancel()
-		p, err := s.readOn(flightCtx, name, from, before)
+		answer, err := ask(flightCtx)
 		if flightCtx.Err() != nil {
 			err = redisError(context.Background(), flightCtx.Err())
 		}
-		return p, err
+		return answer, err
 	})
 	select {
 	case result := <-flight:
 		if result.Err != nil {
-			return page{}, result.Err
+			return answer, false, result.Err
 		}
-		p := result.Val.(page) //nolint:forcetypeassert // the function above returns no other
-		if result.Shared {
-			p.memory = nil // nobody knows when the last of the readers is done with it
-		}
-		return p, nil
+		return result.Val.(T), result.Shared, nil //nolint:forcetypeassert // the function above returns no other
 	case <-ctx.Done():
-		return page{}, ctx.Err()
+		return answer, false, ctx.Err()
 	case <-s.stopped:
-		return page{}, stopping()
+		return answer, false, stopping()
 	}
 }

@@ -2,21 +2,14 @@ package streaming
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"strings"
-	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/ids"
-	"github.com/world-redis/world-redis/internal/luascript"
-)
-
-// A run may end without closing its streams. Its readers must not wait for ever, but the SDK
-// writes what it has buffered late, even after the run's end: so the stream ends when none of
-// the run's deliveries goes on and it has been quiet for a moment, or at the latest some
-// seconds after the run's end.
-const (
-	quietBeforeEnd = time.Second
-	latestEnd      = 5 * time.Second
 )
 
 // ownerOf returns the run that a stream belongs to by its name, strm_<ULID of the run>_user…
@@ -43,8 +36,10 @@ func keptOwner(name, runID string) string {
 	return runID
 }
 
-// endOrphans records the end of those of the open streams whose run is over, and sets done.
-func (s *Service) endOrphans(ctx context.Context, open []state) error {
+// askRuns tells of the open streams which are over although nobody has closed them, and which are of no
+// run. A stream is over when its run has ended, nothing was written for a while since, and no append is on
+// its way. Nothing of it is stored: if a chunk comes all the same, the stream is open again.
+func (s *Service) askRuns(ctx context.Context, open []state) error {
 	if s.config.Runs == nil {
 		return nil
 	}
@@ -59,45 +54,92 @@ func (s *Service) endOrphans(ctx context.Context, open []state) error {
 	if len(runIDs) == 0 {
 		return nil
 	}
-	ends, err := s.config.Runs.RunEnds(ctx, runIDs)
+	ends, err := s.runEnds(ctx, runIDs)
 	if err != nil {
 		return err
 	}
-	ended := map[string]world.RunEnd{}
-	for i, end := range ends {
-		ended[runIDs[i]] = end
-	}
+	var quiet []*state
 	for i := range open {
-		if end, ok := ended[open[i].run]; ok && s.isOver(end, open[i].last) {
-			if err := s.endQuietly(ctx, &open[i]); err != nil {
-				return err
-			}
+		st := &open[i]
+		end := ends[st.run]
+		st.gone = end.Missing && st.run == ownerOf(st.keys.name) && s.isDue(st.run)
+		if end.At != 0 && s.isPast(max(end.At, st.last)) {
+			quiet = append(quiet, st)
 		}
 	}
-	return nil
+	return s.lookAgain(ctx, quiet, ends)
 }
 
-func (s *Service) isOver(end world.RunEnd, last world.Millis) bool {
-	if end.At == 0 || end.Busy {
-		return false
+// lookAgain decides on streams that seem over. It asks for their state once more behind the question
+// whether an append is on its way: one that was stored before is then in that state.
+func (s *Service) lookAgain(ctx context.Context, quiet []*state, ends map[string]world.RunEnd) error {
+	quiet = slices.DeleteFunc(quiet, func(st *state) bool { return s.isArriving(st.keys.name) })
+	if len(quiet) == 0 {
+		return nil
 	}
-	now := s.clock.Now()
-	return now.Sub(max(last, end.At).Time()) >= quietBeforeEnd || now.Sub(end.At.Time()) >= latestEnd
-}
-
-// endQuietly closes a stream unless it has got a chunk since it was looked at.
-func (s *Service) endQuietly(ctx context.Context, st *state) error {
-	reply, err := s.scripts.close.Run(ctx, s.client, []string{st.keys.stream, st.keys.meta, st.keys.channel}, st.count)
-	if err != nil {
+	noted, reads := make([]*redis.StringCmd, len(quiet)), make([]*redis.SliceCmd, len(quiet))
+	_, err := s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for i, st := range quiet {
+			noted[i], reads[i] = pipe.Get(ctx, st.keys.arriving), readState(ctx, pipe, st.keys)
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, redis.Nil) {
 		return redisError(ctx, err)
 	}
-	numbers, err := integers(reply)
-	if err != nil {
-		return err
+	for i, st := range quiet {
+		seen, err := noted[i].Int64()
+		if err != nil && !errors.Is(err, redis.Nil) {
+			return redisError(ctx, err)
+		}
+		if *st, err = stateOf(st.keys, reads[i]); err != nil {
+			return redisError(ctx, err)
+		}
+		st.over = !st.done && s.isPast(max(ends[st.run].At, st.last, world.Millis(seen)))
 	}
-	if len(numbers) != 2 {
-		return badReply(luascript.ErrShortReply)
-	}
-	st.done, st.count = numbers[0] != 2, numbers[1]
 	return nil
+}
+
+// isPast reports whether the quiet time since the moment is over.
+func (s *Service) isPast(moment world.Millis) bool {
+	return s.clock.Now().Sub(moment.Time()) >= s.config.Quiet
+}
+
+// runEnds asks for the ends of runs, and remembers which of them exist.
+func (s *Service) runEnds(ctx context.Context, runIDs []string) (map[string]world.RunEnd, error) {
+	list, err := s.config.Runs.RunEnds(ctx, runIDs)
+	if err != nil {
+		return nil, err
+	}
+	ends, now := make(map[string]world.RunEnd, len(list)), s.clock.Now()
+	for i, end := range list {
+		ends[runIDs[i]] = end
+		if !end.Missing {
+			s.known.put(runIDs[i], struct{}{}, now)
+		}
+	}
+	return ends, nil
+}
+
+// checkRun refuses what is asked of a run that does not exist. A run that this process saw lately is not
+// looked up again.
+func (s *Service) checkRun(ctx context.Context, runID string) error {
+	if s.config.Runs == nil || !s.isDue(runID) {
+		return nil
+	}
+	if _, known := s.known.get(runID, s.clock.Now()); known {
+		return nil
+	}
+	ends, err := s.runEnds(ctx, []string{runID})
+	if err == nil && ends[runID].Missing {
+		return world.RunNotFound(runID)
+	}
+	return err
+}
+
+// isDue reports whether the run with this id is stored by now if it exists. Before, its streams may be
+// written and read although it is not. What is no id of a run is never refused.
+func (s *Service) isDue(runID string) bool {
+	due, _ := ids.RunIsDue(runID, s.clock.Now())
+	return due
 }

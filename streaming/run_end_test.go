@@ -2,6 +2,7 @@ package streaming_test
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -19,9 +20,10 @@ const (
 	passedOn   = "strm_01BX5ZZKBKACTAV9WEVGEMMVRZ" // a stream of no name of the run's
 	ofNobody   = "__health_check__x"
 	fastAudits = 5 * time.Millisecond
+	quietTime  = 2 * time.Second // of the tests' clock
 )
 
-// runs stands in for the store and the queue.
+// runs stands in for the store.
 type runs struct {
 	mu   sync.Mutex
 	ends map[string]world.RunEnd
@@ -43,8 +45,10 @@ func (r *runs) end(runID string, end world.RunEnd) {
 	r.ends[runID] = end
 }
 
+// endBundle is two replicas on one clock.
 type endBundle struct {
 	*streaming.Service
+	other *streaming.Service
 	runs  *runs
 	clock *testClock
 }
@@ -52,13 +56,19 @@ type endBundle struct {
 func startWithRuns(t *testing.T, r *redistest.Redis) *endBundle {
 	t.Helper()
 	b := &endBundle{runs: &runs{ends: map[string]world.RunEnd{}}, clock: &testClock{now: time.UnixMilli(1_800_000_000_000)}}
-	b.Service = start(t, r.Client, r.Prefix, func(c *streaming.Config) {
-		c.Runs, c.Clock, c.AuditInterval = b.runs, b.clock, fastAudits
-	})
+	replica := func() *streaming.Service {
+		return start(t, r.Client, r.Prefix, func(c *streaming.Config) {
+			c.Runs, c.Clock, c.AuditInterval, c.Quiet = b.runs, b.clock, fastAudits, quietTime
+		})
+	}
+	b.Service, b.other = replica(), replica()
 	return b
 }
 
 func (b *endBundle) now() world.Millis { return world.MillisOf(b.clock.Now()) }
+
+// endRun ends the run now.
+func (b *endBundle) endRun() { b.runs.end(endedRun, world.RunEnd{At: b.now()}) }
 
 func (b *endBundle) write(t *testing.T, name string) {
 	t.Helper()
@@ -66,79 +76,168 @@ func (b *endBundle) write(t *testing.T, name string) {
 	require.NoError(t, err)
 }
 
+// done is what both replicas say, of the state and of a page.
 func (b *endBundle) done(t *testing.T, name string) bool {
 	t.Helper()
-	info, err := b.StreamInfo(t.Context(), name)
+	info, err := b.StreamInfo(t.Context(), name, 0)
 	require.NoError(t, err)
-	page, err := b.ListChunks(t.Context(), name, world.PageRequest{})
-	require.NoError(t, err)
-	require.Equal(t, info.Done, page.Done)
+	for _, on := range []*streaming.Service{b.Service, b.other} {
+		again, err := on.StreamInfo(t.Context(), name, 0)
+		require.NoError(t, err)
+		require.Equal(t, info, again)
+		page, err := on.ListChunks(t.Context(), name, world.PageRequest{})
+		require.NoError(t, err)
+		require.Equal(t, info.Done, page.Done)
+	}
 	return info.Done
 }
 
-// BR-45: a run ends without closing its streams. Readers from before and after, of a stream of
-// its name and of one that was passed on, see the end; nobody else's do.
+// BR-45: a run ends without closing its streams. Readers from before and after, at both replicas, of a stream
+// of its name and of one that was passed on, see the end when it was quiet for long enough; nobody else's do.
 func TestStreamsEndWithTheirRun(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		b := startWithRuns(t, r)
-		before := read(t, b.Service, itsStream, 0)
+		readers := []*reading{read(t, b.Service, itsStream, 0), read(t, b.other, itsStream, 0)}
 		foreign := read(t, b.Service, ofNobody, 0)
 		b.write(t, itsStream)
 		b.write(t, passedOn)
-		passed := read(t, b.Service, passedOn, 0)
-		before.has(t, 1)
-		passed.has(t, 1)
+		readers = append(readers, read(t, b.other, passedOn, 0))
+		for _, reading := range readers {
+			reading.has(t, 1)
+		}
 		require.False(t, b.done(t, itsStream))
 
-		b.runs.end(endedRun, world.RunEnd{At: b.now()})
-		require.False(t, b.done(t, itsStream), "late writes may come yet")
-		b.clock.add(time.Second)
-		for _, reading := range []*reading{before, passed, read(t, b.Service, itsStream, 0), read(t, b.Service, itsStream, 7)} {
+		b.clock.add(time.Hour)
+		b.endRun()
+		require.False(t, b.done(t, itsStream), "the time counts from the end of the run")
+		b.clock.add(quietTime - time.Millisecond)
+		require.False(t, b.done(t, itsStream))
+		b.clock.add(time.Millisecond)
+		for _, reading := range append(readers, read(t, b.Service, itsStream, 0), read(t, b.other, itsStream, 7)) {
 			require.NoError(t, reading.end(t))
 		}
 		require.True(t, b.done(t, itsStream))
 		require.True(t, b.done(t, passedOn))
 		require.False(t, b.done(t, ofNobody))
 		require.Empty(t, foreign.got())
-		_, err := b.AppendChunks(t.Context(), world.Append{Name: itsStream, RunID: endedRun, Chunks: [][]byte{[]byte("x")}})
-		require.Equal(t, world.CodeStreamClosed, world.ErrorCode(err))
 	})
 }
 
-// What the SDK flushes after the run's end is still read, as long as it keeps coming, for five
-// seconds; and a delivery that goes on holds the stream open for as long as it takes.
-func TestLateWritesComeBeforeTheEnd(t *testing.T) {
+// A writer goes on after the end of its run, at one replica, with pauses; readers are at both. The end that
+// nobody stored never takes a chunk: one that comes after it makes the stream open again, and readers who
+// come then get everything.
+func TestNoChunkIsLostToTheEndOfTheRun(t *testing.T) {
 	t.Parallel()
-	b := startWithRuns(t, redistest.New(t))
-	b.write(t, itsStream)
-	b.runs.end(endedRun, world.RunEnd{At: b.now(), Busy: true})
-	b.clock.add(time.Hour)
-	require.False(t, b.done(t, itsStream), "a step goes on")
-	b.write(t, itsStream)
-
-	b.runs.end(endedRun, world.RunEnd{At: b.now()})
-	for range 5 {
-		require.False(t, b.done(t, itsStream))
-		b.clock.add(900 * time.Millisecond)
-		b.write(t, itsStream)
+	r := redistest.New(t)
+	const count = 6
+	for _, gap := range []time.Duration{500 * time.Millisecond, 1500 * time.Millisecond, 3 * time.Second, 12 * time.Second} {
+		for _, endsBehind := range []int{0, 1, 5} { // so many chunks
+			t.Run(fmt.Sprintf("%v, the run ends behind %d", gap, endsBehind), func(t *testing.T) {
+				t.Parallel()
+				own := *r
+				own.Prefix += fmt.Sprintf("%d:%d:", gap.Milliseconds(), endsBehind)
+				b := startWithRuns(t, &own)
+				early := []*reading{read(t, b.Service, itsStream, 0), read(t, b.other, itsStream, 0)}
+				ended, seen := false, 0
+				for i := range count {
+					if i == endsBehind {
+						b.endRun()
+						ended = true
+					}
+					require.NoError(t, writeOne(t, b.Service, i))
+					require.False(t, b.done(t, itsStream), "a chunk came just now")
+					b.clock.add(gap)
+					require.Equal(t, ended && gap >= quietTime, b.done(t, itsStream))
+					if ended && gap >= quietTime && seen == 0 {
+						seen = i + 1
+						for _, reading := range early {
+							require.NoError(t, reading.end(t))
+							require.Len(t, reading.got(), seen)
+						}
+						early = nil
+					}
+				}
+				for _, on := range []*streaming.Service{b.Service, b.other} {
+					early = append(early, read(t, on, itsStream, 0))
+				}
+				b.clock.add(quietTime)
+				for _, reading := range early {
+					require.NoError(t, reading.end(t))
+					require.Equal(t, chunks(0, numbered(0, count)...), reading.got())
+				}
+				require.NoError(t, b.CloseStream(t.Context(), world.StreamClose{Name: itsStream, RunID: endedRun}))
+				require.True(t, b.done(t, itsStream))
+				require.Equal(t, world.CodeStreamClosed, world.ErrorCode(writeOne(t, b.other, count)))
+			})
+		}
 	}
-	require.False(t, b.done(t, itsStream))
-	b.clock.add(500 * time.Millisecond)
-	require.True(t, b.done(t, itsStream), "five seconds are over")
-	info, err := b.StreamInfo(t.Context(), itsStream)
-	require.NoError(t, err)
-	require.Equal(t, int64(6), info.TailIndex)
 }
 
-// A run that never wrote: its readers end too, and the stream is an empty closed one.
+func writeOne(t *testing.T, s *streaming.Service, i int) error {
+	t.Helper()
+	_, err := s.AppendChunks(t.Context(), world.Append{Name: itsStream, RunID: endedRun, Chunks: raw(numbered(i, i+1)...)})
+	return err
+}
+
+// A run that never wrote: its readers end too, and see an empty stream; a late chunk is read after all.
 func TestAStreamThatWasNeverWrittenEnds(t *testing.T) {
 	t.Parallel()
 	b := startWithRuns(t, redistest.New(t))
 	early := read(t, b.Service, itsStream, 0)
-	b.runs.end(endedRun, world.RunEnd{At: b.now()})
-	b.clock.add(time.Second)
+	b.endRun()
+	b.clock.add(quietTime)
 	require.NoError(t, early.end(t))
 	require.Empty(t, early.got())
 	require.True(t, b.done(t, itsStream))
+	b.write(t, itsStream)
+	require.False(t, b.done(t, itsStream))
+}
+
+// A chunk that is on its way to this replica holds the stream open here, at once; and at the other one by
+// a note, for as long as it takes. When the replica dies that waits for it, the note grows old by itself.
+func TestAnAppendOnItsWayHoldsTheStreamOpen(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		b := startWithRuns(t, r)
+		done := func(s *streaming.Service) bool {
+			info, err := s.StreamInfo(t.Context(), itsStream, 0)
+			require.NoError(t, err)
+			return info.Done
+		}
+		b.endRun()
+		b.clock.add(time.Hour)
+		require.True(t, b.done(t, itsStream))
+		noted := func() bool {
+			at, _ := r.Client.Get(t.Context(), r.Prefix+"stream_arriving:{"+itsStream+"}").Int64()
+			return world.Millis(at) == b.now()
+		}
+		overs := []func(){b.ExpectAppend(itsStream), b.ExpectAppend(itsStream)}
+		require.False(t, done(b.Service))
+		require.Eventually(t, noted, longWait, time.Millisecond)
+		require.False(t, done(b.other))
+		overs[0]()
+		overs[0]() // counts once
+		readers := []*reading{read(t, b.Service, itsStream, 0), read(t, b.other, itsStream, 0)}
+		live(t, b.Service, 1)
+		live(t, b.other, 1)
+		for range 4 {
+			b.clock.add(quietTime * 3 / 4)
+			require.Eventually(t, noted, longWait, time.Millisecond)
+			require.False(t, done(b.Service))
+			require.False(t, done(b.other))
+		}
+		require.NoError(t, writeOne(t, b.Service, 0))
+		b.clock.add(time.Hour)
+		require.False(t, done(b.Service), "another one is on its way")
+		overs[1]()
+		require.Eventually(t, func() bool { // a note may just be on its way
+			b.clock.add(quietTime)
+			return done(b.Service) && done(b.other)
+		}, longWait, time.Millisecond)
+		for _, reading := range readers {
+			require.NoError(t, reading.end(t))
+			require.Equal(t, chunks(0, numbered(0, 1)...), reading.got())
+		}
+	})
 }

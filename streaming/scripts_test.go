@@ -55,7 +55,7 @@ func TestTheKeysOfAStreamShareASlot(t *testing.T) {
 	for _, name := range []string{"strm_01ARZ3NDEKTSV4RRFFQ69G5FAV_user", "a{b}c{", "}", "__health_check__x", strings.Repeat("n", 1024)} {
 		keys, buckets := s.keys(name), s.requestKeys(name, time.Now())
 		slot := rediskey.Slot(keys.stream)
-		for _, key := range append(buckets[:], keys.meta, keys.channel, keys.second) {
+		for _, key := range append(buckets[:], keys.meta, keys.channel, keys.second, keys.arriving) {
 			require.Equal(t, slot, rediskey.Slot(key), key)
 			require.True(t, strings.HasPrefix(key, "workflow:"))
 		}

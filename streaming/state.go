@@ -10,32 +10,50 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// state is what a stream's meta says.
+// state is what a stream's meta says, and what follows from the end of its run.
 type state struct {
 	keys  streamKeys
-	count int64        // of chunks
+	count int64        // of chunks and inner ends
 	done  bool         // the end is recorded
+	ends  string       // the inner ends
 	last  world.Millis // when the last chunk came; 0: none did, or not since this is kept
 	run   string       // that the stream belongs to; empty: unknown
+
+	over bool // its run has ended and it is quiet
+	gone bool // there is no such run
+}
+
+// records counts what doorbells tell of.
+func (st state) records() int64 {
+	if st.done {
+		return st.count + 1
+	}
+	return st.count
+}
+
+// from is the state as a reader finds it that starts at from.
+func (st state) from(from int64) view {
+	return viewFrom(from, view{count: st.count, done: st.done || st.over}, st.ends)
 }
 
 func readState(ctx context.Context, c redis.Cmdable, keys streamKeys) *redis.SliceCmd {
-	return c.HMGet(ctx, keys.meta, "n", "eof", "t", "r")
+	return c.HMGet(ctx, keys.meta, "n", "eof", "t", "r", "ie")
 }
 
-func stateOf(keys streamKeys, run string, read *redis.SliceCmd) (state, error) {
+func stateOf(keys streamKeys, read *redis.SliceCmd) (state, error) {
 	fields, err := read.Result()
 	if err != nil {
 		return state{}, err
 	}
-	st := state{keys: keys, done: fields[1] != nil, run: run}
+	st := state{keys: keys, done: fields[1] != nil, run: ownerOf(keys.name)}
 	var errs [2]error
 	st.count, errs[0] = number(fields[0])
 	last, err := number(fields[2])
 	st.last, errs[1] = world.Millis(last), err
-	if kept, ok := fields[3].(string); ok && run == "" {
+	if kept, ok := fields[3].(string); ok && st.run == "" {
 		st.run = kept
 	}
+	st.ends, _ = fields[4].(string)
 	if err := errors.Join(errs[:]...); err != nil {
 		return state{}, badReply(err)
 	}
@@ -50,19 +68,23 @@ func number(field any) (int64, error) {
 	return strconv.ParseInt(text, 10, 64)
 }
 
-// state reads a stream's state, and ends the stream first if its run is over.
+// state reads a stream's state, with what follows from the end of its run. That of a run that does not
+// exist is CodeRunNotFound.
 func (s *Service) state(ctx context.Context, name string) (state, error) {
 	keys := s.keys(name)
-	st, err := stateOf(keys, ownerOf(name), readState(ctx, s.client, keys))
+	st, err := stateOf(keys, readState(ctx, s.client, keys))
 	if err != nil {
 		return st, redisError(ctx, err)
 	}
 	if st.done {
-		return st, nil
+		return st, s.checkRun(ctx, ownerOf(name))
 	}
 	open := []state{st}
-	if err := s.endOrphans(ctx, open); err != nil {
+	if err := s.askRuns(ctx, open); err != nil {
 		return st, err
 	}
-	return open[0], nil
+	if st = open[0]; st.gone {
+		return st, world.RunNotFound(st.run)
+	}
+	return st, nil
 }

@@ -20,7 +20,7 @@ func TestAReaderGetsHistoryThenLiveThenTheEnd(t *testing.T) {
 		reader.has(t, 2)
 		require.Equal(t, int64(2), write(t, s, "st", "c\x00\xff\r\n", "d"))
 		reader.has(t, 4)
-		require.NoError(t, s.CloseStream(t.Context(), "st", "wrun_1"))
+		require.NoError(t, s.CloseStream(t.Context(), world.StreamClose{Name: "st", RunID: "wrun_1"}))
 		require.NoError(t, reader.end(t))
 		require.Equal(t, chunks(0, "a", "", "c\x00\xff\r\n", "d"), reader.got())
 	})
@@ -48,7 +48,7 @@ func TestStartIndexes(t *testing.T) {
 			open[from].has(t, len(want))
 			require.Equal(t, want, open[from].got(), "start %d of an open stream", from)
 		}
-		require.NoError(t, s.CloseStream(t.Context(), "st", "wrun_1"))
+		require.NoError(t, s.CloseStream(t.Context(), world.StreamClose{Name: "st", RunID: "wrun_1"}))
 		for from, want := range map[int64][]world.Chunk{
 			0: chunks(0, "a", "b", "c", "d"), 3: chunks(3, "d"), 4: nil, 5: nil, 1 << 62: nil,
 			-1: chunks(3, "d"), -4: chunks(0, "a", "b", "c", "d"), -9: chunks(0, "a", "b", "c", "d"), -1 << 63: chunks(0, "a", "b", "c", "d"),
@@ -87,7 +87,7 @@ func TestReadersThatComeBeforeTheWriter(t *testing.T) {
 					}
 				}
 				beyond.has(t, 1)
-				require.NoError(t, s.CloseStream(t.Context(), name, runID))
+				require.NoError(t, s.CloseStream(t.Context(), world.StreamClose{Name: name, RunID: runID}))
 				for _, reader := range readers {
 					require.NoError(t, reader.end(t))
 					require.Equal(t, chunks(0, numbered(0, 3)...), reader.got())

@@ -27,9 +27,10 @@ type Config struct {
 	MaxChunks     int64         // most chunks of one stream; default 10 million
 	PageBytes     int           // bytes after which a reader's page is full; default 256 KiB
 	AuditInterval time.Duration // how long a lost doorbell may delay a reader; default 1.5 s
+	Quiet         time.Duration // after the end of its run and the last write, an open stream is over; default 60 s
 
 	Bell *doorbell.Bell // the process's subscription connection; default: one of its own
-	Runs world.RunEnds  // tells when runs end, and so their streams; default: streams end by being closed only
+	Runs world.RunEnds  // tells when runs end; default: streams end by being closed only, and of any run
 }
 
 const (
@@ -38,6 +39,7 @@ const (
 	defaultMaxChunks     = 10_000_000
 	defaultPageBytes     = 256 << 10
 	defaultAuditInterval = 1500 * time.Millisecond
+	defaultQuiet         = time.Minute
 	maxNameBytes         = 1024
 )
 
@@ -63,6 +65,9 @@ func (c Config) withDefaults() Config {
 	if c.AuditInterval <= 0 {
 		c.AuditInterval = defaultAuditInterval
 	}
+	if c.Quiet <= 0 {
+		c.Quiet = defaultQuiet
+	}
 	return c
 }
 
@@ -76,12 +81,14 @@ type Service struct {
 	minter  *ids.Minter
 	scripts scripts
 
-	listed  *recent[struct{}] // (run, stream) pairs that this process listed lately
-	tails   *recent[int64]    // where the streams end that this process wrote to lately; see appendDirect
-	readers *readers
-	flights singleflight.Group // page reads that several readers share
-	started atomic.Bool
-	stopped chan struct{} // closed when Run ends
+	listed   *recent[struct{}] // (run, stream) pairs that this process listed lately
+	tails    *recent[int64]    // where the streams end that this process wrote to lately; see appendDirect
+	known    *recent[struct{}] // runs that existed lately
+	arrivals arrivals
+	readers  *readers
+	flights  singleflight.Group // what several readers ask at once
+	started  atomic.Bool
+	stopped  chan struct{} // closed when Run ends
 }
 
 var _ world.StreamStore = (*Service)(nil)
@@ -104,6 +111,7 @@ func New(ctx context.Context, client redis.UniversalClient, config Config) (*Ser
 		client: client, prefix: config.Prefix, config: config, clock: config.Clock,
 		log: config.Logger.With(slog.String("part", "streaming")), minter: ids.NewMinter(config.Clock), scripts: loaded,
 		listed: newRecent[struct{}](), tails: newRecent[int64](),
+		known: newRecent[struct{}](), arrivals: arrivals{streams: map[string]*arrival{}},
 		readers: newReaders(config.Bell), stopped: make(chan struct{}),
 	}, nil
 }

@@ -7,7 +7,6 @@ type topic struct {
 	owner     *readers
 	serial    int64 // tells it from an earlier topic of the same stream
 	keys      streamKeys
-	run       string // that the stream belongs to, as far as its name says it
 	listeners map[*listener]struct{}
 	rings     atomic.Int64
 	ready     chan struct{} // closed when Redis has confirmed the subscription
@@ -21,6 +20,7 @@ type listener struct {
 	topic *topic
 	next  atomic.Int64  // index of the chunk that the reader wants next
 	ring  chan struct{} // capacity 1: there may be news
+	over  atomic.Bool   // the news may be that the stream is over, or that there is no such run
 }
 
 // wake wakes the readers that lack some of the first count chunks; call it with mu held.

@@ -40,6 +40,7 @@ type config struct {
 	MaxCrashes         int           `env:"WORKFLOW_WORLD_MAX_CRASHES" envDefault:"15" help:"how often the app's process may end while one workflow is delivered, before its run is failed"`
 	ShutdownGrace      time.Duration `env:"WORKFLOW_WORLD_SHUTDOWN_GRACE" envDefault:"30s" help:"how long running deliveries may go on after SIGTERM"`
 	HookRetention      time.Duration `env:"WORKFLOW_WORLD_HOOK_RETENTION" envDefault:"720h" help:"the longest that a hook may keep its token after the end of its run"`
+	StreamQuiet        time.Duration `env:"WORKFLOW_WORLD_STREAM_QUIET" envDefault:"1m" help:"how long after its run's end, and after the last write, a stream that nobody closed counts as ended"`
 	RecoveryAfter      time.Duration `env:"WORKFLOW_WORLD_RECOVERY_AFTER" envDefault:"1m" help:"how long a run must have been still, without a message or an open hook, before it is woken"`
 	LogLevel           slog.Level    `env:"WORKFLOW_WORLD_LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error"`
 	LogFormat          string        `env:"WORKFLOW_WORLD_LOG_FORMAT" envDefault:"text" help:"text or json"`
@@ -102,6 +103,8 @@ func (c config) validate() error {
 		return errors.New("WORKFLOW_WORLD_HOOK_RETENTION must be at least 1ms")
 	case c.RecoveryAfter <= 0:
 		return errors.New("WORKFLOW_WORLD_RECOVERY_AFTER must be more than 0")
+	case c.StreamQuiet <= 0:
+		return errors.New("WORKFLOW_WORLD_STREAM_QUIET must be positive")
 	case c.LogFormat != "text" && c.LogFormat != "json":
 		return fmt.Errorf("WORKFLOW_WORLD_LOG_FORMAT is %q: use text or json", c.LogFormat)
 	case c.RedisURL == "" && c.Environment == "production":

@@ -120,11 +120,14 @@ func refusal(res *http.Response, answer []byte) error {
 		return nil
 	}
 	var body struct {
-		Error struct{ Message string }
+		Error struct{ Message, Code, RunID string }
 	}
 	text := fmt.Sprintf("the service answers %s", res.Status)
 	if json.Unmarshal(answer, &body) == nil && body.Error.Message != "" {
 		text = body.Error.Message
+	}
+	if body.Error.Code == "run_not_found" {
+		text = "no such run: " + body.Error.RunID
 	}
 	if res.StatusCode == http.StatusUnauthorized {
 		text += " (set --token or WORKFLOW_WORLD_TOKEN)"

@@ -48,7 +48,7 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, c
 	}
 	t := &tenant{namespace: n, observer: newQueueMetrics(), log: logger, clustered: conn.Mode == redisconn.Cluster}
 	var err error
-	t.streams, err = streaming.New(ctx, conn.Client, streaming.Config{Prefix: n.keyPrefix, Clock: clock, Logger: logger, Bell: bell, Runs: t})
+	t.streams, err = streaming.New(ctx, conn.Client, streaming.Config{Prefix: n.keyPrefix, Clock: clock, Logger: logger, Bell: bell, Runs: t, Quiet: c.StreamQuiet})
 	if err != nil {
 		return nil, err
 	}
@@ -114,33 +114,9 @@ func (t *tenant) stepMissing(ctx context.Context, messageID string, m world.Mess
 	return recovery.Strays{Store: t.store, Queue: t.queue}.Settle(ctx, messageID, m)
 }
 
-// RunEnds implements world.RunEnds: the store knows when a run ended, the queue whether one of
-// its deliveries goes on.
+// RunEnds implements world.RunEnds for the streams, which are made before the store.
 func (t *tenant) RunEnds(ctx context.Context, runIDs []string) ([]world.RunEnd, error) {
-	ends, err := t.store.RunEnds(ctx, runIDs)
-	if err != nil {
-		return nil, err
-	}
-	var over []string
-	for i, end := range ends {
-		if end.At != 0 {
-			over = append(over, runIDs[i])
-		}
-	}
-	if len(over) == 0 {
-		return ends, nil
-	}
-	busy, err := t.queue.Outstanding(ctx, over)
-	if err != nil {
-		return nil, err
-	}
-	for i, next := 0, 0; i < len(ends); i++ {
-		if ends[i].At != 0 {
-			ends[i].Busy = busy[next]
-			next++
-		}
-	}
-	return ends, nil
+	return t.store.RunEnds(ctx, runIDs)
 }
 
 // background is what goes on beside requests and deliveries: mending, waking forgotten runs, and
@@ -176,7 +152,7 @@ func newTenants(ctx context.Context, conn *redisconn.Conn, c config, clock world
 
 // deps are what the API needs of a namespace.
 func (t *tenant) deps() httpapi.Deps {
-	deps := httpapi.Deps{Store: t.store, Queue: t.queue, Apps: t.apps, Streams: t.streams, Admin: t.queue, Forget: t.queue}
+	deps := httpapi.Deps{Store: t.store, Queue: t.queue, Apps: t.apps, Streams: t.streams, Admin: t.queue, Forget: t.queue, CheckRun: t.store.CheckRun}
 	if !t.clustered {
 		deps.Pair = func(ctx context.Context) httpapi.Pair { return luascript.NewPair(ctx) }
 	}

@@ -56,5 +56,5 @@ func TestTheRunOfADeadMessageIsFailed(t *testing.T) {
 
 	ends, err := tenants[0].RunEnds(t.Context(), []string{"no run", runID})
 	require.NoError(t, err)
-	require.Equal(t, []world.RunEnd{{}, {At: run.CompletedAt}}, ends)
+	require.Equal(t, []world.RunEnd{{Missing: true}, {At: run.CompletedAt}}, ends)
 }

@@ -13,6 +13,7 @@ export class Service {
     this.url = `http://127.0.0.1:${port}`;
     this.#env = {
       WORKFLOW_WORLD_LISTEN: `127.0.0.1:${port}`,
+      WORKFLOW_WORLD_STREAM_QUIET: '2s', // streams that nobody closes end soon enough for a test
       ...(redis && { WORKFLOW_REDIS_URL: redis.url }),
       ...(token && { WORKFLOW_WORLD_TOKEN: token }),
       ...env,

@@ -4,6 +4,8 @@
 -- stream its second name, under which, and only under which, the XADD between find it. "commit" takes
 -- that name away and does what else there is to do. Nobody sees a stream under its second name.
 --
+-- A write of the step that closed the stream goes in behind that end, which keeps an index of its own.
+--
 -- KEYS  1 stream   2 meta   3 channel   4 5 6 request buckets: of now, before, after   7 second name of the stream
 -- ARGV  1 request, 16 bytes; empty: do not remember the request
 --       2 seconds that a request bucket lives
@@ -12,9 +14,11 @@
 --       6 now, in ms    7 run that the stream belongs to; empty: its name says it
 --       8 most chunks that the stream may have after this call
 --       9 count of the chunks
---       10 store, check, open or commit
---       11 open: the index that the first chunk must get, not 0
---          store: 11… pairs: bytes of the chunk, bytes of its ULID
+--       10 step that writes; empty: none    11 its attempt
+--       12 seconds that the stream lives from now on; 0: it does not expire
+--       13 store, check, open or commit
+--       14 open: the index that the first chunk must get, not 0
+--          store: 14… pairs: bytes of the chunk, bytes of its ULID
 -- Reply {0, first index}   stored, or would be
 --       {1, first index}   stored before; -1 when the index is no longer known
 --       {-1}               refused: the stream is closed
@@ -22,13 +26,16 @@
 --       {-3, chunks}       refused: the stream has so many and would have too many
 --       {2, chunks}        open: not there, or not all of them are new
 --       {3, 0}             commit: not open
+--       {4, chunks}        open: they go in behind an end, which store does
 local stream, meta, channel = KEYS[1], KEYS[2], KEYS[3]
 local request, ttl = ARGV[1], tonumber(ARGV[2])
 local writer, sequence, largest = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 local now, run, most = ARGV[6], ARGV[7], tonumber(ARGV[8])
 local count = tonumber(ARGV[9])
-local how = ARGV[10]
-local FIRST_PAIR = 11
+local step, attempt, life = ARGV[10], tonumber(ARGV[11]), tonumber(ARGV[12])
+local how = ARGV[13]
+local FIRST_PAIR = 14
+local MOST_ENDS = 1000 -- that are not the last
 
 local function integer(n) return string.format('%.0f', n) end
 
@@ -45,8 +52,27 @@ if request ~= '' then
   end
 end
 
-local state = redis.call('HMGET', meta, 'n', 'eof', 'mx')
-local n, closed, known_largest = tonumber(state[1] or '0'), state[2], tonumber(state[3] or '0')
+local state = redis.call('HMGET', meta, 'n', 'eof', 'mx', 'by')
+local n, closed, known_largest, by = tonumber(state[1] or '0'), state[2], tonumber(state[3] or '0'), state[4]
+
+-- by is "<c or w> <attempt> <step>": the step that closed the stream (c), or else the last one that
+-- wrote (w), and its latest attempt. It changes only where this step writes.
+local by_kind, by_attempt, by_step
+if step ~= '' and by then
+  by_kind, by_attempt, by_step = string.match(by, '^(%a) (%d+) (.+)$')
+  by_attempt = tonumber(by_attempt)
+end
+
+-- The end that these chunks go in behind. A stream without its end's record was purged.
+local inner, inner_ends
+if closed and by_kind == 'c' and by_step == step and redis.call('XLEN', stream) == n + 1 then
+  inner_ends = redis.call('HGET', meta, 'ie') or ''
+  local _, ends = string.gsub(inner_ends, '%d+', '')
+  if ends < MOST_ENDS then
+    inner = n
+    n = n + 1
+  end
+end
 
 -- A writer's record is "<next sequence> <sequence> <index>": the last two are where its
 -- latest run of neighbouring chunks began, so that a repeat can be told its index.
@@ -72,12 +98,13 @@ if writer ~= '' then
   end
 end
 
-if closed then return {-1} end
+if closed and not inner then return {-1} end
 if n + count - skip > most then return {-3, n} end
 if how == 'check' then return {0, answer} end
 if how == 'open' then
+  if inner then return {4, n} end
   -- A stream that lacks records is left to the plain way, which meets the same trouble as ever.
-  if skip > 0 or n ~= tonumber(ARGV[11]) or redis.call('XLEN', stream) ~= n then return {2, n} end
+  if skip > 0 or n ~= tonumber(ARGV[14]) or redis.call('XLEN', stream) ~= n then return {2, n} end
   redis.call('RENAME', stream, KEYS[7])
   return {0, answer}
 end
@@ -93,6 +120,21 @@ else
   end
 end
 redis.call('HSET', meta, 'n', integer(n), 'mx', integer(math.max(known_largest, largest)), 't', now)
+if inner then
+  if inner_ends ~= '' then inner_ends = inner_ends .. ' ' end
+  redis.call('HSET', meta, 'ie', inner_ends .. integer(inner))
+  redis.call('HDEL', meta, 'eof')
+end
+if step ~= '' then
+  local latest, kind = attempt, 'w'
+  if by_step == step then
+    kind = by_kind
+    -- What goes in behind an end is of the attempt that begins it.
+    if not inner then latest = math.max(by_attempt, attempt) end
+  end
+  local record = kind .. ' ' .. integer(latest) .. ' ' .. step
+  if record ~= by and (by_step == step or by_kind ~= 'c') then redis.call('HSET', meta, 'by', record) end
+end
 if run ~= '' then redis.call('HSETNX', meta, 'r', run) end
 if writer ~= '' then
   redis.call('HSET', meta, writer_field,
@@ -101,6 +143,10 @@ end
 if request ~= '' then
   redis.call('HSET', KEYS[4], request, integer(answer))
   if redis.call('HLEN', KEYS[4]) == 1 then redis.call('EXPIRE', KEYS[4], ttl) end
+end
+if life > 0 then
+  redis.call('EXPIRE', stream, life)
+  redis.call('EXPIRE', meta, life)
 end
 redis.call('PUBLISH', channel, integer(n))
 return {0, answer}

@@ -3,16 +3,26 @@
 -- KEYS  1 stream   2 meta
 -- ARGV  1 index of the first chunk   2 most chunks (at least 1)
 --       3 bytes after which the page is full; one chunk more may come
--- Reply {0, count of chunks, 1 when closed else 0, bytes of the largest chunk, bytes of a chunk…}
+-- Reply {0, count of chunks, 1 when closed else 0, bytes of the largest chunk, next, bytes of a chunk…}
+--              count and closed as a reader from that index finds them: up to the first end at or after
+--              it; next is the index behind that end if there are chunks behind it, else 0
 --       {-1}   records that the state counts are not there
 local stream, meta = KEYS[1], KEYS[2]
 local from, most, budget = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 
 local function integer(n) return string.format('%.0f', n) end
 
-local state = redis.call('HMGET', meta, 'n', 'eof', 'mx')
+local state = redis.call('HMGET', meta, 'n', 'eof', 'mx', 'ie')
 local n, closed, largest = tonumber(state[1] or '0'), state[2], tonumber(state[3] or '0')
-local reply = {0, n, closed and 1 or 0, largest}
+local next = 0
+for text in string.gmatch(state[4] or '', '%d+') do
+  local inner = tonumber(text)
+  if inner >= from then
+    if inner < n then n, closed, next = inner, '1', inner + 1 end
+    break
+  end
+end
+local reply = {0, n, closed and 1 or 0, largest, next}
 local last = math.min(n, from + most)
 local at = from
 

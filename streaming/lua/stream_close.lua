@@ -1,20 +1,45 @@
 -- stream_close: record the end of a stream, once, and ring its doorbell.
 --
--- KEYS  1 stream   2 meta   3 channel
--- ARGV  1 count of chunks that the stream must have; empty: any
+-- KEYS  1 stream   2 meta   3 channel   4 5 6 request buckets: of now, before, after
+-- ARGV  1 request, 16 bytes   2 seconds that a request bucket lives
+--       3 step that closes; empty: none    4 its attempt
+--       5 seconds that the stream lives from now on; 0: it does not expire
 -- Reply {0, count of chunks}   closed
---       {1, count of chunks}   was closed before
---       {2, count of chunks}   has another count, and stays open
+--       {1, count of chunks}   was closed before, by this call or another one
+--       {2, count of chunks}   stays open: a later attempt of the step writes
 local stream, meta, channel = KEYS[1], KEYS[2], KEYS[3]
+local request, ttl = ARGV[1], tonumber(ARGV[2])
+local step, attempt, life = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 
 local function integer(n) return string.format('%.0f', n) end
 
-local state = redis.call('HMGET', meta, 'n', 'eof')
-local n, closed = tonumber(state[1] or '0'), state[2]
+local state = redis.call('HMGET', meta, 'n', 'eof', 'by')
+local n, closed, by = tonumber(state[1] or '0'), state[2], state[3]
 if closed then return {1, n} end
-if ARGV[1] ~= '' and n ~= tonumber(ARGV[1]) then return {2, n} end
 
-redis.call('XADD', stream, integer(n + 1) .. '-0', 'e', '1')
+if step ~= '' then
+  -- A repeat must not end what the step has written behind the end since.
+  for bucket = 4, 6 do
+    if redis.call('HEXISTS', KEYS[bucket], request) == 1 then return {1, n} end
+  end
+  local by_attempt, by_step = string.match(by or '', '^%a (%d+) (.+)$')
+  if by_step == step and tonumber(by_attempt) > attempt then return {2, n} end
+end
+
+-- An end has the form of an empty chunk, which is what replicas take it for that do not know
+-- of ends with chunks behind them.
+redis.call('XADD', stream, integer(n + 1) .. '-0', 'd', '', 'e', '1')
 redis.call('HSET', meta, 'n', integer(n), 'eof', '1')
+if step ~= '' then
+  redis.call('HSET', meta, 'by', 'c ' .. integer(attempt) .. ' ' .. step)
+  redis.call('HSET', KEYS[4], request, integer(n))
+  if redis.call('HLEN', KEYS[4]) == 1 then redis.call('EXPIRE', KEYS[4], ttl) end
+elseif by then
+  redis.call('HDEL', meta, 'by')
+end
+if life > 0 then
+  redis.call('EXPIRE', stream, life)
+  redis.call('EXPIRE', meta, life)
+end
 redis.call('PUBLISH', channel, 'end')
 return {0, n}

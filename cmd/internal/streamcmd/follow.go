@@ -21,21 +21,34 @@ const longestLine = 256 << 20
 // errEnded says that the stream's end has come.
 var errEnded = errors.New("the stream has ended")
 
+// continued says that the stream has an end and goes on behind it, because the step that closed it ran again.
+type continued struct{ next int64 }
+
+func (c continued) Error() string { return fmt.Sprintf("the stream goes on at %d", c.next) }
+
 // refusal is an answer of the service that asking again would not change.
-type refusal struct{ text string }
+type refusal struct{ text, code string }
 
 func (r refusal) Error() string { return r.text }
 
-// follow prints events until the end, and goes on after the last one when it is cut.
+// follow prints events until the last end, and goes on after the last one when it is cut.
 func (t *tail) follow(ctx context.Context) error {
+	if err := t.checkRun(ctx); err != nil {
+		return err
+	}
 	told := false
 	for ctx.Err() == nil {
 		before := t.last
 		err := t.read(ctx)
 		var refused refusal
+		var more continued
 		switch {
 		case errors.Is(err, errEnded):
 			return nil
+		case errors.As(err, &more):
+			t.from, t.last = more.next, ""
+			_, _ = fmt.Fprintf(t.errOut, "world-redis: the stream was closed here; a later attempt of its step wrote it again, from index %d on\n", more.next)
+			continue
 		case errors.As(err, &refused):
 			return err
 		case before == "" && t.last == "" && !told && ctx.Err() == nil:
@@ -54,14 +67,33 @@ func (t *tail) follow(ctx context.Context) error {
 	return nil
 }
 
+// checkRun asks whether there is such a run, where the name of the stream does not say of which run it is: a read
+// of the run's own streams is refused by itself. Whatever else goes wrong is told by the read.
+func (t *tail) checkRun(ctx context.Context) error {
+	if strings.HasPrefix(t.name, ownStream(t.run)) || strings.HasPrefix(t.name, healthCheck) {
+		return nil
+	}
+	err := t.get(ctx, "", "application/json", func(io.Reader) error { return nil })
+	var refused refusal
+	if errors.As(err, &refused) && refused.code == "run_not_found" {
+		return err
+	}
+	return nil
+}
+
 // read makes one connection and prints what it brings.
 func (t *tail) read(ctx context.Context) error {
-	address := fmt.Sprintf("%s/v1/runs/%s/streams/%s?startIndex=%d", t.url, url.PathEscape(t.run), url.PathEscape(t.name), t.from)
+	return t.get(ctx, fmt.Sprintf("/%s?startIndex=%d", url.PathEscape(t.name), t.from), "text/event-stream", t.events)
+}
+
+// get asks for what is below the run's streams.
+func (t *tail) get(ctx context.Context, path, form string, use func(io.Reader) error) error {
+	address := fmt.Sprintf("%s/v1/runs/%s/streams%s", t.url, url.PathEscape(t.run), path)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return refusal{err.Error()}
+		return refusal{text: err.Error()}
 	}
-	req.Header.Set("Accept", "text/event-stream")
+	req.Header.Set("Accept", form)
 	if t.token != "" {
 		req.Header.Set("Authorization", "Bearer "+t.token)
 	}
@@ -74,25 +106,28 @@ func (t *tail) read(ctx context.Context) error {
 	}
 	defer func() { _ = resp.Body.Close() }() // all that matters has been read
 	if resp.StatusCode != http.StatusOK {
-		return answered(resp)
+		return t.answered(resp)
 	}
-	return t.events(resp.Body)
+	return use(resp.Body)
 }
 
-func answered(resp *http.Response) error {
+func (t *tail) answered(resp *http.Response) error {
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<16)) // what there is of it
 	var answer struct {
-		Error struct{ Message string }
+		Error struct{ Message, Code string }
 	}
 	text := strings.TrimSpace(string(body))
 	if json.Unmarshal(body, &answer) == nil && answer.Error.Message != "" {
 		text = answer.Error.Message
 	}
 	err := fmt.Errorf("the service answers %s: %s", resp.Status, text)
-	if resp.StatusCode >= http.StatusInternalServerError {
+	switch {
+	case answer.Error.Code == "run_not_found":
+		return refusal{text: "no such run: " + t.run, code: answer.Error.Code}
+	case resp.StatusCode >= http.StatusInternalServerError:
 		return err
 	}
-	return refusal{err.Error()}
+	return refusal{text: err.Error()}
 }
 
 // events prints the events of one answer.
@@ -105,11 +140,11 @@ func (t *tail) events(body io.Reader) error {
 		switch {
 		case lines.Text() == "":
 			if event == "end" {
-				return errEnded
+				return ended(data)
 			}
 			if data != "" {
 				if err := t.print(event, id, data); err != nil {
-					return refusal{err.Error()}
+					return refusal{text: err.Error()}
 				}
 				t.last = id
 			}
@@ -126,6 +161,15 @@ func (t *tail) events(body io.Reader) error {
 		return fmt.Errorf("the connection broke: %w", err)
 	}
 	return io.ErrUnexpectedEOF
+}
+
+// ended reads the event of an end.
+func ended(data string) error {
+	var end struct{ Next int64 }
+	if json.Unmarshal([]byte(data), &end) == nil && end.Next > 0 {
+		return continued{end.Next}
+	}
+	return errEnded
 }
 
 func (t *tail) print(event, id, data string) error {

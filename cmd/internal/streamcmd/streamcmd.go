@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/world-redis/world-redis/cmd/internal/httpproxy"
+	"github.com/world-redis/world-redis/internal/ids"
 )
 
 const defaultURL = "http://127.0.0.1:8787"
@@ -32,6 +33,7 @@ func tailCommand(getenv func(string) string) *cobra.Command {
 		Use:   "tail RUN [NAME]",
 		Short: "Print a stream as it is written, until it ends",
 		Long: "Prints what a run has written to a stream, then what it goes on to write, until the stream ends.\n" +
+			"A step that closed the stream and ran again has written behind that end: a line says so, and it is printed, too.\n" +
 			"NAME is the namespace that the app gave to getWritable, or the whole name of any stream (strm_…);\n" +
 			"without it, the run's default stream. A connection that breaks is made again, and nothing comes twice.",
 		Example: "  world-redis stream tail wrun_01K8…\n  world-redis stream tail wrun_01K8… logs --raw",
@@ -66,19 +68,24 @@ func tailCommand(getenv func(string) string) *cobra.Command {
 
 // target returns the stream that is meant (contract §6.1).
 func target(run, name string) (runID, stream string, err error) {
-	ulid, ok := strings.CutPrefix(run, "wrun_")
-	if !ok {
-		return "", "", fmt.Errorf("%q is no run id: one begins with wrun_", run)
+	if _, ok := ids.Time("wrun_", run); !ok && !strings.HasPrefix(name, healthCheck) {
+		return "", "", fmt.Errorf("%q is no run id: one is wrun_ and 26 letters and digits", run)
 	}
 	switch {
 	case name == "":
-		return run, "strm_" + ulid + "_user", nil
+		return run, ownStream(run), nil
 	case strings.HasPrefix(name, "strm_"), strings.HasPrefix(name, "__"):
 		return run, name, nil
 	default:
-		return run, "strm_" + ulid + "_user_" + base64.RawURLEncoding.EncodeToString([]byte(name)), nil
+		return run, ownStream(run) + "_" + base64.RawURLEncoding.EncodeToString([]byte(name)), nil
 	}
 }
+
+// ownStream is the default stream of a run, with which the names of its others begin.
+func ownStream(run string) string { return "strm_" + strings.TrimPrefix(run, "wrun_") + "_user" }
+
+// healthCheck begins the names of streams that are of no run.
+const healthCheck = "__health_check__"
 
 // tail is one use of the command.
 type tail struct {

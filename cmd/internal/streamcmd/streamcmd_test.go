@@ -40,6 +40,8 @@ func run(t *testing.T, base string, args ...string) (out, errOut string, err err
 	return stdout.String(), stderr.String(), err
 }
 
+const someRun = "wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV"
+
 // A cut in the middle is not the end: the tail goes on after the last whole event.
 func TestTailGoesOnAfterACut(t *testing.T) {
 	t.Parallel()
@@ -60,10 +62,10 @@ func TestTailGoesOnAfterACut(t *testing.T) {
 func TestTailRaw(t *testing.T) {
 	t.Parallel()
 	base, seen := service(t, says("id: 0\ndata: \"to\"\n\nid: 1\ndata: \"ken\\n\"\n\nid: 2\ndata: [1]\n\nevent: bytes\nid: 3\ndata: \"AP8=\"\n\nevent: end\ndata: {}\n\n"))
-	out, _, err := run(t, base, "wrun_1", "a/b", "--raw", "--from=-4")
+	out, _, err := run(t, base, someRun, "a/b", "--raw", "--from=-4")
 	require.NoError(t, err)
 	require.Equal(t, "token\n[1]\n\x00\xff", out)
-	require.Equal(t, []string{"/v1/runs/wrun_1/streams/strm_1_user_YS9i?startIndex=-4 Bearer new "}, *seen)
+	require.Equal(t, []string{"/v1/runs/wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV/streams/strm_01ARZ3NDEKTSV4RRFFQ69G5FAV_user_YS9i?startIndex=-4 Bearer new "}, *seen)
 }
 
 // What the service refuses is told in its words; a service that is busy is asked again.
@@ -73,9 +75,47 @@ func TestTailOfARefusal(t *testing.T) {
 		return func(w http.ResponseWriter) { w.WriteHeader(code); _, _ = io.WriteString(w, body) }
 	}
 	base, _ := service(t, status(503, `{"error":{"message":"starting"}}`), status(401, `{"error":{"message":"the token is wrong"}}`))
-	_, errOut, err := run(t, base, "wrun_1", "strm_x")
+	_, errOut, err := run(t, base, someRun, "logs")
 	require.EqualError(t, err, "the service answers 401 Unauthorized: the token is wrong")
 	require.Equal(t, "world-redis: the service answers 503 Service Unavailable: starting; trying again\n", errOut)
-	_, _, err = run(t, base, "01ARZ")
-	require.ErrorContains(t, err, `"01ARZ" is no run id`)
+	for _, mistyped := range []string{"01ARZ", "wrun_01ARZ"} {
+		_, _, err = run(t, base, mistyped)
+		require.ErrorContains(t, err, `is no run id`)
+	}
+}
+
+// A run that does not exist is told at once, by the read of its own streams and before the read of another.
+func TestTailOfARunThatDoesNotExist(t *testing.T) {
+	t.Parallel()
+	missing := func(w http.ResponseWriter) {
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = io.WriteString(w, `{"error":{"code":"run_not_found","message":"Workflow run not found"}}`)
+	}
+	base, seen := service(t, missing, missing)
+	for _, name := range []string{"logs", "strm_x"} {
+		_, errOut, err := run(t, base, someRun, name)
+		require.EqualError(t, err, "no such run: "+someRun)
+		require.Empty(t, errOut)
+	}
+	require.Equal(t, []string{
+		"/v1/runs/" + someRun + "/streams/strm_01ARZ3NDEKTSV4RRFFQ69G5FAV_user_bG9ncw?startIndex=0 Bearer new ",
+		"/v1/runs/" + someRun + "/streams Bearer new ",
+	}, *seen)
+}
+
+// What a later attempt of a step has written behind an end is printed, too, also after a cut.
+func TestTailGoesOnBehindAnEnd(t *testing.T) {
+	t.Parallel()
+	base, seen := service(t,
+		says("id: 0\ndata: \"a1\"\n\nevent: end\ndata: {\"chunks\":1,\"next\":2}\n\n"),
+		says(""),
+		says("id: 2\ndata: \"a2\"\n\n"),
+		says("event: end\ndata: {\"chunks\":3}\n\n"),
+	)
+	out, errOut, err := run(t, base, someRun)
+	require.NoError(t, err)
+	require.Equal(t, "0\t\"a1\"\n2\t\"a2\"\n", out)
+	require.Contains(t, errOut, "a later attempt of its step wrote it again, from index 2 on\n")
+	const path = "/v1/runs/" + someRun + "/streams/strm_01ARZ3NDEKTSV4RRFFQ69G5FAV_user?startIndex="
+	require.Equal(t, []string{path + "0 Bearer new ", path + "2 Bearer new ", path + "2 Bearer new ", path + "2 Bearer new 2"}, *seen)
 }
