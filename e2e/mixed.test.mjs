@@ -35,6 +35,12 @@ test('apps of SDK 4.0.1 beta, v4 and v5 share a service, and none sees anything 
     await apps[deploymentId].start();
   }
 
+  await t.test('only the one from before event sourcing is shown the calls of that time', async () => {
+    for (const [deploymentId, { sdk }] of Object.entries(HOUSE)) {
+      assert.deepEqual(await apps[deploymentId].legacyCalls(), Array(3).fill(sdk === 'v4beta'), deploymentId);
+    }
+  });
+
   const afternoon = async ([deploymentId, app]) => {
     const token = `of ${deploymentId}`;
     const waiting = await app.begin('hookwf', token);

@@ -5,6 +5,7 @@ import { type Fields, isFields } from './moments.js';
 import { processWide } from './processWide.js';
 import { detectSdk } from './sdk.js';
 import { ATTACHED_HEADER } from './signature.js';
+import type { StepExecution } from './stepContext.js';
 
 /**
  * The first call that SDK v4 makes of a wake-up is run_started, which changes nothing of a run that is running: it
@@ -34,6 +35,8 @@ interface Delivery {
   config: Config;
   /** As they came, so that who gets the answer shares it with nobody; undefined once an event was created. */
   bytes: Uint8Array | undefined;
+  /** The step that this delivery runs; one of v4 runs one at most. */
+  step?: StepExecution;
 }
 
 function deliveries(): AsyncLocalStorage<Delivery> {
@@ -86,6 +89,17 @@ export function spendAttached(): Uint8Array | undefined {
   const bytes = delivery?.bytes;
   if (delivery) delivery.bytes = undefined;
   return bytes;
+}
+
+/** Notes that the delivery has started a step. */
+export function noteDeliveredStep(step: StepExecution): void {
+  const delivery = current();
+  if (delivery) delivery.step = step;
+}
+
+/** The step that the caller's delivery runs, in a process with SDK v4. */
+export function deliveredStep(): StepExecution | undefined {
+  return current()?.step;
 }
 
 function current(): Delivery | undefined {

@@ -23,6 +23,22 @@ export interface Call {
   signal?: AbortSignal | undefined;
   /** A call to make as soon as this one has succeeded, in the same request. */
   next?: NextCall | undefined;
+  /** For a call that is tried for longer than others, and after every answer that may be another one later. */
+  patience?: Patience | undefined;
+  /** Is called before each try. It holds the try back with a promise, or ends the call with an error. */
+  beforeTry?: (() => Promise<void> | undefined) | undefined;
+}
+
+/** How a call is tried again that is to get through. */
+export interface Patience {
+  /** How long, in milliseconds; infinite: as long as the process lives. */
+  forMs: number;
+  /** How long a try waits for an answer, in milliseconds: one that gets none must leave time for others. */
+  timeoutMs: number;
+  /** Is called with each failure that is followed by another try. */
+  failed(): void;
+  /** Is called with the failure after which there is no other try, though it might have passed. */
+  gaveUp(error: Error): void;
 }
 
 /** A call that goes along with another. It may be left out, and it is not tried again once the first has succeeded. */
@@ -35,21 +51,28 @@ export interface NextCall {
 /** Pauses between tries grow from the first to the second of these. */
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
+/** The longest pause of a call that is tried until it gets through, once it has been tried for as long as others. */
+const LONGEST_LATE_PAUSE_MS = 5_000;
 /** Answers after which the same call may succeed: the service or something in front of it is not ready. */
 const TRY_AGAIN = new Set([502, 503, 504]);
 
 /**
  * Makes a call and returns the decoded answer. A call that did not get through is tried again for
  * `config.retryForMs`: GETs change nothing, and every POST carries an `Idempotency-Key` of its own under which the
- * service answers a repeat without doing it again. A refusal (4xx, 500) is never repeated.
+ * service answers a repeat without doing it again. A refusal (4xx, 500) is never repeated; a call with
+ * {@link Call.patience} is repeated after a 429 and a 500, too.
  */
 export async function call(config: Config, request: Call): Promise<unknown> {
   // The keys are the same at every try, that of the next call, too.
   const headers = requestHeaders(config, request);
   const nextHeaders = request.next && requestHeaders(config, request.next.call);
-  const deadline = Date.now() + config.retryForMs;
+  const { patience } = request;
+  const began = Date.now();
+  const deadline = began + (patience?.forMs ?? config.retryForMs);
   const { signal } = connectionTo(config.url).closing;
   for (let attempt = 0; ; attempt++) {
+    const hold = request.beforeTry?.();
+    if (hold) await hold;
     let answer: Answered | Failed;
     try {
       answer = await send(config, request, headers, nextHeaders);
@@ -58,11 +81,19 @@ export async function call(config: Config, request: Call): Promise<unknown> {
     }
     const result = 'error' in answer ? answer : resultOf(config, request, answer);
     if ('value' in result) return result.value;
-    const pause = Math.max(pauseBefore(attempt), result.waitMs);
-    if (!result.again || signal.aborted || Date.now() + pause > deadline) throw result.error;
-    await pauseFor(pause, signal);
-    // close() was called meanwhile: a try now would open the connection again behind the caller's back.
-    if (signal.aborted) throw result.error;
+    if (!result.again) throw result.error;
+    const elapsed = Date.now() - began;
+    // Without a deadline a call is late at some time, too: it must not keep a process alive for ever that is done otherwise.
+    const late = deadline === Number.POSITIVE_INFINITY && elapsed > config.streamRetryForMs;
+    const pause = Math.max(late ? Math.min(LONGEST_LATE_PAUSE_MS, elapsed / 4) : pauseBefore(attempt), result.waitMs);
+    if (!signal.aborted && began + elapsed + pause <= deadline) {
+      patience?.failed();
+      await pauseFor(pause, signal, !late);
+      // If close() was called meanwhile, a try now would open the connection again behind the caller's back.
+      if (!signal.aborted) continue;
+    }
+    patience?.gaveUp(result.error);
+    throw result.error;
   }
 }
 
@@ -81,9 +112,9 @@ export function pauseBefore(attempt: number): number {
   return pause * (0.75 + Math.random() * 0.5);
 }
 
-/** Waits, but not longer than until the signal fires. */
-export async function pauseFor(ms: number, signal: AbortSignal): Promise<void> {
-  await sleep(ms, undefined, { signal }).catch(() => undefined);
+/** Waits, but not longer than until the signal fires. Without `ref` the process may end meanwhile. */
+export async function pauseFor(ms: number, signal: AbortSignal, ref = true): Promise<void> {
+  await sleep(ms, undefined, { signal, ref }).catch(() => undefined);
 }
 
 type Result = { value: unknown } | Failed;
@@ -104,8 +135,9 @@ function send(config: Config, request: Call, headers: Headers, nextHeaders?: Hea
   return bundles.request(first, request.next && nextHeaders && outgoing(basePath, config, request.next.call, nextHeaders));
 }
 
-function outgoing(basePath: string, config: Config, { method, path, body, holdMs = 0, signal }: Call, headers: Headers): Outgoing {
-  return { method, path: basePath + path, headers, body, timeoutMs: config.timeoutMs + holdMs, signal };
+function outgoing(basePath: string, config: Config, { method, path, body, holdMs = 0, signal, patience }: Call, headers: Headers): Outgoing {
+  const timeoutMs = (patience?.timeoutMs ?? config.timeoutMs) + holdMs;
+  return { method, path: basePath + path, headers, body, timeoutMs, signal };
 }
 
 function unanswered(config: Config, { path, signal }: Call, cause: unknown): Failed {
@@ -113,7 +145,7 @@ function unanswered(config: Config, { path, signal }: Call, cause: unknown): Fai
 }
 
 /** What an answer comes to. It throws only what the caller's own `answered` throws. */
-function resultOf(config: Config, { path, next, body }: Call, answer: Answered): Result {
+function resultOf(config: Config, { path, next, body, patience }: Call, answer: Answered): Result {
   const bytes = answer.body;
   const contentType = String(answer.headers['content-type'] ?? '');
   const { status } = answer;
@@ -127,12 +159,13 @@ function resultOf(config: Config, { path, next, body }: Call, answer: Answered):
     const url = serviceUrl(config, path);
     const what = contentType || 'no content type';
     const message = `${url} answered ${status} with something that is not an answer of world-redis (${what})`;
-    return { error: new WorkflowWorldError(message, { status: 502, url }), again: false, waitMs: 0 };
+    return { error: new WorkflowWorldError(message, { status: 502, url }), again: patience !== undefined, waitMs: 0 };
   }
   const retryAfter = retryAfterSeconds(answer.headers['retry-after']);
   const wire = decodeBody(bytes, contentType) as { error?: WireError } | undefined | null;
   const error = errorFromWire(wire?.error, { status, url: serviceUrl(config, path), retryAfter, bytes: body?.byteLength });
-  return { error, again: TRY_AGAIN.has(status), waitMs: (retryAfter ?? 0) * 1000 };
+  const again = TRY_AGAIN.has(status) || (patience !== undefined && (status >= 500 || status === 429));
+  return { error, again, waitMs: (retryAfter ?? 0) * 1000 };
 }
 
 function succeeded({ status }: Incoming): boolean {

@@ -1,3 +1,5 @@
+import { WorkflowWorldError } from './errors.js';
+
 /** Settings of a World. What is left out comes from the environment. */
 export interface WorldOptions {
   /** Address of the service. `WORKFLOW_WORLD_URL`, else `http://127.0.0.1:8787`. */
@@ -12,6 +14,8 @@ export interface WorldOptions {
   deploymentId?: string;
   /** How long a call is tried again while the service cannot be reached, in milliseconds; 10,000. */
   retryForMs?: number;
+  /** How long a write to a stream, or its close, is tried again, in milliseconds. `WORKFLOW_WORLD_STREAM_RETRY_SECONDS`, else 60 seconds. */
+  streamRetryForMs?: number;
   /** How long one try waits for an answer, in milliseconds; 60,000. Live stream reads wait for ever. */
   timeoutMs?: number;
 }
@@ -32,6 +36,7 @@ export interface Config {
   /** Namespace of this app's queue names, if it has one. */
   namespace: string | undefined;
   retryForMs: number;
+  streamRetryForMs: number;
   timeoutMs: number;
 }
 
@@ -40,6 +45,9 @@ export const DEFAULT_DEPLOYMENT_ID = 'dpl_world-redis';
 /** Long enough to ride out a restart of the service or of Redis behind it (5 s is usual). */
 export const DEFAULT_RETRY_FOR_MS = 10_000;
 export const DEFAULT_TIMEOUT_MS = 60_000;
+const DEFAULT_STREAM_RETRY_SECONDS = 60;
+/** The service knows a repeat for 10 minutes. The last try may begin at the end of this time, and then waits for its answer. */
+const LONGEST_STREAM_RETRY_SECONDS = 540;
 
 /**
  * Reads the settings. Called at use and never at import or in `createWorld`, because the SDK creates
@@ -60,8 +68,18 @@ export function readConfig(options: WorldOptions): Config {
     deploymentNamed: Boolean(deploymentId),
     namespace: env['WORKFLOW_QUEUE_NAMESPACE'] || undefined,
     retryForMs: options.retryForMs ?? DEFAULT_RETRY_FOR_MS,
+    streamRetryForMs: streamRetryForMs(options.streamRetryForMs, env['WORKFLOW_WORLD_STREAM_RETRY_SECONDS']),
     timeoutMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
   };
+}
+
+function streamRetryForMs(option: number | undefined, variable: string | undefined): number {
+  const text = variable?.trim() || undefined;
+  const ms = option ?? Number(text ?? DEFAULT_STREAM_RETRY_SECONDS) * 1000;
+  if (ms >= 0 && ms <= LONGEST_STREAM_RETRY_SECONDS * 1000) return ms;
+  const which = option === undefined ? `WORKFLOW_WORLD_STREAM_RETRY_SECONDS is "${text}"` : `streamRetryForMs is ${option}`;
+  const range = option === undefined ? '0 to 540 seconds' : '0 to 540,000 milliseconds';
+  throw new WorkflowWorldError(`${which}, which is not a number of ${range}`, { code: 'INVALID_CONFIG' });
 }
 
 /** How long settings are believed, in milliseconds: reading them from the environment took 4 % of what a call costs the app. */

@@ -4,7 +4,8 @@ import { encode } from './encoding.js';
 import { asApiError } from './legacyError.js';
 import { eventDataToWire, type Fields, reviveEntity, reviveEvent, toMillis } from './moments.js';
 import { pathSegment } from './path.js';
-import type { LegacyCalls } from './types.js';
+import { isLegacySdk } from './sdk.js';
+import type { LegacyCalls, RedisWorld } from './types.js';
 
 /**
  * What SDKs from before event sourcing call (contract §9): there the caller changes the entities itself, and events
@@ -61,6 +62,27 @@ export function createLegacyCalls(config: () => Config): LegacyCalls {
         reviveEntity(await post(`/hooks/${pathSegment(hookId)}/dispose`, { resolveData: params?.resolveData })),
     },
   };
+}
+
+const LEGACY_MEMBERS = ['runs', 'steps', 'hooks'] as const;
+
+/**
+ * Shows the calls on a World in a process with such an SDK, and nowhere else. Which it is cannot be known yet when the
+ * World is made, so it is looked up whenever one of the members is taken.
+ */
+export function showLegacyCalls(world: RedisWorld, calls: LegacyCalls): RedisWorld {
+  for (const member of LEGACY_MEMBERS) {
+    const usual = world[member];
+    const legacy = { ...calls[member], ...usual };
+    Object.defineProperty(world, member, {
+      enumerable: true,
+      configurable: true,
+      get: () => (isLegacySdk() ? legacy : usual),
+      // A World is a plain object, and its members can be replaced.
+      set: (value: unknown) => Object.defineProperty(world, member, { value, enumerable: true, configurable: true, writable: true }),
+    });
+  }
+  return world;
 }
 
 /** The event types that such an SDK writes. */

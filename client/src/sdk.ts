@@ -13,6 +13,24 @@ export function detectSdk(): Sdk {
   return V5_MARK in globalThis ? 'v5' : 'v4';
 }
 
+/** Set by every SDK from before event sourcing, and by each v4, once it has created a World. */
+const WORLD_MARKS = [Symbol.for('@workflow/world//cache'), Symbol.for('@workflow/world//stubbedCache')];
+/** Left by the modules of later SDKs when they are loaded, which is before they create a World or use one. */
+const LATER_MARKS = [
+  V5_MARK,
+  Symbol.for('@workflow/errors//FatalError'),
+  Symbol.for('@workflow/core//registeredSteps'),
+  Symbol.for('WORKFLOW_STEP_CONTEXT_STORAGE'),
+];
+
+/**
+ * Whether the SDK in this process is from before event sourcing (4.0.1-beta). It leaves no mark before it has created its
+ * World, so this is to be asked when the World is used.
+ */
+export function isLegacySdk(): boolean {
+  return WORLD_MARKS.some((mark) => mark in globalThis) && !LATER_MARKS.some((mark) => mark in globalThis);
+}
+
 /**
  * The spec version to show to the SDK in this process. Each would refuse or misuse another's number: v4 would stamp
  * runs with a version it does not speak, v5 wants 6 or 7, and its early betas want theirs exactly. The few betas

@@ -9,6 +9,7 @@ import { eventDataToWire, type Fields, isFields, reviveEntity, reviveEvent, toMi
 import { pathSegment, withQuery } from './path.js';
 import { queueCall, queuedAs } from './queue.js';
 import { createRunOperations } from './runs.js';
+import { beforeStepEvent, noteStepEvent } from './stepWrites.js';
 import { failedForSize, parting, tooLarge } from './tooLarge.js';
 import type { Page, Pagination, RedisWorld, ResolveData } from './types.js';
 
@@ -26,15 +27,18 @@ export function createStorage(config: () => Config): Storage {
     const settings = config();
     const path = runId ? `/v1/runs/${pathSegment(runId)}/events` : '/v1/events';
     const body = encode(createRequest(event, params));
-    return call(settings, { method: 'POST', path, body, next: nextCall(settings, runId, event) });
+    return call(settings, { method: 'POST', path, body, next: nextCall(settings, runId, event), beforeTry: beforeStepEvent(runId, event) });
   };
 
   /** Many events that are too large only together go in several calls, as the SDK itself cuts long batches. */
   const createBatch = async (runId: string, requests: BatchRequest[], resolveData: ResolveData | undefined): Promise<unknown[]> => {
     const body = encode({ events: requests, params: { resolveData } });
     try {
-      const answer = await call(config(), { method: 'POST', path: `/v1/runs/${pathSegment(runId)}/events/batch`, body });
-      return (answer as { results: unknown[] }).results.map(reviveResult);
+      const path = `/v1/runs/${pathSegment(runId)}/events/batch`;
+      const answer = await call(config(), { method: 'POST', path, body, beforeTry: beforeStepEvents(runId, requests) });
+      const results = (answer as { results: unknown[] }).results.map(reviveResult);
+      requests.forEach(({ event }, i) => noteStepEvent(runId, event, results[i]));
+      return results;
     } catch (error) {
       const at = tooLarge(error) && parting(requests.map(({ event }) => event['correlationId']));
       if (at === undefined) throw error;
@@ -61,10 +65,8 @@ export function createStorage(config: () => Config): Storage {
         return getPage('/v1/runs', { workflowName, status, pagination, resolveData }, reviveEntity);
       },
       ...createRunOperations(config),
-      ...legacy.runs,
     },
     steps: {
-      ...legacy.steps,
       get: async (runId, stepId, params) => {
         const parent = runId === undefined ? '/v1' : `/v1/runs/${pathSegment(runId)}`;
         return getOne(`${parent}/steps/${pathSegment(stepId)}`, params, reviveEntity);
@@ -92,6 +94,7 @@ export function createStorage(config: () => Config): Storage {
         try {
           const result = reviveResult(await postEvent(runId, event as Fields, params as Fields | undefined));
           noteRun(runId, event as Fields, result);
+          noteStepEvent(runId, event as Fields, result);
           return result;
         } catch (error) {
           const refused = tooLarge(error);
@@ -129,7 +132,6 @@ export function createStorage(config: () => Config): Storage {
         getPage('/v1/events', { correlationId, runId, pagination, resolveData }, reviveEvent),
     },
     hooks: {
-      ...legacy.hooks,
       get: async (hookId, params) => getOne(`/v1/hooks/${pathSegment(hookId)}`, params, reviveEntity),
       getByToken: async (token, params) =>
         getOne(withQuery('/v1/hooks/by-token', { token, resolveData: params?.resolveData }), undefined, reviveEntity),
@@ -145,6 +147,16 @@ function nextCall(settings: Config, runId: string | null, event: Fields): NextCa
   return enqueued && {
     call: queueCall(settings, enqueued),
     answered: (value) => keepAnticipated(settings, enqueued, queuedAs(value)),
+  };
+}
+
+/** A batch is refused whole when it completes a step that must not be. */
+function beforeStepEvents(runId: string, requests: BatchRequest[]): (() => Promise<void> | undefined) | undefined {
+  const checks = requests.flatMap(({ event }) => beforeStepEvent(runId, event) ?? []);
+  if (checks.length === 0) return undefined;
+  return () => {
+    const holds = checks.flatMap((check) => check() ?? []);
+    return holds.length === 0 ? undefined : Promise.all(holds).then(() => undefined);
   };
 }
 

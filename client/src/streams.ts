@@ -1,8 +1,10 @@
-import { call } from './call.js';
+import { type Call, call, type Patience } from './call.js';
 import type { Config } from './config.js';
 import { encode } from './encoding.js';
 import { CHUNKS, encodeFrames } from './frames.js';
 import { pathSegment, withQuery } from './path.js';
+import { currentStep, type StepExecution } from './stepContext.js';
+import { type RetriedWrite, stepWrites } from './stepWrites.js';
 import { openStream } from './streamReader.js';
 import type { ChunkPage, GetChunksOptions, StreamInfo, StreamWriteSession } from './types.js';
 
@@ -11,6 +13,9 @@ export type Chunk = string | Uint8Array;
 
 /** Several chunks go out in one request up to about this size, well below the service's limit for a body. */
 const BATCH_BYTES = 8 * 1024 * 1024;
+
+/** Every try may wait so long for its answer, however short all of them are to take. */
+const SHORTEST_TIMEOUT_MS = 5_000;
 
 /** The stream operations in the service's own argument order: run first. Both SDK generations map onto them. */
 export interface Streams {
@@ -31,42 +36,56 @@ interface Writer {
   sequence: number;
 }
 
+/** Who writes. */
+interface Source {
+  step: StepExecution | undefined;
+  /** It is tried until it gets through. */
+  endless?: boolean;
+  writer?: Writer;
+}
+
 /** Builds the stream operations; nothing happens until one is called. */
 export function createStreams(config: () => Config): Streams {
   const streamPath = async (runId: string | Promise<string>, name: string) =>
     `/v1/runs/${pathSegment(await runId)}/streams/${pathSegment(name)}`;
 
-  const append = async (runId: string | Promise<string>, name: string, chunks: Chunk[], writer?: Writer) => {
+  const append = async (runId: string | Promise<string>, name: string, chunks: Chunk[], from: Source) => {
     const path = await streamPath(runId, name);
     let sent = 0;
     for (const batch of batches(chunks.map(toBytes))) {
       const only = batch.length === 1 ? batch[0] : undefined;
-      await call(config(), {
+      await send(config(), from, {
         method: 'POST',
         path,
         body: only ?? encodeFrames(batch),
         contentType: only === undefined ? CHUNKS : 'application/octet-stream',
-        headers: writer && {
-          'x-stream-writer': writer.id,
-          'x-stream-sequence': String(writer.sequence + sent),
+        headers: from.writer && {
+          'x-stream-writer': from.writer.id,
+          'x-stream-sequence': String(from.writer.sequence + sent),
         },
       });
       sent += batch.length;
     }
   };
 
-  const close = async (runId: string | Promise<string>, name: string) => {
-    await call(config(), { method: 'POST', path: `${await streamPath(runId, name)}/close`, body: encode({}) });
+  const close = async (runId: string | Promise<string>, name: string, from: Source) => {
+    await send(config(), from, { method: 'POST', path: `${await streamPath(runId, name)}/close`, body: encode({}) });
   };
 
   return {
-    write: (runId, name, chunk) => append(runId, name, [chunk]),
-    writeMulti: (runId, name, chunks) => append(runId, name, chunks),
-    close,
-    createWriteSession: (runId, name, { writerId }) => ({
-      write: (sequence, chunks) => append(runId, name, chunks, { id: writerId, sequence }),
-      close: () => close(runId, name),
-    }),
+    write: (runId, name, chunk) => append(runId, name, [chunk], { step: currentStep() }),
+    writeMulti: (runId, name, chunks) => append(runId, name, chunks, { step: currentStep() }),
+    close: (runId, name) => close(runId, name, { step: currentStep() }),
+    createWriteSession(runId, name, { writerId }) {
+      const step = currentStep();
+      // Nobody waits for a stream that is written outside of steps, such as one that a step returned. What is buffered of
+      // it is lost when it is given up, and no step would run again.
+      const from = { step, endless: step === undefined };
+      return {
+        write: (sequence, chunks) => append(runId, name, chunks, { ...from, writer: { id: writerId, sequence } }),
+        close: () => close(runId, name, from),
+      };
+    },
     async read(name, startIndex = 0) {
       return openStream(config(), name, startIndex);
     },
@@ -88,6 +107,31 @@ export function createStreams(config: () => Config): Streams {
       return { tailIndex, done };
     },
   };
+}
+
+/** Makes a call that adds to a stream or ends it, and remembers if that of a step was given up. */
+async function send(config: Config, { step, endless }: Source, request: Call): Promise<void> {
+  let retried: RetriedWrite | undefined;
+  const patience: Patience = {
+    forMs: endless ? Number.POSITIVE_INFINITY : config.streamRetryForMs,
+    timeoutMs: Math.min(config.timeoutMs, Math.max(SHORTEST_TIMEOUT_MS, config.streamRetryForMs / 3)),
+    failed: () => {
+      if (step) retried ??= stepWrites().retried(step);
+    },
+    gaveUp: (error) => {
+      if (step) stepWrites().gaveUp(step, error);
+    },
+  };
+  try {
+    await call(config, { ...request, headers: { ...request.headers, ...stepHeaders(step) }, patience });
+  } finally {
+    retried?.end();
+  }
+}
+
+/** Which execution of which step writes, so that the service takes what a step writes behind its own close. */
+function stepHeaders(step: StepExecution | undefined): Record<string, string> | undefined {
+  return step && { 'x-stream-step': step.stepId, 'x-stream-attempt': String(step.attempt) };
 }
 
 function toBytes(chunk: Chunk): Uint8Array {

@@ -67,7 +67,10 @@ interface Resolve {
   resolveData?: ResolveData;
 }
 
-/** The calls of SDKs from before event sourcing, where the caller changes the entities itself. */
+/**
+ * The calls of SDKs from before event sourcing, where the caller changes the entities itself. A World has them only in a
+ * process with such an SDK: tools of later ones take them for the way to go where they find them.
+ */
 export interface LegacyCalls {
   runs: {
     create(run: { deploymentId: string; workflowName: string; input: any[]; executionContext?: any }): Promise<any>;
@@ -111,7 +114,7 @@ export interface RedisWorld {
   getDeploymentId(): Promise<string>;
   queue(queueName: string, message: unknown, options?: QueueOptions): Promise<{ messageId: any }>;
   createQueueHandler(prefix: string, handler: MessageHandler): (request: Request) => Promise<Response>;
-  runs: LegacyCalls['runs'] & {
+  runs: Partial<LegacyCalls['runs']> & {
     get(id: string, params?: { resolveData?: ResolveData }): Promise<any>;
     list(params?: {
       workflowName?: string;
@@ -135,7 +138,7 @@ export interface RedisWorld {
       options?: { allowReservedAttributes?: boolean },
     ): Promise<{ attributes: Record<string, string> }>;
   };
-  steps: LegacyCalls['steps'] & {
+  steps: Partial<LegacyCalls['steps']> & {
     get(runId: string | undefined, stepId: string, params?: { resolveData?: ResolveData }): Promise<any>;
     list(params: { runId: string; pagination?: Pagination; resolveData?: ResolveData }): Promise<Page>;
   };
@@ -160,7 +163,7 @@ export interface RedisWorld {
       resolveData?: ResolveData;
     }): Promise<Page>;
   };
-  hooks: LegacyCalls['hooks'] & {
+  hooks: Partial<LegacyCalls['hooks']> & {
     get(hookId: string, params?: { resolveData?: ResolveData }): Promise<any>;
     getByToken(token: string, params?: { resolveData?: ResolveData }): Promise<any>;
     list(params?: { runId?: string; pagination?: Pagination; resolveData?: ResolveData }): Promise<Page>;

@@ -1,6 +1,7 @@
 import type { World } from '@workflow/world' with { 'resolution-mode': 'import' };
 import { configReader, type WorldOptions } from './config.js';
 import { closeConnection } from './connection.js';
+import { createLegacyCalls, showLegacyCalls } from './legacy.js';
 import { createQueue } from './queue.js';
 import { createQueueHandler } from './queueHandler.js';
 import { noteHandler, startRegistering, unregister } from './registration.js';
@@ -18,7 +19,7 @@ export function createWorld(options: WorldOptions = {}): RedisWorld {
   const config = configReader(options);
   const streams = createStreams(config);
 
-  return {
+  const world = {
     specVersion: specVersionForSdk(),
     capabilities: { hookRetention: { active: true }, hookResumeDedup: true },
     // The SDK lets a writer wait for its flush before it takes the next chunk, so an interval never gathers
@@ -63,4 +64,5 @@ export function createWorld(options: WorldOptions = {}): RedisWorld {
         withStreamErrors(streams.createWriteSession(runId, name, sessionOptions)),
     },
   } satisfies RedisWorld & World;
+  return showLegacyCalls(world, createLegacyCalls(config));
 }

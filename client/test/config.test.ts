@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, mock, test } from 'node:test';
 import { part } from './helpers/client.js';
 
-const { configReader } = part<typeof import('../dist/config.js')>('config');
+const { configReader, readConfig } = part<typeof import('../dist/config.js')>('config');
 
 const NAME = 'WORKFLOW_WORLD_URL';
 const before = process.env[NAME];
@@ -27,4 +27,24 @@ test('settings are believed for a tenth of a second, by whichever clock, and the
   mock.timers.setTime(500_000); // the clock is set back
   assert.equal(urlOf('http://three'), 'http://three');
   assert.equal(read().deploymentId, 'dpl_7');
+});
+
+test('stream writes are tried for a minute, or as long as the setting says, which the service must be able to remember', () => {
+  const SECONDS = 'WORKFLOW_WORLD_STREAM_RETRY_SECONDS';
+  try {
+    assert.equal(readConfig({}).streamRetryForMs, 60_000);
+    for (const [text, ms] of [['', 60_000], [' 2 ', 2_000], ['0', 0], ['0.5', 500], ['540', 540_000]] as const) {
+      process.env[SECONDS] = text;
+      assert.equal(readConfig({}).streamRetryForMs, ms, `"${text}"`);
+    }
+    for (const text of ['541', '-1', 'a minute', 'Infinity']) {
+      process.env[SECONDS] = text;
+      const message = `WORKFLOW_WORLD_STREAM_RETRY_SECONDS is "${text}", which is not a number of 0 to 540 seconds`;
+      assert.throws(() => readConfig({}), { name: 'WorkflowWorldError', code: 'INVALID_CONFIG', message });
+    }
+    assert.equal(readConfig({ streamRetryForMs: 7 }).streamRetryForMs, 7);
+    assert.throws(() => readConfig({ streamRetryForMs: 540_001 }), { code: 'INVALID_CONFIG', message: /^streamRetryForMs is 540001/ });
+  } finally {
+    delete process.env[SECONDS];
+  }
 });

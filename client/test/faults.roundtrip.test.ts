@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { RedisWorld } from '../dist/index.js';
 import { App } from './helpers/app.js';
-import { createWorld, part } from './helpers/client.js';
+import { createWorld, legacyCalls, part } from './helpers/client.js';
 import { eventOf } from './helpers/events.js';
 import { newHookId, newRunId, newStepId, newWaitId, ulid } from './helpers/ids.js';
 import { Real } from './helpers/real.js';
@@ -155,11 +155,12 @@ test('BR-38: chunks of a stream', async () => {
 
 test('BR-38: payloads of the SDK from before event sourcing', async () => {
   const values = Object.values(VALUES);
-  const run = await v4.runs.create({ deploymentId: 'd', workflowName: 'w', input: values });
+  const legacy = legacyCalls(real.service.url);
+  const run = await legacy.runs.create({ deploymentId: 'd', workflowName: 'w', input: values });
   const step = newStepId();
-  await v4.steps.create(run.runId, { stepId: step, stepName: 's', input: values });
-  await v4.steps.update(run.runId, step, { status: 'completed', output: values });
-  await v4.runs.update(run.runId, { status: 'completed', output: values });
+  await legacy.steps.create(run.runId, { stepId: step, stepName: 's', input: values });
+  await legacy.steps.update(run.runId, step, { status: 'completed', output: values });
+  await legacy.runs.update(run.runId, { status: 'completed', output: values });
   const [storedRun, storedStep] = [await v4.runs.get(run.runId), await v4.steps.get(run.runId, step)];
   assert.deepEqual([storedRun.input, storedRun.output, storedStep.input, storedStep.output], [values, values, values, values]);
 });

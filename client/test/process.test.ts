@@ -46,6 +46,16 @@ test('a script that makes a call and forgets close() ends by itself, long before
   assert.ok(outcome.ms < 10_000, `${outcome.ms} ms`);
 });
 
+test('a stream write that is tried without end keeps its process alive for as long as others, and no longer', async () => {
+  const fake = await Fake.start(json(503, { error: { name: 'WorkflowWorldError', code: 'unavailable' } }));
+  fakes.push(fake);
+  const script = `createWorld({ streamRetryForMs: 300 }).streams.createWriteSession('r', 's', { writerId: 'w' }).write(0, ['x']);`;
+  const outcome = await runChild(script, { WORKFLOW_WORLD_URL: fake.url });
+  assert.deepEqual(shown(outcome), exits);
+  assert.ok(fake.seen.length > 1, `${fake.seen.length} tries`);
+  assert.ok(outcome.ms < 10_000, `${outcome.ms} ms`);
+});
+
 test('a started app is kept alive by its own server alone, not by the client', async () => {
   const fake = await fakeService();
   const outcome = await runChild(`createWorld().start();`, { WORKFLOW_WORLD_URL: fake.url });

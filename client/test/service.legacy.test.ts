@@ -1,16 +1,20 @@
 /** The calls of SDKs from before event sourcing, on the real service. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { RedisWorld } from '../dist/index.js';
+import type { LegacyCalls, RedisWorld } from '../dist/index.js';
 import { createWorld } from './helpers/client.js';
 import { newHookId, newRunId, newStepId, newWaitId } from './helpers/ids.js';
 import { Service } from './helpers/service.js';
 
+type LegacyWorld = RedisWorld & Pick<LegacyCalls, 'runs' | 'steps' | 'hooks'>;
+
 let service: Service;
-let world: RedisWorld;
+let world: LegacyWorld;
 before(async () => {
   service = await Service.start();
-  world = createWorld({ url: service.url });
+  world = createWorld({ url: service.url }) as LegacyWorld;
+  // As such an SDK does with the World that it made.
+  Object.assign(globalThis, { [Symbol.for('@workflow/world//cache')]: world });
 });
 after(async () => {
   await world.close();

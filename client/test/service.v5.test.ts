@@ -6,6 +6,7 @@ import { App } from './helpers/app.js';
 import { createWorld } from './helpers/client.js';
 import { newRunId, newStepId, ulid } from './helpers/ids.js';
 import { Service } from './helpers/service.js';
+import { asStep } from './helpers/step.js';
 
 const V5_MARK = Symbol.for('@workflow/world//getWorldFn');
 
@@ -138,9 +139,9 @@ test("a writer's session stores every chunk once, however often and however late
 });
 
 test('trouble with a stream is a StreamError in the form of v5, and what it was in the form of v4', async () => {
-  const nobody = createWorld({ url: 'http://127.0.0.1:1', retryForMs: 0 });
+  const nobody = createWorld({ url: 'http://127.0.0.1:1', retryForMs: 0, streamRetryForMs: 0 });
   await assert.rejects(nobody.streams.write('wrun_1', 's', 'x'), { name: 'StreamError', code: 'STREAM_ERROR' });
-  const session = nobody.streams.createWriteSession('wrun_1', 's', { writerId: 'wrtr_1' });
+  const session = asStep('wrun_1', 'step_1', 1, () => nobody.streams.createWriteSession('wrun_1', 's', { writerId: 'wrtr_1' }));
   await assert.rejects(session.write(0, ['x']), { name: 'StreamError' });
   await assert.rejects(nobody.writeToStream('s', 'wrun_1', 'x'), { name: 'WorkflowWorldError', code: 'TRANSPORT' });
   await nobody.close();

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RedisWorld } from '../dist/index.js';
+import { legacyCalls } from './helpers/client.js';
 import { eventOf } from './helpers/events.js';
 import { newHookId, newRunId, newStepId, newWaitId } from './helpers/ids.js';
 import { Real, typesOf } from './helpers/real.js';
@@ -70,9 +71,10 @@ test('§3.1 a run of a newer SDK than the World knows is RunNotSupportedError fo
 
 test('§3.10 events on a run from before event sourcing: it is cancelled without an event, two are appended, the rest refused', async () => {
   const world = await real.world(7);
-  const run = await world.runs.create({ deploymentId: 'd', workflowName: 'w', input: [1] });
+  const legacy = legacyCalls(real.service.url);
+  const run = await legacy.runs.create({ deploymentId: 'd', workflowName: 'w', input: [1] });
   const hook = newHookId();
-  await world.hooks.create(run.runId, { hookId: hook, token: `token of ${hook}` });
+  await legacy.hooks.create(run.runId, { hookId: hook, token: `token of ${hook}` });
   const send = (kind: string, id: string) => world.events.create(run.runId, eventOf(kind, 7, { id, token: `token of ${id}` }));
   assert.equal((await send('wait_completed', newWaitId())).event.eventType, 'wait_completed');
   assert.equal((await send('hook_received', hook)).event.eventType, 'hook_received');

@@ -52,6 +52,7 @@ var clientVariables = []setting{
 	{Name: "WORKFLOW_WORLD_URL", Default: "http://127.0.0.1:8787", Help: "client: where the service is"},
 	{Name: "WORKFLOW_WORLD_SOCKET", Default: "on", Help: "client: off: calls are requests of HTTP only, and no WebSocket is opened"},
 	{Name: "WORKFLOW_WORLD_APP_LEASE_SECONDS", Default: "90", Help: "client: how long an app counts as alive after it was last heard of; 0: 30 days, for platforms that freeze processes"},
+	{Name: "WORKFLOW_WORLD_STREAM_RETRY_SECONDS", Default: "60", Help: "client: how long a write to a stream, or its close, is tried again; 0 to 540"},
 	{Name: "WORKFLOW_WORLD_SPEC_VERSION", Help: "client: the spec version to declare, for an SDK beta that it does not recognise"},
 }
 

@@ -127,6 +127,8 @@ app.get('/deliveries', (c) => c.json(deliveries));
 app.get('/bodies', (c) => c.json(globalThis.bodies ?? 0));
 // The stack of the error that the step failsAfar in workflows/errors.ts threw last.
 app.get('/thrown', (c) => c.json(globalThis.thrown ?? null));
+// Whether the World shows the calls of SDKs from before event sourcing.
+app.get('/legacy-calls', (c) => c.json([world.runs, world.steps, world.hooks].map((member) => 'create' in member)));
 app.get('/ready', (c) => c.json({ pid: process.pid, node: process.version }));
 app.onError((error, c) => c.json({ error: { name: error.name, message: error.message } }, 500));
 

@@ -125,6 +125,11 @@ export class App {
     return this.#json('/thrown');
   }
 
+  /** Whether the World in this process shows the calls of SDKs from before event sourcing: on runs, steps and hooks. */
+  legacyCalls() {
+    return this.#json('/legacy-calls');
+  }
+
   deliveries() {
     return this.#json('/deliveries');
   }

@@ -48,7 +48,22 @@ export class RedisServer {
     await this.#child.end('SIGTERM');
   }
 
+  /** Ends the server where it is; its append-only file may lack the last second. */
+  async kill() {
+    await this.#child.end('SIGKILL');
+  }
+
+  /** Has the server answer nobody, with its connections open, until {@link thaw}. */
+  freeze() {
+    this.#child.signal('SIGSTOP');
+  }
+
+  thaw() {
+    this.#child.signal('SIGCONT');
+  }
+
   async stop() {
+    this.thaw(); // a stopped process does not hear that it is to end
     await this.#child.end('SIGTERM');
     await rm(this.#folder, { recursive: true, force: true });
   }

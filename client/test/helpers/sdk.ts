@@ -18,7 +18,7 @@ export async function worldAs(spec: Spec, url: string): Promise<RedisWorld> {
   if (spec !== 3) globals[V5_MARK] = () => undefined;
   if (spec === 6) process.env['WORKFLOW_SEALED_LOG'] = '0';
   try {
-    const world = createWorld({ url, retryForMs: 0 });
+    const world = createWorld({ url, retryForMs: 0, streamRetryForMs: 0 });
     assert.equal(world.specVersion, spec);
     return world;
   } finally {

@@ -1,0 +1,120 @@
+// Steps that write a stream while Redis goes away, and steps that run again although they closed their stream.
+import { getStepMetadata, getWritable } from 'workflow';
+
+const wait = (ms: number) => new Promise((done) => setTimeout(done, ms));
+
+async function writesCloses(letters: string, kind: 'throws' | 'waits' | 'returns') {
+  'use step';
+  const { attempt } = getStepMetadata();
+  const writer = getWritable<string>().getWriter();
+  for (const letter of letters) await writer.write(letter + attempt);
+  await writer.close();
+  if (attempt > 1 || kind === 'returns') return attempt;
+  if (kind === 'throws') throw new Error('the first attempt fails after the close');
+  await wait(60_000); // the test kills this process
+  return attempt;
+}
+
+/** A step that fails, or does not come to its end, after it has closed its stream; its second attempt returns. */
+export async function closesTwice(kind: 'throws' | 'waits') {
+  'use workflow';
+  return await writesCloses('abc', kind);
+}
+
+async function writesGiven(writable: WritableStream<string>) {
+  'use step';
+  const { attempt } = getStepMetadata();
+  const writer = writable.getWriter();
+  for (const letter of 'abc') await writer.write(letter + attempt);
+  await writer.close();
+  if (attempt === 1) throw new Error('the first attempt fails after the close');
+  return attempt;
+}
+
+/** The same with a stream that the step gets as an argument. */
+export async function closesGiven() {
+  'use workflow';
+  return await writesGiven(getWritable<string>());
+}
+
+/** Another step writes behind a close. */
+export async function closesAndAnother() {
+  'use workflow';
+  await writesCloses('a', 'returns');
+  try {
+    await writesOnce('b');
+  } catch {
+    return 'refused';
+  }
+  return 'taken';
+}
+
+async function writesOnce(letter: string) {
+  'use step';
+  const writer = getWritable<string>().getWriter();
+  await writer.write(letter);
+  await writer.close();
+}
+writesOnce.maxRetries = 0;
+
+async function ticksAttempt(count: number, every: number) {
+  'use step';
+  const { attempt } = getStepMetadata();
+  const writer = getWritable<string>().getWriter();
+  for (let i = 0; i < count; i++) {
+    await writer.write(`${attempt}:${i}`);
+    await wait(every);
+  }
+  await writer.close();
+  return attempt;
+}
+
+/** Writes "attempt:number" every so often, closes, and tells the attempt that got to the end. */
+export async function slowTicks(count: number, every: number) {
+  'use workflow';
+  return await ticksAttempt(count, every);
+}
+
+async function writesAndLeaves(count: number, every: number) {
+  'use step';
+  const { attempt } = getStepMetadata();
+  const writer = getWritable<string>().getWriter();
+  for (let i = 0; i < count; i++) {
+    void writer.write(`${attempt}:${i}`).catch(() => undefined);
+    await wait(every);
+  }
+  return attempt; // without waiting for what was written, nor letting go of the writer
+}
+
+async function closes() {
+  'use step';
+  await getWritable().close();
+}
+
+/** The same by a step that waits for none of its writes; another one closes. */
+export async function carelessTicks(count: number, every: number) {
+  'use workflow';
+  const attempt = await writesAndLeaves(count, every);
+  await closes();
+  return attempt;
+}
+
+async function floods(megabytes: number, gate: string, progress: string) {
+  'use step';
+  const { existsSync, writeFileSync } = await import('node:fs');
+  const { attempt } = getStepMetadata();
+  const writer = getWritable<Uint8Array>().getWriter();
+  for (let i = 0; i < megabytes; i++) {
+    if (i === 1) while (!existsSync(gate)) await wait(20);
+    await writer.write(new Uint8Array(1024 * 1024).fill(i));
+    writeFileSync(progress, String(i + 1));
+  }
+  await writer.close();
+  return attempt;
+}
+
+/** Writes a chunk of 1 MiB, and once the file `gate` is there the others as fast as it may; `progress` says how many it got rid of. */
+export async function flood(megabytes: number, gate: string, progress: string) {
+  'use workflow';
+  return await floods(megabytes, gate, progress);
+}

@@ -1,0 +1,81 @@
+// Streams that are written after others would have ended: by steps that run again after they have closed their stream,
+// because they failed or their app was killed, and by a step that returned a stream. What readers of the former
+// get is what the SDK's local World gives for the same workflow: the end of the first execution keeps its place.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { checkEndedRun } from './lib/invariants.mjs';
+import { sdks } from './lib/sdks.mjs';
+import { startStack } from './lib/stack.mjs';
+import { until } from './lib/wait.mjs';
+
+/** Two executions that each wrote three chunks and closed. */
+async function checkBoth({ app, api }, runId) {
+  assert.deepEqual(await app.outcome(runId), { status: 'completed', value: 2 });
+  const from = (startIndex) => app.values(runId, 60_000, { startIndex });
+  assert.deepEqual(await from(0), ['a1', 'b1', 'c1'], 'a reader ends at the first end');
+  assert.deepEqual(await from(4), ['a2', 'b2', 'c2'], 'the first end has taken an index');
+  assert.deepEqual(await from(-1), ['c2']);
+  await checkEndedRun(api, runId);
+}
+
+for (const sdk of sdks) {
+  test(`SDK ${sdk}: a step may close its stream in each of its executions`, async (t) => {
+    const stack = await startStack(t, { sdk });
+    const { app, api } = stack;
+
+    await t.test('the first one fails after its close', async () => {
+      const runId = await app.begin('closesTwice', 'throws');
+      const live = app.values(runId);
+      assert.deepEqual(await live, ['a1', 'b1', 'c1']);
+      await checkBoth(stack, runId);
+    });
+
+    // SDK v5 tells nobody which step writes what it got as an argument.
+    if (sdk === 'v4') {
+      await t.test('the same with a stream that it gets as an argument', async () => {
+        await checkBoth(stack, await app.begin('closesGiven'));
+      });
+    }
+
+    await t.test('the app is killed between its close and its completion', async () => {
+      const runId = await app.begin('closesTwice', 'waits');
+      await until('the close', async () => {
+        const [name] = (await api.get(`/v1/runs/${runId}/streams`)).data;
+        return name && (await api.get(`/v1/streams/${name}/info`)).done;
+      });
+      await app.kill();
+      await app.start();
+      await checkBoth(stack, runId);
+    });
+
+    await t.test('another step may not write behind it', async () => {
+      const runId = await app.begin('closesAndAnother');
+      // SDK v4 only logs it: it does not wait for what a step has written.
+      assert.deepEqual(await app.outcome(runId), { status: 'completed', value: sdk === 'v4' ? 'taken' : 'refused' });
+      assert.deepEqual(await app.values(runId), ['a1']);
+      const [name] = (await api.get(`/v1/runs/${runId}/streams`)).data;
+      assert.deepEqual((await api.get(`/v1/streams/${name}/chunks`)).data.length, 1);
+    });
+  });
+}
+
+for (const sdk of sdks) {
+  test(`SDK ${sdk}: a stream that a step returns is whole, though Redis is away for longer than other writes are tried`, async (t) => {
+    const { app, api, redis } = await startStack(t, { sdk, appEnv: { WORKFLOW_WORLD_STREAM_RETRY_SECONDS: '1' } });
+    const runId = await app.begin('returnsStream', 20, 100);
+    await until('three chunks', async () => {
+      const [name] = (await api.get(`/v1/runs/${runId}/streams`)).data;
+      return name && (await api.get(`/v1/streams/${name}/info`)).tailIndex >= 2;
+    });
+
+    await redis.kill();
+    await delay(4_000);
+    await redis.resume();
+
+    // SDK v5 has completed the run and goes on writing. SDK v4 completes no step before, so its step runs again.
+    assert.equal((await app.outcome(runId)).status, 'completed');
+    const response = await fetch(`${app.url}/returned-stream/${runId}`, { signal: AbortSignal.timeout(60_000) });
+    assert.equal(await response.text(), Array.from({ length: 20 }, (_, i) => `line ${i}\n`).join(''));
+  });
+}
