@@ -122,6 +122,12 @@ app.get('/values/:runId', async (c) => {
 // The stream that a run returned, as it comes.
 app.get('/returned-stream/:runId', async (c) => new Response(await getRun(c.req.param('runId')).returnValue));
 
+// What a run returned, with all values of the stream that it holds under the name `stream`, once that has ended.
+app.get('/returned/:runId', async (c) => {
+  const value = await getRun(c.req.param('runId')).returnValue;
+  return c.json({ ...value, stream: await Array.fromAsync(value.stream) });
+});
+
 app.get('/deliveries', (c) => c.json(deliveries));
 // How often the body of the step in workflows/bodies.ts ran.
 app.get('/bodies', (c) => c.json(globalThis.bodies ?? 0));

@@ -39,6 +39,10 @@ export class App {
     });
   }
 
+  get child() {
+    return this.#child;
+  }
+
   stop() {
     this.#supervised = false;
     return this.#child?.end('SIGTERM') ?? 0;
@@ -143,6 +147,11 @@ export class App {
   /** All values of a run's stream, the default one unless told, once it has ended; bytes are `{bytes}`. */
   values(runId, timeout = 60_000, options = {}) {
     return this.#json(`/values/${runId}?options=${encodeURIComponent(JSON.stringify(options))}`, undefined, timeout);
+  }
+
+  /** What a run returned, with all values of the stream that it holds under the name `stream`. */
+  returned(runId, timeout = 60_000) {
+    return this.#json(`/returned/${runId}`, undefined, timeout);
   }
 
   async #json(path, body, timeout = 60_000) {

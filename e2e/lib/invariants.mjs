@@ -65,13 +65,13 @@ function checkPairs(runId, events, opening, closing) {
 }
 
 /** Waits until no message is queued, in flight, delayed or given up, by the service's word and by Redis's own. */
-export async function checkQueueEmpty({ api, redis }) {
+export async function checkQueueEmpty({ api, redis, timeout = 30_000 }) {
   await until('the queue to be empty', async () => {
     const left = { ...(await depthsByService(api)), ...(redis && (await depthsByRedis(redis))) };
     assert.equal(Object.keys(left).length, redis ? 24 : 12, JSON.stringify(left));
     assert.deepEqual(Object.entries(left).filter(([, n]) => n !== 0), []);
     return true;
-  }, { timeout: 30_000 });
+  }, { timeout });
 }
 
 async function depthsByService(api) {

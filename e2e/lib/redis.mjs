@@ -31,6 +31,10 @@ export class RedisServer {
     return `redis://127.0.0.1:${this.port}/0`;
   }
 
+  get child() {
+    return this.#child;
+  }
+
   /** Starts the server, with what its append-only file holds. */
   async resume() {
     const settings = [

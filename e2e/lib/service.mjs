@@ -32,6 +32,10 @@ export class Service {
     return this.#child.pid;
   }
 
+  get child() {
+    return this.#child;
+  }
+
   /** Changes variables; they count from the next start on. */
   configure(env) {
     Object.assign(this.#env, env);

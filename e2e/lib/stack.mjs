@@ -41,8 +41,8 @@ class Stack {
   }
 
   /** A further replica on the same Redis; the app does not know of it. It is the test's to stop or kill. */
-  async startSecondService() {
-    const second = new Service({ redis: this.redis, token: this.service.token, port: await freePort() });
+  async startSecondService(env) {
+    const second = new Service({ redis: this.redis, token: this.service.token, port: await freePort(), env });
     this.#seconds.push(second);
     await second.start();
     return second;

@@ -1,0 +1,120 @@
+// Real processes are killed and frozen while runs go on; afterwards every run is looked at.
+import { setTimeout as delay } from 'node:timers/promises';
+import { checkQueueEmpty } from '../lib/invariants.mjs';
+import { checkRuns, countExecutions } from './checks.mjs';
+import { Faults } from './faults.mjs';
+import { House } from './house.mjs';
+import { Load } from './load.mjs';
+import { randomFrom } from './random.mjs';
+import { Report } from './report.mjs';
+
+/** Ten seconds a stream, faults as they come in a bad night, the settings of the service near their defaults. */
+export const LONG = {
+  rate: 2,
+  most: 60,
+  pace: 1000,
+  every: [3000, 6000],
+  brief: [200, 3000],
+  long: [5000, 15_000],
+  quiet: 20,
+  recoveryAfter: 20,
+  leases: 30,
+  patience: 240,
+};
+
+/** The same in small, for a test. */
+export const SHORT = {
+  rate: 4,
+  most: 30,
+  pace: 250,
+  every: [800, 1500],
+  brief: [100, 800],
+  long: [1500, 3000],
+  quiet: 5,
+  recoveryAfter: 5,
+  leases: 10,
+  patience: 90,
+};
+
+/**
+ * @param seed     of all that is chosen
+ * @param seconds  with faults
+ * @param mode     the kind of Redis (modes.mjs)
+ * @param rate, most    runs that are started in a second, and that are open at a time
+ * @param pace     milliseconds between two chunks of a slow stream
+ * @param every, brief, long  milliseconds between faults, and how long they last: most of them briefly
+ * @param quiet    WORKFLOW_WORLD_STREAM_QUIET in seconds, longer than any fault
+ * @param recoveryAfter, leases  in seconds: how soon what was cut off is taken up again
+ * @param patience seconds for all runs to end once the faults are over
+ * @param signal   ends it early, with nothing left behind
+ */
+export async function chaos({ quiet, recoveryAfter, leases, mode = 'standalone', log = () => {}, signal = new AbortController().signal, ...how }) {
+  const report = new Report();
+  const house = await House.start({
+    mode,
+    log,
+    serviceEnv: { WORKFLOW_WORLD_STREAM_QUIET: `${quiet}s`, WORKFLOW_WORLD_RECOVERY_AFTER: `${recoveryAfter}s` },
+    appEnv: { WORKFLOW_INLINE_OWNERSHIP_LEASE_SECONDS: String(leases) },
+  });
+  try {
+    await withFaults(house, report, { log, signal, ...how });
+    for (const part of house.parts) report.ownEnds.push(...part.ownEnds);
+  } catch (error) {
+    await house.kill();
+    throw error;
+  }
+  report.codes = await house.stop();
+  report.end();
+  return report;
+}
+
+async function withFaults(house, report, { seed, seconds, rate, most, pace, every, brief, long, patience, log, signal }) {
+  const load = new Load(house, randomFrom(seed));
+  const faults = new Faults(house.parts, randomFrom(seed ^ 0x5eed), log);
+  const over = AbortSignal.any([AbortSignal.timeout(seconds * 1000), signal]);
+  const late = new AbortController();
+  const gaveUp = AbortSignal.any([late.signal, signal]);
+
+  const progress = setInterval(() => log(`${load.runs.length} runs started, ${load.open} open`), 30_000);
+  await Promise.all([load.start({ rate, most, pace, signal: over, patience: gaveUp }), faults.run({ every, brief, long, signal: over })]);
+  clearInterval(progress);
+  signal.throwIfAborted();
+  log(`faults are over, ${load.open} runs are open`);
+
+  const deadline = Date.now() + patience * 1000;
+  await Promise.race([load.settled(), delay(patience * 1000, undefined, { signal, ref: false })]);
+  report.faults = faults.counts;
+  report.unacknowledged = load.unacknowledged;
+  const runs = await withOthers(house, load.runs, deadline, signal);
+  log(`looking at ${runs.length} runs`);
+  report.runs = runs;
+  report.journal = await house.journal();
+  await checkRuns(house, runs, report);
+  late.abort();
+  await checkQueueEmpty({ api: house.apis[0], redis: house.redis, timeout: patience * 1000 }).catch((error) => {
+    report.problem('queue', undefined, `${error.message}: ${error.cause?.message}`);
+  });
+  Object.assign(report, countExecutions(report.journal));
+}
+
+/** The runs that are there beside those whose start was acknowledged, once none of them is under way: children and lost answers. */
+async function withOthers(house, runs, deadline, signal) {
+  const [api] = house.apis;
+  const known = new Set(runs.map(({ runId }) => runId));
+  for (;;) {
+    const under = [...(await api.runs('pending')), ...(await api.runs('running'))];
+    if (under.length === 0 || Date.now() > deadline) break;
+    // Nobody knows of the hooks of starts that had no answer.
+    for (const { runId, deploymentId } of under.filter((run) => !known.has(run.runId))) {
+      for (const { token } of await api.hooks(runId)) await house.apps[deploymentId].resume(token, 1).catch(() => {});
+    }
+    await delay(1000, undefined, { signal });
+  }
+  const others = (await api.runs()).filter(({ runId }) => !known.has(runId));
+  return [...runs, ...others.map(otherRun)];
+}
+
+function otherRun({ runId, deploymentId, workflowName }) {
+  const workflow = workflowName.split('//').at(-1);
+  return { runId, sdk: deploymentId, workflow, other: true, fails: workflow === 'chaosFails' };
+}

@@ -1,0 +1,134 @@
+// What must hold of every run when all is quiet.
+import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import { checkEndedRun } from '../lib/invariants.mjs';
+import { storedParts, streamOf } from '../lib/liveReader.mjs';
+
+const AT_ONCE = 8;
+const SDK_PATIENCE = 90_000;
+const RETURNED_PATIENCE = 45_000;
+
+/** Looks at each run; what is wrong goes to `report.problems`, by what it is, and figures to `report`. */
+export async function checkRuns(house, runs, report) {
+  const left = [...runs];
+  const worker = async () => {
+    for (let run; (run = left.pop()); ) await checkRun(house, run, report);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+}
+
+async function checkRun(house, run, report) {
+  const problem = (kind, what) => report.problem(kind, run, what);
+  const [api] = house.apis;
+  const found = await house.get(`/v1/runs/${run.runId}`);
+  if (!found) return problem('lost', 'an acknowledged run is not there');
+  run.status = found.status;
+  if (found.status === 'pending' || found.status === 'running') return problem('stuck', `is ${found.status}`);
+  try {
+    run.events = await checkEndedRun(api, run.runId);
+  } catch (error) {
+    problem('invariant', error.message);
+  }
+  if (run.fails) {
+    if (found.status !== 'failed') problem('wrong', `is ${found.status} and was meant to fail`);
+    return;
+  }
+  if (found.status !== 'completed') return problem('failed', `${found.status}: ${JSON.stringify(found.errorCode ?? null)} ${await errorOf(house, run)}`);
+  try {
+    if (run.workflow === 'chaosWrites') await checkWritten(house, run, report);
+    else if (run.workflow === 'chaosReturns') await checkReturned(house, run, report);
+    else await checkValue(house, run, report);
+  } catch (error) {
+    problem('check', error.stack);
+  }
+}
+
+async function errorOf(house, run) {
+  const outcome = await house.apps[run.sdk].outcome(run.runId).catch((error) => ({ error }));
+  return outcome.error?.message ?? '';
+}
+
+async function checkValue(house, run, report) {
+  const { value } = await house.apps[run.sdk].outcome(run.runId);
+  if (run.value !== undefined && value !== run.value) report.problem('wrong', run, `returned ${JSON.stringify(value)} instead of ${run.value}`);
+}
+
+/** Every chunk of the executions whose results counted is there once, in order; the live readers got the same chunks. */
+async function checkWritten(house, run, report) {
+  const app = house.apps[run.sdk];
+  const { value: written } = await app.outcome(run.runId);
+  const plans = (run.plans ?? written).map(({ count, namespace }) => [count, namespace ?? null]);
+  if (!isDeepStrictEqual(written.map(({ count, namespace }) => [count, namespace ?? null]), plans)) {
+    return report.problem('wrong', run, `returned ${JSON.stringify(written)}`);
+  }
+  for (const namespace of new Set(written.map((w) => w.namespace))) {
+    const name = streamOf(run.runId, namespace);
+    const { parts } = await storedParts(house.apis[0], name);
+    const values = [];
+    for (const { start, chunks } of parts) {
+      const part = await app.values(run.runId, SDK_PATIENCE, { namespace, startIndex: start });
+      if (part.length !== chunks.length) report.problem('chunks', run, `the SDK reads ${part.length} of ${chunks.length} chunks of ${name} from ${start} on`);
+      values.push(...part);
+    }
+    // The SDK's readers have waited for the end.
+    const { done } = await house.apis[0].get(`/v1/streams/${name}/info`);
+    if (!done) report.problem('chunks', run, `${name} is not done`);
+    const here = written.filter((w) => w.namespace === namespace);
+    for (const { step, execution, attempt, count } of here) {
+      const numbers = values.filter((v) => v.step === step && v.execution === execution).map((v) => v.n);
+      report.chunks += numbers.length;
+      if (!isDeepStrictEqual(numbers, numbersTo(count))) {
+        const lengths = parts.map(({ chunks }) => chunks.length).join(' + ');
+        report.problem('chunks', run, `${step} attempt ${attempt} wrote 0…${count - 1} to "${namespace ?? ''}", stored is ${JSON.stringify(numbers)} among ${lengths}`);
+      }
+    }
+    report.earlierChunks += values.filter((v) => !here.some((w) => w.execution === v.execution)).length;
+    await checkLive(run, name, parts[0].chunks, report);
+  }
+}
+
+/** A reader that was there from the beginning has got what stands before the first end. */
+async function checkLive(run, name, stored, report) {
+  if (!run.live?.has(name)) return;
+  const { chunks, ended } = await Promise.race([run.live.get(name), delay(SDK_PATIENCE, { chunks: [], ended: false }, { ref: false })]);
+  run.live.delete(name);
+  if (!ended) return report.problem('reader', run, `a live reader of ${name} is not told that it is done`);
+  const differs = chunks.findIndex((chunk, i) => !stored[i]?.equals(chunk));
+  if (differs >= 0) report.problem('reader', run, `a live reader of ${name} got another chunk ${differs} than is stored`);
+  report.liveChunks += chunks.length;
+  if (chunks.length < stored.length) report.toldEarly++;
+}
+
+/** A returned stream is whole. SDK v5 writes it behind the step's end, so what it lacks may have died with its process. */
+async function checkReturned(house, run, report) {
+  const completed = run.events?.find((e) => e.eventType === 'step_completed');
+  const last = report.journal.findLast(({ what, step }) => what === 'begins' && step === completed?.correlationId);
+  const killed = house.parts.flatMap((part) => part.kills).some((kill) => kill.pid === last?.pid && kill.at >= completed.createdAt - 1000);
+  const excused = run.sdk === 'v5' && killed;
+  let returned;
+  try {
+    returned = await house.apps[run.sdk].returned(run.runId, RETURNED_PATIENCE);
+  } catch (error) {
+    if (!excused || error.name !== 'TimeoutError') throw error;
+    report.unended++; // not one chunk was written, so nobody knows whose stream it is
+    return;
+  }
+  const { step, execution, count, stream } = returned;
+  const numbers = stream.map((chunk) => chunk.n);
+  report.chunks += numbers.length;
+  if (stream.some((chunk) => chunk.execution !== execution)) return report.problem('chunks', run, `${step} returned the stream of another execution`);
+  if (isDeepStrictEqual(numbers, numbersTo(count))) return;
+  if (excused && isDeepStrictEqual(numbers, numbersTo(numbers.length))) report.cutByKill++;
+  else report.problem('chunks', run, `${step} returned 0…${count - 1}, read is ${JSON.stringify(numbers)}${killed ? ', its process was killed' : ''}`);
+}
+
+const numbersTo = (count) => Array.from({ length: count }, (_, i) => i);
+
+/** How often steps were executed, executions that were cut off, and ends beyond the first of a step. */
+export function countExecutions(journal) {
+  const ends = new Map();
+  for (const { what, step } of journal) if (what === 'ends') ends.set(step, (ends.get(step) ?? 0) + 1);
+  const executions = journal.filter(({ what }) => what === 'begins').length;
+  const ended = journal.length - executions;
+  return { executions, cut: executions - ended, doubled: ended - ends.size };
+}

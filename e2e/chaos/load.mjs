@@ -1,0 +1,87 @@
+// Runs that are started at a steady rate, a bounded number of them open, and all that a run needs from outside: its hook is resumed, its
+// streams are read live.
+import { setTimeout as delay } from 'node:timers/promises';
+import { readLive, streamOf } from '../lib/liveReader.mjs';
+import { everyWay, KINDS } from './kinds.mjs';
+
+const ENDED = new Set(['completed', 'failed', 'cancelled']);
+const KIND_WEIGHTS = Object.values(KINDS).map((kind) => [kind.weight, kind]);
+
+export class Load {
+  #house;
+  #random;
+  #open = 0;
+  #begun = 0;
+  #pending = new Set();
+  /** The runs whose start was acknowledged. */
+  runs = [];
+  /** How many starts were not, because what was asked for them went away. */
+  unacknowledged = 0;
+
+  constructor(house, random) {
+    this.#house = house;
+    this.#random = random;
+  }
+
+  get open() {
+    return this.#open;
+  }
+
+  /** Starts `rate` runs a second, at most `most` of them open, until `signal` says so. `pace` is how slowly they write; `patience` bounds what comes after. */
+  async start({ rate, most, pace, signal, patience }) {
+    const first = { v4: everyWay(pace), v5: everyWay(pace) };
+    for (let turn = 0; !signal.aborted; ) {
+      await delay(1000 / rate, undefined, { signal }).catch(() => {});
+      if (signal.aborted || this.#open >= most) continue;
+      const sdk = turn++ % 2 === 0 ? 'v4' : 'v5';
+      if (!this.#house.isUp(`app ${sdk}`)) continue;
+      const run = { sdk, ...(first[sdk].pop() ?? this.#random.oneOf(KIND_WEIGHTS).make({ random: this.#random, pace, id: this.#begun++ })) };
+      this.#open++;
+      const life = this.#live(run, patience).finally(() => {
+        this.#open--;
+        this.#pending.delete(life);
+      });
+      this.#pending.add(life);
+    }
+  }
+
+  /** Waits for all that has been started. */
+  async settled() {
+    await Promise.all(this.#pending);
+  }
+
+  async #live(run, patience) {
+    try {
+      run.runId = await this.#house.apps[run.sdk].begin(run.workflow, ...run.args);
+    } catch {
+      this.unacknowledged++;
+      return;
+    }
+    this.runs.push(run);
+    if (run.plans) this.#read(run, patience);
+    if (run.payload !== undefined) await this.#resume(run, patience);
+    while (!patience.aborted) {
+      await delay(1000);
+      const found = await this.#house.get(`/v1/runs/${run.runId}`, patience).catch(() => undefined);
+      if (found && ENDED.has(found.status)) return;
+    }
+  }
+
+  /** Reads the streams of a run from its beginning on, each through another replica than its writer. */
+  #read(run, patience) {
+    const names = new Set(run.plans.map(({ namespace }) => streamOf(run.runId, namespace)));
+    const urls = run.sdk === 'v4' ? this.#house.urls.toReversed() : this.#house.urls;
+    run.live = new Map([...names].map((name) => [name, readLive(urls, name, { signal: patience })]));
+  }
+
+  /** Resumes the run's hook until that is acknowledged, or the run has gone on by one that was not. */
+  async #resume(run, patience) {
+    while (!patience.aborted) {
+      await delay(500);
+      const done = await this.#house.apps[run.sdk].resume(run.args[0], run.payload).then(() => true, () => false);
+      if (done) return;
+      const found = await this.#house.get(`/v1/runs/${run.runId}`, patience).catch(() => undefined);
+      if (found && ENDED.has(found.status)) return;
+    }
+  }
+}

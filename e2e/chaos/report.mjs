@@ -1,0 +1,68 @@
+// The figures of a round of chaos, and what broke.
+
+/** So many problems are told in full. */
+const TOLD = 25;
+
+const KINDS = ['lost', 'stuck', 'failed', 'wrong', 'invariant', 'chunks', 'reader', 'queue', 'check'];
+
+export class Report {
+  #began = performance.now();
+  runs = [];
+  faults = {};
+  unacknowledged = 0;
+  /** Chunks of executions that counted, of others, and what live readers got. */
+  chunks = 0;
+  earlierChunks = 0;
+  liveChunks = 0;
+  /** Live readers that were told the end before the last chunk, because something stood still for longer than the quiet time. */
+  toldEarly = 0;
+  /** Returned streams of SDK v5 that died with their process. */
+  cutByKill = 0;
+  /** Those of them that have no end, because not one chunk was written. */
+  unended = 0;
+  /** What the steps noted of their executions. */
+  journal = [];
+  executions = 0;
+  cut = 0;
+  doubled = 0;
+  problems = [];
+  /** Processes that ended by themselves, and exit codes at the end. */
+  ownEnds = [];
+  codes = {};
+  seconds = 0;
+
+  problem(kind, run, what) {
+    this.problems.push({ kind, run, what });
+  }
+
+  end() {
+    this.seconds = Math.round((performance.now() - this.#began) / 1000);
+    for (const { name, code, tail } of this.ownEnds) this.problem('check', undefined, `${name} ended by itself with ${code}:\n${tail}`);
+    for (const [name, code] of Object.entries(this.codes)) if (code !== 0) this.problem('check', undefined, `${name} did not stop with 0: ${code}`);
+  }
+
+  get ok() {
+    return this.problems.length === 0;
+  }
+
+  toString() {
+    const of = (sdk) => this.runs.filter((run) => run.sdk === sdk).length;
+    const others = this.runs.filter((run) => run.other).length;
+    const broken = (kind) => new Set(this.problems.filter((p) => p.kind === kind).map((p) => p.run ?? p)).size;
+    const list = (entries) => entries.map(([name, n]) => `${name} ${n}`).join(', ');
+    const lines = [
+      `runs       ${this.runs.length}: v4 ${of('v4')}, v5 ${of('v5')}; ${others} of them children or starts without an answer; ${this.unacknowledged} starts had none`,
+      `faults     ${list(Object.entries(this.faults).sort())}`,
+      `broken     ${list(KINDS.map((kind) => [kind, broken(kind)]))}`,
+      `executions ${this.executions} of steps, ${this.cut} cut off or thrown, ${this.doubled} doubled`,
+      `chunks     ${this.chunks} of last executions, ${this.earlierChunks} of others, ${this.liveChunks} read live; ${this.toldEarly} live readers told early; returned streams of v5 cut with their process: ${this.cutByKill} in the middle, ${this.unended} before the first chunk`,
+      `seconds    ${this.seconds}`,
+    ];
+    for (const { kind, run, what } of this.problems.slice(0, TOLD)) {
+      lines.push(`- ${kind}: ${run ? `${run.runId} (${run.sdk} ${run.workflow} ${JSON.stringify(run.args ?? 'other')}) ` : ''}${what}`);
+      if (run?.events) lines.push(`    ${run.events.map(({ eventType, createdAt }) => `${eventType} ${new Date(createdAt).toISOString().slice(11, 23)}`).join(', ')}`);
+    }
+    if (this.problems.length > TOLD) lines.push(`- and ${this.problems.length - TOLD} more`);
+    return lines.join('\n');
+  }
+}

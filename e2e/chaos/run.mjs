@@ -1,0 +1,39 @@
+// Kills everything while runs go on, and says what came of it:
+//   node run.mjs --minutes 12 --seed 1 --mode standalone --verbose
+import { randomInt } from 'node:crypto';
+import { parseArgs } from 'node:util';
+import { chaos, LONG } from './chaos.mjs';
+import { MODES } from './modes.mjs';
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '12' },
+    seed: { type: 'string', default: String(randomInt(1_000_000)) },
+    rate: { type: 'string', default: String(LONG.rate) },
+    open: { type: 'string', default: String(LONG.most) },
+    mode: { type: 'string', default: 'standalone' },
+    verbose: { type: 'boolean', default: false },
+  },
+});
+const [minutes, seed, rate, most] = [values.minutes, values.seed, values.rate, values.open].map(Number);
+if (![minutes, rate, most].every((n) => n > 0) || !Number.isInteger(seed)) throw new Error('--minutes, --rate and --open are numbers above 0, --seed is a whole one');
+if (!(values.mode in MODES)) throw new Error(`--mode is one of ${Object.keys(MODES).join(', ')}`);
+
+const stop = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stop.abort(new Error(`ended by ${signal}`)));
+
+const began = Date.now();
+const log = (line) => console.log(`${((Date.now() - began) / 1000).toFixed(1).padStart(6)} s  ${line}`);
+log(`seed ${seed}, ${minutes} minutes, ${values.mode}; again with CHAOS_ARGS='--seed ${seed} --minutes ${minutes}'`);
+
+const report = await chaos({
+  ...LONG,
+  ...{ seed, seconds: minutes * 60, rate, most, mode: values.mode },
+  log: (line) => (values.verbose || !/^(kill|freeze) /.test(line)) && log(line),
+  signal: stop.signal,
+}).catch((error) => {
+  if (!stop.signal.aborted) throw error;
+});
+if (report) console.log(`\nseed       ${seed}\n${report}`);
+else log(stop.signal.reason.message);
+process.exitCode = report?.ok ? 0 : 1;
