@@ -15,9 +15,15 @@ const (
 	tagNegBignum = 3
 )
 
+// maxBignum is the size in bytes up to which a whole number is written in decimals: the time that takes grows with the
+// square of the size.
+const maxBignum = 1024
+
 // cborToJSON converts one item, keeping the order of keys. Byte strings become
 // {"__type":"Uint8Array","data":"<base64>"}, dates become ISO text as in JavaScript;
 // undefined members are left out; what JSON cannot say (NaN, undefined elsewhere) is null.
+// A tag that does not fit its content, and a number above maxBignum, become {"__type":"CBOR","data":"<base64>"} with
+// the bytes of the item: one value that cannot be shown must not hide those beside it.
 func cborToJSON(item []byte) ([]byte, error) {
 	w := jsonWriter{in: item, out: make([]byte, 0, len(item)+len(item)/2)}
 	if err := w.value(0); err != nil {
@@ -49,6 +55,7 @@ func (w *jsonWriter) value(depth int) error {
 	if depth > 2*maxNesting {
 		return errMalformed
 	}
+	start := w.in
 	h, err := w.head()
 	if err != nil {
 		return err
@@ -72,7 +79,7 @@ func (w *jsonWriter) value(depth int) error {
 	case majorMap:
 		return w.object(h, depth)
 	case majorTag:
-		return w.tagged(h.n, depth)
+		return w.tagged(start, h.n, depth)
 	default:
 		return w.simple(h)
 	}
@@ -174,57 +181,78 @@ func (w *jsonWriter) key(depth int) error {
 	return nil
 }
 
-func (w *jsonWriter) tagged(tag uint64, depth int) error {
+// tagged writes the content of a tag; item begins with the tag.
+func (w *jsonWriter) tagged(item []byte, tag uint64, depth int) error {
 	switch tag {
 	case tagEpoch:
-		return w.epoch()
+		if seconds, ok := w.epoch(); ok {
+			w.date(seconds)
+			return nil
+		}
 	case tagBignum, tagNegBignum:
 		h, err := w.head()
-		if err != nil || h.major != majorBytes {
-			return errMalformed
-		}
-		content, err := w.content(h)
 		if err != nil {
 			return err
 		}
-		n := new(big.Int).SetBytes(content)
-		if tag == tagNegBignum {
-			n.Not(n)
+		if h.major == majorBytes {
+			content, err := w.content(h)
+			if err != nil {
+				return err
+			}
+			if len(content) <= maxBignum {
+				n := new(big.Int).SetBytes(content)
+				if tag == tagNegBignum {
+					n.Not(n)
+				}
+				w.out = n.Append(w.out, 10)
+				return nil
+			}
 		}
-		w.out = n.Append(w.out, 10)
-		return nil
 	default: // date text, typed arrays and all others: what is inside says it
 		return w.value(depth + 1)
 	}
+	return w.asItIs(item)
 }
 
-// epoch writes a tag 1 date as ISO text with milliseconds.
-func (w *jsonWriter) epoch() error {
-	h, err := w.head()
+// asItIs writes the first item of b as its bytes and goes on behind it.
+func (w *jsonWriter) asItIs(b []byte) error {
+	item, rest, err := splitItem(b)
 	if err != nil {
 		return err
 	}
-	var seconds float64
-	switch {
-	case h.major == majorUint:
-		seconds = float64(h.n)
-	case h.major == majorNegint:
-		seconds = -1 - float64(h.n)
-	default:
-		var ok bool
-		if seconds, ok = floatOf(h); !ok {
-			return errMalformed
-		}
+	w.out = append(w.out, `{"__type":"CBOR","data":"`...)
+	w.out = base64.StdEncoding.AppendEncode(w.out, item)
+	w.out = append(w.out, `"}`...)
+	w.in = rest
+	return nil
+}
+
+// epoch reads the content of a tag 1 date.
+func (w *jsonWriter) epoch() (seconds float64, ok bool) {
+	h, err := w.head()
+	if err != nil {
+		return 0, false
 	}
+	switch h.major {
+	case majorUint:
+		return float64(h.n), !h.indefinite()
+	case majorNegint:
+		return -1 - float64(h.n), !h.indefinite()
+	default:
+		return floatOf(h)
+	}
+}
+
+// date writes a moment as ISO text with milliseconds.
+func (w *jsonWriter) date(seconds float64) {
 	ms, ok := millisOf(math.Round(seconds*1000), true)
 	if !ok {
 		w.out = append(w.out, "null"...)
-		return nil
+		return
 	}
 	w.out = append(w.out, '"')
 	w.out = time.UnixMilli(int64(ms)).UTC().AppendFormat(w.out, "2006-01-02T15:04:05.000Z")
 	w.out = append(w.out, '"')
-	return nil
 }
 
 func (w *jsonWriter) simple(h cborHead) error {

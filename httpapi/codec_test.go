@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/hex"
 	"math"
 	"net/http"
@@ -72,13 +73,18 @@ func TestCBORToJSON(t *testing.T) {
 		"c1fb41d954fc4007df3b": `"2023-11-14T22:13:20.123Z"`, "c120": `"1969-12-31T23:59:59.000Z"`, "c1f97e00": "null", "c0656869206f68": `"hi oh"`,
 		"c249010000000000000000": "18446744073709551616", "c349010000000000000000": "-18446744073709551617",
 		"d9010281" + "01": "[1]",
+		// What a tag does not fit is shown as it is, and what stands beside it as ever.
+		"c16161": `{"__type":"CBOR","data":"wWFh"}`, "c201": `{"__type":"CBOR","data":"wgE="}`, "c1c101": `{"__type":"CBOR","data":"wcEB"}`,
+		"83" + "01" + "c16161" + "02": `[1,{"__type":"CBOR","data":"wWFh"},2]`, "a1" + "c201" + "03": `{"{\"__type\":\"CBOR\",\"data\":\"wgE=\"}":3}`,
+		"c2590400" + strings.Repeat("00", 1023) + "07": "7",
+		"c2590401" + strings.Repeat("00", 1024) + "07": `{"__type":"CBOR","data":"` + base64.StdEncoding.EncodeToString(unhex(t, "c2590401"+strings.Repeat("00", 1024)+"07")) + `"}`,
 	}
 	for item, want := range cases {
 		got, err := cborToJSON(unhex(t, item))
 		require.NoError(t, err, item)
 		require.Equal(t, want, string(got), item)
 	}
-	for _, bad := range []string{"", "18", "41", "62" + "61", "81", "a1", "a101", "ff", "1c", "5f01ff", "5f5fffff", "5f41", "9f", "bf6161ff", "c1", "c2", "c201", "c16161", "0000", "f8"} {
+	for _, bad := range []string{"", "18", "41", "62" + "61", "81", "a1", "a101", "ff", "1c", "5f01ff", "5f5fffff", "5f41", "9f", "bf6161ff", "c1", "c2", "c1ff", "c2ff", "c162", "0000", "f8"} {
 		_, err := cborToJSON(unhex(t, bad))
 		require.Error(t, err, bad)
 	}

@@ -45,7 +45,7 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 
 // note tells the metrics and the log of a call that has been answered.
 func (s *Server) note(at origin, status int, bytes int64, took time.Duration) {
-	s.deps.Observe(at.method, at.route, status, took)
+	s.deps.Observe(observedMethod(at.method), at.route, observedStatus(status), took)
 	if !s.log.Enabled(at.ctx, slog.LevelDebug) {
 		return
 	}
@@ -57,6 +57,29 @@ func (s *Server) note(at origin, status int, bytes int64, took time.Duration) {
 		slog.Duration("took", took),
 		slog.String("request", at.request),
 	)
+}
+
+// otherMethod stands for every method that HTTP does not define.
+const otherMethod = "OTHER"
+
+// observedMethod is what [Deps.Observe] is told of a method. A caller may send any word as a method, and whoever
+// counts by it would keep one count for each word.
+func observedMethod(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+		http.MethodConnect, http.MethodOptions, http.MethodTrace, methodMessage:
+		return method
+	default:
+		return otherMethod
+	}
+}
+
+// observedStatus is what [Deps.Observe] is told of a status: those that an app makes up for a webhook are one.
+func observedStatus(status int) int {
+	if http.StatusText(status) == "" {
+		return 0
+	}
+	return status
 }
 
 // recovered turns a panic into an error. http.ErrAbortHandler goes on: it is how a

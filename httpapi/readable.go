@@ -16,10 +16,13 @@ const (
 	chunkHeader = 4
 	formatText  = "devl"
 	formatSize  = 4
-	// A value for people goes no deeper than this and has no more parts: a part may be referred
-	// to many times, so a small chunk can stand for a value without end.
+	// A value for people goes no deeper than this, has no more parts, and no more bytes of them: a part may be
+	// referred to many times, so a small chunk can stand for a value without end.
 	readableDepth = 64
 	readableParts = 10_000
+	// readableBytes is what the parts of a value may have together, beyond the size of the chunk. It leaves room
+	// for a part that is referred to a few times.
+	readableBytes = 1 << 20
 )
 
 var errNotReadable = errors.New("not a value that people can read")
@@ -49,14 +52,15 @@ func chunkValue(chunk []byte) (any, error) {
 	if err := json.Unmarshal(text, &list); err != nil {
 		return nil, fmt.Errorf("%w: %w", errNotReadable, err)
 	}
-	v := valueReader{list: list, left: readableParts}
+	v := valueReader{list: list, left: readableParts, bytes: len(chunk) + readableBytes}
 	return v.at(0, readableDepth)
 }
 
 // valueReader reads a value out of its list.
 type valueReader struct {
-	list []json.RawMessage
-	left int // parts that may still come
+	list  []json.RawMessage
+	left  int // parts that may still come
+	bytes int // that they may have
 }
 
 // at returns the value at a place, with what it refers to.
@@ -66,6 +70,9 @@ func (v *valueReader) at(place, depth int) (any, error) {
 	}
 	v.left--
 	if place >= len(v.list) || depth == 0 || v.left < 0 {
+		return nil, errNotReadable
+	}
+	if v.bytes -= len(v.list[place]); v.bytes < 0 {
 		return nil, errNotReadable
 	}
 	var entry any

@@ -32,6 +32,7 @@ const (
 	DefaultDrainGrace = 10 * time.Second // for requests in flight at shutdown
 
 	readHeaderTimeout = 10 * time.Second
+	maxHeader         = 64 << 10         // bytes of the request line and the headers; a token in a path has 12 KiB at most
 	idleTimeout       = 2 * time.Minute
 	keepAliveInterval = 15 * time.Second // of silence in a framed stream
 	readyTimeout      = 2 * time.Second
@@ -73,8 +74,9 @@ type Deps struct {
 	// Metrics serves /metrics; nil: that route answers 404.
 	Metrics http.Handler
 	// Observe is told of every request when it is answered, by the pattern of its route,
-	// "" for none; nil: nobody is. A live read counts when it ends. A message of a call socket counts, too, with the
-	// method WEBSOCKET.
+	// "" for none; nil disables it. A live read counts when it ends. A message of a call socket counts, too, with the
+	// method WEBSOCKET. The values are few, whatever callers send: a method that HTTP does not define is OTHER, and a
+	// status that it does not define is 0.
 	Observe func(method, route string, status int, took time.Duration)
 	// NewRequestID names calls that came without an Idempotency-Key; nil: random text.
 	NewRequestID func() string
@@ -253,6 +255,7 @@ func (s *Server) serverOf(work context.Context) *http.Server {
 	return &http.Server{
 		Handler:           s.echo,
 		ReadHeaderTimeout: readHeaderTimeout,
+		MaxHeaderBytes:    maxHeader,
 		IdleTimeout:       idleTimeout,
 		BaseContext:       func(net.Listener) context.Context { return work },
 		ConnContext:       withConn,

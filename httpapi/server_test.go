@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -212,6 +214,54 @@ func TestRequestsAreObserved(t *testing.T) {
 		_, _ = get(t, s, target)
 	}
 	require.Equal(t, []string{`GET "/v1/runs/:runId" 404`, `GET "/healthz" 200`, `GET "" 404`}, seen)
+}
+
+// Whatever word a caller sends as a method, and whatever status an app makes up for a webhook, what is observed are
+// few values: each would be a figure that is kept for ever.
+func TestWhatIsObservedIsBounded(t *testing.T) {
+	t.Parallel()
+	f := newFakes(t)
+	f.store.getHookByToken = func(string, bool) (world.Hook, error) { return world.Hook{RunID: runID}, nil }
+	f.store.getRun = func(context.Context, string, bool) (world.Run, error) { return world.Run{RunID: runID}, nil }
+	f.apps.list = func() ([]world.App, error) { return nil, nil }
+	app := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		status, _ := strconv.Atoi(r.Header.Get("X-Status"))
+		w.WriteHeader(status)
+	}))
+	defer app.Close()
+	seen := map[string]int{}
+	s := newServer(t, f, func(c *Config, d *Deps) {
+		c.BaseURL = app.URL
+		d.Observe = func(method, route string, status int, _ time.Duration) {
+			seen[fmt.Sprintf("%s %q %d", method, route, status)]++
+		}
+	})
+	for i := range 3000 {
+		call{method: fmt.Sprintf("X%d", i), target: "/v1/runs"}.do(t, s)
+	}
+	for i := 600; i < 700; i++ {
+		call{method: http.MethodPost, target: "/.well-known/workflow/v1/webhook/t", header: map[string]string{"X-Status": strconv.Itoa(i)}}.do(t, s)
+	}
+	require.Equal(t, map[string]int{`OTHER "/v1/runs" 405`: 3000, `POST "/.well-known/workflow/v1/webhook/:token" 0`: 100}, seen)
+}
+
+// The request line and the headers of a connection have a bound, so a caller without a token costs no more than that.
+func TestHeadersHaveABound(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, newFakes(t))
+	base, stop, done := running(t, s)
+	for _, head := range []string{strings.Repeat("M", 900_000) + " /healthz HTTP/1.1\r\n", "GET /healthz HTTP/1.1\r\nX: " + strings.Repeat("x", 900_000) + "\r\n"} {
+		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(base, "http://"))
+		require.NoError(t, err)
+		_, _ = io.WriteString(conn, head+"Host: x\r\n\r\n") // it may be cut while it is sent
+		answer, _ := io.ReadAll(conn)
+		require.NoError(t, conn.Close())
+		require.NotContains(t, string(answer), "200 OK")
+	}
+	status, _ := get(t, s, "/healthz")
+	require.Equal(t, http.StatusOK, status)
+	stop()
+	require.NoError(t, <-done)
 }
 
 // A call may take longer than its body was allowed to stand still: the deadline for reading

@@ -109,3 +109,18 @@ func TestReadable(t *testing.T) {
 		require.Equal(t, `"`+base64.StdEncoding.EncodeToString(chunk)+`"`, string(line))
 	}
 }
+
+// A small chunk that stands for a large value is not written out: its bytes are shown instead.
+func TestReadableHasABudget(t *testing.T) {
+	t.Parallel()
+	const refs, size = 9_999, 100_000
+	text := `[[1` + strings.Repeat(`,1`, refs-1) + `],"` + strings.Repeat("x", size) + `"]`
+	chunk := framedValue("devl" + text)
+	line, opaque := readable(chunk)
+	require.True(t, opaque)
+	require.Len(t, line, base64.StdEncoding.EncodedLen(len(chunk))+len(`""`))
+	// A large value that is not repeated is written out.
+	line, opaque = readable(framedValue(`devl["` + strings.Repeat("x", 4<<20) + `"]`))
+	require.False(t, opaque)
+	require.Len(t, line, 4<<20+len(`""`))
+}
