@@ -139,7 +139,7 @@ export class Line {
   #count = 0;
   #retired = false;
 
-  /** `silent` is called when it has been given up because an answer did not come in time. */
+  /** `silent` is called when it has been given up because an answer did not come in time, or was none. */
   constructor(socket: WebSocket, under: IncomingMessage['socket'], silent: () => void) {
     this.#socket = socket;
     this.#under = under;
@@ -178,6 +178,12 @@ export class Line {
   }
 
   #answered(bytes: Buffer): void {
+    if (bytes.byteLength < HEADER_BYTES) {
+      // Not an answer of the service, so whatever sits at the other end cannot be relied on for the other calls either.
+      this.#silent();
+      this.#end(withCode('ECONNRESET', `a message of ${bytes.byteLength} bytes is not an answer`));
+      return;
+    }
     const id = bytes.readUInt32BE(0);
     const one = this.#waiting.get(id);
     if (!one) return;

@@ -203,6 +203,20 @@ test('an answer that is none is a 502 of its call, and one that nobody asked for
   assert.equal(await which(world), 'by socket');
 });
 
+test('a message that is too short for an answer ends its socket and not the process; the call is made again by a request', async () => {
+  for (let size = 0; size < 6; size++) {
+    let broken = false;
+    const { seen, world } = await scripted(
+      (socket, id, calls) => (broken ? socket.send(Buffer.concat([id, Buffer.alloc(2)]).subarray(0, size)) : answering(socket, id, calls)),
+      { retryForMs: 10_000 },
+    );
+    while ((await which(world)) !== 'by socket');
+    broken = true;
+    assert.equal(await which(world), 'by request', `${size} bytes`);
+    assert.equal(seen.tokens.length, 1);
+  }
+});
+
 test('a socket that is to retire gives the answers it owes and is closed; the next calls go by another', async () => {
   const held: (() => void)[] = [];
   let hold = false;
