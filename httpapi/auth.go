@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -57,6 +58,24 @@ func (a *authenticator) owner(authorization string) *Server {
 		}
 	}
 	return owner
+}
+
+// checkHost refuses a call of a service without a token whose Host is not loopback. A web page can have its own name
+// resolve to a loopback address, and its browser then takes the service for the page's own server (DNS rebinding); the
+// Host still says the name.
+func (s *Server) checkHost(r *http.Request) error {
+	if len(s.auth.tokens) > 0 || isLoopback(hostOnly(r.Host)) {
+		return nil
+	}
+	return world.Errorf(codeForbidden, "this service has no token, so it answers only calls of localhost and not of %.200q; to call it by another name, set WORKFLOW_WORLD_TOKEN on both sides", r.Host)
+}
+
+// hostOnly is the host of a Host header, without its port.
+func hostOnly(hostport string) string {
+	if host, _, err := net.SplitHostPort(hostport); err == nil {
+		return host
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(hostport, "["), "]")
 }
 
 // callerOf finds the namespace that a call is for by its token. When the service has no

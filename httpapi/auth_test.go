@@ -73,6 +73,36 @@ func TestForeignWebPagesAreRefused(t *testing.T) {
 	require.Equal(t, http.StatusOK, closeWith(map[string]string{"Sec-Fetch-Site": "same-origin"}))
 }
 
+// A page whose name resolves to a loopback address is told from a caller on this machine by the Host.
+func TestForeignHostsAreRefusedWithoutAToken(t *testing.T) {
+	t.Parallel()
+	status := func(s *Server, host, method, target string) (int, string) {
+		w := call{method: method, target: target, host: host, body: "{}"}.do(t, s)
+		return w.Code, w.Body.String()
+	}
+	open := newServer(t, newFakes(t))
+	for _, host := range []string{"evil.example", "evil.example:8787", "localhost.evil.example", "192.168.1.5", "0.0.0.0:8787", "[fe80::1]:1", "127.0.0.1.evil.example"} {
+		for _, r := range open.routes() {
+			if !r.anyHost { // no fake has a function: nothing is done
+				code, body := status(open, host, r.method, r.path)
+				require.Equal(t, http.StatusForbidden, code, "%s %s %s", host, r.method, r.path)
+				require.Equal(t, "forbidden", errorOf(t, body)["code"])
+				require.Contains(t, errorOf(t, body)["message"], "set WORKFLOW_WORLD_TOKEN")
+			}
+		}
+	}
+	for _, host := range []string{"localhost", "LOCALHOST:8787", "127.0.0.1", "127.9.9.9:1", "[::1]", "[::1]:8787", "::1"} {
+		code, _ := status(open, host, http.MethodGet, "/healthz")
+		require.Equal(t, http.StatusOK, code, host)
+	}
+	f := newFakes(t)
+	f.store.getHookByToken = func(token string, _ bool) (world.Hook, error) { return world.Hook{}, world.HookNotFound(token) }
+	code, _ := status(newServer(t, f), "abc.tunnel.example", http.MethodPost, "/.well-known/workflow/v1/webhook/t")
+	require.Equal(t, http.StatusNotFound, code, "a webhook may come by the name of a tunnel")
+	code, _ = status(newServer(t, newFakes(t), withTokens("secret")), "evil.example", http.MethodGet, "/healthz")
+	require.Equal(t, http.StatusOK, code, "with a token the name does not matter")
+}
+
 func TestListenNeedsATokenBeyondLoopback(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"127.0.0.1:8787", "localhost:0", "[::1]:80", "127.1.2.3:1"} {

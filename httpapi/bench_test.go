@@ -31,7 +31,7 @@ func BenchmarkListEvents(b *testing.B) {
 		b.Run(accept, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				r := httptest.NewRequestWithContext(b.Context(), http.MethodGet, "/v1/runs/"+runID+"/events", nil)
+				r := httptest.NewRequestWithContext(b.Context(), http.MethodGet, "http://localhost/v1/runs/"+runID+"/events", nil)
 				r.Header.Set("Accept", accept)
 				w := httptest.NewRecorder()
 				s.Handler().ServeHTTP(w, r)
@@ -77,7 +77,7 @@ func BenchmarkBundle(b *testing.B) {
 	body := raw(b, m{"calls": calls})
 	b.ReportAllocs()
 	for b.Loop() {
-		r := httptest.NewRequestWithContext(b.Context(), http.MethodPost, "/v1/calls", bytes.NewReader(body))
+		r := httptest.NewRequestWithContext(b.Context(), http.MethodPost, "http://localhost/v1/calls", bytes.NewReader(body))
 		r.Header.Set("Content-Type", typeCBOR)
 		w := httptest.NewRecorder()
 		s.Handler().ServeHTTP(w, r)

@@ -13,8 +13,11 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// codeUnsupportedMedia refuses a body in an encoding we do not read; only HTTP has it.
-const codeUnsupportedMedia world.Code = "unsupported_media_type"
+// The codes that only HTTP has.
+const (
+	codeUnsupportedMedia world.Code = "unsupported_media_type" // a body in an encoding that we do not read
+	codeForbidden        world.Code = "forbidden"              // a Host that only a token would allow
+)
 
 // wireForm is the one table from codes to HTTP statuses and the SDK's error classes.
 func wireForm(code world.Code) (status int, name string) {
@@ -50,6 +53,8 @@ func wireForm(code world.Code) (status int, name string) {
 		return http.StatusBadRequest, "AttributeValidationError"
 	case world.CodeUnauthorized:
 		return http.StatusUnauthorized, general
+	case codeForbidden:
+		return http.StatusForbidden, general
 	case world.CodeUnavailable:
 		return http.StatusServiceUnavailable, general
 	case world.CodeInternal:

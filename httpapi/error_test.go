@@ -111,7 +111,7 @@ func TestCallerGoneIsNotLogged(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	w := httptest.NewRecorder()
-	s.Handler().ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, "/v1/runs/r", nil))
+	s.Handler().ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/v1/runs/r", nil))
 	require.Equal(t, http.StatusServiceUnavailable, w.Code)
 	require.Empty(t, log.String())
 }

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -36,6 +37,7 @@ func newServer(t *testing.T, f *fakes, change ...func(*Config, *Deps)) *Server {
 // call is one request in the making.
 type call struct {
 	method, target string
+	host           string // 127.0.0.1:8787 if left out
 	body           any // []byte as it is, string as JSON, anything else encoded as CBOR; nil: none
 	header         map[string]string
 }
@@ -58,6 +60,7 @@ func (r call) request(t *testing.T) *http.Request {
 		body, contentType = bytes.NewReader(encoded), typeCBOR
 	}
 	req := httptest.NewRequestWithContext(t.Context(), r.method, r.target, body)
+	req.Host = cmp.Or(r.host, "127.0.0.1:8787")
 	if contentType != "" {
 		req.Header.Set("Content-Type", contentType)
 	}

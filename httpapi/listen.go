@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strings"
 )
 
 // checkListen refuses an address that other machines can reach while nothing asks them
@@ -24,7 +25,7 @@ func checkListen(address string, tokens []string) error {
 }
 
 func isLoopback(host string) bool {
-	if host == "localhost" {
+	if strings.EqualFold(host, "localhost") {
 		return true
 	}
 	ip := net.ParseIP(host)

@@ -99,7 +99,7 @@ func TestOpenAPINamesTheErrors(t *testing.T) {
 	require.True(t, ok)
 	text, ok := response["description"].(string)
 	require.True(t, ok)
-	for _, status := range []string{"400", "401", "404", "405", "409", "410", "412", "413", "415", "422", "425", "429", "500", "503"} {
+	for _, status := range []string{"400", "401", "403", "404", "405", "409", "410", "412", "413", "415", "422", "425", "429", "500", "503"} {
 		require.Contains(t, text, status)
 	}
 }

@@ -13,6 +13,7 @@ import (
 type route struct {
 	method, path string
 	open         bool // needs no token
+	anyHost      bool // is served whatever the Host, also without a token: others call it by the name of a tunnel
 	handle       echo.HandlerFunc
 }
 
@@ -95,8 +96,8 @@ func (s *Server) routes() []route {
 	}
 	for _, method := range webhookMethods {
 		table = append(table,
-			route{method: method, path: wk + "/webhook/{token}", open: true, handle: s.webhook},
-			route{method: method, path: "/ns/{namespace}" + wk + "/webhook/{token}", open: true, handle: s.namespaceWebhook})
+			route{method: method, path: wk + "/webhook/{token}", open: true, anyHost: true, handle: s.webhook},
+			route{method: method, path: "/ns/{namespace}" + wk + "/webhook/{token}", open: true, anyHost: true, handle: s.namespaceWebhook})
 	}
 	return table
 }
@@ -118,6 +119,14 @@ func (s *Server) newEcho() *echo.Echo {
 					return err
 				}
 				return part.table[i].handle(c)
+			}
+		}
+		if admitted := handle; !r.anyHost {
+			handle = func(c echo.Context) error {
+				if err := s.checkHost(c.Request()); err != nil {
+					return err
+				}
+				return admitted(c)
 			}
 		}
 		e.Add(r.method, asColons.Replace(r.path), handle)

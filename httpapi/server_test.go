@@ -282,7 +282,7 @@ func TestReadDeadlineIsTakenOff(t *testing.T) {
 	served := make(chan error, 1)
 	go func() { served <- web.Serve(&oneConn{conn: conn, closed: make(chan struct{})}) }()
 	const body = `{"queueName":"__wkf_step_x","message":1}`
-	_, err := fmt.Fprintf(client, "POST /v1/queue HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s", len(body), body)
+	_, err := fmt.Fprintf(client, "POST /v1/queue HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s", len(body), body)
 	require.NoError(t, err)
 	answer, err := io.ReadAll(client)
 	require.NoError(t, err)

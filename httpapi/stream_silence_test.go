@@ -64,7 +64,7 @@ func TestSilenceDoesNotEndARead(t *testing.T) {
 			}()
 
 			began := time.Now()
-			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://x/v1/streams/s", nil)
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/v1/streams/s", nil)
 			require.NoError(t, err)
 			request.Header.Set("Accept", accept)
 			go func() { _ = request.Write(ours) }()

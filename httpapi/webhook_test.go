@@ -85,7 +85,7 @@ func TestWebhookIsPassedOn(t *testing.T) {
 		require.Equal(t, "v", r.header.Get("X-Custom"))
 		require.Empty(t, r.header.Get("X-Hop"))
 		require.Equal(t, "203.0.113.9, 192.0.2.1", r.header.Get("X-Forwarded-For"))
-		require.Equal(t, "example.com", r.header.Get("X-Forwarded-Host"))
+		require.Equal(t, "127.0.0.1:8787", r.header.Get("X-Forwarded-Host"))
 	}
 }
 
