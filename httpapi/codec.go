@@ -152,7 +152,7 @@ func (s *Server) readBodyInto(c echo.Context, buf *bytes.Buffer) ([]byte, error)
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return nil, world.Errorf(codeUnsupportedMedia, "Content-Encoding is %s, bodies must be sent as they are", encoding)
 	}
-	body := steadyReader{source: r.Body, control: http.NewResponseController(c.Response())}
+	body := s.steady(c)
 	defer body.done()
 	limit := s.cfg.MaxBody
 	if r.ContentLength > limit {
@@ -199,13 +199,19 @@ func (s *Server) discard(r *http.Request, body io.Reader) {
 // steadyReader gives up on a body that stands still. Its deadline must be taken off at the
 // end, or it would later cancel a request that takes its time.
 type steadyReader struct {
-	source  io.Reader
-	control *http.ResponseController
+	source   io.ReadCloser
+	control  *http.ResponseController
+	patience time.Duration
+}
+
+// steady is the body of a call; the caller takes its deadline off.
+func (s *Server) steady(c echo.Context) steadyReader {
+	return steadyReader{source: c.Request().Body, control: http.NewResponseController(c.Response()), patience: s.patience}
 }
 
 func (b steadyReader) Read(p []byte) (int, error) {
 	// Not every ResponseWriter has deadlines; those of tests do not.
-	_ = b.control.SetReadDeadline(time.Now().Add(bodyPatience))
+	_ = b.control.SetReadDeadline(time.Now().Add(b.patience))
 	return b.source.Read(p)
 }
 

@@ -41,7 +41,7 @@ func (s *Server) addNamespaces(namespaces []Namespace) error {
 			return fmt.Errorf("namespace %q: %w", n.Name, err)
 		}
 		part := &Server{
-			cfg: s.cfg, deps: n.Deps, log: s.log, keepAlive: s.keepAlive, retireGrace: s.retireGrace, codec: s.codec, proxy: s.proxy,
+			cfg: s.cfg, deps: n.Deps, log: s.log, keepAlive: s.keepAlive, patience: s.patience, retireGrace: s.retireGrace, codec: s.codec, proxy: s.proxy,
 			crew: s.crew, sockets: s.sockets, draining: s.draining,
 		}
 		part.deps.Observe, part.deps.NewRequestID = s.deps.Observe, s.deps.NewRequestID

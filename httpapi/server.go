@@ -95,6 +95,7 @@ type Server struct {
 	openapi   []byte
 	echo      *echo.Echo
 	keepAlive time.Duration
+	patience  time.Duration // how long a body may stand still
 	// retireGrace is how long the client of a call socket may take to hang up.
 	retireGrace time.Duration
 	// namespaces are servers without routes or a listener of their own, by name.
@@ -125,7 +126,7 @@ func New(cfg Config, deps Deps, namespaces ...Namespace) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		cfg: cfg, deps: deps, log: cfg.Logger, keepAlive: keepAliveInterval, retireGrace: retireGrace,
+		cfg: cfg, deps: deps, log: cfg.Logger, keepAlive: keepAliveInterval, patience: bodyPatience, retireGrace: retireGrace,
 		sockets: new(callSockets), draining: make(chan struct{}), listening: make(chan struct{}),
 	}
 	s.setDefaults()

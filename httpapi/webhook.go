@@ -68,7 +68,9 @@ func (s *Server) webhook(c echo.Context) error {
 		return err
 	}
 	r := c.Request()
-	r.Body = http.MaxBytesReader(c.Response(), r.Body, s.cfg.MaxBody)
+	body := s.steady(c)
+	defer body.done()
+	r.Body = http.MaxBytesReader(c.Response(), passedBody{body}, s.cfg.MaxBody)
 	target := &webhookTarget{base: base, token: token, c: c}
 	s.proxy.proxy.ServeHTTP(c.Response(), r.WithContext(context.WithValue(r.Context(), webhookTargetKey{}, target)))
 	return nil
@@ -133,6 +135,22 @@ func (p *webhookProxy) rewrite(r *httputil.ProxyRequest) {
 		r.Out.Header.Del(echo.HeaderAuthorization) // our secret, not the app's
 	}
 }
+
+// passedBody is the body of a webhook on its way to the app. Its deadline goes with its end: the app may take its time
+// to answer.
+type passedBody struct{ steadyReader }
+
+// Read implements io.Reader.
+func (b passedBody) Read(p []byte) (int, error) {
+	n, err := b.steadyReader.Read(p)
+	if err != nil {
+		b.done()
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (b passedBody) Close() error { return b.source.Close() }
 
 // failed answers when the app could not be asked.
 func (p *webhookProxy) failed(_ http.ResponseWriter, r *http.Request, cause error) {

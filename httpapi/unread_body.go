@@ -1,0 +1,52 @@
+package httpapi
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+)
+
+// watchedBody is the body of a request that knows whether it was read to its end.
+type watchedBody struct {
+	io.ReadCloser
+
+	ended bool
+}
+
+// Read implements io.Reader.
+func (b *watchedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if errors.Is(err, io.EOF) {
+		b.ended = true
+	}
+	return n, err
+}
+
+// waitForNoBody ends the connection with an answer that comes before its request was read whole. net/http would read
+// the rest first, however long that takes to arrive, and whoever announces a body and sends none would hold the
+// connection for nothing.
+func waitForNoBody(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		r := c.Request()
+		if r.ContentLength == 0 || r.Body == nil {
+			return next(c)
+		}
+		body := &watchedBody{ReadCloser: r.Body}
+		r.Body = body
+		c.Response().Before(func() {
+			if !body.ended {
+				c.Response().Header().Set(echo.HeaderConnection, "close")
+			}
+		})
+		err := next(c)
+		if !body.ended {
+			// net/http closes the body now, and reads what is left of it for that, too. Not every ResponseWriter has
+			// deadlines; those of tests do not.
+			_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now())
+		}
+		return err
+	}
+}
