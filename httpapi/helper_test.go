@@ -38,7 +38,7 @@ func newServer(t *testing.T, f *fakes, change ...func(*Config, *Deps)) *Server {
 type call struct {
 	method, target string
 	host           string // 127.0.0.1:8787 if left out
-	body           any // []byte as it is, string as JSON, anything else encoded as CBOR; nil: none
+	body           any    // []byte as it is, string as JSON, anything else encoded as CBOR; nil: none
 	header         map[string]string
 }
 

@@ -32,7 +32,7 @@ const (
 	DefaultDrainGrace = 10 * time.Second // for requests in flight at shutdown
 
 	readHeaderTimeout = 10 * time.Second
-	maxHeader         = 64 << 10         // bytes of the request line and the headers; a token in a path has 12 KiB at most
+	maxHeader         = 64 << 10 // bytes of the request line and the headers; a token in a path has 12 KiB at most
 	idleTimeout       = 2 * time.Minute
 	keepAliveInterval = 15 * time.Second // of silence in a framed stream
 	readyTimeout      = 2 * time.Second

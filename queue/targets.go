@@ -42,12 +42,6 @@ func absenceOf(kind world.Kind, m world.Message) absence {
 	return absence{kind: kind, deployment: m.DeploymentID, sdk: sdk, namespace: namespace}
 }
 
-// route is an address with one of its two routes.
-type route struct {
-	kind world.Kind
-	to   string
-}
-
 func newTargets(b Backoff, clock world.Clock, log *slog.Logger) *targets {
 	return &targets{backoff: b, clock: clock, said: newComplaints(clock, log), down: map[string]*downtime{}, absent: map[absence]time.Time{}}
 }

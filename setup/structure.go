@@ -32,6 +32,7 @@ func structures() []structure {
 		{"locator", "hash", "the run of a step, hook or wait"},
 		{"stream", "stream", "chunks"},
 		{"stream_open", "stream", "a stream in the middle of a transaction; nobody sees it"},
+		{"stream_arriving", "string", "an append that is under way"},
 		{"stream_meta", "hash", "length and end of a stream, its writers"},
 		{"stream_req", "hash", "appends of the last minutes, so that repeats add nothing"},
 		{"streams:by_run", "zset", "the streams of a run"},

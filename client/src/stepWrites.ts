@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { noteDeliveredStep } from './attached.js';
 import { WorkflowWorldError } from './errors.js';
 import { type Fields, isFields } from './moments.js';
@@ -6,18 +7,24 @@ import type { StepExecution } from './stepContext.js';
 
 /** So many steps are remembered; the oldest are forgotten first. */
 const MOST_STEPS = 10_000;
+/** A step that goes on writing after it has returned is completed after so many milliseconds all the same. */
+const SETTLE_MS = 10_000;
+/** The SDK sends what it has gathered when the write before has ended: after so many turns of the event loop nothing more comes. */
+const QUIET_TURNS = 2;
 
 /**
  * What happened to the stream writes of the steps of this process. SDK v5 goes on without those that were not awaited: it
  * only logs that they failed, and completes the step. A step whose write was given up must not be completed, so that
- * it runs again.
+ * it runs again; and one whose write is under way must not be completed yet, since the process may end before it is stored.
  */
 class StepWrites {
   /** The attempt that runs, of each step that began in this process. */
   readonly #running = new Map<string, number>();
   readonly #givenUp = new Map<string, { attempt: number; error: unknown }>();
-  /** Writes that failed and are being tried again. Bounded by the calls under way. */
-  readonly #retried = new Map<string, Set<RetriedWrite>>();
+  /** The attempt that wrote last, of each step that has written. */
+  readonly #wrote = new Map<string, number>();
+  /** Bounded by the calls under way. */
+  readonly #underWay = new Map<string, Set<StepWrite>>();
 
   began({ runId, stepId, attempt }: StepExecution): void {
     const key = keyOf(runId, stepId);
@@ -29,16 +36,18 @@ class StepWrites {
     const key = keyOf(runId, stepId);
     this.#running.delete(key);
     this.#givenUp.delete(key);
+    this.#wrote.delete(key);
   }
 
-  /** Notes that a write is being tried again. The caller says how it ends. */
-  retried(step: StepExecution): RetriedWrite {
+  /** Notes that a write, or a close, is under way. The caller says how it ends. */
+  writes(step: StepExecution): StepWrite {
     const key = keyOf(step.runId, step.stepId);
-    const writes = this.#retried.get(key) ?? new Set();
-    this.#retried.set(key, writes);
-    const write = new RetriedWrite(step.attempt, () => {
+    if (this.#wrote.get(key) !== step.attempt) remember(this.#wrote, key, step.attempt);
+    const writes = this.#underWay.get(key) ?? new Set();
+    this.#underWay.set(key, writes);
+    const write = new StepWrite(step.attempt, () => {
       writes.delete(write);
-      if (writes.size === 0 && this.#retried.get(key) === writes) this.#retried.delete(key);
+      if (writes.size === 0 && this.#underWay.get(key) === writes) this.#underWay.delete(key);
     });
     writes.add(write);
     return write;
@@ -52,22 +61,44 @@ class StepWrites {
   }
 
   /**
-   * Throws when the step must not be completed. While writes of it are being tried again, the caller has to wait for
-   * the promise that is returned, which is rejected then if one of them is given up.
+   * Throws when the step must not be completed. If it has written, the caller has to wait for the promise that is returned
+   * until its writes are stored; it is rejected if one of them is given up.
    */
-  requireNoneGivenUp(runId: string, stepId: string): Promise<void> | undefined {
+  requireAllStored(runId: string, stepId: string): Promise<void> | undefined {
     const key = keyOf(runId, stepId);
+    this.#requireNoneGivenUp(key, stepId);
+    return this.#wrote.has(key) ? this.#settled(key, stepId) : undefined;
+  }
+
+  #requireNoneGivenUp(key: string, stepId: string): void {
     const givenUp = this.#givenUp.get(key);
     if (givenUp) throw refusal(stepId, givenUp.error);
-    const running = this.#running.get(key) ?? 0;
-    const retried = [...(this.#retried.get(key) ?? [])].filter(({ attempt }) => attempt >= running);
-    if (retried.length === 0) return undefined;
-    return Promise.all(retried.map(({ ended }) => ended)).then(() => this.requireNoneGivenUp(runId, stepId));
+  }
+
+  async #settled(key: string, stepId: string): Promise<void> {
+    const until = Date.now() + SETTLE_MS;
+    for (let quiet = 0; quiet < QUIET_TURNS; ) {
+      const late = Date.now() > until;
+      const running = this.#running.get(key) ?? 0;
+      const waited = [...(this.#underWay.get(key) ?? [])].filter(({ attempt, failed }) => attempt >= running && (failed || !late));
+      if (waited.length > 0) {
+        quiet = 0;
+        await Promise.all(waited.map(({ ended }) => ended));
+      } else if (late) {
+        break;
+      } else {
+        quiet++;
+        await nextTurn();
+      }
+    }
+    this.#requireNoneGivenUp(key, stepId);
   }
 }
 
-/** A write that is being tried again. */
-export class RetriedWrite {
+/** A write that is under way. */
+export class StepWrite {
+  /** It is being tried again. */
+  failed = false;
   readonly ended: Promise<void>;
   readonly #end: () => void;
 
@@ -111,7 +142,7 @@ export function noteStepEvent(runId: string | null, event: Fields, result: unkno
 /** What has to be asked before an event is written; undefined for all but the completion of a step. */
 export function beforeStepEvent(runId: string | null, { eventType, correlationId }: Fields): (() => Promise<void> | undefined) | undefined {
   if (!runId || eventType !== 'step_completed' || typeof correlationId !== 'string') return undefined;
-  return () => stepWrites().requireNoneGivenUp(runId, correlationId);
+  return () => stepWrites().requireAllStored(runId, correlationId);
 }
 
 /**

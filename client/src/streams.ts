@@ -4,7 +4,7 @@ import { encode } from './encoding.js';
 import { CHUNKS, encodeFrames } from './frames.js';
 import { pathSegment, withQuery } from './path.js';
 import { currentStep, type StepExecution } from './stepContext.js';
-import { type RetriedWrite, stepWrites } from './stepWrites.js';
+import { stepWrites } from './stepWrites.js';
 import { openStream } from './streamReader.js';
 import type { ChunkPage, GetChunksOptions, StreamInfo, StreamWriteSession } from './types.js';
 
@@ -111,12 +111,12 @@ export function createStreams(config: () => Config): Streams {
 
 /** Makes a call that adds to a stream or ends it, and remembers if that of a step was given up. */
 async function send(config: Config, { step, endless }: Source, request: Call): Promise<void> {
-  let retried: RetriedWrite | undefined;
+  const write = step && stepWrites().writes(step);
   const patience: Patience = {
     forMs: endless ? Number.POSITIVE_INFINITY : config.streamRetryForMs,
     timeoutMs: Math.min(config.timeoutMs, Math.max(SHORTEST_TIMEOUT_MS, config.streamRetryForMs / 3)),
     failed: () => {
-      if (step) retried ??= stepWrites().retried(step);
+      if (write) write.failed = true;
     },
     gaveUp: (error) => {
       if (step) stepWrites().gaveUp(step, error);
@@ -125,7 +125,7 @@ async function send(config: Config, { step, endless }: Source, request: Call): P
   try {
     await call(config, { ...request, headers: { ...request.headers, ...stepHeaders(step) }, patience });
   } finally {
-    retried?.end();
+    write?.end();
   }
 }
 

@@ -233,6 +233,45 @@ test('the completion of a step waits for its writes that are being tried again',
   assert.deepEqual(ids, ['step_of_another', step]);
 });
 
+test('the completion of a step waits for its writes that are under way, and for those that the SDK sends behind them', async () => {
+  const { fake, world } = await fakeWorld();
+  const { run, step } = newStep();
+  const first = held(json(200, {}));
+  fake.next(first.answer);
+  const write = asStep(run, step, 1, async () => {
+    await world.streams.write(run, 's', 'x');
+    await world.streams.write(run, 's', 'y');
+    await world.streams.close(run, 's');
+  });
+  await first.arrived;
+  const completion = world.events.create(run, completed(step));
+  await world.events.create(run, completed('step_of_another'));
+  first.release();
+  await Promise.all([write, completion]);
+  assert.deepEqual(
+    fake.seen.map(({ url }) => url.split('/').slice(4).join('/')),
+    ['streams/s', 'events', 'streams/s', 'streams/s/close', 'events'],
+  );
+});
+
+test('a step that never stops writing is completed all the same', async (t) => {
+  const { fake, world } = await fakeWorld();
+  const { run, step } = newStep();
+  let stop = false;
+  const writer = asStep(run, step, 1, async () => {
+    while (!stop) await world.streams.write(run, 's', 'x');
+  });
+  while (fake.seen.length < 3) await new Promise(setImmediate);
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
+  const completion = world.events.create(run, completed(step));
+  while (fake.seen.length < 6) await new Promise(setImmediate);
+  t.mock.timers.tick(60_000);
+  await completion;
+  t.mock.timers.reset();
+  stop = true;
+  await writer;
+});
+
 test('a write that is given up while the completion of its step is being tried ends it', async () => {
   const { fake, world } = await fakeWorld({ streamRetryForMs: 0 });
   const { run, step } = newStep();
@@ -254,6 +293,6 @@ test('of more than 10,000 steps the oldest are forgotten', () => {
   const memory = new (stepWrites().constructor as new () => ReturnType<typeof stepWrites>)();
   const error = new Error('lost');
   for (let i = 0; i <= 10_000; i++) memory.gaveUp({ runId: 'r', stepId: `s${i}`, attempt: 1 }, error);
-  assert.equal(memory.requireNoneGivenUp('r', 's0'), undefined);
-  for (const stepId of ['s1', 's10000']) assert.throws(() => memory.requireNoneGivenUp('r', stepId), /lost/);
+  assert.equal(memory.requireAllStored('r', 's0'), undefined);
+  for (const stepId of ['s1', 's10000']) assert.throws(() => memory.requireAllStored('r', stepId), /lost/);
 });
