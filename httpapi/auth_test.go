@@ -111,8 +111,11 @@ func TestListenNeedsATokenBeyondLoopback(t *testing.T) {
 	for _, address := range []string{"0.0.0.0:8787", ":8787", "[::]:8787", "192.168.1.5:80", "example.com:80"} {
 		require.EqualError(t, checkListen(address, nil),
 			"refusing to listen on "+address+" without a token: set WORKFLOW_WORLD_TOKEN, or listen on 127.0.0.1")
-		require.NoError(t, checkListen(address, []string{"t"}), address)
+		require.NoError(t, checkListen(address, []string{"0123456789abcdef", "another token that is long"}), address)
+		require.EqualError(t, checkListen(address, []string{"0123456789abcdef", "0123456789abcdé"}),
+			"refusing to listen on "+address+" with a token of 15 characters: it needs at least 16; `openssl rand -hex 24` makes one")
 	}
+	require.NoError(t, checkListen("127.0.0.1:1", []string{"t"}), "on loopback any token will do")
 	require.Error(t, checkListen("8787", nil))
 	require.Error(t, checkListen("127.0.0.1:1", []string{"a", ""}))
 

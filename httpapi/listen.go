@@ -6,10 +6,15 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
+// minToken is the least number of characters of a token where other machines can try tokens. The keys that sign
+// deliveries are derived from tokens, too.
+const minToken = 16
+
 // checkListen refuses an address that other machines can reach while nothing asks them
-// for a token.
+// for a token, or for one that can be guessed.
 func checkListen(address string, tokens []string) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -20,6 +25,11 @@ func checkListen(address string, tokens []string) error {
 	}
 	if len(tokens) == 0 && !isLoopback(host) {
 		return fmt.Errorf("refusing to listen on %s without a token: set WORKFLOW_WORLD_TOKEN, or listen on 127.0.0.1", address)
+	}
+	for _, token := range tokens {
+		if n := utf8.RuneCountInString(token); n < minToken && !isLoopback(host) {
+			return fmt.Errorf("refusing to listen on %s with a token of %d characters: it needs at least %d; `openssl rand -hex 24` makes one", address, n, minToken)
+		}
 	}
 	return nil
 }

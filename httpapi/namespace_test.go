@@ -113,6 +113,6 @@ func TestNamespacesThatCannotBe(t *testing.T) {
 	}
 	_, err := New(Config{Listen: "127.0.0.1:0", Tokens: []string{"main"}}, deps, ns("a", "main"))
 	require.ErrorContains(t, err, "have the same token")
-	_, err = New(Config{Listen: "0.0.0.0:0"}, deps, ns("a", "t"))
+	_, err = New(Config{Listen: "0.0.0.0:0"}, deps, ns("a", "a token of the namespace"))
 	require.NoError(t, err, "every call needs a token, so others may reach the address")
 }

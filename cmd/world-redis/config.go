@@ -26,7 +26,7 @@ type config struct {
 	FlowConcurrency    int           `env:"WORKFLOW_REDIS_FLOW_CONCURRENCY" envDefault:"0" help:"the same for flows alone; 0: as WORKFLOW_REDIS_WORKER_CONCURRENCY"`
 	StepConcurrency    int           `env:"WORKFLOW_REDIS_STEP_CONCURRENCY" envDefault:"0" help:"the same for steps alone; 0: as WORKFLOW_REDIS_WORKER_CONCURRENCY"`
 	Listen             string        `env:"WORKFLOW_WORLD_LISTEN" envDefault:"127.0.0.1:8787" help:"address of the HTTP API; anything but loopback needs WORKFLOW_WORLD_TOKEN"`
-	Token              string        `env:"WORKFLOW_WORLD_TOKEN" help:"bearer token that callers must send; several, for rotation, with commas"`
+	Token              string        `env:"WORKFLOW_WORLD_TOKEN" help:"bearer token that callers must send, of at least 16 characters unless the service listens on loopback; several, for rotation, with commas"`
 	Namespaces         string        `env:"WORKFLOW_WORLD_NAMESPACES" help:"namespaces for apps that must see nothing of one another, with tokens of their own: name=token|token,name=token; WORKFLOW_WORLD_TOKEN is the default one's"`
 	SigningKey         string        `env:"WORKFLOW_WORLD_SIGNING_KEY" help:"signs deliveries to apps, which need the same; several, for rotation, with commas; without it, and in other namespaces, one derived from each token"`
 	BaseURL            string        `env:"WORKFLOW_BASE_URL" help:"app to deliver to while none has registered"`

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -22,8 +23,8 @@ func envCommand() *cobra.Command {
 			}
 			for _, s := range settings() {
 				value, set := os.LookupEnv(s.Name)
-				if set && secret(s.Name) {
-					value = "(set, hidden)"
+				if set {
+					value = shown(s.Name, value)
 				}
 				if _, err := fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", s.Name, dash(value), dash(s.Default), s.Help); err != nil {
 					return err
@@ -42,6 +43,19 @@ func envCommand() *cobra.Command {
 			return err
 		},
 	}
+}
+
+// shown is the value of a setting for people: without what is secret in it.
+func shown(name, value string) string {
+	if secret(name) {
+		return "(set, hidden)"
+	}
+	if u, err := url.Parse(value); err == nil && u.User != nil {
+		return u.Redacted()
+	} else if err != nil && strings.Contains(value, "@") {
+		return "(set, hidden: it is no valid URL and may hold a password)"
+	}
+	return value
 }
 
 func secret(name string) bool {

@@ -139,7 +139,7 @@ func TestBR06LostAnswers(t *testing.T) {
 		request := fmt.Sprintf("lost %d", i)
 		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(base, "http://"))
 		require.NoError(t, err)
-		_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nIdempotency-Key: %s\r\nContent-Length: %d\r\n\r\n%s",
+		_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nIdempotency-Key: %s\r\nContent-Length: %d\r\n\r\n%s",
 			path, request, len(e.body()), e.body())
 		require.NoError(t, err)
 		_, err = conn.Read(make([]byte, 1)) // answered, and nobody hears it

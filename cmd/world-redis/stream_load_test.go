@@ -55,7 +55,7 @@ func openRead(t *testing.T, base, name string, window int) (net.Conn, *bufio.Rea
 	if window > 0 {
 		require.NoError(t, conn.(*net.TCPConn).SetReadBuffer(window)) //nolint:forcetypeassert // dialled above
 	}
-	_, err = fmt.Fprintf(conn, "GET /v1/streams/%s HTTP/1.1\r\nHost: x\r\n\r\n", name)
+	_, err = fmt.Fprintf(conn, "GET /v1/streams/%s HTTP/1.1\r\nHost: localhost\r\n\r\n", name)
 	require.NoError(t, err)
 	in := bufio.NewReaderSize(conn, 1024)
 	for line := ""; line != "\r\n"; {

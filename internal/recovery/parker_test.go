@@ -94,6 +94,7 @@ func TestARunThatHasNotLookedAtItsLogIsWokenOnce(t *testing.T) {
 			require.Regexp(t, "level="+level+" msg=[^\n]*woken[^\n]* run="+runID, log.String())
 		}
 		b.queue.requests = map[string]bool{} // the queue has forgotten by now
+		b.clock.add(time.Minute)
 		require.NoError(t, b.pass(t.Context()))
 		require.Equal(t, []string{open}, b.queue.woken(), "the others once")
 	})

@@ -115,6 +115,7 @@ func TestRunsWithStraysOnlyAreWoken(t *testing.T) {
 	require.Equal(t, []string{one, two}, b.queue.woken())
 	require.Equal(t, 6, b.queue.asked)
 
+	b.clock.add(time.Minute)
 	require.NoError(t, b.pass(t.Context()))
 	require.Equal(t, 8, b.queue.asked, "those that are busy are left alone for a while")
 	b.clock.add(busyFor * time.Minute)

@@ -1,6 +1,7 @@
 package redisconn
 
 import (
+	"crypto/rand"
 	"fmt"
 	"sync"
 	"time"
@@ -11,14 +12,16 @@ import (
 // embedded is a miniredis in this process. Its time-to-live clock stands still unless it
 // is pushed, so a ticker pushes it by the time that really passed.
 type embedded struct {
-	server *miniredis.Miniredis
-	done   chan struct{}
-	ended  sync.WaitGroup
-	once   sync.Once
+	server   *miniredis.Miniredis
+	password string // other processes of this machine reach its port, too
+	done     chan struct{}
+	ended    sync.WaitGroup
+	once     sync.Once
 }
 
 func startEmbedded() (*embedded, error) {
-	e := &embedded{server: miniredis.NewMiniRedis(), done: make(chan struct{})}
+	e := &embedded{server: miniredis.NewMiniRedis(), password: rand.Text(), done: make(chan struct{})}
+	e.server.RequireAuth(e.password)
 	if err := e.server.StartAddr("127.0.0.1:0"); err != nil {
 		return nil, fmt.Errorf("start the embedded Redis: %w", err)
 	}

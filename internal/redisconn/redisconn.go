@@ -63,7 +63,7 @@ func open(address string) (*Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		opts := &redis.Options{Addr: e.server.Addr(), ContextTimeoutEnabled: true}
+		opts := &redis.Options{Addr: e.server.Addr(), Password: e.password, ContextTimeoutEnabled: true}
 		return &Conn{Client: redis.NewClient(opts), Mode: Embedded, Address: "embedded", embedded: e}, nil
 	}
 	u, err := url.Parse(address)
@@ -71,7 +71,7 @@ func open(address string) (*Conn, error) {
 		return nil, errors.New("the Redis address is no valid URL (is a special character in the password not percent-encoded?)")
 	}
 	scheme, mode, _ := strings.Cut(u.Scheme, "+")
-	hidden := u.Redacted()
+	hidden := redacted(u)
 	switch mode {
 	case "":
 		opts, err := redis.ParseURL(address)
@@ -96,6 +96,21 @@ func open(address string) (*Conn, error) {
 	default:
 		return nil, fmt.Errorf("the Redis address %s has an unknown scheme: use redis, rediss, unix, redis+sentinel or redis+cluster", hidden)
 	}
+}
+
+// redacted is an address for people: the passwords in it are hidden, those among its options, too.
+func redacted(u *url.URL) string {
+	shown, query, hide := *u, u.Query(), false
+	for name := range query {
+		if strings.Contains(strings.ToLower(name), "pass") {
+			query.Set(name, "xxxxx")
+			hide = true
+		}
+	}
+	if hide {
+		shown.RawQuery = query.Encode()
+	}
+	return shown.Redacted()
 }
 
 // universalOptions reads the parts that several hosts share. The first host stands for

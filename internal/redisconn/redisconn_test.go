@@ -25,6 +25,9 @@ func TestOpenWithoutAddressIsEmbeddedAndKeepsTime(t *testing.T) {
 	defer func() { require.NoError(t, c.Close()) }()
 	require.Equal(t, redisconn.Embedded, c.Mode)
 	require.NoError(t, c.Client.Set(ctx, "k", "v", 300*time.Millisecond).Err())
+	stranger := redis.NewClient(&redis.Options{Addr: c.Client.(*redis.Client).Options().Addr})
+	require.ErrorContains(t, stranger.Ping(ctx).Err(), "NOAUTH", "other processes of this machine reach its port")
+	require.NoError(t, stranger.Close())
 	require.Eventually(t, func() bool { return c.Client.Exists(ctx, "k").Val() == 0 }, 10*time.Second, 20*time.Millisecond,
 		"a time to live must end by itself, as on a real Redis")
 }
@@ -52,10 +55,13 @@ func TestOpenFailsWithASentenceThatHidesThePassword(t *testing.T) {
 	require.ErrorContains(t, err, "no Redis answers at redis://user:xxxxx@127.0.0.1:1/0")
 	require.NotContains(t, err.Error(), "secret")
 	for address, want := range map[string]string{
-		"http://127.0.0.1":                     "not usable",
-		"redis+sentinel://:secret@127.0.0.1:1": "names no master",
-		"redis+ring://127.0.0.1:1":             "unknown scheme",
-		"redis://:p#w@x%zz":                    "no valid URL",
+		"http://127.0.0.1":                                             "not usable",
+		"redis+sentinel://:secret@127.0.0.1:1":                         "names no master",
+		"redis+sentinel://127.0.0.1:1/0?sentinel_password=secret&db=0": "not usable",
+		"redis+sentinel://127.0.0.1:1/0?Sentinel_Password=secret":      "",
+		"redis://127.0.0.1:1/0?password=secret":                        "not usable",
+		"redis+ring://127.0.0.1:1":                                     "unknown scheme",
+		"redis://:p#w@x%zz":                                            "no valid URL",
 	} {
 		_, err := redisconn.Open(ctx, address)
 		require.ErrorContains(t, err, want, address)
