@@ -9,6 +9,7 @@ import { checkEndedRun } from './lib/invariants.mjs';
 import { sdks } from './lib/sdks.mjs';
 import { startStack } from './lib/stack.mjs';
 import { until } from './lib/wait.mjs';
+import { redisAway } from './lib/warns.mjs';
 
 /** What writers as `slowTicks` have written in the end, when only one execution wrote. */
 const ticks = (attempt, count) => Array.from({ length: count }, (_, i) => `${attempt}:${i}`);
@@ -25,7 +26,7 @@ async function stored(api, runId, count) {
 suite('Redis is away', { concurrency: 3 }, () => {
   for (const sdk of sdks) {
     test(`SDK ${sdk}: it answers nobody for twelve seconds: a step's chunks are there once and in order, of one execution`, async (t) => {
-      const { app, api, redis } = await startStack(t, { sdk });
+      const { app, api, redis } = await startStack(t, { sdk, warns: [redisAway] });
       const runId = await app.begin('slowTicks', 20, 200);
       await stored(api, runId, 3);
 
@@ -40,7 +41,7 @@ suite('Redis is away', { concurrency: 3 }, () => {
       const folder = await mkdtemp(join(tmpdir(), 'world-redis-e2e-'));
       t.after(() => rm(folder, { recursive: true, force: true }));
       const [gate, progress] = [join(folder, 'gate'), join(folder, 'progress')];
-      const { app, api, redis } = await startStack(t, { sdk });
+      const { app, api, redis } = await startStack(t, { sdk, warns: [redisAway] });
       const flood = await app.begin('flood', 100, gate, progress);
       const name = await stored(api, flood, 1);
       const runId = await app.begin('slowTicks', 20, 200);
@@ -59,7 +60,7 @@ suite('Redis is away', { concurrency: 3 }, () => {
     });
 
     test(`SDK ${sdk}: it is dead for longer than writes are tried: steps run once more, and what they write then is whole`, async (t) => {
-      const { app, api, redis } = await startStack(t, { sdk, appEnv: { WORKFLOW_WORLD_STREAM_RETRY_SECONDS: '4' } });
+      const { app, api, redis } = await startStack(t, { sdk, appEnv: { WORKFLOW_WORLD_STREAM_RETRY_SECONDS: '4' }, warns: [redisAway] });
       // The careless step has returned when its write is given up, so only the client can have it run again.
       const runIds = [await app.begin('slowTicks', 30, 200), await app.begin('carelessTicks', 30, 100)];
       for (const runId of runIds) await stored(api, runId, 3);

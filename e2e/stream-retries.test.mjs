@@ -8,6 +8,7 @@ import { checkEndedRun } from './lib/invariants.mjs';
 import { sdks } from './lib/sdks.mjs';
 import { startStack } from './lib/stack.mjs';
 import { until } from './lib/wait.mjs';
+import { redisAway } from './lib/warns.mjs';
 
 /** Two executions that each wrote three chunks and closed. */
 async function checkBoth({ app, api }, runId) {
@@ -62,7 +63,7 @@ for (const sdk of sdks) {
 
 for (const sdk of sdks) {
   test(`SDK ${sdk}: a stream that a step returns is whole, though Redis is away for longer than other writes are tried`, async (t) => {
-    const { app, api, redis } = await startStack(t, { sdk, appEnv: { WORKFLOW_WORLD_STREAM_RETRY_SECONDS: '1' } });
+    const { app, api, redis } = await startStack(t, { sdk, appEnv: { WORKFLOW_WORLD_STREAM_RETRY_SECONDS: '1' }, warns: [redisAway] });
     const runId = await app.begin('returnsStream', 20, 100);
     await until('three chunks', async () => {
       const [name] = (await api.get(`/v1/runs/${runId}/streams`)).data;

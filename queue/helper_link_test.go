@@ -32,7 +32,7 @@ func newLink(t testing.TB, r *redistest.Redis) *link {
 		})
 	case *redis.Client:
 		l.UniversalClient = redis.NewClient(&redis.Options{
-			Addr: original.Options().Addr, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1, Dialer: l.dial,
+			Addr: original.Options().Addr, Password: original.Options().Password, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1, Dialer: l.dial,
 		})
 	}
 	t.Cleanup(func() { require.NoError(t, l.Close()) })

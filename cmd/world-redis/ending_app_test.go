@@ -107,10 +107,11 @@ func (a *endingApp) firstAfter(moment time.Time) time.Duration {
 	return first
 }
 
-// enqueueRun makes a run and a message for it, and returns the run's id.
+// enqueueRun makes a run with a step and a message for that, and returns the run's id.
 func enqueueRun(t *testing.T, base string, delaySeconds float64) string {
 	t.Helper()
 	runID := newRun(t, base, "")
+	post(t, base+"/v1/runs/"+runID+"/events", event{kind: "step_created", id: "step_1", data: `{"stepName":"s","input":[]}`}.body())
 	post(t, base+"/v1/queue", fmt.Sprintf(`{"queueName":"__wkf_step_s","message":{"workflowRunId":%q,"stepId":"step_1"},"delaySeconds":%v}`, runID, delaySeconds))
 	return runID
 }

@@ -17,3 +17,6 @@ export const tooLarge = /a run was failed, because it has a value that is too la
 
 /** Somebody changed what is in Redis. */
 export const damaged = /an event is gone from the log of a run|An event is gone from the log of run|a step was not what its events say/;
+
+/** A workflow ends the process of its app. */
+export const processEnds = /the app's process ended again and again/;
