@@ -38,7 +38,7 @@ type StreamClose struct {
 // StreamInfo is a stream's state (contract §6.2), as a reader finds it who starts at some index.
 //
 // A step that closed its stream and runs again writes behind that end. The end then keeps an
-// index of its own, and whoever starts at or before it reads up to it and no further.
+// index of its own. A reader that starts at or before it reads up to it.
 type StreamInfo struct {
 	TailIndex int64 // of the last chunk before the end that the reader comes to; -1 when empty
 	Done      bool  // there is such an end, or the run has ended and the stream is quiet

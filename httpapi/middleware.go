@@ -62,8 +62,8 @@ func (s *Server) note(at origin, status int, bytes int64, took time.Duration) {
 // otherMethod stands for every method that HTTP does not define.
 const otherMethod = "OTHER"
 
-// observedMethod is what [Deps.Observe] is told of a method. A caller may send any word as a method, and whoever
-// counts by it would keep one count for each word.
+// observedMethod is the method that [Deps.Observe] is called with. A caller may send any word as a method, and each
+// would become a metric series that is never freed.
 func observedMethod(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
@@ -74,7 +74,8 @@ func observedMethod(method string) string {
 	}
 }
 
-// observedStatus is what [Deps.Observe] is told of a status: those that an app makes up for a webhook are one.
+// observedStatus is the status that [Deps.Observe] is called with: 0 for those that HTTP does not define, which an app
+// may answer to a webhook.
 func observedStatus(status int) int {
 	if http.StatusText(status) == "" {
 		return 0

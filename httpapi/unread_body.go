@@ -25,9 +25,8 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// waitForNoBody ends the connection with an answer that comes before its request was read whole. net/http would read
-// the rest first, however long that takes to arrive, and whoever announces a body and sends none would hold the
-// connection for nothing.
+// waitForNoBody closes the connection after an answer that comes before its request was read to the end. net/http would
+// first read the rest, without a deadline, so a caller that announces a body and sends none would hold the connection.
 func waitForNoBody(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()

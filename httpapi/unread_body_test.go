@@ -16,8 +16,8 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// An answer does not wait for a body that nobody reads: whoever announces one and never sends it gets the answer and
-// loses the connection, with a token or without.
+// An answer does not wait for a body that nobody reads. A caller that announces a body and never sends it gets the answer
+// and the connection is closed, with a token or without.
 func TestUnreadBodiesAreNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
@@ -89,7 +89,10 @@ func TestReadBodiesKeepTheirConnection(t *testing.T) {
 	s := newServer(t, f)
 	base, stop, done := running(t, s)
 	for range 3 {
-		resp, err := http.Post(base+"/v1/queue", typeJSON, strings.NewReader(`{"queueName":"__wkf_step_x","message":1}`)) //nolint:noctx // ends with the server
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/v1/queue", strings.NewReader(`{"queueName":"__wkf_step_x","message":1}`))
+		require.NoError(t, err)
+		request.Header.Set("Content-Type", typeJSON)
+		resp, err := http.DefaultClient.Do(request)
 		require.NoError(t, err)
 		_, err = io.Copy(io.Discard, resp.Body)
 		require.NoError(t, err)

@@ -174,7 +174,7 @@ func (t *targets) registered(a world.App) {
 	}
 }
 
-// refused hears of an answer that is no acknowledgement. The same status of an app is the same trouble, since reasons
+// refused is called with an answer that is no acknowledgement. The same status of an app is the same trouble, since reasons
 // differ with each message.
 func (t *targets) refused(kind world.Kind, baseURL, message string, out world.Outcome) {
 	t.said.refuses(fmt.Sprintf("refuses %s %s %d", kind, baseURL, out.Status), message,

@@ -80,6 +80,6 @@ func (s *Store) takeOff(ctx context.Context, p redis.Pipeliner, entries ...runEn
 		p.ZRem(ctx, s.keys.runsByStatus(world.RunRunning), running...)
 	}
 	if len(ended) > 0 {
-		p.ZRem(ctx, s.keys.runsWatch(), ended...) // last: whoever looks at a run of the watch looks for it in those lists
+		p.ZRem(ctx, s.keys.runsWatch(), ended...) // last: a look at a watched run compares it with the lists above
 	}
 }

@@ -72,8 +72,8 @@ func (s *Store) applyEntered(ctx context.Context, c *call, e runEntry, script sc
 		// Applied; or sent and not known to be done. Then the same event comes again, or the sweeper, which finds the run in
 		// its old list. If it was not done and never is, readers skip the entry, and take it away once the run has ended otherwise.
 	case world.CodeRunNotFound:
-		// The run may come to be, and start, at this moment: then it needs the entry. If it does not, whoever looks at the run
-		// takes the entry back.
+		// The run may come to be, and start, at this moment: then it needs the entry. If it does not, the next look
+		// at the run removes the entry.
 		_, left := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 			if e.status.Terminal() {
 				p.ZRem(ctx, s.keys.runsByStatus(e.status), e.runID)

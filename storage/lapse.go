@@ -29,9 +29,9 @@ type lapsing struct {
 	status        *redis.StringCmd
 }
 
-// letLapse lets go of hooks that are due, lapseBatch at most, and reports whether there may be more. A hook lives as long as its
-// run: with the run it goes, whoever ends that. Three round trips a batch; the entries go last, so that after a crash all of
-// this is done again.
+// letLapse lets go of hooks that are due, lapseBatch at most, and reports whether there may be more. A hook lives at least
+// as long as its run, and the end of the run removes it. A batch takes three round trips. Its entries are removed last, so
+// that a crash repeats the batch.
 func (s *Store) letLapse(ctx context.Context) (more bool, err error) {
 	now := s.now()
 	rows, err := s.redis.ZRangeArgsWithScores(ctx, redis.ZRangeArgs{

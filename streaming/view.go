@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// A step that closed its stream and runs again writes behind that end. The end then is a record between
-// chunks, with an index of its own (an inner end), and whoever starts at or before it reads up to it.
+// A step that closed its stream and runs again writes behind that end. The end is then a record between
+// chunks, with an index of its own (an inner end). A reader that starts at or before it reads up to it.
 
 // view is what there is for a reader that starts at some index.
 type view struct {

@@ -72,7 +72,7 @@ export function errorFromWire(wire: WireError | undefined, refusal: Refusal): Er
     default:
       return new WorkflowWorldError(message, {
         status: number(wire?.status) ?? refusal.status,
-        // A 413 is always about the size of the request, whoever answers it: no further try would get through.
+        // A 413 is always about the size of the request, also that of a proxy: another try would be refused, too.
         code: text(wire?.code) ?? (refusal.status === 413 ? 'too_large' : undefined),
         url: refusal.url,
         retryAfter,

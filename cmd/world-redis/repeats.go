@@ -18,9 +18,9 @@ const (
 	repeatsKept = 1000
 )
 
-// repeats is a handler that lets a warning through once in ten minutes, and then with how often it came since. What comes in between is shown at
-// INFO, a hundred times, and from then on at DEBUG. So a crash that concerns a thousand messages is one warning, whoever
-// notices it. Errors are of one run or message each; only those of the very same one are repeats.
+// repeats is a log handler that passes a warning once in ten minutes, with the number of times it came since. It logs
+// those in between at INFO, up to a hundred, and then at DEBUG. So a crash that affects a thousand messages is one warning.
+// An error is about one run or message; only the same error about the same one is a repeat.
 type repeats struct {
 	next slog.Handler
 	with string // the attributes that every record has

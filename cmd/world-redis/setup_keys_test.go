@@ -28,7 +28,7 @@ var notKeys = map[string]bool{
 // watchKeys collects every key with a prefix that any command of Redis names, from now on.
 func watchKeys(t *testing.T, address string, prefixes ...string) (seen func() []string) {
 	t.Helper()
-	conn, err := net.Dial("tcp", address) //nolint:noctx // closed with the test
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	_, err = conn.Write([]byte("MONITOR\r\n"))

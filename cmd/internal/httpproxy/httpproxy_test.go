@@ -16,7 +16,7 @@ func via(t *testing.T, setting, target string) string {
 	if choose == nil {
 		return ""
 	}
-	r, err := http.NewRequest(http.MethodPost, target, http.NoBody) //nolint:noctx // it is not sent
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, target, http.NoBody)
 	require.NoError(t, err)
 	u, err := choose(r)
 	require.NoError(t, err)
