@@ -74,15 +74,16 @@ for (const sdk of sdks) {
     await t.test('arguments that are too big only together are no fault', () => completes('bigTogether', [12, 40_000], 480_000));
 
     await t.test('a proxy in front of the service that takes less: its 413 is told in the error of the run', async (t) => {
+      // 0.8 of the limit: SDK v5 compresses it to 0.66, which is still more than the proxy takes.
       const proxy = await startNarrowProxy(t, service.url, limit / 2);
       const behind = new App({ sdk, service: { clientEnv: { WORKFLOW_WORLD_URL: proxy } }, port: await freePort(), deploymentId: 'dpl_behind' });
       t.after(() => behind.stop());
       await behind.start();
       const said = (message) => assert.match(message, new RegExp(`${proxy}/v1/runs/wrun_.* answered 413, and not by world-redis: something .* refuses a body of 1\\d{5} bytes. Raise its limit`));
-      const caught = await behind.outcome(await behind.begin('bigResult', limit * 0.6));
+      const caught = await behind.outcome(await behind.begin('bigResult', limit * 0.8));
       assert.equal(caught.value?.caught, 'FatalError', JSON.stringify(caught).slice(0, 500));
       said(caught.value.message);
-      const { status, error } = await behind.outcome(await behind.begin('bigArgument', limit * 0.6));
+      const { status, error } = await behind.outcome(await behind.begin('bigArgument', limit * 0.8));
       assert.deepEqual([status, error.code], ['failed', 'PAYLOAD_TOO_LARGE']);
       said(error.message);
       await checkQueueEmpty(stack);
