@@ -119,8 +119,8 @@ func TestFailoverLosesNothing(t *testing.T) {
 
 	t.Run("cluster, by its operator", func(t *testing.T) {
 		t.Parallel()
-		r, failOver := redistest.StartReplicatedCluster(t)
-		streamThrough(t, r, func(*steady) { require.NoError(t, failOver()) })
+		c := redistest.StartReplicatedCluster(t)
+		streamThrough(t, c.Redis, func(*steady) { require.NoError(t, c.FailOver()) })
 	})
 	// What a master has not yet passed on dies with it, so the writer waits until it has.
 	t.Run("sentinel, the master is killed", func(t *testing.T) {

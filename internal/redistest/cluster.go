@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -71,10 +72,11 @@ func (c *cluster) end() {
 	ending.Wait()
 }
 
-func launchCluster() (*cluster, error) {
+// launchCluster starts the masters. Of settings that stand twice, those in args hold.
+func launchCluster(args ...string) (*cluster, error) {
 	c := &cluster{}
 	for range masters {
-		node, err := launchClusterNode()
+		node, err := launchClusterNode(args...)
 		if err != nil {
 			return nil, errors.Join(err, c.ended())
 		}
@@ -86,13 +88,13 @@ func launchCluster() (*cluster, error) {
 	return c, nil
 }
 
-func launchClusterNode() (*Server, error) {
+func launchClusterNode(more ...string) (*Server, error) {
 	bus, err := freePort()
 	if err != nil {
 		return nil, err
 	}
 	args := []string{"--cluster-enabled", "yes", "--cluster-port", fmt.Sprint(bus), "--cluster-node-timeout", "30000"}
-	return launch(append(args, soonSynced...)...)
+	return launch(slices.Concat(args, soonSynced, more)...)
 }
 
 // meet makes the node known to a cluster.

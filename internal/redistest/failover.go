@@ -15,8 +15,8 @@ import (
 	"github.com/world-redis/world-redis/internal/redisconn"
 )
 
-// sentinelMaster is the name under which a Sentinel knows its master.
-const sentinelMaster = "themaster"
+// SentinelMaster is the name under which a Sentinel knows its master.
+const SentinelMaster = "themaster"
 
 // soonSynced lets a replica have its copy at once; usually its master waits for others that want one.
 var soonSynced = []string{"--repl-diskless-sync-delay", "0"}
@@ -44,10 +44,10 @@ func StartSentinel(tb testing.TB) (r *Redis, master *Server) {
 	asking := redis.NewSentinelClient(&redis.Options{Addr: watch.Addr})
 	defer asking.Close() //nolint:errcheck // nothing to lose
 	await(ctx, tb, "Sentinel knows the replica", func() bool {
-		replicas := asking.Replicas(ctx, sentinelMaster).Val()
+		replicas := asking.Replicas(ctx, SentinelMaster).Val()
 		return len(replicas) == 1 && replicas[0]["master-link-status"] == "ok"
 	})
-	client := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: sentinelMaster, SentinelAddrs: []string{watch.Addr}, ContextTimeoutEnabled: true})
+	client := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: SentinelMaster, SentinelAddrs: []string{watch.Addr}, ContextTimeoutEnabled: true})
 	tb.Cleanup(func() {
 		if err := client.Close(); err != nil {
 			tb.Errorf("close the client: %v", err)
@@ -56,7 +56,22 @@ func StartSentinel(tb testing.TB) (r *Redis, master *Server) {
 	return &Redis{Client: client, Addr: watch.Addr, Prefix: prefix(tb), Mode: redisconn.Sentinel}, master
 }
 
-func launchSentinel(host, port string) (*Server, error) {
+// StartSentinelOf starts a Sentinel of a master; each of more is a line of its settings.
+func StartSentinelOf(tb testing.TB, master string, more ...string) {
+	tb.Helper()
+	host, port, err := net.SplitHostPort(master)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	watch, err := launchSentinel(host, port, more...)
+	if err != nil {
+		tb.Fatalf("redis-server --sentinel: %v", err)
+	}
+	tb.Cleanup(watch.end)
+}
+
+// launchSentinel starts a Sentinel for a master; each of more is a line of its settings.
+func launchSentinel(host, port string, more ...string) (*Server, error) {
 	dir, err := os.MkdirTemp("", "redistest")
 	if err != nil {
 		return nil, err
@@ -68,7 +83,8 @@ func launchSentinel(host, port string) (*Server, error) {
 	// Sentinel writes what it learns into its file.
 	file := filepath.Join(dir, "sentinel.conf")
 	settings := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %s\nsentinel monitor %[3]s %s %s 1\nsentinel down-after-milliseconds %[3]s 500\nsentinel failover-timeout %[3]s 3000\n",
-		own, dir, sentinelMaster, host, port)
+		own, dir, SentinelMaster, host, port)
+	settings += strings.Join(more, "\n") + "\n"
 	if err := os.WriteFile(file, []byte(settings), 0o600); err != nil {
 		return nil, err
 	}
@@ -76,11 +92,27 @@ func launchSentinel(host, port string) (*Server, error) {
 	return s, s.Restart()
 }
 
-// StartReplicatedCluster starts a cluster of the test's own in which every master has a replica.
+// Replicated is a cluster in which every master has a replica.
+type Replicated struct {
+	*Redis
+	Masters, Replicas []*Server // at the start, in pairs
+}
+
 // FailOver makes all replicas the masters, as an operator would: nothing is lost by it.
-func StartReplicatedCluster(tb testing.TB) (r *Redis, failOver func() error) {
+func (c *Replicated) FailOver() error {
+	for _, replica := range c.Replicas { // not at once: the masters vote for one at a time
+		if err := takeOver(replica.Addr); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// StartReplicatedCluster starts a cluster of the test's own in which every master has a replica. Of settings of a node that
+// stand twice, those in args hold.
+func StartReplicatedCluster(tb testing.TB, args ...string) *Replicated {
 	tb.Helper()
-	c, err := launchCluster()
+	c, err := launchCluster(args...)
 	if err != nil {
 		tb.Fatalf("redis-server cluster: %v", err)
 	}
@@ -89,7 +121,7 @@ func StartReplicatedCluster(tb testing.TB) (r *Redis, failOver func() error) {
 	defer cancel()
 	replicas := make([]*Server, masters)
 	for i := range replicas {
-		if replicas[i], err = launchClusterNode(); err != nil {
+		if replicas[i], err = launchClusterNode(args...); err != nil {
 			tb.Fatalf("redis-server cluster: %v", err)
 		}
 		tb.Cleanup(replicas[i].end)
@@ -117,18 +149,13 @@ func StartReplicatedCluster(tb testing.TB) (r *Redis, failOver func() error) {
 				!strings.Contains(nodes, "handshake")
 		})
 	}
-	return c.connect(tb), func() error {
-		for _, replica := range replicas { // not at once: the masters vote for one at a time
-			if err := takeOver(Client(tb, replica.Addr)); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
+	return &Replicated{Redis: c.connect(tb), Masters: c.nodes, Replicas: replicas}
 }
 
 // takeOver makes a replica of a cluster the master.
-func takeOver(replica *redis.Client) error {
+func takeOver(addr string) error {
+	replica := redis.NewClient(&redis.Options{Addr: addr, ContextTimeoutEnabled: true})
+	defer replica.Close() //nolint:errcheck // nothing to lose
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	for ctx.Err() == nil {
@@ -143,7 +170,7 @@ func takeOver(replica *redis.Client) error {
 			time.Sleep(25 * time.Millisecond)
 		}
 	}
-	return fmt.Errorf("%s did not become a master", replica.Options().Addr)
+	return fmt.Errorf("%s did not become a master", addr)
 }
 
 func await(ctx context.Context, tb testing.TB, what string, is func() bool) {

@@ -1,0 +1,141 @@
+package redisconn
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/world-redis/world-redis/internal/quietconn"
+)
+
+// dialTimeout is what go-redis gives a dialer of its own if the address says nothing of it.
+const dialTimeout = 5 * time.Second
+
+// target is an address that was read.
+type target struct {
+	mode    Mode
+	shown   string         // the address for people: its passwords are hidden
+	hosts   []string       // of the Sentinels or of nodes of the cluster
+	options *redis.Options // of a connection to Redis; its address is that of the first host
+
+	master, sentinelUser, sentinelPassword string
+}
+
+// parse reads an address: redis:// or rediss:// with user, password, host, port and database, unix://, or for the other modes
+//
+//	redis+sentinel://[user:pass@]host:port[,host:port]/<db>?master=<name>[&sentinel_username=…][&sentinel_password=…]
+//	redis+cluster://[user:pass@]host:port[,host:port]
+//
+// and rediss+sentinel, rediss+cluster with TLS. User and password are Redis's; Sentinels have their own. Options follow
+// as a query: those of go-redis (pool_size, read_timeout, skip_verify, …) and, with TLS, see [tlsOptions].
+func parse(address string) (*target, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, errors.New("the Redis address is no valid URL (is a special character in the password not percent-encoded?)")
+	}
+	t := &target{shown: redacted(u)}
+	scheme, mode, _ := strings.Cut(u.Scheme, "+")
+	switch mode {
+	case "":
+		t.mode = Standalone
+	case "cluster":
+		t.mode = Cluster
+	case "sentinel":
+		t.mode = Sentinel
+	default:
+		return nil, fmt.Errorf("the Redis address %s has an unknown scheme: use redis, rediss, unix, redis+sentinel or redis+cluster", t.shown)
+	}
+	if err := t.read(u, scheme); err != nil {
+		return nil, fmt.Errorf("the Redis address %s is not usable: %w", t.shown, err)
+	}
+	return t, nil
+}
+
+func (t *target) read(u *url.URL, scheme string) error {
+	one, query := *u, u.Query()
+	one.Scheme = scheme
+	if t.mode != Standalone {
+		// The first host stands for all of them while go-redis reads the rest.
+		t.hosts = strings.Split(u.Host, ",")
+		one.Host = t.hosts[0]
+	}
+	take := func(name string) string {
+		value := query.Get(name)
+		query.Del(name)
+		return value
+	}
+	if t.mode == Sentinel {
+		t.master, t.sentinelUser, t.sentinelPassword = take("master"), take("sentinel_username"), take("sentinel_password")
+		if t.master == "" {
+			return errors.New("it names no master: add ?master=<name>")
+		}
+	}
+	files := tlsFiles{ca: take("tls_ca"), cert: take("tls_cert"), key: take("tls_key"), serverName: take("tls_server_name")}
+	one.RawQuery = query.Encode()
+	o, err := redis.ParseURL(one.String())
+	if err != nil {
+		return err
+	}
+	if t.mode == Cluster && o.DB != 0 {
+		return fmt.Errorf("a cluster has database 0 only, not %d", o.DB)
+	}
+	if o.TLSConfig == nil && files != (tlsFiles{}) {
+		return errors.New("the options tls_… need TLS: use rediss://, rediss+sentinel:// or rediss+cluster://")
+	}
+	if o.TLSConfig != nil {
+		if err := files.apply(o.TLSConfig, len(t.hosts) > 0); err != nil {
+			return err
+		}
+	}
+	o.ContextTimeoutEnabled = true
+	o.Dialer = dialer(o)
+	t.options = o
+	return nil
+}
+
+// universal are the options for several hosts. All that an address may say is passed on.
+func (t *target) universal() *redis.UniversalOptions {
+	o := t.options
+	return &redis.UniversalOptions{
+		Addrs: t.hosts, MasterName: t.master, SentinelUsername: t.sentinelUser, SentinelPassword: t.sentinelPassword,
+		ClientName: o.ClientName, Protocol: o.Protocol, DB: o.DB, Username: o.Username, Password: o.Password,
+		MaxRetries: o.MaxRetries, MinRetryBackoff: o.MinRetryBackoff, MaxRetryBackoff: o.MaxRetryBackoff,
+		DialTimeout: o.DialTimeout, DialerRetries: o.DialerRetries, DialerRetryTimeout: o.DialerRetryTimeout,
+		ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout,
+		PoolFIFO: o.PoolFIFO, PoolSize: o.PoolSize, PoolTimeout: o.PoolTimeout, MinIdleConns: o.MinIdleConns,
+		MaxIdleConns: o.MaxIdleConns, MaxActiveConns: o.MaxActiveConns, MaxConcurrentDials: o.MaxConcurrentDials,
+		PipelinePoolSize: o.PipelinePoolSize, PipelineReadBufferSize: o.PipelineReadBufferSize, PipelineWriteBufferSize: o.PipelineWriteBufferSize,
+		ConnMaxIdleTime: o.ConnMaxIdleTime, ConnMaxLifetime: o.ConnMaxLifetime, ConnMaxLifetimeJitter: o.ConnMaxLifetimeJitter,
+		TLSConfig: o.TLSConfig, ContextTimeoutEnabled: true, Dialer: o.Dialer,
+	}
+}
+
+// dialer dials as go-redis does by itself, which it is left to where there is TLS: nil.
+func dialer(opts *redis.Options) quietconn.Dial {
+	if opts.TLSConfig != nil {
+		return nil
+	}
+	if opts.DialTimeout == 0 {
+		opts.DialTimeout = dialTimeout
+	}
+	return quietconn.Dialer(redis.NewDialer(opts))
+}
+
+// redacted is an address for people: the passwords in it are hidden, those among its options, too.
+func redacted(u *url.URL) string {
+	shown, query, hide := *u, u.Query(), false
+	for name := range query {
+		if strings.Contains(strings.ToLower(name), "pass") {
+			query.Set(name, "xxxxx")
+			hide = true
+		}
+	}
+	if hide {
+		shown.RawQuery = query.Encode()
+	}
+	return shown.Redacted()
+}
