@@ -17,7 +17,7 @@ const dataFormat = "2"
 // claimFormat marks a namespace's data as of our format, or fails when it is of another one: two
 // formats in one log would be found out by runs that die (BR-01).
 func claimFormat(ctx context.Context, client redis.UniversalClient, prefix string) error {
-	key := prefix + "format"
+	key := formatKey(prefix)
 	found, err := client.Get(ctx, key).Result()
 	if errors.Is(err, redis.Nil) { // a Redis that is full refuses writes, and its service must start all the same
 		if err = client.SetNX(ctx, key, dataFormat, 0).Err(); err == nil {
@@ -33,3 +33,5 @@ func claimFormat(ctx context.Context, client redis.UniversalClient, prefix strin
 	}
 	return nil
 }
+
+func formatKey(prefix string) string { return prefix + "format" }

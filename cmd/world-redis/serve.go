@@ -54,11 +54,17 @@ func serveCommand() *cobra.Command {
 // queue takes no more work and running deliveries end (they need the API to report
 // their results), then the API drains, then what the API reads from.
 func serve(ctx context.Context, c config, logger *slog.Logger, out io.Writer) (err error) {
-	conn, err := redisconn.Open(ctx, c.RedisURL)
+	conn, err := redisconn.Connect(c.RedisURL)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
+	if err := awaitRedis(ctx, conn, c, logger); err != nil {
+		if ctx.Err() != nil {
+			return nil // stopped before it began
+		}
+		return err
+	}
 
 	clock := world.SystemClock{}
 	tenants, err := newTenants(ctx, conn, c, clock, logger)

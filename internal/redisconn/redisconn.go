@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -34,19 +35,36 @@ type Conn struct {
 
 // Open connects and makes one real call, so that a wrong address fails here. See [parse] for the addresses.
 func Open(ctx context.Context, address string) (*Conn, error) {
-	c, err := open(address)
+	c, err := Connect(address)
 	if err != nil {
 		return nil, err
 	}
-	pingCtx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	if err := c.Client.Ping(pingCtx).Err(); err != nil {
-		return nil, errors.Join(fmt.Errorf("no Redis answers at %s: %w", c.Address, err), c.Close())
+	if err := c.Ping(ctx); err != nil {
+		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
 }
 
-func open(address string) (*Conn, error) {
+// Ping makes one call, which may take five seconds.
+func (c *Conn) Ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if err := c.Client.Ping(ctx).Err(); err != nil {
+		return fmt.Errorf("no Redis answers at %s: %w", c.Address, err)
+	}
+	return nil
+}
+
+// NotReady says whether Redis is there and will take commands later: it loads its data, waits for its master or for
+// a script to end, or is a cluster that has not agreed on its masters.
+func NotReady(err error) bool {
+	var answer redis.Error
+	return redis.IsLoadingError(err) || redis.IsMasterDownError(err) || redis.IsClusterDownError(err) || redis.IsTryAgainError(err) ||
+		errors.As(err, &answer) && strings.HasPrefix(answer.Error(), "BUSY ")
+}
+
+// Connect is [Open] without the call: whether there is a Redis at the address is not known yet.
+func Connect(address string) (*Conn, error) {
 	if address == "" {
 		e, err := startEmbedded()
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -195,9 +196,8 @@ func launch(args ...string) (*Server, error) {
 
 // Restart starts the process again on the same port, after [Server.Stop].
 func (s *Server) Restart() error {
-	s.cmd = exec.Command("redis-server", s.args...) //nolint:gosec // arguments of the test itself
-	if err := s.cmd.Start(); err != nil {
-		return fmt.Errorf("start redis-server (is it installed?): %w", err)
+	if err := s.Launch(); err != nil {
+		return err
 	}
 	c := redis.NewClient(&redis.Options{Addr: s.Addr, MaxRetries: -1})
 	defer c.Close() //nolint:errcheck // nothing to lose
@@ -210,6 +210,15 @@ func (s *Server) Restart() error {
 			return fmt.Errorf("redis-server did not answer: %w", err)
 		}
 	}
+}
+
+// Launch is Restart without waiting until the server answers. Of settings that stand twice, those in args hold.
+func (s *Server) Launch(args ...string) error {
+	s.cmd = exec.Command("redis-server", append(slices.Clone(s.args), args...)...) //nolint:gosec // arguments of the test itself
+	if err := s.cmd.Start(); err != nil {
+		return fmt.Errorf("start redis-server (is it installed?): %w", err)
+	}
+	return nil
 }
 
 // Stop ends the process as an operator would (SIGTERM) and waits for it.

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/redisconn"
+)
+
+// redisPause lies between two looks whether Redis is ready.
+const redisPause = 250 * time.Millisecond
+
+// awaitRedis waits for a Redis that is there and does not take commands yet: a large one loads its data for minutes, and a
+// service that ended meanwhile would be started again and again. Until then the address of the API answers: /healthz as always,
+// everything else 503. A Redis that is not there, or that refuses us, is an error at once.
+func awaitRedis(ctx context.Context, conn *redisconn.Conn, c config, logger *slog.Logger) (err error) {
+	err = takesCommands(ctx, conn, c.KeyPrefix)
+	if !redisconn.NotReady(err) {
+		return err
+	}
+	logger.Warn("Redis is not ready; the service starts as soon as it is, and is not ready until then",
+		slog.String("redis", conn.Address), slog.String("reason", err.Error()))
+	closeRoom, err := openWaitingRoom(ctx, c.Listen)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeRoom()) }()
+	began := time.Now()
+	for ticker := time.NewTicker(redisPause); ; {
+		select {
+		case <-ctx.Done():
+			ticker.Stop()
+			return ctx.Err()
+		case <-ticker.C:
+		}
+		if err := takesCommands(ctx, conn, c.KeyPrefix); !redisconn.NotReady(err) {
+			ticker.Stop()
+			if err == nil {
+				logger.Info("Redis is ready", slog.Duration("waited", time.Since(began).Round(time.Second)))
+			}
+			return err
+		}
+	}
+}
+
+// takesCommands reads a key: a Redis may answer a PING and not that.
+func takesCommands(ctx context.Context, conn *redisconn.Conn, prefix string) error {
+	if err := conn.Ping(ctx); err != nil {
+		return err
+	}
+	if err := conn.Client.Exists(ctx, formatKey(prefix)).Err(); err != nil {
+		return fmt.Errorf("the Redis at %s does not read keys: %w", conn.Address, err)
+	}
+	return nil
+}
+
+// openWaitingRoom answers at the address of the API until the API does.
+func openWaitingRoom(ctx context.Context, address string) (closeRoom func() error, err error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", address, err)
+	}
+	server := &http.Server{
+		ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10,
+		Handler: http.HandlerFunc(waitingRoom),
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	return func() error {
+		if err := server.Close(); err != nil {
+			return err
+		}
+		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	}, nil
+}
+
+func waitingRoom(w http.ResponseWriter, r *http.Request) {
+	status, answer := http.StatusServiceUnavailable, map[string]any{"error": map[string]any{
+		"name": "WorkflowWorldError", "status": http.StatusServiceUnavailable, "code": world.CodeUnavailable,
+		"message": "Redis is not ready yet: it loads its data, or waits for its master", "retryAfter": 1,
+	}}
+	if r.URL.Path == "/healthz" {
+		status, answer = http.StatusOK, map[string]any{"status": "ok"}
+	} else {
+		w.Header().Set("Retry-After", "1")
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(answer) // a caller who has left needs no answer
+}
