@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/redisfault"
 )
 
 // Redrive implements world.QueueAdmin.
@@ -52,5 +53,5 @@ func (q *Queue) ResumeQueue(ctx context.Context, kind world.Kind) error {
 }
 
 func unchanged(err error) error {
-	return world.Wrap(world.CodeUnavailable, fmt.Errorf("control the queue: %w", err), "the queue could not be changed: Redis does not answer")
+	return world.Wrap(world.CodeUnavailable, fmt.Errorf("control the queue: %w", err), "the queue could not be changed: "+redisfault.Sentence(err))
 }

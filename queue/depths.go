@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/redisfault"
 )
 
 // Depth is how many messages a queue holds, by state.
@@ -81,5 +82,5 @@ func (l *lane) oldest(ctx context.Context, ids []string) (world.Millis, error) {
 
 // unreadable is the refusal when Redis does not answer a question about the queues.
 func unreadable(err error) error {
-	return world.Wrap(world.CodeUnavailable, err, "the queues could not be read: Redis does not answer")
+	return world.Wrap(world.CodeUnavailable, err, "the queues could not be read: "+redisfault.Sentence(err))
 }

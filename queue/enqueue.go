@@ -12,6 +12,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/luascript"
+	"github.com/world-redis/world-redis/internal/redisfault"
 	"github.com/world-redis/world-redis/internal/rediskey"
 )
 
@@ -80,7 +81,7 @@ func (q *Queue) Enqueue(ctx context.Context, m world.Message) (string, error) {
 		case a.orphan:
 			return "", world.Errorf(world.CodeConflict, "the message was to follow an event that was refused")
 		}
-		return "", world.Wrap(world.CodeUnavailable, err, "the message could not be stored: Redis does not take it")
+		return "", world.Wrap(world.CodeUnavailable, err, "the message could not be stored: "+redisfault.Sentence(err))
 	}
 	return a.id, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/fxamacker/cbor/v2"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/redisfault"
 )
 
 const (
@@ -100,7 +101,7 @@ func (q *Queue) RegisterApp(ctx context.Context, a world.App) error {
 		err = q.wake(ctx)
 	}
 	if err != nil {
-		return world.Wrap(world.CodeUnavailable, err, "the app could not be registered: Redis does not answer")
+		return world.Wrap(world.CodeUnavailable, err, "the app could not be registered: "+redisfault.Sentence(err))
 	}
 	q.registry.wrote(a)
 	return nil
@@ -110,7 +111,7 @@ func (q *Queue) RegisterApp(ctx context.Context, a world.App) error {
 func (q *Queue) ListApps(ctx context.Context) ([]world.App, error) {
 	apps, err := q.registry.read(ctx)
 	if err != nil {
-		return nil, world.Wrap(world.CodeUnavailable, err, "the apps could not be read: Redis does not answer")
+		return nil, world.Wrap(world.CodeUnavailable, err, "the apps could not be read: "+redisfault.Sentence(err))
 	}
 	now := q.nowMillis()
 	for i := range apps {
@@ -122,7 +123,7 @@ func (q *Queue) ListApps(ctx context.Context) ([]world.App, error) {
 // UnregisterApp implements world.AppRegistry.
 func (q *Queue) UnregisterApp(ctx context.Context, baseURL, deploymentID string) error {
 	if err := q.registry.end(ctx, strings.TrimRight(baseURL, "/"), deploymentID); err != nil {
-		return world.Wrap(world.CodeUnavailable, err, "the app could not be unregistered: Redis does not answer")
+		return world.Wrap(world.CodeUnavailable, err, "the app could not be unregistered: "+redisfault.Sentence(err))
 	}
 	return nil
 }

@@ -37,6 +37,7 @@ func structures() []structure {
 		{"stream_req", "hash", "appends of the last minutes, so that repeats add nothing"},
 		{"streams:by_run", "zset", "the streams of a run"},
 		{"format", "string", "the form of the data, by which a build knows whether it can use it"},
+		{"ready", "string", "what the readiness check writes"},
 		{"lead", "string", "which replica does what one at a time does; a lease"},
 		{"apps", "hash", "apps to deliver to"},
 		{"queue", "hash, set, zset, string", "idempotency keys, stalled messages and the like of the two queues"},

@@ -114,7 +114,7 @@ func TestBR37RedisIsFull(t *testing.T) {
 		if status == http.StatusOK {
 			return true
 		}
-		require.Equal(t, []any{http.StatusServiceUnavailable, "unavailable", "WorkflowWorldError", "Redis is out of memory; try again when there is room"},
+		require.Equal(t, []any{http.StatusServiceUnavailable, "unavailable", "WorkflowWorldError", "Redis is out of memory; try again"},
 			[]any{status, answer["code"], answer["name"], answer["message"]}, kind)
 		refused[kind] = true
 		return false
@@ -167,7 +167,10 @@ func TestBR37RedisIsFull(t *testing.T) {
 	w.folded(late, "pending", lateLog)
 	status, _ = w.do(http.MethodGet, "/v1/runs/"+never, "", nil, "")
 	require.Equal(t, http.StatusNotFound, status)
-	status, _ = get(t, base+"/readyz")
+	status, ready := get(t, base+"/readyz")
+	require.Equal(t, http.StatusServiceUnavailable, status)
+	require.Contains(t, ready, `"message":"Redis is out of memory"`)
+	status, _ = get(t, base+"/healthz")
 	require.Equal(t, http.StatusOK, status)
 
 	// There is room again.

@@ -83,7 +83,7 @@ func serve(ctx context.Context, c config, logger *slog.Logger, out io.Writer) (e
 	minter := ids.NewMinter(clock)
 	stats := newMetrics(tenants, logger)
 	deps := tenants[0].deps()
-	deps.Ready = func(probe context.Context) error { return ready(probe, ctx, conn) }
+	deps.Ready = newReadiness(ctx, conn, tenants, logger).check
 	deps.Conns = quietconn.Wrap
 	deps.Metrics = stats.handler()
 	deps.Observe = stats.observe
@@ -144,20 +144,6 @@ func runParts(ctx context.Context, p parts, started func(), listening <-chan str
 	})
 	if err := g.Wait(); err != nil && !errors.Is(err, context.Canceled) {
 		return err
-	}
-	return nil
-}
-
-// ready is false from the signal on, although the API still serves running deliveries:
-// a load balancer must look elsewhere at once.
-func ready(probe, running context.Context, conn *redisconn.Conn) error {
-	if running.Err() != nil {
-		return errors.New("the service is stopping")
-	}
-	probe, cancel := context.WithTimeout(probe, 2*time.Second)
-	defer cancel()
-	if err := conn.Client.Ping(probe).Err(); err != nil {
-		return fmt.Errorf("the Redis at %s does not answer", conn.Address)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -100,4 +101,21 @@ func TestTwoReplicasOnACluster(t *testing.T) {
 	require.Equal(t, "hello", <-read)
 	require.NoError(t, stopOne())
 	require.NoError(t, stopTwo())
+}
+
+// A PING of a cluster that lost a master and its replica is answered by the others.
+func TestReadyIsFalseWhileSlotsAreLost(t *testing.T) {
+	t.Parallel()
+	c := redistest.StartReplicatedCluster(t, "--cluster-node-timeout", "1000")
+	base, _, stop := startService(t, "WORKFLOW_REDIS_URL="+c.URL(), "WORKFLOW_WORLD_NAMESPACES=other=a-token-of-other")
+	ready := func() int { status, _ := get(t, base+"/readyz"); return status }
+	require.Equal(t, http.StatusOK, ready())
+	require.NoError(t, c.Replicas[0].Kill())
+	require.NoError(t, c.Masters[0].Kill())
+	require.Eventually(t, func() bool { return ready() == http.StatusServiceUnavailable }, 30*time.Second, 50*time.Millisecond)
+	status, _ := get(t, base+"/healthz")
+	require.Equal(t, http.StatusOK, status)
+	require.NoError(t, c.Masters[0].Restart())
+	require.Eventually(t, func() bool { return ready() == http.StatusOK }, 60*time.Second, 50*time.Millisecond)
+	require.NoError(t, stop())
 }

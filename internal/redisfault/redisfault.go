@@ -1,0 +1,75 @@
+// Package redisfault says in a sentence why Redis did not serve a call. It is the one table for that: of storage, of the
+// queue, of the streams and of the readiness check.
+package redisfault
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// passing lists what a Redis answers when it works but cannot serve now. All of it passes by itself or by an operator's hand.
+var passing = []struct{ code, sentence string }{
+	{"LOADING", "Redis is loading its data"},
+	{"READONLY", "Redis is a read-only replica at the moment"},
+	{"OOM", "Redis is out of memory"},
+	{"CLUSTERDOWN", "the Redis cluster is down"},
+	{"MASTERDOWN", "the Redis master is down"},
+	{"TRYAGAIN", "the Redis cluster is moving data"},
+	{"BUSY", "Redis is busy with a script"},
+	{"MISCONF", "Redis cannot save its data and refuses writes"},
+	{"NOREPLICAS", "Redis has too few replicas and refuses writes"},
+	{"MOVED", "the Redis cluster is moving data"},
+	{"ASK", "the Redis cluster is moving data"},
+	{"ERR max number of clients", "Redis takes no more connections"},
+}
+
+// Passing returns the sentence for an error after which Redis may serve the same call later, without a host in it. ok is false
+// for what trying again does not mend: a refusal of another kind, or no error of Redis at all.
+func Passing(err error) (sentence string, ok bool) {
+	var answer redis.Error
+	if errors.As(err, &answer) {
+		text := answer.Error()
+		for _, p := range passing {
+			// Redis 6 quotes a command that was refused inside a script: "ERR Error running script …: -OOM command not allowed …".
+			if strings.HasPrefix(text, p.code+" ") || strings.Contains(text, ": -"+p.code+" ") {
+				return p.sentence, true
+			}
+		}
+		return "", false
+	}
+	var network net.Error
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout(), errors.Is(err, redis.ErrPoolTimeout):
+		return "Redis did not answer in time", true
+	case network != nil, errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, redis.ErrClosed), errors.Is(err, net.ErrClosed):
+		return "Redis is not reachable", true
+	default:
+		return "", false
+	}
+}
+
+// Sentence is Passing for those who say something in any case.
+func Sentence(err error) string {
+	if sentence, ok := Passing(err); ok {
+		return sentence
+	}
+	if code := refusal(err); code != "" {
+		return "Redis refused it (" + code + ")"
+	}
+	return "Redis does not answer"
+}
+
+// refusal is the code of an answer of Redis, such as NOPERM.
+func refusal(err error) string {
+	var answer redis.Error
+	if !errors.As(err, &answer) {
+		return ""
+	}
+	code, _, _ := strings.Cut(answer.Error(), " ")
+	return code
+}
