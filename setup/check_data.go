@@ -3,6 +3,7 @@ package setup
 import (
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // checkPersistence looks at whether a restart of Redis loses runs.
@@ -43,6 +44,8 @@ func checkPersistence(production bool) func(*node) Check {
 	}
 }
 
+const evictionAdvice = "Set maxmemory-policy noeviction: redis-cli CONFIG SET maxmemory-policy noeviction, and in redis.conf."
+
 // checkEviction looks at whether Redis throws keys away when its memory is full: a run
 // that lacks one of its keys is broken. INFO tells it too, so CONFIG is not needed.
 func checkEviction(n *node) Check {
@@ -57,9 +60,12 @@ func checkEviction(n *node) Check {
 		c.Message = "noeviction"
 	case limit == 0:
 		c.Message = policy + ", but without effect: there is no maxmemory"
+	case strings.HasPrefix(policy, "volatile-"):
+		c.Verdict, c.Message = Warn, "maxmemory-policy "+policy+" throws away what has a time to live when memory is full, such as ids of repeated calls"
+		c.Advice = evictionAdvice
 	default:
-		c.Verdict, c.Message = Fail, "maxmemory-policy "+policy+" throws data away when memory is full"
-		c.Advice = "Set maxmemory-policy noeviction."
+		c.Verdict, c.Message, c.Refuse = Fail, "maxmemory-policy "+policy+" throws data away when memory is full", true
+		c.Advice = evictionAdvice
 	}
 	return c
 }

@@ -56,7 +56,7 @@ func checkVersion(n *node) Check {
 		c.Verdict, c.Message = Warn, "unknown: the server does not tell"
 		c.Advice = "Make sure that it is Redis 6.2 or newer, or Valkey."
 	case major < 6 || major == 6 && minor < 2:
-		c.Verdict, c.Message = Fail, name+" is too old"
+		c.Verdict, c.Message, c.Refuse = Fail, name+" is too old", true
 		c.Advice = "Use Redis 6.2 or newer, or Valkey."
 	default:
 		c.Message = name
@@ -84,13 +84,13 @@ func checkMode(mode redisconn.Mode) func(*node) Check {
 		reported, role := n.info["redis_mode"], n.info["role"]
 		switch {
 		case reported == "sentinel":
-			c.Verdict, c.Message = Fail, "the address is that of a Sentinel, which holds no data"
+			c.Verdict, c.Message, c.Refuse = Fail, "the address is that of a Sentinel, which holds no data", true
 			c.Advice = "Use redis+sentinel://host:port/0?master=<name>."
 		case reported == "cluster" && mode != redisconn.Cluster:
-			c.Verdict, c.Message = Fail, "the server is a node of a cluster, and the address names only this one"
+			c.Verdict, c.Message, c.Refuse = Fail, "the server is a node of a cluster, and the address names only this one", true
 			c.Advice = "Use redis+cluster://host:port,host:port."
 		case role == "slave":
-			c.Verdict, c.Message = Fail, "the server is a replica and takes no writes"
+			c.Verdict, c.Message, c.Refuse = Fail, "the server is a replica and takes no writes", true
 			c.Advice = "Use the address of the master, or redis+sentinel:// to follow it."
 		}
 		return c

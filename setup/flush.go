@@ -18,7 +18,11 @@ func (c *call) flush(ctx context.Context, nodes []*node) error {
 		return err
 	}
 	client := c.options.Conn.Client
-	deleted, progress := int64(0), newProgress(c.options, c.report.TotalKeys)
+	step := int64(deletedStep)
+	if c.options.Interactive {
+		step = 1
+	}
+	deleted, progress := int64(0), newProgress(c.options, "deleted", step)
 	err := c.scope.walk(ctx, nodes, func(keys []string) error {
 		var results []*redis.IntCmd
 		_, err := client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
@@ -35,8 +39,8 @@ func (c *call) flush(ctx context.Context, nodes []*node) error {
 		for _, r := range results {
 			deleted += r.Val()
 		}
-		return progress.show(deleted)
-	})
+		return progress.show(deleted, c.report.TotalKeys)
+	}, func(int64, int64) error { return nil })
 	if err == nil {
 		err = client.SRem(ctx, "asynq:queues", queueNames(c.options.JobPrefix)).Err()
 	}
@@ -78,39 +82,4 @@ func (c *call) confirm(ctx context.Context) error {
 	case <-ctx.Done():
 		return fmt.Errorf("nothing was deleted: %w", ctx.Err())
 	}
-}
-
-// progress is a line that says how far a flush is: drawn over itself on a terminal, else
-// written now and then.
-type progress struct {
-	out      io.Writer
-	terminal bool
-	total    int64
-	shown    int64
-}
-
-const progressStep = 10_000
-
-func newProgress(o Options, total int64) *progress {
-	return &progress{out: o.Err, terminal: o.Interactive, total: total}
-}
-
-func (p *progress) show(deleted int64) error {
-	var err error
-	switch {
-	case p.terminal:
-		_, err = fmt.Fprintf(p.out, "\rdeleted %d of %d keys", deleted, p.total)
-	case deleted-p.shown >= progressStep:
-		p.shown = deleted
-		_, err = fmt.Fprintf(p.out, "deleted %d of %d keys\n", deleted, p.total)
-	}
-	return err
-}
-
-func (p *progress) end() error {
-	if !p.terminal {
-		return nil
-	}
-	_, err := fmt.Fprintln(p.out)
-	return err
 }

@@ -27,6 +27,7 @@ type Check struct {
 	Verdict Verdict `json:"verdict"`
 	Message string  `json:"message"`          // what is so
 	Advice  string  `json:"advice,omitempty"` // what to do about it; empty when all is well
+	Refuse  bool    `json:"refuse,omitempty"` // the service does not start with it in production
 }
 
 // KeyCount is how many keys of a kind there are.

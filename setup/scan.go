@@ -6,18 +6,21 @@ import (
 	"strings"
 )
 
-// scanCount is how many keys Redis looks at for one SCAN call.
-const scanCount = 500
+const (
+	scanCount = 5000 // keys that Redis looks at for one SCAN call, which takes it a millisecond or two
+	batchMost = 500  // keys that are visited at a time
+)
 
 // scope says which keys are an installation's own.
 type scope struct {
-	prefix string
-	queues []string // what asynq's keys of the two queues begin with
-	known  map[string]bool
+	prefix    string
+	jobPrefix string
+	queues    []string // what asynq's keys of the two queues begin with
+	known     map[string]bool
 }
 
 func newScope(prefix, jobPrefix string) scope {
-	s := scope{prefix: prefix, known: map[string]bool{}}
+	s := scope{prefix: prefix, jobPrefix: jobPrefix, known: map[string]bool{}}
 	for _, name := range queueNames(jobPrefix) {
 		s.queues = append(s.queues, "asynq:{"+name+"}:")
 	}
@@ -46,11 +49,7 @@ func (s scope) kindOf(key string) (kind string, own bool) {
 
 // patterns are what SCAN must match to meet every key of the scope.
 func (s scope) patterns() []string {
-	patterns := []string{escapeGlob(s.prefix) + "*"}
-	for _, queue := range s.queues {
-		patterns = append(patterns, escapeGlob(queue)+"*")
-	}
-	return patterns
+	return []string{escapeGlob(s.prefix) + "*", escapeGlob("asynq:{"+s.jobPrefix) + "*"}
 }
 
 // escapeGlob makes text match only itself in a Redis pattern.
@@ -59,8 +58,17 @@ func escapeGlob(text string) string {
 }
 
 // walk hands every key that begins like one of the scope to visit, in batches of at most
-// scanCount. SCAN may tell of a key twice, and of keys that come or go meanwhile.
-func (s scope) walk(ctx context.Context, nodes []*node, visit func(keys []string) error) error {
+// batchMost. SCAN may tell of a key twice, and of keys that come or go meanwhile. looked is called with how many keys of
+// whatever owner Redis has looked at, of how many.
+func (s scope) walk(ctx context.Context, nodes []*node, visit func(keys []string) error, looked func(n, of int64) error) error {
+	total, done := int64(0), int64(0)
+	for _, n := range nodes {
+		size, err := n.client.DBSize(ctx).Result()
+		if err != nil && !refused(err) {
+			return fmt.Errorf("DBSIZE: %w", err)
+		}
+		total += size * int64(len(s.patterns()))
+	}
 	for _, n := range nodes {
 		for _, pattern := range s.patterns() {
 			for cursor := uint64(0); ; {
@@ -69,11 +77,15 @@ func (s scope) walk(ctx context.Context, nodes []*node, visit func(keys []string
 					return fmt.Errorf("SCAN: %w", err)
 				}
 				for len(keys) > 0 {
-					batch := keys[:min(len(keys), scanCount)]
+					batch := keys[:min(len(keys), batchMost)]
 					if err := visit(batch); err != nil {
 						return err
 					}
 					keys = keys[len(batch):]
+				}
+				done = min(done+scanCount, total)
+				if err := looked(done, total); err != nil {
+					return err
 				}
 				if cursor = next; cursor == 0 {
 					break
@@ -85,7 +97,7 @@ func (s scope) walk(ctx context.Context, nodes []*node, visit func(keys []string
 }
 
 // count fills in the report's keys.
-func (s scope) count(ctx context.Context, nodes []*node, r *Report) error {
+func (s scope) count(ctx context.Context, nodes []*node, r *Report, looked func(n, of int64) error) error {
 	counts := map[string]int64{}
 	r.OtherKeys = 0
 	err := s.walk(ctx, nodes, func(keys []string) error {
@@ -98,7 +110,7 @@ func (s scope) count(ctx context.Context, nodes []*node, r *Report) error {
 			}
 		}
 		return nil
-	})
+	}, looked)
 	if err != nil {
 		return err
 	}

@@ -79,25 +79,13 @@ func Run(ctx context.Context, o Options) (Report, error) {
 }
 
 func (c *call) inspect(ctx context.Context, nodes []*node) error {
-	connection, err := checkConnection(ctx, c.options.Conn.Client)
+	o := c.options
+	checks, server, err := check(ctx, o.Conn, nodes, []Prefixes{{o.Prefix, o.JobPrefix}}, o.Production)
 	if err != nil {
 		return err
 	}
-	for _, n := range nodes {
-		if err := n.ask(ctx); err != nil {
-			return err
-		}
-	}
-	c.report.Server, _ = serverName(nodes[0].info)
-	c.report.add(connection, each(nodes, checkVersion), each(nodes, checkMode(c.options.Conn.Mode)))
-	if c.options.Conn.Mode == redisconn.Cluster {
-		cluster, err := checkCluster(ctx, c.options.Conn.Client)
-		if err != nil {
-			return err
-		}
-		c.report.add(cluster)
-	}
-	c.report.add(each(nodes, checkPersistence(c.options.Production)), each(nodes, checkEviction), each(nodes, checkMemory))
+	c.report.Server = server
+	c.report.add(checks...)
 	if err := c.count(ctx, nodes); err != nil {
 		return err
 	}
@@ -111,5 +99,9 @@ func (c *call) inspect(ctx context.Context, nodes []*node) error {
 }
 
 func (c *call) count(ctx context.Context, nodes []*node) error {
-	return c.scope.count(ctx, nodes, &c.report)
+	looked := newProgress(c.options, "looked at", lookedStep)
+	if err := c.scope.count(ctx, nodes, &c.report, looked.show); err != nil {
+		return err
+	}
+	return looked.end()
 }

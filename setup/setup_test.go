@@ -196,3 +196,17 @@ const (
 	waitLong = 30 * time.Second
 	tick     = 10 * time.Millisecond
 )
+
+// Behind Sentinels the master is looked at.
+func TestSentinelsMasterIsCheckedAndCounted(t *testing.T) {
+	t.Parallel()
+	r, _ := redistest.StartSentinel(t)
+	for i := range 1200 {
+		require.NoError(t, r.Client.Set(t.Context(), fmt.Sprintf("workflow:run:{%d}", i), "x", 0).Err())
+		require.NoError(t, r.Client.Set(t.Context(), fmt.Sprintf("others:run:{%d}", i), "x", 0).Err())
+	}
+	code, out, errOut := command(t, nil, "", "--redis", r.URL(), "--json")
+	require.Equal(t, 0, code, errOut)
+	require.Equal(t, map[string]int64{"run": 1200}, counts(report(t, out)))
+	require.Equal(t, setup.OK, check(t, report(t, out), "rights").Verdict)
+}

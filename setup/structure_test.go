@@ -50,3 +50,44 @@ func TestKindsInTheCodeAreKnown(t *testing.T) {
 		require.True(t, found[kind], "no code builds keys of kind %q any more, or in another way than this test sees", kind)
 	}
 }
+
+// Every command of the scripts and of the code's own calls is one whose right is tried.
+func TestCommandsInTheCodeAreTried(t *testing.T) {
+	t.Parallel()
+	tried := map[string]bool{}
+	for _, name := range commandNames() {
+		first, _, _ := strings.Cut(name, " ")
+		tried[first] = true
+	}
+	calls := []*regexp.Regexp{
+		regexp.MustCompile(`redis\.p?call\(\s*['"]([A-Z]+)`),
+		regexp.MustCompile(`\.Do\(ctx, "([A-Z]+)"`),
+		regexp.MustCompile(`\.(ZAdd|ZRem|ZCard|ZScore|ZMScore|ZRange|ZCount|HGet|HSet|HMGet|HDel|HGetAll|HExists|HStrLen|HLen|HScan|SCard|SScan|SRem|SMembers|SAdd|LRange|LLen|XAdd|XRange|XLen|Unlink|PExpire|Expire|StrLen|Publish|Exists|SetNX|MGet|Incr|PTTL|ZRangeByScore|ZRangeByLex|ZPopMin)\(ctx`),
+	}
+	found := 0
+	for _, folder := range []string{"storage", "streaming", "queue", "internal/recovery", "internal/doorbell", "internal/luascript", "cmd/world-redis"} {
+		require.NoError(t, filepath.WalkDir(filepath.Join("..", folder), func(path string, _ os.DirEntry, err error) error {
+			if err != nil || strings.HasSuffix(path, "_test.go") || !strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, ".lua") {
+				return err
+			}
+			text, err := os.ReadFile(path) //nolint:gosec // of this repository
+			require.NoError(t, err)
+			for _, call := range calls {
+				for _, match := range call.FindAllStringSubmatch(string(text), -1) {
+					found++
+					require.True(t, tried[strings.ToUpper(match[1])], "%s uses %s, which setup/check_rights.go does not try", path, match[1])
+				}
+			}
+			return nil
+		}))
+	}
+	require.Greater(t, found, 300)
+}
+
+// The rule in the documentation is the one that the check advises.
+func TestRuleInTheDocumentation(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join("..", "docs", "operations.md"))
+	require.NoError(t, err)
+	require.Contains(t, string(text), ACLRule([]Prefixes{{Keys: "workflow:", Jobs: "workflow_"}})+" on >PASSWORD\n")
+}

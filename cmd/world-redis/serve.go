@@ -66,6 +66,9 @@ func serve(ctx context.Context, c config, logger *slog.Logger, out io.Writer) (e
 		return err
 	}
 
+	if err := checkRedis(ctx, conn, c, logger); err != nil {
+		return err
+	}
 	clock := world.SystemClock{}
 	tenants, err := newTenants(ctx, conn, c, clock, logger)
 	if err != nil {

@@ -5,6 +5,7 @@ import { freePort } from './process.mjs';
 import { RedisServer } from './redis.mjs';
 import { RedisCluster } from './redisCluster.mjs';
 import { Service } from './service.mjs';
+import { notPersistent } from './warns.mjs';
 
 /**
  * Starts all three and has them stopped when the test `t` is over; a service or app that then does not
@@ -65,4 +66,4 @@ class Stack {
 }
 
 /** The lines of a log at WARN or above that nothing has provoked. */
-export const falseAlarms = (alarms, warns = []) => alarms.filter((line) => !warns.some((pattern) => pattern.test(line)));
+export const falseAlarms = (alarms, warns = []) => alarms.filter((line) => ![notPersistent, ...warns].some((pattern) => pattern.test(line)));

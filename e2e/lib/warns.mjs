@@ -1,5 +1,8 @@
 // The sentences that tests provoke in the service's log at WARN or above, for startStack(t, { warns }).
 
+/** Redis writes nothing to disk, in nearly all tests. */
+export const notPersistent = /Redis is not set up as it should be.*check=persistence/;
+
 /** A replica was killed: another one takes over its deliveries, or their answers come too late. */
 export const replicaGone = /nobody held the lease of a message any more|the answer of a delivery came when its lease had lapsed/;
 

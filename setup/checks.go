@@ -1,0 +1,50 @@
+package setup
+
+import (
+	"context"
+
+	"github.com/world-redis/world-redis/internal/redisconn"
+)
+
+// Prefixes are what the keys and the names of the queues of a namespace begin with.
+type Prefixes struct{ Keys, Jobs string }
+
+// Checks looks at the server alone, and counts nothing: what the service does at its start. server is its name and version.
+func Checks(ctx context.Context, conn *redisconn.Conn, namespaces []Prefixes, production bool) (checks []Check, server string, err error) {
+	nodes, err := findNodes(ctx, conn)
+	if err != nil {
+		return nil, "", err
+	}
+	return check(ctx, conn, nodes, namespaces, production)
+}
+
+func check(ctx context.Context, conn *redisconn.Conn, nodes []*node, namespaces []Prefixes, production bool) (checks []Check, server string, err error) {
+	connection, err := checkConnection(ctx, conn.Client)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, n := range nodes {
+		if err := n.ask(ctx); err != nil {
+			return nil, "", err
+		}
+	}
+	server, _ = serverName(nodes[0].info)
+	mode := each(nodes, checkMode(conn.Mode))
+	checks = append(checks, connection, each(nodes, checkVersion), mode)
+	if conn.Mode == redisconn.Cluster {
+		cluster, err := checkCluster(ctx, conn.Client)
+		if err != nil {
+			return nil, "", err
+		}
+		checks = append(checks, cluster)
+	}
+	checks = append(checks, each(nodes, checkPersistence(production)), each(nodes, checkEviction), each(nodes, checkMemory))
+	if !mode.Refuse && conn.Mode != redisconn.Embedded { // a replica or a Sentinel refuses everything
+		rights, err := checkRights(ctx, conn, namespaces)
+		if err != nil {
+			return nil, "", err
+		}
+		checks = append(checks, rights)
+	}
+	return checks, server, nil
+}
