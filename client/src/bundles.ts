@@ -176,13 +176,19 @@ function answersOf({ body }: Incoming, count: number): Answered[] | undefined {
     // Told below.
   }
   if (!Array.isArray(answers) || answers.length !== count) return undefined;
-  return answers.map((answer) => ({ ...incomingOf(answer), ...(answer.then && { next: incomingOf(answer.then) }) }));
+  return answers.map((answer) => {
+    const { then } = (answer ?? {}) as Partial<Answer>;
+    return { ...incomingOf(answer), ...(then && { next: incomingOf(then) }) };
+  });
 }
 
-function incomingOf({ status, body, retryAfter }: Answer): Incoming {
+/** The answer to one call. What is none is a bad gateway to that call, and the others keep theirs. */
+function incomingOf(answer: Answer | null | undefined): Incoming {
+  const { status, body = new Uint8Array(), retryAfter } = (answer ?? {}) as Partial<Answer>;
+  if (!Number.isInteger(status) || !(body instanceof Uint8Array)) return { status: 502, headers: {}, body: new Uint8Array() };
   return {
-    status,
-    headers: { 'content-type': CBOR, ...(retryAfter !== undefined && { 'retry-after': retryAfter }) },
-    body: body ?? new Uint8Array(),
+    status: status as number,
+    headers: { 'content-type': CBOR, ...(typeof retryAfter === 'string' && { 'retry-after': retryAfter }) },
+    body,
   };
 }

@@ -5,6 +5,7 @@ import { connectionTo } from './connection.js';
 import { CBOR, decode, decodeJson } from './encoding.js';
 import { WorkflowWorldError } from './errors.js';
 import type { Incoming, Outgoing } from './exchange.js';
+import { isFields } from './moments.js';
 import { newRequestId } from './requestId.js';
 import { transportError } from './transportError.js';
 import { errorFromWire, type WireError } from './wireError.js';
@@ -151,7 +152,7 @@ function resultOf(config: Config, { path, next, body, patience }: Call, answer: 
   const { status } = answer;
   if (succeeded(answer)) {
     const value = decodeBody(bytes, contentType);
-    if (value !== undefined) {
+    if (isFields(value)) {
       const nextValue = answer.next && succeeded(answer.next) ? decodeBody(answer.next.body, CBOR) : undefined;
       if (nextValue !== undefined) next?.answered(nextValue);
       return { value };

@@ -1,4 +1,5 @@
 import { types } from 'node:util';
+import { readCbor } from './cborReader.js';
 import { wellFormed } from './text.js';
 import type * as CborX from 'cbor-x' with { 'resolution-mode': 'import' };
 
@@ -9,17 +10,9 @@ const { Encoder } = require('cbor-x/index-no-eval') as typeof CborX;
 /** The content type of calls, answers and queue messages. */
 export const CBOR = 'application/cbor';
 
-// Each option closes a gap between cbor-x and a plain CBOR peer: records are a private extension, tagged bytes
-// would come back in two forms, large integers would come back as BigInt, and bytes as views of a shared buffer.
-const options = {
-  useRecords: false,
-  tagUint8Array: false,
-  mapsAsObjects: true,
-  copyBuffers: true,
-  ...({ int64AsNumber: true } as object), // not in cbor-x's own typings
-};
-const coder = new Encoder(options);
-const envelopes = new Encoder({ ...options, copyBuffers: false });
+// Each option closes a gap between cbor-x and a plain CBOR peer: records are a private extension, and tagged bytes
+// would come back in two forms. Only its encoder is used: src/cborReader.ts says why.
+const coder = new Encoder({ useRecords: false, tagUint8Array: false, mapsAsObjects: true });
 
 /** Encodes a value, after {@link toWire}. */
 export function encode(value: unknown): Uint8Array {
@@ -28,16 +21,15 @@ export function encode(value: unknown): Uint8Array {
 
 /**
  * Decodes one data item. Byte strings become plain `Uint8Array`s that own their memory, because the SDK transfers
- * them and reads `.buffer`.
+ * them and reads `.buffer`. Throws only for what is no item.
  */
 export function decode(bytes: Uint8Array): unknown {
-  // cbor-x copies into the class it reads from, so a Buffer would give Buffers.
-  return coder.decode(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+  return readCbor(bytes, false);
 }
 
 /** The same, but byte strings are views of `bytes`: for an envelope whose parts are decoded in turn. */
 export function decodeEnvelope(bytes: Uint8Array): unknown {
-  return envelopes.decode(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+  return readCbor(bytes, true);
 }
 
 /** Writes JSON, with bytes tagged and dates as ISO 8601; what {@link decodeJson} reads. */

@@ -1,4 +1,5 @@
-import { call, callOnce } from './call.js';
+import { listIn } from './answerShape.js';
+import { call, callOnce, serviceUrl } from './call.js';
 import type { Config } from './config.js';
 import { connectionTo } from './connection.js';
 import { encode } from './encoding.js';
@@ -23,7 +24,7 @@ export function createRunOperations(config: () => Config): RunOperations {
     async getMany(ids, params) {
       if (ids.length === 0) return [];
       const answer = await post('/v1/runs/get', { runIds: ids, resolveData: params?.resolveData });
-      return (answer as { data: unknown[] }).data.map((run) => (run === null ? null : reviveEntity(run)));
+      return listIn(answer, 'data', serviceUrl(config(), '/v1/runs/get')).map((run) => (run === null ? null : reviveEntity(run)));
     },
 
     async waitForTerminalStatus(id, params = {}) {

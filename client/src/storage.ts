@@ -1,6 +1,7 @@
+import { listIn } from './answerShape.js';
 import { anticipated, keepAnticipated, noteRun } from './anticipated.js';
 import { spendAttached, takeAttached } from './attached.js';
-import { call, type NextCall } from './call.js';
+import { call, type NextCall, serviceUrl } from './call.js';
 import type { Config } from './config.js';
 import { encode } from './encoding.js';
 import { readTogether } from './fanIn.js';
@@ -36,7 +37,7 @@ export function createStorage(config: () => Config): Storage {
     try {
       const path = `/v1/runs/${pathSegment(runId)}/events/batch`;
       const answer = await call(config(), { method: 'POST', path, body, beforeTry: beforeStepEvents(runId, requests) });
-      const results = (answer as { results: unknown[] }).results.map(reviveResult);
+      const results = listIn(answer, 'results', serviceUrl(config(), path)).map(reviveResult);
       requests.forEach(({ event }, i) => noteStepEvent(runId, event, results[i]));
       return results;
     } catch (error) {
@@ -54,7 +55,7 @@ export function createStorage(config: () => Config): Storage {
     const { pagination, ...filters } = query;
     const { limit, cursor, sortOrder } = pagination ?? {};
     const page = (await get(withQuery(path, { ...filters, limit, cursor, sortOrder }))) as Page;
-    return { data: page.data.map(revive), cursor: page.cursor ?? null, hasMore: page.hasMore };
+    return { data: listIn(page, 'data', serviceUrl(config(), path)).map(revive), cursor: page.cursor ?? null, hasMore: page.hasMore };
   };
 
   return {

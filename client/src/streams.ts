@@ -1,4 +1,5 @@
-import { type Call, call, type Patience } from './call.js';
+import { listIn } from './answerShape.js';
+import { type Call, call, type Patience, serviceUrl } from './call.js';
 import type { Config } from './config.js';
 import { encode } from './encoding.js';
 import { CHUNKS, encodeFrames } from './frames.js';
@@ -90,8 +91,8 @@ export function createStreams(config: () => Config): Streams {
       return openStream(config(), name, startIndex);
     },
     async list(runId) {
-      const answer = await call(config(), { method: 'GET', path: `/v1/runs/${pathSegment(runId)}/streams` });
-      return (answer as { data: string[] }).data;
+      const path = `/v1/runs/${pathSegment(runId)}/streams`;
+      return listIn<string>(await call(config(), { method: 'GET', path }), 'data', serviceUrl(config(), path));
     },
     async getChunks(name, options) {
       const path = withQuery(`/v1/streams/${pathSegment(name)}/chunks`, {
@@ -99,7 +100,7 @@ export function createStreams(config: () => Config): Streams {
         cursor: options?.cursor,
       });
       const page = (await call(config(), { method: 'GET', path })) as ChunkPage;
-      return { data: page.data, cursor: page.cursor ?? null, hasMore: page.hasMore, done: page.done };
+      return { data: listIn(page, 'data', serviceUrl(config(), path)), cursor: page.cursor ?? null, hasMore: page.hasMore, done: page.done };
     },
     async getInfo(name) {
       const answer = await call(config(), { method: 'GET', path: `/v1/streams/${pathSegment(name)}/info` });

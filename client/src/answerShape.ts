@@ -1,0 +1,8 @@
+import { WorkflowWorldError } from './errors.js';
+
+/** The list that an answer has under a key. One of another form is an error that names the call, not a TypeError of whoever uses it. */
+export function listIn<T = unknown>(answer: unknown, key: string, url: string): T[] {
+  const list = (answer as Record<string, unknown> | null | undefined)?.[key];
+  if (Array.isArray(list)) return list as T[];
+  throw new WorkflowWorldError(`${url} answered with something that is not an answer of world-redis: it has no list "${key}"`, { status: 502, url });
+}

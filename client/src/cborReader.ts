@@ -1,0 +1,454 @@
+import { endianness } from 'node:os';
+
+/**
+ * Reads CBOR. Values are stored as the bytes that somebody wrote, so any item that is well-formed is read, whatever is
+ * in it: what has no form in JavaScript, or would cost too much to bring into one, becomes an {@link Unshown}, and those
+ * beside it stay what they are. Only bytes that are no item at all are an error. No value makes the reader call
+ * anything, and the time that it takes grows with the bytes, not with what they claim.
+ *
+ * cbor-x's own decoder is none of this: one date that is none ends the whole answer, a whole number of 100 KB takes
+ * seconds, and its extensions are shared with an app that uses cbor-x itself, so they cannot be replaced.
+ */
+
+/** A value as its type and bytes (base64), in the form that the service's JSON has for it, too. */
+export interface Unshown {
+  __type: 'CBOR';
+  data: string;
+}
+
+/** The service takes values of 512 levels, and answers have a few around them. */
+const MAX_DEPTH = 600;
+/** Whole numbers of more bytes are not made a BigInt: writing one as text takes a time that grows with the square of its size. */
+const MAX_BIGNUM_BYTES = 4096;
+/** A regular expression of more characters is not made one. */
+const MAX_REGEXP_LENGTH = 4096;
+
+const INDEFINITE = 31;
+const BREAK = 0xff;
+
+const UINT = 0;
+const NEGATIVE = 1;
+const BYTES = 2;
+const TEXT = 3;
+const ARRAY = 4;
+const MAP = 5;
+const TAG = 6;
+const SIMPLE = 7;
+
+/** What is in a tag does not fit it. */
+const UNFIT = Symbol();
+
+/** Reads one item, which must be all there is. With `views`, byte strings are views of `bytes`; otherwise they own their memory. */
+export function readCbor(bytes: Uint8Array, views: boolean): unknown {
+  return new Reader(bytes, views).whole();
+}
+
+class Reader {
+  /** Plain, since a slice of a Buffer would be a Buffer. */
+  readonly #bytes: Uint8Array;
+  readonly #buffer: Buffer;
+  readonly #view: DataView;
+  readonly #end: number;
+  readonly #views: boolean;
+  #at = 0;
+
+  constructor({ buffer, byteOffset, byteLength }: Uint8Array, views: boolean) {
+    this.#bytes = new Uint8Array(buffer, byteOffset, byteLength);
+    this.#buffer = Buffer.from(buffer, byteOffset, byteLength);
+    this.#view = new DataView(buffer, byteOffset, byteLength);
+    this.#end = byteLength;
+    this.#views = views;
+  }
+
+  whole(): unknown {
+    const value = this.#item(0);
+    if (this.#at !== this.#end) throw malformed('something follows the item');
+    return value;
+  }
+
+  #item(depth: number): unknown {
+    const start = this.#at;
+    if (depth > MAX_DEPTH) return this.#unshown(start);
+    const initial = this.#initial();
+    const [major, info] = [initial >> 5, initial & 31];
+    if (major === SIMPLE) return this.#simple(start, info);
+    if (info === INDEFINITE) return this.#indefinite(major, depth);
+    const n = this.#argument(info);
+    switch (major) {
+      case UINT:
+        return n;
+      case NEGATIVE:
+        return -1 - n;
+      case BYTES:
+        return this.#byteString(n);
+      case TEXT:
+        return this.#text(n);
+      case ARRAY:
+        return this.#array(n, depth);
+      case MAP:
+        return this.#object(n, depth);
+      default:
+        return this.#tagged(start, n, depth);
+    }
+  }
+
+  #initial(): number {
+    const byte = this.#bytes[this.#at++];
+    if (byte === undefined) throw malformed('it ends too early');
+    return byte;
+  }
+
+  /** The number that follows an initial byte. From 2^53 on it is not exact, as all numbers here. */
+  #argument(info: number): number {
+    if (info < 24) return info;
+    if (info > 27) throw malformed(`a head ends in ${info}`);
+    const at = this.#at;
+    const size = 1 << (info - 24);
+    this.#at += size;
+    if (this.#at > this.#end) throw malformed('it ends too early');
+    switch (size) {
+      case 1:
+        return this.#bytes[at] as number;
+      case 2:
+        return this.#view.getUint16(at);
+      case 4:
+        return this.#view.getUint32(at);
+      default:
+        return this.#view.getUint32(at) * 0x1_0000_0000 + this.#view.getUint32(at + 4);
+    }
+  }
+
+  /** Makes sure that so many bytes are left: nothing is made room for because a length says so. */
+  #need(count: number): void {
+    if (count > this.#end - this.#at) throw malformed('it ends too early');
+  }
+
+  #byteString(n: number): Uint8Array {
+    this.#need(n);
+    const from = this.#at;
+    this.#at += n;
+    return this.#views ? this.#bytes.subarray(from, this.#at) : this.#bytes.slice(from, this.#at);
+  }
+
+  #text(n: number): string {
+    this.#need(n);
+    const from = this.#at;
+    this.#at += n;
+    return this.#buffer.toString('utf8', from, this.#at);
+  }
+
+  #array(n: number, depth: number): unknown[] {
+    this.#need(n);
+    const list: unknown[] = [];
+    for (let i = 0; i < n; i++) list.push(this.#item(depth + 1));
+    return list;
+  }
+
+  #object(n: number, depth: number): object {
+    this.#need(2 * n);
+    const object: Record<string, unknown> = {};
+    for (let i = 0; i < n; i++) object[this.#key()] = this.#item(depth + 1);
+    return object;
+  }
+
+  #map(depth: number): Map<unknown, unknown> {
+    const map = new Map<unknown, unknown>();
+    const info = this.#initial() & 31;
+    const n = info === INDEFINITE ? Number.POSITIVE_INFINITY : this.#argument(info);
+    if (info !== INDEFINITE) this.#need(2 * n);
+    for (let i = 0; i < n && !(info === INDEFINITE && this.#atBreak()); i++) {
+      const key = this.#item(depth + 1);
+      map.set(key, this.#item(depth + 1));
+    }
+    return map;
+  }
+
+  #atBreak(): boolean {
+    if (this.#bytes[this.#at] !== BREAK) return false;
+    this.#at++;
+    return true;
+  }
+
+  #indefinite(major: number, depth: number): unknown {
+    switch (major) {
+      case BYTES:
+      case TEXT: {
+        const parts: Uint8Array[] = [];
+        while (!this.#atBreak()) {
+          const initial = this.#initial();
+          if (initial >> 5 !== major) throw malformed('a string has a part of another type');
+          const n = this.#argument(initial & 31);
+          this.#need(n);
+          parts.push(this.#bytes.subarray(this.#at, (this.#at += n)));
+        }
+        const whole = Buffer.concat(parts);
+        return major === TEXT ? whole.toString() : new Uint8Array(whole);
+      }
+      case ARRAY: {
+        const list: unknown[] = [];
+        while (!this.#atBreak()) list.push(this.#item(depth + 1));
+        return list;
+      }
+      case MAP: {
+        const object: Record<string, unknown> = {};
+        while (!this.#atBreak()) object[this.#key()] = this.#item(depth + 1);
+        return object;
+      }
+      default:
+        throw malformed('a head ends in 31');
+    }
+  }
+
+  /** A key of an object. One that is neither text nor a scalar becomes the text of its {@link Unshown}. */
+  #key(): string {
+    const start = this.#at;
+    const initial = this.#bytes[start] ?? 0;
+    const major = initial >> 5;
+    if (major === TEXT && initial !== 0x7f) {
+      this.#at++;
+      const n = this.#argument(initial & 31);
+      return safe(n < CACHED_KEY_BYTES ? this.#shortKey(n) : this.#text(n));
+    }
+    const isPlain = major === TEXT || major === UINT || major === NEGATIVE || major === SIMPLE;
+    const value = isPlain ? this.#item(0) : this.#unshown(start);
+    return typeof value === 'object' && value !== null ? JSON.stringify(value) : safe(String(value));
+  }
+
+  /** Answers say the same few keys again and again; those are neither decoded nor allocated each time. */
+  #shortKey(n: number): string {
+    this.#need(n);
+    const bytes = this.#bytes;
+    const at = this.#at;
+    const slot = (n * 31 + (bytes[at] ?? 0) * 7 + (bytes[at + n - 1] ?? 0) * 3 + (bytes[at + (n >> 1)] ?? 0)) & (KEY_SLOTS - 1);
+    const known = keys[slot];
+    if (known !== undefined && known.length === n) {
+      let i = 0;
+      while (i < n && known.charCodeAt(i) === bytes[at + i]) i++;
+      if (i === n && isAscii(bytes, at, n)) {
+        this.#at += n;
+        return known;
+      }
+    }
+    const text = this.#text(n);
+    if (text.length === n && isAscii(bytes, at, n)) keys[slot] = text;
+    return text;
+  }
+
+  #simple(start: number, info: number): unknown {
+    switch (info) {
+      case 20:
+        return false;
+      case 21:
+        return true;
+      case 22:
+        return null;
+      case 23:
+        return undefined;
+      case 25: {
+        this.#need(2);
+        const half = this.#view.getUint16(this.#at);
+        this.#at += 2;
+        return fromHalf(half);
+      }
+      case 26:
+        this.#need(4);
+        this.#at += 4;
+        return this.#view.getFloat32(this.#at - 4);
+      case 27:
+        this.#need(8);
+        this.#at += 8;
+        return this.#view.getFloat64(this.#at - 8);
+      case INDEFINITE:
+        throw malformed('a break ends nothing');
+      default:
+        return this.#unshown(start);
+    }
+  }
+
+  #tagged(start: number, tag: number, depth: number): unknown {
+    const value = this.#content(tag, depth);
+    return value === UNFIT ? this.#unshown(start) : value;
+  }
+
+  /** What a tag makes of its content, as the client's encoder writes it. Other tags are passed over: what is inside says it. */
+  #content(tag: number, depth: number): unknown {
+    const initial = this.#bytes[this.#at] ?? 0;
+    const major = initial >> 5;
+    const ArrayType = typedArrays.get(tag);
+    if (ArrayType) return major === BYTES ? this.#typedArray(tag, ArrayType) : UNFIT;
+    switch (tag) {
+      case 0:
+        return major === TEXT ? dateOf(this.#item(depth + 1) as string) : UNFIT;
+      case 1: {
+        const isNumber = major === UINT || major === NEGATIVE || (initial >= 0xf9 && initial <= 0xfb);
+        return isNumber ? dateOf(Math.round((this.#item(depth + 1) as number) * 1000)) : UNFIT;
+      }
+      case 2:
+      case 3: {
+        const bytes = major === BYTES ? (this.#item(depth + 1) as Uint8Array) : undefined;
+        if (!bytes || bytes.byteLength > MAX_BIGNUM_BYTES) return UNFIT;
+        const n = BigInt(`0x0${hex(bytes)}`);
+        return tag === 2 ? n : -1n - n;
+      }
+      case 27:
+        return this.#regExp();
+      case 258:
+        return major === ARRAY ? new Set(this.#item(depth + 1) as unknown[]) : UNFIT;
+      case 259:
+        return major === MAP ? this.#map(depth + 1) : UNFIT;
+      default:
+        return this.#item(depth + 1);
+    }
+  }
+
+  #typedArray(tag: number, ArrayType: TypedArray): unknown {
+    const bytes = this.#item(0) as Uint8Array;
+    const size = ArrayType.BYTES_PER_ELEMENT;
+    if (bytes.byteLength % size !== 0) return UNFIT;
+    const own = new Uint8Array(bytes);
+    if (size > 1 && isBigEndian(tag) !== (endianness() === 'BE')) swap(own, size);
+    return new ArrayType(own.buffer);
+  }
+
+  /** `["RegExp", source, flags]`; what else stands for an object of a class is not made one. */
+  #regExp(): unknown {
+    const initial = this.#initial();
+    if (initial !== 0x83) return UNFIT;
+    const texts: string[] = [];
+    for (let i = 0; i < 3; i++) {
+      if ((this.#bytes[this.#at] ?? 0) >> 5 !== TEXT) return UNFIT;
+      texts.push(this.#item(0) as string);
+    }
+    const [name, source, flags] = texts as [string, string, string];
+    if (name !== 'RegExp' || source.length > MAX_REGEXP_LENGTH) return UNFIT;
+    try {
+      return new RegExp(source, flags);
+    } catch {
+      return UNFIT;
+    }
+  }
+
+  /** The item that begins at `start`, as its bytes. */
+  #unshown(start: number): Unshown {
+    this.#at = start;
+    this.#skip();
+    return { __type: 'CBOR', data: this.#buffer.toString('base64', start, this.#at) };
+  }
+
+  /** Goes behind the next item, however deep it is. */
+  #skip(): void {
+    const open: number[] = []; // how many items each array or map around still has; infinite: up to a break
+    do {
+      const initial = this.#initial();
+      const [major, info] = [initial >> 5, initial & 31];
+      let inside = 0;
+      if (initial === BREAK) {
+        if (open.pop() !== Number.POSITIVE_INFINITY) throw malformed('a break ends nothing');
+      } else if (info === INDEFINITE) {
+        if (major === UINT || major === NEGATIVE || major === TAG) throw malformed('a head ends in 31');
+        inside = Number.POSITIVE_INFINITY;
+      } else {
+        const n = this.#argument(info);
+        if (major === BYTES || major === TEXT) {
+          this.#need(n);
+          this.#at += n;
+        } else if (major === ARRAY) inside = n;
+        else if (major === MAP) inside = 2 * n;
+        else if (major === TAG) inside = 1;
+        if (inside !== Number.POSITIVE_INFINITY) this.#need(inside);
+      }
+      if (inside > 0) {
+        open.push(inside);
+        continue;
+      }
+      // It is done, and so is what is around it where this was the last.
+      for (let left = 0; open.length > 0 && left === 0; ) {
+        left = (open.pop() as number) - 1;
+        if (left > 0) open.push(left);
+      }
+    } while (open.length > 0);
+  }
+}
+
+const CACHED_KEY_BYTES = 32;
+const KEY_SLOTS = 1024;
+const keys: (string | undefined)[] = new Array<string | undefined>(KEY_SLOTS).fill(undefined);
+
+function isAscii(bytes: Uint8Array, at: number, n: number): boolean {
+  for (let i = at; i < at + n; i++) if ((bytes[i] as number) > 0x7f) return false;
+  return true;
+}
+
+/** As cbor-x has it: `__proto__` would not become a key but the object's prototype. */
+function safe(key: string): string {
+  return key === '__proto__' ? '__proto_' : key;
+}
+
+function dateOf(moment: string | number): unknown {
+  const date = new Date(moment);
+  return Number.isNaN(date.getTime()) ? UNFIT : date;
+}
+
+function hex({ buffer, byteOffset, byteLength }: Uint8Array): string {
+  return Buffer.from(buffer, byteOffset, byteLength).toString('hex');
+}
+
+function fromHalf(half: number): number {
+  const exponent = (half >> 10) & 0x1f;
+  const fraction = half & 0x3ff;
+  const sign = half & 0x8000 ? -1 : 1;
+  if (exponent === 0x1f) return fraction ? Number.NaN : sign * Number.POSITIVE_INFINITY;
+  return sign * (exponent === 0 ? fraction * 2 ** -24 : (1 + fraction / 1024) * 2 ** (exponent - 15));
+}
+
+type TypedArray =
+  | typeof Uint8Array
+  | typeof Uint8ClampedArray
+  | typeof Int8Array
+  | typeof Uint16Array
+  | typeof Int16Array
+  | typeof Uint32Array
+  | typeof Int32Array
+  | typeof BigUint64Array
+  | typeof BigInt64Array
+  | typeof Float32Array
+  | typeof Float64Array;
+
+/** The tags of RFC 8746 that JavaScript has a class for, big-endian ones first. */
+const typedArrays = new Map<number, TypedArray>([
+  [64, Uint8Array],
+  [65, Uint16Array],
+  [66, Uint32Array],
+  [67, BigUint64Array],
+  [68, Uint8ClampedArray],
+  [69, Uint16Array],
+  [70, Uint32Array],
+  [71, BigUint64Array],
+  [72, Int8Array],
+  [73, Int16Array],
+  [74, Int32Array],
+  [75, BigInt64Array],
+  [77, Int16Array],
+  [78, Int32Array],
+  [79, BigInt64Array],
+  [81, Float32Array],
+  [82, Float64Array],
+  [85, Float32Array],
+  [86, Float64Array],
+]);
+
+/** A bit of the tag says it. */
+function isBigEndian(tag: number): boolean {
+  return (tag & 4) === 0;
+}
+
+function swap({ buffer }: Uint8Array, size: number): void {
+  const bytes = Buffer.from(buffer);
+  if (size === 2) bytes.swap16();
+  else if (size === 4) bytes.swap32();
+  else bytes.swap64();
+}
+
+function malformed(what: string): Error {
+  return new Error(`not well-formed CBOR: ${what}`);
+}
