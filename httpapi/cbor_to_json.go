@@ -35,7 +35,10 @@ func cborToJSON(item []byte) ([]byte, error) {
 	return w.out, nil
 }
 
-type jsonWriter struct{ in, out []byte }
+type jsonWriter struct {
+	in, out []byte
+	inKey   bool // it writes a key that is not text
+}
 
 func (w *jsonWriter) head() (h cborHead, err error) {
 	h, w.in, err = readHead(w.in)
@@ -167,17 +170,29 @@ func (w *jsonWriter) object(h cborHead, depth int) error {
 	return nil
 }
 
-// key writes a map key; one that is not text becomes the text of its JSON.
+// key writes a map key; one that is not text becomes the text of its JSON. A key within such a key is its bytes in base64
+// alone: each text within a text doubles the backslashes of what is in it, so that 50 bytes would become gigabytes.
 func (w *jsonWriter) key(depth int) error {
-	start := len(w.out)
-	isText := len(w.in) > 0 && w.in[0]>>5 == majorText
-	if err := w.value(depth); err != nil {
+	start, item := len(w.out), w.in
+	switch isText := len(w.in) > 0 && w.in[0]>>5 == majorText; {
+	case isText:
+		return w.value(depth)
+	case w.inKey:
+		key, rest, err := splitItem(item)
+		if err != nil {
+			return err
+		}
+		w.in, w.out = rest, appendJSONText(w.out, []byte(base64.StdEncoding.EncodeToString(key)))
+		return nil
+	}
+	w.inKey = true
+	err := w.value(depth)
+	w.inKey = false
+	if err != nil {
 		return err
 	}
-	if !isText {
-		text := string(w.out[start:])
-		w.out = appendJSONText(w.out[:start], []byte(text))
-	}
+	text := string(w.out[start:])
+	w.out = appendJSONText(w.out[:start], []byte(text))
 	return nil
 }
 

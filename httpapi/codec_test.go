@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"math"
 	"net/http"
 	"strings"
@@ -76,6 +77,9 @@ func TestCBORToJSON(t *testing.T) {
 		// What a tag does not fit is shown as it is, and what stands beside it as ever.
 		"c16161": `{"__type":"CBOR","data":"wWFh"}`, "c201": `{"__type":"CBOR","data":"wgE="}`, "c1c101": `{"__type":"CBOR","data":"wcEB"}`,
 		"83" + "01" + "c16161" + "02": `[1,{"__type":"CBOR","data":"wWFh"},2]`, "a1" + "c201" + "03": `{"{\"__type\":\"CBOR\",\"data\":\"wgE=\"}":3}`,
+		// A key within such a key is the base64 of its bytes, one of text stays text.
+		"a1a1a1616102" + "03" + "04": `{"{\"oWFhAg==\":3}":4}`, "a1" + "82a1616101" + "a1" + "8101" + "02" + "f5": `{"[{\"a\":1},{\"gQE=\":2}]":true}`,
+		"a2" + "8101" + "01" + "a1810102" + "03":       `{"[1]":1,"{\"gQE=\":2}":3}`,
 		"c2590400" + strings.Repeat("00", 1023) + "07": "7",
 		"c2590401" + strings.Repeat("00", 1024) + "07": `{"__type":"CBOR","data":"` + base64.StdEncoding.EncodeToString(unhex(t, "c2590401"+strings.Repeat("00", 1024)+"07")) + `"}`,
 	}
@@ -90,6 +94,13 @@ func TestCBORToJSON(t *testing.T) {
 	}
 	_, err := cborToJSON(bytes.Repeat([]byte{0x81}, 1<<20))
 	require.Error(t, err)
+
+	// Keys in keys: each level would double the backslashes of those below.
+	nested := append(bytes.Repeat([]byte{0xa1}, 300), 0)
+	got, err := cborToJSON(append(nested, make([]byte, 300)...))
+	require.NoError(t, err)
+	require.True(t, json.Valid(got))
+	require.Less(t, len(got), 4096)
 }
 
 func TestHalfFloatsAgreeWithTheLibrary(t *testing.T) {
