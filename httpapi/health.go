@@ -30,14 +30,6 @@ func (s *Server) readyz(c echo.Context) error {
 	return s.answerStatus(c, "ready")
 }
 
-func (s *Server) metrics(c echo.Context) error {
-	if s.deps.Metrics == nil {
-		return world.Errorf(world.CodeNotFound, "this service keeps no metrics")
-	}
-	s.deps.Metrics.ServeHTTP(c.Response(), c.Request())
-	return nil
-}
-
 func (s *Server) answerStatus(c echo.Context, status string) error {
 	e := newEncoder(32)
 	o := e.object()

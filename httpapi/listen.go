@@ -26,9 +26,18 @@ func checkListen(address string, tokens []string) error {
 	if len(tokens) == 0 && !isLoopback(host) {
 		return fmt.Errorf("refusing to listen on %s without a token: set WORKFLOW_WORLD_TOKEN, or listen on 127.0.0.1", address)
 	}
+	return checkTokens(address, "", tokens)
+}
+
+// checkTokens refuses a token that can be guessed from another machine. setting names the one that it is of, if it is
+// not plain from the address.
+func checkTokens(address, setting string, tokens []string) error {
+	if host, _, err := net.SplitHostPort(address); err == nil && isLoopback(host) {
+		return nil
+	}
 	for _, token := range tokens {
-		if n := utf8.RuneCountInString(token); n < minToken && !isLoopback(host) {
-			return fmt.Errorf("refusing to listen on %s with a token of %d characters: it needs at least %d; `openssl rand -hex 24` makes one", address, n, minToken)
+		if n := utf8.RuneCountInString(token); n < minToken {
+			return fmt.Errorf("refusing to listen on %s with a token of %d characters%s: it needs at least %d; `openssl rand -hex 24` makes one", address, n, setting, minToken)
 		}
 	}
 	return nil

@@ -49,6 +49,10 @@ type Config struct {
 	// AppProxy returns the HTTP proxy for a webhook that is passed to an app; nil: there is none.
 	AppProxy   func(*http.Request) (*url.URL, error)
 	DrainGrace time.Duration // how long requests in flight get at shutdown; 0: DefaultDrainGrace
+
+	// MetricsTokens are bearer tokens for the metrics, and for nothing else; none: only this machine reads them.
+	MetricsTokens []string
+	MetricsListen string // address of their own for the metrics; empty: they are a route of the API
 }
 
 // Deps are the parts the API stands on.
@@ -100,6 +104,8 @@ type Server struct {
 	retireGrace time.Duration
 	// namespaces are servers without routes or a listener of their own, by name.
 	namespaces map[string]*Server
+	// scrapes is who may read the metrics, and where.
+	scrapes scrapes
 
 	sockets   *callSockets
 	draining  chan struct{}
@@ -117,6 +123,9 @@ func New(cfg Config, deps Deps, namespaces ...Namespace) (*Server, error) {
 		all = slices.Concat(all, n.Tokens)
 	}
 	if err := checkListen(cfg.Listen, all); err != nil {
+		return nil, err
+	}
+	if err := checkMetrics(cfg, all); err != nil {
 		return nil, err
 	}
 	if cfg.MaxBody < 0 {
@@ -141,6 +150,9 @@ func New(cfg Config, deps Deps, namespaces ...Namespace) (*Server, error) {
 	s.table = s.routes()
 	s.auth = newAuthenticator()
 	if err := s.auth.add(cfg.Tokens, s); err != nil {
+		return nil, err
+	}
+	if s.scrapes, err = newScrapes(cfg); err != nil {
 		return nil, err
 	}
 	if err := s.addNamespaces(namespaces); err != nil {
@@ -211,6 +223,11 @@ func (s *Server) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s: %w", s.cfg.Listen, err)
 	}
+	stopMetrics, err := s.startMetrics(ctx)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	defer stopMetrics()
 	s.addr = listener.Addr().String()
 	close(s.listening)
 

@@ -56,19 +56,6 @@ func TestHealth(t *testing.T) {
 	require.Equal(t, "the service is shutting down", errorOf(t, body)["message"])
 }
 
-func TestMetrics(t *testing.T) {
-	t.Parallel()
-	status, body := get(t, newServer(t, newFakes(t)), "/metrics")
-	require.Equal(t, http.StatusNotFound, status)
-	require.Equal(t, "this service keeps no metrics", errorOf(t, body)["message"])
-	s := newServer(t, newFakes(t), func(_ *Config, d *Deps) {
-		d.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "up 1\n") })
-	})
-	status, body = get(t, s, "/metrics")
-	require.Equal(t, http.StatusOK, status)
-	require.Equal(t, "up 1\n", body)
-}
-
 // running starts a server and returns its address, a stop function, and what Run returns.
 func running(t *testing.T, s *Server) (base string, stop context.CancelFunc, done chan error) {
 	t.Helper()

@@ -29,6 +29,8 @@ type config struct {
 	Listen             string        `env:"WORKFLOW_WORLD_LISTEN" envDefault:"127.0.0.1:8787" help:"address of the HTTP API; anything but loopback needs WORKFLOW_WORLD_TOKEN"`
 	Token              string        `env:"WORKFLOW_WORLD_TOKEN" help:"bearer token that callers must send, of at least 16 characters unless the service listens on loopback; several, for rotation, with commas"`
 	Namespaces         string        `env:"WORKFLOW_WORLD_NAMESPACES" help:"namespaces for apps that must see nothing of one another, with tokens of their own: name=token|token,name=token; WORKFLOW_WORLD_TOKEN is the default one's"`
+	MetricsToken       string        `env:"WORKFLOW_WORLD_METRICS_TOKEN" help:"bearer token for /metrics, and for nothing else, of at least 16 characters unless that is on loopback; several with commas; without it, and without WORKFLOW_WORLD_METRICS_LISTEN, they are shown on loopback alone, to this machine"`
+	MetricsListen      string        `env:"WORKFLOW_WORLD_METRICS_LISTEN" help:"address of its own for /metrics, which the API then has no more; WORKFLOW_WORLD_METRICS_TOKEN holds there, too; without one, whoever reaches the address reads them"`
 	SigningKey         string        `env:"WORKFLOW_WORLD_SIGNING_KEY" help:"signs deliveries to apps, which need the same; several, for rotation, with commas; without it, and in other namespaces, one derived from each token"`
 	BaseURL            string        `env:"WORKFLOW_BASE_URL" help:"app to deliver to while none has registered"`
 	AppCA              string        `env:"WORKFLOW_WORLD_APP_CA" help:"file of PEM certificates: authorities that the https certificates of apps may be of, besides the system's"`

@@ -148,6 +148,7 @@ func TestEnvShowsNoPasswords(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, value, want string }{
 		{"WORKFLOW_WORLD_TOKEN", "secret", "(set, hidden)"},
+		{"WORKFLOW_WORLD_METRICS_TOKEN", "secret", "(set, hidden)"},
 		{"WORKFLOW_WORLD_NAMESPACES", "a=secret", "(set, hidden)"},
 		{"WORKFLOW_WORLD_SIGNING_KEY", "secret", "(set, hidden)"},
 		{"REDIS_URL", "redis://x", "(set, hidden)"},

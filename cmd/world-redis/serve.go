@@ -92,7 +92,7 @@ func serve(ctx context.Context, c config, logger *slog.Logger, out io.Writer) (e
 	deps.Observe = stats.observe
 	deps.NewRequestID = func() string { return minter.New().String() }
 	api, err := httpapi.New(httpapi.Config{
-		Listen: c.Listen, Tokens: c.tokens(), BaseURL: c.BaseURL, MaxBody: c.MaxBody, Logger: logger, DrainGrace: drainGrace, AppCAs: authorities, AppProxy: proxy,
+		Listen: c.Listen, Tokens: c.tokens(), MetricsTokens: splitList(c.MetricsToken, ","), MetricsListen: c.MetricsListen, BaseURL: c.BaseURL, MaxBody: c.MaxBody, Logger: logger, DrainGrace: drainGrace, AppCAs: authorities, AppProxy: proxy,
 	}, deps, forAPI(tenants)...)
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func serve(ctx context.Context, c config, logger *slog.Logger, out io.Writer) (e
 		streams: together(tenants, func(t *tenant, ctx context.Context) error { return t.streams.Run(ctx) }),
 		store:   together(tenants, func(t *tenant, ctx context.Context) error { return t.background(ctx) }),
 	}, func() {
-		announce(out, api.Addr(), conn, c)
+		announce(out, api, conn, c)
 	}, api.Listening())
 }
 
@@ -152,8 +152,12 @@ func runParts(ctx context.Context, p parts, started func(), listening <-chan str
 }
 
 // announce prints what a person needs to point an app here.
-func announce(out io.Writer, addr string, conn *redisconn.Conn, c config) {
+func announce(out io.Writer, api *httpapi.Server, conn *redisconn.Conn, c config) {
+	addr := api.Addr()
 	text := fmt.Sprintf("world-redis listens on http://%s, Redis: %s\n", addr, conn.Address)
+	if at := api.MetricsAddr(); at != "" {
+		text += fmt.Sprintf("metrics are at http://%s/metrics\n", at)
+	}
 	if conn.Mode == redisconn.Embedded {
 		text += "NOTE: embedded Redis, in memory: ALL DATA IS LOST AT EXIT. Set WORKFLOW_REDIS_URL to keep it.\n"
 	}

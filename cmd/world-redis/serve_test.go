@@ -107,6 +107,28 @@ func TestReadyIsFalseWhileRedisIsAwayAndTrueAgainAfterwards(t *testing.T) {
 	require.NoError(t, stop())
 }
 
+func TestMetricsHaveAnAddressAndATokenOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	base, out, stop := startService(t, "WORKFLOW_WORLD_METRICS_LISTEN=127.0.0.1:0", "WORKFLOW_WORLD_METRICS_TOKEN=older,new")
+	metrics := out.find(regexp.MustCompile(`metrics are at (http://\S+)\n`))
+	require.NotNil(t, metrics)
+	status, _ := get(t, base+"/metrics")
+	require.Equal(t, http.StatusNotFound, status)
+	for token, want := range map[string]int{"": http.StatusUnauthorized, "old": http.StatusUnauthorized, "older": http.StatusOK, "new": http.StatusOK} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, metrics[1], nil)
+		require.NoError(t, err)
+		req.Header.Set("Authorization", "Bearer "+token)
+		answer, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+		require.NoError(t, err)
+		body, err := io.ReadAll(answer.Body)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		require.Equal(t, want, answer.StatusCode, token)
+		require.Equal(t, want == http.StatusOK, strings.Contains(string(body), "world_redis_queue_messages"), token)
+	}
+	require.NoError(t, stop())
+}
+
 func TestServeRefusesToStart(t *testing.T) {
 	t.Parallel()
 	for story, c := range map[string]struct{ variable, want string }{

@@ -1,0 +1,131 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/world-redis/world-redis"
+)
+
+// The metrics name every namespace and how much is in its queues, so nobody who is not meant to sees them: they are for
+// the holder of a token of their own, at an address of their own if that is wanted. Without either only this machine
+// reads them, where the service listens on loopback.
+
+// metricsTimeout bounds a scrape: sending the request, and taking the answer.
+const metricsTimeout = 30 * time.Second
+
+// checkMetrics refuses settings that would show the metrics to others, or not at all.
+func checkMetrics(cfg Config, apiTokens []string) error {
+	for _, token := range cfg.MetricsTokens {
+		if slices.Contains(apiTokens, token) {
+			return errors.New("a token in WORKFLOW_WORLD_METRICS_TOKEN is one of the API, too: whoever reads metrics could do everything")
+		}
+	}
+	if cfg.MetricsListen == "" {
+		return checkTokens(cfg.Listen, " in WORKFLOW_WORLD_METRICS_TOKEN", cfg.MetricsTokens)
+	}
+	if _, _, err := net.SplitHostPort(cfg.MetricsListen); err != nil {
+		return fmt.Errorf("WORKFLOW_WORLD_METRICS_LISTEN is %q, which is not host:port, such as 127.0.0.1:9787", cfg.MetricsListen)
+	}
+	return checkTokens(cfg.MetricsListen, " in WORKFLOW_WORLD_METRICS_TOKEN", cfg.MetricsTokens)
+}
+
+// scrapes is who may read the metrics.
+type scrapes struct {
+	holders *authenticator // of a token for them; none: there are no such tokens
+	// loopback says that only this machine reaches the address that they are at.
+	loopback bool
+	// addr is the address of their own, once it is bound.
+	addr string
+}
+
+func newScrapes(cfg Config) (scrapes, error) {
+	p := scrapes{holders: newAuthenticator()}
+	host, _, err := net.SplitHostPort(cmp.Or(cfg.MetricsListen, cfg.Listen))
+	p.loopback = err == nil && isLoopback(host)
+	return p, p.holders.add(cfg.MetricsTokens, new(Server)) // they are for no namespace
+}
+
+// admit refuses who may not read the metrics. Without a token there must be nobody but this machine, by the name that
+// the request came under, too: a proxy on it, or a web page in its browser, passes on what others ask.
+func (p *scrapes) admit(answer http.Header, r *http.Request) error {
+	switch {
+	case len(p.holders.tokens) == 0:
+		if !p.loopback || !isLoopback(hostOnly(r.Host)) {
+			return world.Errorf(codeForbidden, "without a token of their own the metrics are shown on loopback alone, to this machine: set WORKFLOW_WORLD_METRICS_TOKEN, or set WORKFLOW_WORLD_METRICS_LISTEN to an address that only those reach who may read them")
+		}
+	case p.holders.owner(r.Header.Get(echo.HeaderAuthorization)) == nil:
+		answer.Set(echo.HeaderWWWAuthenticate, "Bearer")
+		return world.Errorf(world.CodeUnauthorized, "the metrics need a token: send WORKFLOW_WORLD_METRICS_TOKEN as Authorization: Bearer <token>")
+	}
+	return nil
+}
+
+// metrics serves GET /metrics of the API.
+func (s *Server) metrics(c echo.Context) error {
+	switch {
+	case s.deps.Metrics == nil:
+		return world.Errorf(world.CodeNotFound, "this service keeps no metrics")
+	case s.cfg.MetricsListen != "":
+		return world.Errorf(world.CodeNotFound, "the metrics are at an address of their own, that of WORKFLOW_WORLD_METRICS_LISTEN")
+	}
+	if err := s.scrapes.admit(c.Response().Header(), c.Request()); err != nil {
+		return err
+	}
+	s.deps.Metrics.ServeHTTP(c.Response(), c.Request())
+	return nil
+}
+
+// serveMetrics serves GET /metrics of the address of their own. Where others reach that and there is no token, it is
+// the address that says who may read them.
+func (s *Server) serveMetrics(w http.ResponseWriter, r *http.Request) {
+	if s.scrapes.loopback || len(s.scrapes.holders.tokens) > 0 {
+		if err := s.scrapes.admit(w.Header(), r); err != nil {
+			refusal := s.refusalOf(err, origin{ctx: r.Context(), method: r.Method, route: r.Pattern})
+			status, _ := wireForm(refusal.Code)
+			http.Error(w, refusal.Message, status)
+			return
+		}
+	}
+	s.deps.Metrics.ServeHTTP(w, r)
+}
+
+// MetricsAddr returns the address that the metrics have of their own, "" if they have none; for after [Server.Listening].
+func (s *Server) MetricsAddr() string { return s.scrapes.addr }
+
+// startMetrics opens the address of the metrics, if they have one; stop ends it.
+func (s *Server) startMetrics(ctx context.Context) (stop func(), err error) {
+	if s.cfg.MetricsListen == "" || s.deps.Metrics == nil {
+		return func() {}, nil
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.cfg.MetricsListen)
+	if err != nil {
+		return nil, fmt.Errorf("cannot serve metrics on %s: %w", s.cfg.MetricsListen, err)
+	}
+	s.scrapes.addr = listener.Addr().String()
+	routes := http.NewServeMux()
+	routes.HandleFunc("GET /metrics", s.serveMetrics)
+	server := &http.Server{
+		Handler: routes, ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: metricsTimeout, WriteTimeout: metricsTimeout, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	return func() {
+		if err := server.Close(); err != nil {
+			s.log.Warn("closing the listener of the metrics", slog.String("error", err.Error()))
+		}
+		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+			s.log.Warn("the listener of the metrics ended badly", slog.String("error", err.Error()))
+		}
+	}, nil
+}
