@@ -170,13 +170,13 @@ bench-go: need-redis ## Go benchmarks of storage, queue and streams on a real Re
 FUZZTIME ?= 60s
 MODEL_SEQUENCES ?= 200000
 
+# FUZZWORKERS=1 leaves the other processors to others.
 .PHONY: fuzz
-fuzz: need-redis ## a long run of the model test, then each fuzz target for FUZZTIME (60s)
+fuzz: client need-redis ## a long run of the model test, then each fuzz target for FUZZTIME (60s), the client's too
 	$(SAY) 'model test, $(MODEL_SEQUENCES) sequences'
 	@go test ./storage -run TestModel -timeout 0 -model.sequences=$(MODEL_SEQUENCES)
 	$(SAY) 'fuzz targets, $(FUZZTIME) each'
-	@grep -ro --include='*_test.go' '^func Fuzz[A-Za-z]*' . | sed 's|/[^/]*:func | |' | while read -r package target; do \
-		go test "$$package" -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5s; done
+	@scripts/fuzz.sh $(FUZZTIME) $(FUZZWORKERS)
 
 .PHONY: need-redis
 need-redis:

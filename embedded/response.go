@@ -158,12 +158,15 @@ func described(a answer) string {
 	if len(body) > 0 {
 		quoted = "the body " + strconv.Quote(strings.ToValidUTF8(string(body), "?"))
 	}
-	contentType := a.header.Get("Content-Type")
+	contentType := shownHeader(a.header.Get("Content-Type"))
 	if contentType == "" {
 		contentType = "no content type"
 	}
 	return fmt.Sprintf("POST %s answered %d (%s) with %s", through(a.url, a.via), a.status, contentType, quoted)
 }
+
+// shownHeader is a header of an answer for a line of the log: a header may be long, and have control characters.
+func shownHeader(value string) string { return headerValue(value[:min(len(value), shownBody)]) }
 
 // hint guesses what is wrong.
 func hint(a answer) string {
@@ -172,7 +175,7 @@ func hint(a answer) string {
 		return "the app refused the signature: set the same WORKFLOW_WORLD_SIGNING_KEY or WORKFLOW_WORLD_TOKEN on both sides, and compare the clocks"
 	case a.status >= 300 && a.status <= 399:
 		return fmt.Sprintf("redirects are not followed (to %q); exclude /.well-known/workflow/ from the middleware that redirects, or correct WORKFLOW_BASE_URL",
-			a.header.Get("Location"))
+			shownHeader(a.header.Get("Location")))
 	case a.status == http.StatusUnauthorized, a.status == http.StatusForbidden:
 		return "something in front of the handler wants to know who is asking; exclude /.well-known/workflow/ from authentication"
 	case a.status == http.StatusNotFound, a.status == http.StatusMethodNotAllowed:

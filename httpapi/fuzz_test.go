@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"math"
 	"testing"
@@ -81,18 +82,76 @@ func FuzzSplitItem(f *testing.F) {
 	})
 }
 
-// Whatever is well-formed CBOR becomes valid JSON or an error.
+// Whatever is well-formed CBOR becomes valid JSON or an error, and not many times as long: the shortest item is a byte
+// string of nothing, which JSON needs 34 bytes for, a few more where it is a key.
 func FuzzCBORToJSON(f *testing.F) {
-	f.Add([]byte(unhex(f, "a2616101bf6162f6ffff")))
-	f.Add([]byte(unhex(f, "c1fb41d954fc4007df3b")))
-	f.Add([]byte(unhex(f, "5f41014102ff")))
+	for _, seed := range []string{"a2616101bf6162f6ffff", "c1fb41d954fc4007df3b", "5f41014102ff", "a1a1a1616102" + "03" + "04", "a18140a0", "c24101", "c16161", "d85643010203", "f97e00"} {
+		f.Add([]byte(unhex(f, seed)))
+	}
 	f.Fuzz(func(t *testing.T, item []byte) {
 		out, err := cborToJSON(item)
 		if err != nil {
 			return
 		}
+		require.LessOrEqual(t, len(out), 64*len(item)+64)
 		if cbor.Wellformed(item) == nil {
 			require.True(t, json.Valid(out), "%x → %s", item, out)
 		}
+	})
+}
+
+// Whatever is valid JSON becomes well-formed CBOR that JSON can be made of again, or an error.
+func FuzzJSONToCBOR(f *testing.F) {
+	for _, seed := range []string{`{"a":[1,-0,1.5e3,"ü\ud83d",null,true]}`, `{"__type":"Uint8Array","data":"AQ=="}`, `{"data":"*","__type":"Uint8Array"}`, `[[[[]]]]`, `18446744073709551616`, `"\u0000"`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		item, err := jsonToCBOR(text)
+		if err != nil {
+			return
+		}
+		require.NoError(t, cbor.Wellformed(item))
+		require.LessOrEqual(t, len(item), 9*len(text)+16)
+		out, err := cborToJSON(item)
+		require.NoError(t, err)
+		require.True(t, json.Valid(out), "%s → %s", text, out)
+	})
+}
+
+// Whatever is in a chunk, its view is one line of JSON, no larger than the budget of one.
+func FuzzReadable(f *testing.F) {
+	for _, seed := range []string{`[[1,1,1],"text"]`, `[{"a":1},[2,-1],["Date","2024-01-01T00:00:00.000Z"]]`, `[["Set",1,0],3]`, `[["Map",0,0]]`, `[[[1]]]`, `[1e99]`, `[[99]]`, `{"a":1}`} {
+		f.Add([]byte(formatText+seed), true)
+		f.Add([]byte(seed), false)
+	}
+	f.Fuzz(func(t *testing.T, chunk []byte, framed bool) {
+		if framed {
+			chunk = append(binary.BigEndian.AppendUint32(nil, uint32(len(chunk))), chunk...)
+		}
+		line, opaque := readable(chunk)
+		require.True(t, json.Valid(line), "%q → %q", chunk, line)
+		require.NotContains(t, string(line), "\n")
+		// JSON writes some bytes with six; each part has a little around it.
+		require.LessOrEqual(t, len(line), 6*(len(chunk)+readableBytes)+64*readableParts)
+		if opaque {
+			require.Less(t, len(line), 2*len(chunk)+8)
+		}
+	})
+}
+
+// Whatever a body of chunks is, it is refused or parted without a byte lost.
+func FuzzFrames(f *testing.F) {
+	f.Add([]byte("\x00\x00\x00\x01a\x00\x00\x00\x00"))
+	f.Add([]byte("\xff\xff\xff\xff"))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		chunks, err := splitFrames(body)
+		if err != nil {
+			return
+		}
+		var again []byte
+		for _, chunk := range chunks {
+			again = append(appendFrameLength(again, uint32(len(chunk))), chunk...)
+		}
+		require.Equal(t, body, again)
 	})
 }
