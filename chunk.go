@@ -46,8 +46,8 @@ type StreamInfo struct {
 	Count     int64 // of all chunks and the ends between them; what a negative start counts from
 }
 
-// ChunkPage is a snapshot of stored chunks. Done tells whether the stream has ended,
-// not whether this is the last page. Next is that of a [StreamInfo].
+// ChunkPage is a snapshot of stored chunks. Done tells whether the stream has ended, not whether
+// this is the last page; an end that nobody recorded is told with the last one. Next is that of a [StreamInfo].
 type ChunkPage struct {
 	Page[Chunk]
 	Done bool

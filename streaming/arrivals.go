@@ -36,7 +36,7 @@ func (s *Service) ExpectAppend(name string) (over func()) {
 	a := d.streams[name]
 	if a == nil {
 		a = &arrival{}
-		a.timer = time.AfterFunc(min(s.noteInterval(), longestUnnoted), func() { s.noteArrival(name, a) })
+		a.timer = time.AfterFunc(s.unnotedTime(), func() { s.noteArrival(name, a) })
 		d.streams[name] = a
 	}
 	a.appends++
@@ -56,6 +56,13 @@ func (s *Service) isArriving(name string) bool {
 	defer s.arrivals.mu.Unlock()
 	return s.arrivals.streams[name] != nil
 }
+
+// unnotedTime is how long an append is known to its process alone.
+func (s *Service) unnotedTime() time.Duration { return min(s.noteInterval(), longestUnnoted) }
+
+// settleTime is how long after a look every append that was under way at it is stored or noted: twice the
+// time until it is to be noted, since the note itself takes a while.
+func (s *Service) settleTime() time.Duration { return 2 * s.unnotedTime() }
 
 // noteInterval is how often the key is written: several times before it is too old to count.
 func (s *Service) noteInterval() time.Duration { return max(s.config.Quiet/8, time.Millisecond) }

@@ -33,12 +33,13 @@ func (s *Service) ListChunks(ctx context.Context, name string, request world.Pag
 	if err != nil {
 		return world.ChunkPage{}, err
 	}
-	if p.done {
+	next := from + int64(len(p.chunks))
+	if p.done || next < p.count {
 		if err := s.checkRun(ctx, ownerOf(name)); err != nil {
 			return world.ChunkPage{}, err
 		}
 	} else if s.config.Runs != nil {
-		state, err := s.state(ctx, name)
+		state, err := s.settled(ctx, func(ctx context.Context) (state, error) { return s.look(ctx, name) })
 		if err != nil {
 			return world.ChunkPage{}, err
 		}
@@ -48,7 +49,7 @@ func (s *Service) ListChunks(ctx context.Context, name string, request world.Pag
 	}
 	result := world.ChunkPage{Done: p.done, Next: p.next}
 	result.Data = p.chunks
-	if next := from + int64(len(p.chunks)); next < p.count {
+	if next < p.count {
 		result.HasMore = true
 		result.Cursor = strconv.FormatInt(next, 10)
 	}
@@ -60,7 +61,7 @@ func (s *Service) StreamInfo(ctx context.Context, name string, from int64) (worl
 	if err := checkName(name); err != nil {
 		return world.StreamInfo{}, err
 	}
-	state, err := s.state(ctx, name)
+	state, err := s.settled(ctx, func(ctx context.Context) (state, error) { return s.look(ctx, name) })
 	if err != nil {
 		return world.StreamInfo{}, err
 	}

@@ -63,7 +63,7 @@ func (s *Service) resolveStart(ctx context.Context, name string, start int64) (i
 	if start >= 0 {
 		return min(start, maxIndex), nil
 	}
-	state, err := s.state(ctx, name)
+	state, err := s.look(ctx, name)
 	if err != nil {
 		return 0, err
 	}
@@ -128,7 +128,9 @@ func (r *reader) run(ctx context.Context) error {
 // look asks whether the stream is over. What fails is looked at again when the audit tells, except that
 // there is no such run.
 func (r *reader) look(ctx context.Context) (view, error) {
-	st, err := r.service.sharedState(ctx, r.name, r.listener.topic)
+	st, err := r.service.settled(ctx, func(ctx context.Context) (state, error) {
+		return r.service.sharedState(ctx, r.name, r.listener.topic)
+	})
 	switch {
 	case err == nil:
 		return st.from(r.next), nil
@@ -187,7 +189,7 @@ func (s *Service) sharedPage(ctx context.Context, name string, from int64, befor
 
 // sharedState reads the state of a stream once for all readers that want it.
 func (s *Service) sharedState(ctx context.Context, name string, t *topic) (state, error) {
-	st, _, err := shared(ctx, s, t, "state "+name, func(ctx context.Context) (state, error) { return s.state(ctx, name) })
+	st, _, err := shared(ctx, s, t, "state "+name, func(ctx context.Context) (state, error) { return s.look(ctx, name) })
 	return st, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -98,6 +99,35 @@ func (s *Service) lookAgain(ctx context.Context, quiet []*state, ends map[string
 		st.over = !st.done && s.isPast(max(ends[st.run].At, st.last, world.Millis(seen)))
 	}
 	return nil
+}
+
+// settled is what look says, except that a stream is over only if a second look finds it so, too. An append
+// that another replica began just before the first look is stored by then, or noted. So nothing was under way
+// anywhere at the first look, which belongs to this caller alone: another's may be older than an append that
+// this caller has to see.
+func (s *Service) settled(ctx context.Context, look func(context.Context) (state, error)) (state, error) {
+	st, err := look(ctx)
+	if err != nil || !st.over {
+		return st, err
+	}
+	if err := s.config.pause(ctx, s.stopped, s.settleTime()); err != nil {
+		return state{}, err
+	}
+	return look(ctx)
+}
+
+// pause waits for so long.
+func pause(ctx context.Context, stopped <-chan struct{}, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-stopped:
+		return stopping()
+	}
 }
 
 // isPast reports whether the quiet time since the moment is over.

@@ -51,6 +51,26 @@ type endBundle struct {
 	other *streaming.Service
 	runs  *runs
 	clock *testClock
+
+	mu        sync.Mutex
+	meanwhile func() // happens between the looks at a stream that seems over
+}
+
+// onNextLook has f happen between the next two looks, once.
+func (b *endBundle) onNextLook(f func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.meanwhile = f
+}
+
+func (b *endBundle) betweenLooks() {
+	b.mu.Lock()
+	f := b.meanwhile
+	b.meanwhile = nil
+	b.mu.Unlock()
+	if f != nil {
+		f()
+	}
 }
 
 func startWithRuns(t *testing.T, r *redistest.Redis) *endBundle {
@@ -59,6 +79,7 @@ func startWithRuns(t *testing.T, r *redistest.Redis) *endBundle {
 	replica := func() *streaming.Service {
 		return start(t, r.Client, r.Prefix, func(c *streaming.Config) {
 			c.Runs, c.Clock, c.AuditInterval, c.Quiet = b.runs, b.clock, fastAudits, quietTime
+			c.BetweenLooks(b.betweenLooks)
 		})
 	}
 	b.Service, b.other = replica(), replica()
@@ -66,6 +87,15 @@ func startWithRuns(t *testing.T, r *redistest.Redis) *endBundle {
 }
 
 func (b *endBundle) now() world.Millis { return world.MillisOf(b.clock.Now()) }
+
+// awaitNote waits until there is a note in Redis that an append is on its way now.
+func (b *endBundle) awaitNote(t *testing.T, r *redistest.Redis) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		at, _ := r.Client.Get(t.Context(), r.Prefix+"stream_arriving:{"+itsStream+"}").Int64()
+		return world.Millis(at) == b.now()
+	}, longWait, time.Millisecond)
+}
 
 // endRun ends the run now.
 func (b *endBundle) endRun() { b.runs.end(endedRun, world.RunEnd{At: b.now()}) }
@@ -208,13 +238,9 @@ func TestAnAppendOnItsWayHoldsTheStreamOpen(t *testing.T) {
 		b.endRun()
 		b.clock.add(time.Hour)
 		require.True(t, b.done(t, itsStream))
-		noted := func() bool {
-			at, _ := r.Client.Get(t.Context(), r.Prefix+"stream_arriving:{"+itsStream+"}").Int64()
-			return world.Millis(at) == b.now()
-		}
 		overs := []func(){b.ExpectAppend(itsStream), b.ExpectAppend(itsStream)}
 		require.False(t, done(b.Service))
-		require.Eventually(t, noted, longWait, time.Millisecond)
+		b.awaitNote(t, r)
 		require.False(t, done(b.other))
 		overs[0]()
 		overs[0]() // counts once
@@ -223,7 +249,7 @@ func TestAnAppendOnItsWayHoldsTheStreamOpen(t *testing.T) {
 		live(t, b.other, 1)
 		for range 4 {
 			b.clock.add(quietTime * 3 / 4)
-			require.Eventually(t, noted, longWait, time.Millisecond)
+			b.awaitNote(t, r)
 			require.False(t, done(b.Service))
 			require.False(t, done(b.other))
 		}
@@ -236,6 +262,76 @@ func TestAnAppendOnItsWayHoldsTheStreamOpen(t *testing.T) {
 			return done(b.Service) && done(b.other)
 		}, longWait, time.Millisecond)
 		for _, reading := range readers {
+			require.NoError(t, reading.end(t))
+			require.Equal(t, chunks(0, numbered(0, 1)...), reading.got())
+		}
+	})
+}
+
+// An append that has just begun at the other replica is known to that one alone. Whoever finds the stream over looks
+// again when such an append is stored or noted, before it says so.
+func TestAnEndWaitsForAppendsThatNobodyKnows(t *testing.T) {
+	t.Parallel()
+	r := redistest.New(t)
+	asks := map[string]func(t *testing.T, s *streaming.Service) bool{
+		"info": func(t *testing.T, s *streaming.Service) bool {
+			info, err := s.StreamInfo(t.Context(), itsStream, 0)
+			require.NoError(t, err)
+			return info.Done
+		},
+		"chunks": func(t *testing.T, s *streaming.Service) bool {
+			page, err := s.ListChunks(t.Context(), itsStream, world.PageRequest{})
+			require.NoError(t, err)
+			return page.Done
+		},
+	}
+	for name, ask := range asks {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			own := *r
+			own.Prefix += name + ":"
+			b := startWithRuns(t, &own)
+			b.endRun()
+			b.clock.add(time.Hour)
+			over := b.other.ExpectAppend(itsStream)
+			b.onNextLook(func() { b.awaitNote(t, &own) })
+			require.False(t, ask(t, b.Service), "the append lasts")
+			over()
+			b.clock.add(time.Hour)
+
+			over = b.other.ExpectAppend(itsStream)
+			b.onNextLook(func() {
+				require.NoError(t, writeOne(t, b.other, 0))
+				over()
+			})
+			require.False(t, ask(t, b.Service), "a chunk came")
+			b.clock.add(time.Hour)
+
+			over = b.other.ExpectAppend(itsStream)
+			b.onNextLook(over)
+			require.True(t, ask(t, b.Service), "the append brought nothing")
+		})
+	}
+	t.Run("live readers", func(t *testing.T) {
+		t.Parallel()
+		own := *r
+		own.Prefix += "live:"
+		b := startWithRuns(t, &own)
+		b.endRun()
+		over, wrote := b.other.ExpectAppend(itsStream), make(chan error, 1)
+		b.onNextLook(func() {
+			wrote <- writeOne(t, b.other, 0)
+			over()
+		})
+		waits := read(t, b.Service, itsStream, 0)
+		live(t, b.Service, 1)
+		b.clock.add(quietTime)
+		waits.has(t, 1)
+		require.NoError(t, <-wrote)
+		comes := read(t, b.Service, itsStream, 0)
+		comes.has(t, 1)
+		b.clock.add(quietTime)
+		for _, reading := range []*reading{waits, comes} {
 			require.NoError(t, reading.end(t))
 			require.Equal(t, chunks(0, numbered(0, 1)...), reading.got())
 		}

@@ -68,9 +68,9 @@ func number(field any) (int64, error) {
 	return strconv.ParseInt(text, 10, 64)
 }
 
-// state reads a stream's state, with what follows from the end of its run. That of a run that does not
-// exist is CodeRunNotFound.
-func (s *Service) state(ctx context.Context, name string) (state, error) {
+// look reads a stream's state, with what follows from the end of its run: one that seems over is so only
+// if it is at a second look, see [Service.settled]. That of a run that does not exist is CodeRunNotFound.
+func (s *Service) look(ctx context.Context, name string) (state, error) {
 	keys := s.keys(name)
 	st, err := stateOf(keys, readState(ctx, s.client, keys))
 	if err != nil {

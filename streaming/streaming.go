@@ -31,6 +31,9 @@ type Config struct {
 
 	Bell *doorbell.Bell // the process's subscription connection; default: one of its own
 	Runs world.RunEnds  // tells when runs end; default: streams end by being closed only, and of any run
+
+	// Between the two looks at a stream that seems over; tests do there what happens meanwhile.
+	pause func(ctx context.Context, stopped <-chan struct{}, d time.Duration) error
 }
 
 const (
@@ -67,6 +70,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Quiet <= 0 {
 		c.Quiet = defaultQuiet
+	}
+	if c.pause == nil {
+		c.pause = pause
 	}
 	return c
 }
