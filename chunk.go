@@ -9,8 +9,7 @@ type Chunk struct {
 	Data  []byte
 }
 
-// StreamStep is the step, and its attempt, that a call to a stream comes from. The zero value is
-// no step.
+// StreamStep is a step, and its attempt, that a call to a stream may come from.
 type StreamStep struct {
 	ID      string
 	Attempt int64
@@ -21,18 +20,18 @@ type Append struct {
 	Name      string
 	RunID     string // of the run that lists the stream; need not exist, need not be a ULID
 	Chunks    [][]byte
-	RequestID string     // of this call; the same id again adds nothing
-	WriterID  string     // with Sequence: a writer's own numbering, deduplicated for the stream's life
-	Sequence  int64      // of the first chunk, counted per writer
-	Step      StreamStep // that writes; only the step that closed a stream may write behind its end
+	RequestID string       // of this call; the same id again adds nothing
+	WriterID  string       // with Sequence: a writer's own numbering, deduplicated for the stream's life
+	Sequence  int64        // of the first chunk, counted per writer
+	Steps     []StreamStep // that writes, or one of which does; only the step that closed a stream may write behind its end
 }
 
 // StreamClose is one call that closes a stream.
 type StreamClose struct {
 	Name      string
-	RunID     string     // as of an [Append]
-	RequestID string     // of this call; the same id again does not end what was written since
-	Step      StreamStep // that closes
+	RunID     string       // as of an [Append]
+	RequestID string       // of this call; the same id again does not end what was written since
+	Steps     []StreamStep // that closes, or one of which does
 }
 
 // StreamInfo is a stream's state (contract §6.2), as a reader finds it who starts at some index.

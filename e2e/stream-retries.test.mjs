@@ -2,9 +2,13 @@
 // because they failed or their app was killed, and by a step that returned a stream. What readers of the former
 // get is what the SDK's local World gives for the same workflow: the end of the first execution keeps its place.
 import assert from 'node:assert/strict';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { checkEndedRun } from './lib/invariants.mjs';
+import { storedParts, streamOf } from './lib/liveReader.mjs';
 import { sdks } from './lib/sdks.mjs';
 import { startStack } from './lib/stack.mjs';
 import { until } from './lib/wait.mjs';
@@ -32,31 +36,34 @@ for (const sdk of sdks) {
       await checkBoth(stack, runId);
     });
 
-    // SDK v5 tells nobody which step writes what it got as an argument.
-    if (sdk === 'v4') {
-      await t.test('the same with a stream that it gets as an argument', async () => {
-        await checkBoth(stack, await app.begin('closesGiven'));
-      });
-    }
+    await t.test('the same with a stream that it gets as an argument', async () => {
+      await checkBoth(stack, await app.begin('closesGiven', 'throws'));
+    });
 
-    await t.test('the app is killed between its close and its completion', async () => {
-      const runId = await app.begin('closesTwice', 'waits');
-      await until('the close', async () => {
-        const [name] = (await api.get(`/v1/runs/${runId}/streams`)).data;
-        return name && (await api.get(`/v1/streams/${name}/info`)).done;
-      });
-      await app.kill();
-      await app.start();
+    await t.test('the same while another step holds that stream, too', async () => {
+      const gate = join(mkdtempSync(join(tmpdir(), 'gate-')), 'open');
+      const runId = await app.begin('closesShared', gate);
+      await until('the first close', async () => (await storedParts(api, streamOf(runId))).done);
+      writeFileSync(gate, '');
       await checkBoth(stack, runId);
     });
 
+    await t.test('the app is killed between its close and its completion', async () => {
+      const runIds = await Promise.all(['closesTwice', 'closesGiven'].map((workflow) => app.begin(workflow, 'waits')));
+      for (const runId of runIds) await until('the close', async () => (await storedParts(api, streamOf(runId))).done);
+      await app.kill();
+      await app.start();
+      for (const runId of runIds) await checkBoth(stack, runId);
+    });
+
     await t.test('another step may not write behind it', async () => {
-      const runId = await app.begin('closesAndAnother');
-      // SDK v4 only logs it: it does not wait for what a step has written.
-      assert.deepEqual(await app.outcome(runId), { status: 'completed', value: sdk === 'v4' ? 'taken' : 'refused' });
-      assert.deepEqual(await app.values(runId), ['a1']);
-      const [name] = (await api.get(`/v1/runs/${runId}/streams`)).data;
-      assert.deepEqual((await api.get(`/v1/streams/${name}/chunks`)).data.length, 1);
+      for (const [workflow, written] of [['closesAndAnother', ['a1']], ['closesGivenAndAnother', ['a1', 'b1', 'c1']]]) {
+        const runId = await app.begin(workflow);
+        // SDK v4 only logs it: it does not wait for what a step has written.
+        assert.deepEqual(await app.outcome(runId), { status: 'completed', value: sdk === 'v4' ? 'taken' : 'refused' });
+        assert.deepEqual(await app.values(runId), written);
+        assert.equal((await storedParts(api, streamOf(runId))).parts.length, 1);
+      }
     });
   });
 }

@@ -55,7 +55,9 @@ func TestAppend(t *testing.T) {
 	require.Equal(t, 2, f.streams.arrived)
 
 	send("/v1/runs/r/streams/s", typeChunk, nil, map[string]string{headerStep: "step_1", headerAttempt: "2"})
-	require.Equal(t, world.StreamStep{ID: "step_1", Attempt: 2}, got.Step)
+	require.Equal(t, []world.StreamStep{{ID: "step_1", Attempt: 2}}, got.Steps)
+	send("/v1/runs/r/streams/s", typeChunk, nil, map[string]string{headerSteps: "step_1 2, step_2 7"})
+	require.Equal(t, []world.StreamStep{{ID: "step_1", Attempt: 2}, {ID: "step_2", Attempt: 7}}, got.Steps)
 
 	send("/v1/runs/r/streams/a%2Fb%20%F0%9F%98%80%2525", typeFrames, frames("one", "", "three"), map[string]string{headerWriter: "w-1", headerSequence: "7"})
 	require.Equal(t, world.Append{
@@ -84,6 +86,10 @@ func TestBadAppends(t *testing.T) {
 		{typeChunk, nil, map[string]string{headerStep: "step_1", headerAttempt: "0"}, "X-Stream-Attempt must be a whole number from 1 on"},
 		{typeChunk, nil, map[string]string{headerStep: "step_1", headerAttempt: "one"}, "X-Stream-Attempt must be a whole number from 1 on"},
 		{typeChunk, nil, map[string]string{headerStep: "step 1", headerAttempt: "1"}, "X-Stream-Step must be an id"},
+		{typeChunk, nil, map[string]string{headerStep: "step_1", headerAttempt: "1", headerSteps: "step_1 1"}, "X-Stream-Step and X-Stream-Steps do not go together"},
+		{typeChunk, nil, map[string]string{headerSteps: "step_1"}, "X-Stream-Steps must be at most 16 pairs"},
+		{typeChunk, nil, map[string]string{headerSteps: "step_1 1,"}, "X-Stream-Steps must be at most 16 pairs"},
+		{typeChunk, nil, map[string]string{headerSteps: strings.Repeat("step_1 1, ", 16) + "step_1 1"}, "X-Stream-Steps must be at most 16 pairs"},
 		{typeChunk, nil, map[string]string{headerWriter: "w w", headerSequence: "1"}, "X-Stream-Writer must be an id"},
 	}
 	for _, c := range cases {
@@ -136,7 +142,7 @@ func TestStreamsThatGoOnBehindAnEnd(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
 	f.streams.close = func(c world.StreamClose) error {
-		require.Equal(t, world.StreamClose{Name: "s", RunID: "r", RequestID: "k", Step: world.StreamStep{ID: "step_1", Attempt: 3}}, c)
+		require.Equal(t, world.StreamClose{Name: "s", RunID: "r", RequestID: "k", Steps: []world.StreamStep{{ID: "step_1", Attempt: 3}}}, c)
 		return nil
 	}
 	f.streams.info = func(_ string, from int64) (world.StreamInfo, error) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/labstack/echo/v4"
@@ -20,6 +21,9 @@ const (
 	headerStart    = "X-Stream-Start"
 	headerStep     = "X-Stream-Step"
 	headerAttempt  = "X-Stream-Attempt"
+	headerSteps    = "X-Stream-Steps"
+
+	mostSteps = 16 // that a call may come from
 )
 
 // appendBuffers lends memory to the bodies of writes, which nobody needs once the chunks are
@@ -74,7 +78,7 @@ func readAppend(c echo.Context) (world.Append, error) {
 	if a.Name, err = pathText(c, "name", maxStreamName); err != nil {
 		return a, err
 	}
-	if a.Step, err = streamStep(c); err != nil {
+	if a.Steps, err = streamSteps(c); err != nil {
 		return a, err
 	}
 	h := c.Request().Header
@@ -97,23 +101,46 @@ func readAppend(c echo.Context) (world.Append, error) {
 	return a, nil
 }
 
-// streamStep reads which step makes the call, and in which attempt.
-func streamStep(c echo.Context) (world.StreamStep, error) {
+// streamSteps reads which step makes the call, and in which attempt; or, if that is not known, which ones may.
+func streamSteps(c echo.Context) ([]world.StreamStep, error) {
 	h := c.Request().Header
-	step, attempt := h.Get(headerStep), h.Get(headerAttempt)
+	step, attempt, several := h.Get(headerStep), h.Get(headerAttempt), h.Get(headerSteps)
 	switch {
 	case (step == "") != (attempt == ""):
-		return world.StreamStep{}, invalid("%s and %s go together", headerStep, headerAttempt)
+		return nil, invalid("%s and %s go together", headerStep, headerAttempt)
+	case several != "" && step != "":
+		return nil, invalid("%s and %s do not go together", headerStep, headerSteps)
+	case several != "":
+		return severalSteps(several)
 	case step == "":
-		return world.StreamStep{}, nil
+		return nil, nil
 	case !validID(step):
-		return world.StreamStep{}, invalid("%s %s", headerStep, idRule)
+		return nil, invalid("%s %s", headerStep, idRule)
 	}
-	n, err := strconv.ParseInt(attempt, 10, 53)
-	if err != nil || n < 1 {
-		return world.StreamStep{}, invalid("%s must be a whole number from 1 on", headerAttempt)
+	n, ok := attemptOf(attempt)
+	if !ok {
+		return nil, invalid("%s must be a whole number from 1 on", headerAttempt)
 	}
-	return world.StreamStep{ID: step, Attempt: n}, nil
+	return []world.StreamStep{{ID: step, Attempt: n}}, nil
+}
+
+// severalSteps reads "<step> <attempt>, <step> <attempt>…".
+func severalSteps(text string) ([]world.StreamStep, error) {
+	list := make([]world.StreamStep, 0, mostSteps)
+	for one := range strings.SplitSeq(text, ",") {
+		step, attempt, _ := strings.Cut(strings.TrimSpace(one), " ")
+		n, ok := attemptOf(attempt)
+		if !ok || !validID(step) || len(list) == mostSteps {
+			return nil, invalid("%s must be at most %d pairs of a step's id and its attempt, parted by commas", headerSteps, mostSteps)
+		}
+		list = append(list, world.StreamStep{ID: step, Attempt: n})
+	}
+	return list, nil
+}
+
+func attemptOf(text string) (n int64, ok bool) {
+	n, err := strconv.ParseInt(text, 10, 53)
+	return n, err == nil && n >= 1
 }
 
 func (s *Server) closeStream(c echo.Context) error {
@@ -125,7 +152,7 @@ func (s *Server) closeStream(c echo.Context) error {
 	if end.Name, err = pathText(c, "name", maxStreamName); err != nil {
 		return err
 	}
-	if end.Step, err = streamStep(c); err != nil {
+	if end.Steps, err = streamSteps(c); err != nil {
 		return err
 	}
 	if err := s.deps.Streams.CloseStream(c.Request().Context(), end); err != nil {

@@ -67,6 +67,9 @@ func (s *Service) checkAppend(a world.Append) error {
 	if a.WriterID != "" && a.Sequence < 0 {
 		return world.Errorf(world.CodeInvalid, "a writer's sequence is not negative, as %d is", a.Sequence)
 	}
+	if err := checkSteps(a.Steps); err != nil {
+		return err
+	}
 	for _, chunk := range a.Chunks {
 		if len(chunk) > s.config.MaxChunk {
 			return world.Errorf(world.CodeTooLarge, "a chunk has at most %d bytes, not %d", s.config.MaxChunk, len(chunk))
@@ -154,7 +157,7 @@ func (s *Service) appendCall(a world.Append, chunks [][]byte, part int) (keys []
 		[]any{
 			request, int(requestTTL.Seconds()), a.WriterID, a.Sequence, largest, s.clock.Now().UnixMilli(),
 			keptOwner(a.Name, a.RunID), s.config.MaxChunks - int64(len(a.Chunks)-len(chunks)), len(chunks),
-			a.Step.ID, a.Step.Attempt, int(lifeOf(a.Name).Seconds()),
+			stepList(a.Steps), int(lifeOf(a.Name).Seconds()),
 		}
 }
 

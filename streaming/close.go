@@ -15,6 +15,9 @@ func (s *Service) CloseStream(ctx context.Context, c world.StreamClose) error {
 	if err := checkName(c.Name); err != nil {
 		return err
 	}
+	if err := checkSteps(c.Steps); err != nil {
+		return err
+	}
 	if err := s.list(ctx, c.RunID, c.Name); err != nil {
 		return err
 	}
@@ -24,7 +27,7 @@ func (s *Service) CloseStream(ctx context.Context, c world.StreamClose) error {
 	keys, buckets := s.keys(c.Name), s.requestKeys(c.Name, s.clock.Now())
 	_, err := s.scripts.close.Run(ctx, s.client,
 		[]string{keys.stream, keys.meta, keys.channel, buckets[0], buckets[1], buckets[2]},
-		requestDigest(c.RequestID, closePart), int(requestTTL.Seconds()), c.Step.ID, c.Step.Attempt, int(lifeOf(c.Name).Seconds()))
+		requestDigest(c.RequestID, closePart), int(requestTTL.Seconds()), stepList(c.Steps), int(lifeOf(c.Name).Seconds()))
 	if err != nil {
 		return redisError(ctx, err)
 	}

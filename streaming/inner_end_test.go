@@ -28,28 +28,37 @@ func (a *attempts) on() *streaming.Service {
 	return a.replicas[a.calls%2]
 }
 
-func step(attempt int64) world.StreamStep { return world.StreamStep{ID: "step_1", Attempt: attempt} }
+func step(attempt int64) []world.StreamStep { return steps(attempt, "step_1") }
 
-func (a *attempts) write(by world.StreamStep, texts ...string) (int64, error) {
-	return a.on().AppendChunks(a.t.Context(), world.Append{Name: "st", RunID: "wrun_1", Chunks: raw(texts...), Step: by})
+// steps is the same attempt of several steps, one of which makes a call; of none, it comes from no step.
+func steps(attempt int64, ids ...string) []world.StreamStep {
+	list := make([]world.StreamStep, len(ids))
+	for i, id := range ids {
+		list[i] = world.StreamStep{ID: id, Attempt: attempt}
+	}
+	return list
 }
 
-func (a *attempts) writes(want int64, by world.StreamStep, texts ...string) {
+func (a *attempts) write(by []world.StreamStep, texts ...string) (int64, error) {
+	return a.on().AppendChunks(a.t.Context(), world.Append{Name: "st", RunID: "wrun_1", Chunks: raw(texts...), Steps: by})
+}
+
+func (a *attempts) writes(want int64, by []world.StreamStep, texts ...string) {
 	a.t.Helper()
 	first, err := a.write(by, texts...)
 	require.NoError(a.t, err)
 	require.Equal(a.t, want, first)
 }
 
-func (a *attempts) refused(by world.StreamStep) {
+func (a *attempts) refused(by []world.StreamStep) {
 	a.t.Helper()
 	_, err := a.write(by, "refused")
 	require.Equal(a.t, world.CodeStreamClosed, world.ErrorCode(err))
 }
 
-func (a *attempts) closes(by world.StreamStep, requestID string) {
+func (a *attempts) closes(by []world.StreamStep, requestID string) {
 	a.t.Helper()
-	require.NoError(a.t, a.on().CloseStream(a.t.Context(), world.StreamClose{Name: "st", RunID: "wrun_1", RequestID: requestID, Step: by}))
+	require.NoError(a.t, a.on().CloseStream(a.t.Context(), world.StreamClose{Name: "st", RunID: "wrun_1", RequestID: requestID, Steps: by}))
 }
 
 // finds requires what a reader gets from each start: the texts, and whether the stream has ended for it.
@@ -106,8 +115,8 @@ func TestAStepThatClosedItsStreamRunsAgain(t *testing.T) {
 			require.Equal(t, "a1 b1 c1", joined(reading.got()))
 		}
 		require.Equal(t, world.StreamInfo{TailIndex: 2, Done: true, Count: 3}, a.info(0))
-		a.refused(world.StreamStep{})
-		a.refused(world.StreamStep{ID: "step_2", Attempt: 7})
+		a.refused(nil)
+		a.refused(steps(7, "step_2"))
 
 		a.writes(4, step(2), "a2")
 		require.Equal(t, world.StreamInfo{TailIndex: 2, Done: true, Next: 4, Count: 5}, a.info(0))
@@ -116,7 +125,7 @@ func TestAStepThatClosedItsStreamRunsAgain(t *testing.T) {
 		a.closes(step(1), "another call") // late, of the attempt that is over
 		behind := read(t, a.replicas[1], "st", 4)
 		behind.has(t, 1)
-		a.writes(5, world.StreamStep{ID: "step_2", Attempt: 1}, "b2") // the stream is open
+		a.writes(5, steps(1, "step_2"), "b2") // the stream is open
 		a.writes(6, step(2), "c2")
 		a.closes(step(2), "close 2")
 		require.NoError(t, behind.end(t))
@@ -130,7 +139,7 @@ func TestAStepThatClosedItsStreamRunsAgain(t *testing.T) {
 		page, err := a.on().ListChunks(t.Context(), "st", world.PageRequest{Limit: 2, Cursor: "1"})
 		require.NoError(t, err)
 		require.Equal(t, world.ChunkPage{Page: world.Page[world.Chunk]{Data: chunks(1, "b1", "c1")}, Done: true, Next: 4}, page)
-		a.refused(world.StreamStep{ID: "step_2", Attempt: 2})
+		a.refused(steps(2, "step_2"))
 
 		// The same attempt in another execution, and one that only closes.
 		a.writes(8, step(2), "a3")
@@ -165,9 +174,44 @@ func TestTheCloseOfAnEarlierAttemptEndsNothing(t *testing.T) {
 
 	// Nobody goes on behind an end that no step recorded.
 	a.writes(7, step(3), "a3")
-	a.closes(world.StreamStep{}, "somebody")
+	a.closes(nil, "somebody")
 	a.refused(step(3))
 	a.finds(map[int64]string{7: "a3"})
+}
+
+// Two steps hold one stream, and nothing says which of them writes. Either may write behind the end, until one of them
+// closes by itself. Other steps are refused as ever.
+func TestOneOfSeveralStepsClosedTheStream(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		a := startAttempts(t, r)
+		both := steps(1, "step_1", "step_2")
+		a.writes(0, both, "a1")
+		a.writes(1, nil, "b1")
+		a.closes(both, "close 1")
+		a.refused(nil)
+		a.refused(steps(1, "step_3"))
+		a.refused(steps(1, "step_3", "step_4"))
+
+		a.writes(3, steps(2, "step_2", "step_3"), "a2") // so it is step 2
+		a.closes(steps(2, "step_2"), "close 2")
+		a.refused(steps(3, "step_1", "step_3"))
+		a.writes(5, steps(3, "step_2", "step_1"), "a3")
+		a.closes(steps(1, "step_2"), "close 3") // late, and nobody else's
+		require.False(t, a.info(5).Done)
+		a.closes(steps(3, "step_2"), "close 4")
+		a.finds(map[int64]string{0: "a1 b1", 3: "a2", 5: "a3"})
+
+		// Writes alone, and a late close of each of those that may have made them.
+		own := *r
+		own.Prefix += "late:"
+		late := startAttempts(t, &own)
+		late.writes(0, steps(2, "step_1", "step_2"), "x")
+		late.closes(both, "close 5")
+		require.False(t, late.info(0).Done)
+		late.closes(steps(1, "step_1", "step_3"), "close 6")
+		require.True(t, late.info(0).Done)
+	})
 }
 
 // A call whose answer was lost is answered as before, whatever ends lie between, and a numbered writer that goes on
@@ -176,9 +220,9 @@ func TestRepeatsAcrossEnds(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		a := startAttempts(t, r)
-		requested := world.Append{Chunks: raw("a", "b"), RequestID: "r", Step: step(1)}
-		numberedCall := world.Append{Chunks: raw("c", "d"), WriterID: "w", Step: step(1)}
-		more := world.Append{Chunks: raw("d", "e", "f"), WriterID: "w", Sequence: 1, Step: step(1)}
+		requested := world.Append{Chunks: raw("a", "b"), RequestID: "r", Steps: step(1)}
+		numberedCall := world.Append{Chunks: raw("c", "d"), WriterID: "w", Steps: step(1)}
+		more := world.Append{Chunks: raw("d", "e", "f"), WriterID: "w", Sequence: 1, Steps: step(1)}
 		again := func() {
 			t.Helper()
 			require.Equal(t, int64(0), put(t, a.on(), requested))
@@ -190,10 +234,10 @@ func TestRepeatsAcrossEnds(t *testing.T) {
 		require.Equal(t, int64(2), put(t, a.on(), numberedCall))
 		require.Equal(t, int64(3), put(t, a.on(), more)) // the place of d, which was stored before
 		again()
-		require.Equal(t, int64(5), put(t, a.on(), world.Append{Chunks: raw("e", "f"), WriterID: "w", Sequence: 2, Step: step(1)}))
+		require.Equal(t, int64(5), put(t, a.on(), world.Append{Chunks: raw("e", "f"), WriterID: "w", Sequence: 2, Steps: step(1)}))
 		a.closes(step(1), "close 2")
 		again()
-		_, err := a.on().AppendChunks(t.Context(), world.Append{Name: "st", RunID: "wrun_1", WriterID: "w", Sequence: 9, Chunks: raw("x"), Step: step(1)})
+		_, err := a.on().AppendChunks(t.Context(), world.Append{Name: "st", RunID: "wrun_1", WriterID: "w", Sequence: 9, Chunks: raw("x"), Steps: step(1)})
 		require.Equal(t, world.CodeConflict, world.ErrorCode(err))
 		a.finds(map[int64]string{0: "a b c d", 4: "", 5: "e f"})
 	})
@@ -207,10 +251,10 @@ func TestLargeUnitsBehindAnEnd(t *testing.T) {
 		s, other := start(t, r.Client, r.Prefix), start(t, r.Client, r.Prefix)
 		unit := func(attempt int64, want int64, from int) {
 			t.Helper()
-			require.Equal(t, want, put(t, s, world.Append{Chunks: largeUnit(from, 3), Step: step(attempt)}))
+			require.Equal(t, want, put(t, s, world.Append{Chunks: largeUnit(from, 3), Steps: step(attempt)}))
 		}
 		shut := func(attempt int64) {
-			require.NoError(t, s.CloseStream(t.Context(), world.StreamClose{Name: "st", RunID: "wrun_1", Step: step(attempt)}))
+			require.NoError(t, s.CloseStream(t.Context(), world.StreamClose{Name: "st", RunID: "wrun_1", Steps: step(attempt)}))
 		}
 		unit(1, 0, 0)
 		unit(1, 3, 3)
@@ -319,7 +363,7 @@ func TestEndsOfEarlierBuilds(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		a := startAttempts(t, r)
 		stream, meta := r.Prefix+"stream:{st}", r.Prefix+"stream_meta:{st}"
-		a.writes(0, world.StreamStep{}, "a")
+		a.writes(0, nil, "a")
 		require.NoError(t, r.Client.XAdd(t.Context(), &redis.XAddArgs{Stream: stream, ID: "2-0", Values: []string{"e", "1"}}).Err())
 		require.NoError(t, r.Client.HSet(t.Context(), meta, "n", "1", "eof", "1").Err())
 		a.refused(step(1))

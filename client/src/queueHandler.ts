@@ -4,6 +4,7 @@ import type { Config } from './config.js';
 import { CBOR, decode, decodeJson } from './encoding.js';
 import { inTurn, type Reply } from './deliveries.js';
 import { inStepDelivery } from './fanIn.js';
+import { withGivenStreams } from './givenStreams.js';
 import { nameForHandler, parseQueueName } from './queueName.js';
 import { bodyOf, noteArrivals } from './requestBody.js';
 import { refusalOfDelivery, refusalOfHeaders, signingKeys, warnOfUnsigned } from './signature.js';
@@ -65,7 +66,7 @@ export function createQueueHandler(
       return refuse(400, `The message cannot be read: ${messageOf(error)}`);
     }
 
-    const handle = () => inDelivery(prefix, message, () => handler(message, { attempt, queueName: name, messageId }));
+    const handle = () => withGivenStreams(() => inDelivery(prefix, message, () => handler(message, { attempt, queueName: name, messageId })));
     const { status, body: reply } = await inTurn(messageId, isStepOfItsOwn(queueName, message), (waited) =>
       inStepDelivery(message, () => replyOf(() => withAttached(settings, waited ? undefined : parts.attached, handle))),
     );

@@ -22,7 +22,8 @@ interface StepContext {
  * closes that come late have the right one.
  */
 export function currentStep(): StepExecution | undefined {
-  // The SDK opens the streams among a step's arguments outside of its context. In v4 the delivery tells whose they are.
+  // The SDK opens the streams among a step's arguments outside of its context. In v4 the delivery tells whose they are; for v5
+  // see givenStreams.ts.
   return stepOfCode() ?? deliveredStep();
 }
 

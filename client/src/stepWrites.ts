@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { noteDeliveredStep } from './attached.js';
 import { WorkflowWorldError } from './errors.js';
+import { noteGiven, noteTaken } from './givenStreams.js';
 import { type Fields, isFields } from './moments.js';
 import { processWide } from './processWide.js';
 import type { StepExecution } from './stepContext.js';
@@ -124,18 +125,20 @@ export function stepWrites(): StepWrites {
   return processWide('stepWrites', () => new StepWrites());
 }
 
-/** Takes note of what an event that was created says about its step. */
-export function noteStepEvent(runId: string | null, event: Fields, result: unknown): void {
+/** Takes note of what an event that was created says about its step. `input` is the step's, if the answer has none. */
+export function noteStepEvent(runId: string | null, event: Fields, result: unknown, input?: unknown): void {
   const { eventType, correlationId: stepId } = event;
   if (!runId || typeof stepId !== 'string') return;
   if (eventType === 'step_started') {
     const step = isFields(result) ? result['step'] : undefined;
     const attempt = isFields(step) ? step['attempt'] : undefined;
-    if (typeof attempt !== 'number') return;
+    if (!isFields(step) || typeof attempt !== 'number') return;
     stepWrites().began({ runId, stepId, attempt });
     noteDeliveredStep({ runId, stepId, attempt });
+    noteGiven(stepId, attempt, step['input'] ?? input);
   } else if (eventType === 'step_completed' || eventType === 'step_failed' || eventType === 'step_retrying') {
     stepWrites().ended(runId, stepId);
+    noteTaken(stepId);
   }
 }
 

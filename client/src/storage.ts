@@ -5,6 +5,7 @@ import { call, type NextCall, serviceUrl } from './call.js';
 import type { Config } from './config.js';
 import { encode } from './encoding.js';
 import { readTogether } from './fanIn.js';
+import { noteBegin } from './givenStreams.js';
 import { createLegacyCalls, mayBeLegacy } from './legacy.js';
 import { eventDataToWire, type Fields, isFields, reviveEntity, reviveEvent, toMillis } from './moments.js';
 import { pathSegment, withQuery } from './path.js';
@@ -38,7 +39,7 @@ export function createStorage(config: () => Config): Storage {
       const path = `/v1/runs/${pathSegment(runId)}/events/batch`;
       const answer = await call(config(), { method: 'POST', path, body, beforeTry: beforeStepEvents(runId, requests) });
       const results = listIn(answer, 'results', serviceUrl(config(), path)).map(reviveResult);
-      requests.forEach(({ event }, i) => noteStepEvent(runId, event, results[i]));
+      requests.forEach(({ event }, i) => noteStepEvent(runId, event, results[i], inputIn(requests, event)));
       return results;
     } catch (error) {
       const at = tooLarge(error) && parting(requests.map(({ event }) => event['correlationId']));
@@ -93,7 +94,9 @@ export function createStorage(config: () => Config): Storage {
           }
         }
         try {
-          const result = reviveResult(await postEvent(runId, event as Fields, params as Fields | undefined));
+          const answer = postEvent(runId, event as Fields, params as Fields | undefined);
+          noteBegin(event as Fields, answer);
+          const result = reviveResult(await answer);
           noteRun(runId, event as Fields, result);
           noteStepEvent(runId, event as Fields, result);
           return result;
@@ -159,6 +162,14 @@ function beforeStepEvents(runId: string, requests: BatchRequest[]): (() => Promi
     const holds = checks.flatMap((check) => check() ?? []);
     return holds.length === 0 ? undefined : Promise.all(holds).then(() => undefined);
   };
+}
+
+/** The input of a step that is created and started in one batch. */
+function inputIn(requests: BatchRequest[], { eventType, correlationId }: Fields): unknown {
+  if (eventType !== 'step_started') return undefined;
+  const created = requests.find(({ event }) => event['eventType'] === 'step_created' && event['correlationId'] === correlationId);
+  const data = created?.event['eventData'];
+  return isFields(data) ? data['input'] : undefined;
 }
 
 type Revive = (value: unknown) => unknown;

@@ -3,6 +3,7 @@ import { type Call, call, type Patience, serviceUrl } from './call.js';
 import type { Config } from './config.js';
 import { encode } from './encoding.js';
 import { CHUNKS, encodeFrames } from './frames.js';
+import { type StepAttempt, writersOf } from './givenStreams.js';
 import { pathSegment, withQuery } from './path.js';
 import { currentStep, type StepExecution } from './stepContext.js';
 import { stepWrites } from './stepWrites.js';
@@ -40,6 +41,8 @@ interface Writer {
 /** Who writes. */
 interface Source {
   step: StepExecution | undefined;
+  /** Which steps it may be, where the SDK does not say it. */
+  oneOf?: Promise<StepAttempt[]> | undefined;
   /** It is tried until it gets through. */
   endless?: boolean;
   writer?: Writer;
@@ -74,14 +77,14 @@ export function createStreams(config: () => Config): Streams {
   };
 
   return {
-    write: (runId, name, chunk) => append(runId, name, [chunk], { step: currentStep() }),
-    writeMulti: (runId, name, chunks) => append(runId, name, chunks, { step: currentStep() }),
-    close: (runId, name) => close(runId, name, { step: currentStep() }),
+    write: (runId, name, chunk) => append(runId, name, [chunk], sourceOf(name)),
+    writeMulti: (runId, name, chunks) => append(runId, name, chunks, sourceOf(name)),
+    close: (runId, name) => close(runId, name, sourceOf(name)),
     createWriteSession(runId, name, { writerId }) {
-      const step = currentStep();
+      const source = sourceOf(name);
       // Nobody waits for a stream that is written outside of steps, such as one that a step returned. What is buffered of
       // it is lost when it is given up, and no step would run again.
-      const from = { step, endless: step === undefined };
+      const from = { ...source, endless: source.step === undefined };
       return {
         write: (sequence, chunks) => append(runId, name, chunks, { ...from, writer: { id: writerId, sequence } }),
         close: () => close(runId, name, from),
@@ -110,8 +113,14 @@ export function createStreams(config: () => Config): Streams {
   };
 }
 
+/** Who writes here and now to a stream. Must be asked before the caller waits for anything. */
+function sourceOf(name: string): Source {
+  const step = currentStep();
+  return step ? { step } : { step, oneOf: writersOf(name) };
+}
+
 /** Makes a call that adds to a stream or ends it, and remembers if that of a step was given up. */
-async function send(config: Config, { step, endless }: Source, request: Call): Promise<void> {
+async function send(config: Config, { step, oneOf, endless }: Source, request: Call): Promise<void> {
   const write = step && stepWrites().writes(step);
   const patience: Patience = {
     forMs: endless ? Number.POSITIVE_INFINITY : config.streamRetryForMs,
@@ -124,15 +133,22 @@ async function send(config: Config, { step, endless }: Source, request: Call): P
     },
   };
   try {
-    await call(config, { ...request, headers: { ...request.headers, ...stepHeaders(step) }, patience });
+    const steps = step ? [step] : await oneOf;
+    await call(config, { ...request, headers: { ...request.headers, ...stepHeaders(steps) }, patience });
   } finally {
     write?.end();
   }
 }
 
-/** Which execution of which step writes, so that the service takes what a step writes behind its own close. */
-function stepHeaders(step: StepExecution | undefined): Record<string, string> | undefined {
-  return step && { 'x-stream-step': step.stepId, 'x-stream-attempt': String(step.attempt) };
+/**
+ * Which execution of which step writes, so that the service takes what a step writes behind its own close. Of several steps
+ * it is one, and nothing says which.
+ */
+function stepHeaders(steps: StepAttempt[] | undefined): Record<string, string> | undefined {
+  const [first, ...others] = steps ?? [];
+  if (!first) return undefined;
+  if (others.length === 0) return { 'x-stream-step': first.stepId, 'x-stream-attempt': String(first.attempt) };
+  return { 'x-stream-steps': [first, ...others].map(({ stepId, attempt }) => `${stepId} ${attempt}`).join(', ') };
 }
 
 function toBytes(chunk: Chunk): Uint8Array {

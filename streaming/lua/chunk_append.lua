@@ -14,11 +14,11 @@
 --       6 now, in ms    7 run that the stream belongs to; empty: its name says it
 --       8 most chunks that the stream may have after this call
 --       9 count of the chunks
---       10 step that writes; empty: none    11 its attempt
---       12 seconds that the stream lives from now on; 0: it does not expire
---       13 store, check, open or commit
---       14 open: the index that the first chunk must get, not 0
---          store: 14… pairs: bytes of the chunk, bytes of its ULID
+--       10 step that writes, "<attempt> <step>"; several, parted by a space: it is one of them; empty: none
+--       11 seconds that the stream lives from now on; 0: it does not expire
+--       12 store, check, open or commit
+--       13 open: the index that the first chunk must get, not 0
+--          store: 13… pairs: bytes of the chunk, bytes of its ULID
 -- Reply {0, first index}   stored, or would be
 --       {1, first index}   stored before; -1 when the index is no longer known
 --       {-1}               refused: the stream is closed
@@ -27,14 +27,15 @@
 --       {2, chunks}        open: not there, or not all of them are new
 --       {3, 0}             commit: not open
 --       {4, chunks}        open: they go in behind an end, which store does
+-- $include lib/both.lua
 local stream, meta, channel = KEYS[1], KEYS[2], KEYS[3]
 local request, ttl = ARGV[1], tonumber(ARGV[2])
 local writer, sequence, largest = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 local now, run, most = ARGV[6], ARGV[7], tonumber(ARGV[8])
 local count = tonumber(ARGV[9])
-local step, attempt, life = ARGV[10], tonumber(ARGV[11]), tonumber(ARGV[12])
-local how = ARGV[13]
-local FIRST_PAIR = 14
+local steps, life = ARGV[10], tonumber(ARGV[11])
+local how = ARGV[12]
+local FIRST_PAIR = 13
 local MOST_ENDS = 1000 -- that are not the last
 
 local function integer(n) return string.format('%.0f', n) end
@@ -56,16 +57,14 @@ local state = redis.call('HMGET', meta, 'n', 'eof', 'mx', 'by')
 local n, closed, known_largest, by = tonumber(state[1] or '0'), state[2], tonumber(state[3] or '0'), state[4]
 
 -- by is "<c or w> <attempt> <step>": the step that closed the stream (c), or else the last one that
--- wrote (w), and its latest attempt. It changes only where this step writes.
-local by_kind, by_attempt, by_step
-if step ~= '' and by then
-  by_kind, by_attempt, by_step = string.match(by, '^(%a) (%d+) (.+)$')
-  by_attempt = tonumber(by_attempt)
-end
+-- wrote (w), and its latest attempt. It changes only where this step writes. Where several steps may have
+-- made that call, all of them stand there, until one of them is known to write.
+local by_kind, by_steps = string.match(by or '', '^(%a) (.+)$')
+local same = both(steps, by_steps)
 
 -- The end that these chunks go in behind. A stream without its end's record was purged.
 local inner, inner_ends
-if closed and by_kind == 'c' and by_step == step and redis.call('XLEN', stream) == n + 1 then
+if closed and by_kind == 'c' and #same > 0 and redis.call('XLEN', stream) == n + 1 then
   inner_ends = redis.call('HGET', meta, 'ie') or ''
   local _, ends = string.gsub(inner_ends, '%d+', '')
   if ends < MOST_ENDS then
@@ -104,7 +103,7 @@ if how == 'check' then return {0, answer} end
 if how == 'open' then
   if inner then return {4, n} end
   -- A stream that lacks records is left to the plain way, which meets the same trouble as ever.
-  if skip > 0 or n ~= tonumber(ARGV[14]) or redis.call('XLEN', stream) ~= n then return {2, n} end
+  if skip > 0 or n ~= tonumber(ARGV[13]) or redis.call('XLEN', stream) ~= n then return {2, n} end
   redis.call('RENAME', stream, KEYS[7])
   return {0, answer}
 end
@@ -125,15 +124,18 @@ if inner then
   redis.call('HSET', meta, 'ie', inner_ends .. integer(inner))
   redis.call('HDEL', meta, 'eof')
 end
-if step ~= '' then
-  local latest, kind = attempt, 'w'
-  if by_step == step then
-    kind = by_kind
-    -- What goes in behind an end is of the attempt that begins it.
-    if not inner then latest = math.max(by_attempt, attempt) end
+if steps ~= '' then
+  local record = 'w ' .. steps
+  if #same > 0 then
+    record = by_kind
+    for _, s in ipairs(same) do
+      local latest = s[2]
+      -- What goes in behind an end is of the attempt that begins it.
+      if not inner then latest = math.max(s[2], s[3]) end
+      record = record .. ' ' .. integer(latest) .. ' ' .. s[1]
+    end
   end
-  local record = kind .. ' ' .. integer(latest) .. ' ' .. step
-  if record ~= by and (by_step == step or by_kind ~= 'c') then redis.call('HSET', meta, 'by', record) end
+  if record ~= by and (#same > 0 or by_kind ~= 'c') then redis.call('HSET', meta, 'by', record) end
 end
 if run ~= '' then redis.call('HSETNX', meta, 'r', run) end
 if writer ~= '' then

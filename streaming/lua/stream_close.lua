@@ -2,14 +2,15 @@
 --
 -- KEYS  1 stream   2 meta   3 channel   4 5 6 request buckets: of now, before, after
 -- ARGV  1 request, 16 bytes   2 seconds that a request bucket lives
---       3 step that closes; empty: none    4 its attempt
---       5 seconds that the stream lives from now on; 0: it does not expire
+--       3 step that closes, "<attempt> <step>"; several, parted by a space: it is one of them; empty: none
+--       4 seconds that the stream lives from now on; 0: it does not expire
 -- Reply {0, count of chunks}   closed
 --       {1, count of chunks}   was closed before, by this call or another one
 --       {2, count of chunks}   stays open: a later attempt of the step writes
+-- $include lib/both.lua
 local stream, meta, channel = KEYS[1], KEYS[2], KEYS[3]
 local request, ttl = ARGV[1], tonumber(ARGV[2])
-local step, attempt, life = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
+local steps, life = ARGV[3], tonumber(ARGV[4])
 
 local function integer(n) return string.format('%.0f', n) end
 
@@ -17,21 +18,24 @@ local state = redis.call('HMGET', meta, 'n', 'eof', 'by')
 local n, closed, by = tonumber(state[1] or '0'), state[2], state[3]
 if closed then return {1, n} end
 
-if step ~= '' then
+if steps ~= '' then
   -- A repeat must not end what the step has written behind the end since.
   for bucket = 4, 6 do
     if redis.call('HEXISTS', KEYS[bucket], request) == 1 then return {1, n} end
   end
-  local by_attempt, by_step = string.match(by or '', '^%a (%d+) (.+)$')
-  if by_step == step and tonumber(by_attempt) > attempt then return {2, n} end
+  local open = false
+  local same = both(steps, string.match(by or '', '^%a (.+)$'))
+  for _, s in ipairs(same) do open = open or s[3] <= s[2] end
+  local _, callers = string.gsub(steps, '%d+ %S+', '')
+  if not open and #same == callers then return {2, n} end
 end
 
 -- An end has the form of an empty chunk, which is what replicas take it for that do not know
 -- of ends with chunks behind them.
 redis.call('XADD', stream, integer(n + 1) .. '-0', 'd', '', 'e', '1')
 redis.call('HSET', meta, 'n', integer(n), 'eof', '1')
-if step ~= '' then
-  redis.call('HSET', meta, 'by', 'c ' .. integer(attempt) .. ' ' .. step)
+if steps ~= '' then
+  redis.call('HSET', meta, 'by', 'c ' .. steps)
   redis.call('HSET', KEYS[4], request, integer(n))
   if redis.call('HLEN', KEYS[4]) == 1 then redis.call('EXPIRE', KEYS[4], ttl) end
 elseif by then

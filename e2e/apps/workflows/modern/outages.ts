@@ -21,21 +21,59 @@ export async function closesTwice(kind: 'throws' | 'waits') {
   return await writesCloses('abc', kind);
 }
 
-async function writesGiven(writable: WritableStream<string>) {
+async function writesGiven(writable: WritableStream<string>, kind: 'throws' | 'waits' | 'returns', text: string) {
   'use step';
   const { attempt } = getStepMetadata();
   const writer = writable.getWriter();
   for (const letter of 'abc') await writer.write(letter + attempt);
   await writer.close();
-  if (attempt === 1) throw new Error('the first attempt fails after the close');
+  if (attempt > 1 || kind === 'returns') return attempt;
+  if (kind === 'throws') throw new Error(`the first attempt fails after the close, with ${text.length} letters`);
+  await wait(60_000); // the test kills this process
   return attempt;
 }
 
-/** The same with a stream that the step gets as an argument. */
-export async function closesGiven() {
+/** The same with a stream that the step gets as an argument, beside a text so long that it is compressed. */
+export async function closesGiven(kind: 'throws' | 'waits') {
   'use workflow';
-  return await writesGiven(getWritable<string>());
+  return await writesGiven(getWritable<string>(), kind, 'text '.repeat(2000));
 }
+
+async function holds(writable: WritableStream<string>, gate: string) {
+  'use step';
+  const { existsSync } = await import('node:fs');
+  while (!existsSync(gate)) await wait(20);
+  return writable.locked;
+}
+
+/** The same with another step that holds the stream, until the file `gate` is there. */
+export async function closesShared(gate: string) {
+  'use workflow';
+  const writable = getWritable<string>();
+  const [attempt] = await Promise.all([writesGiven(writable, 'throws', ''), holds(writable, gate)]);
+  return attempt;
+}
+
+/** Another step writes behind a close to the stream that both got as an argument. */
+export async function closesGivenAndAnother() {
+  'use workflow';
+  const writable = getWritable<string>();
+  await writesGiven(writable, 'returns', '');
+  try {
+    await writesAnother(writable);
+  } catch {
+    return 'refused';
+  }
+  return 'taken';
+}
+
+async function writesAnother(writable: WritableStream<string>) {
+  'use step';
+  const writer = writable.getWriter();
+  await writer.write('d');
+  await writer.close();
+}
+writesAnother.maxRetries = 0;
 
 /** Another step writes behind a close. */
 export async function closesAndAnother() {
