@@ -131,7 +131,7 @@ func (c config) validate() error {
 	if c.BaseURL != "" {
 		u, err := url.Parse(c.BaseURL)
 		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-			return fmt.Errorf("WORKFLOW_BASE_URL is %q: use http(s)://host[:port][/base]", c.BaseURL)
+			return fmt.Errorf("WORKFLOW_BASE_URL is %q: use http(s)://host[:port][/base]", shown("WORKFLOW_BASE_URL", c.BaseURL))
 		}
 	}
 	return nil

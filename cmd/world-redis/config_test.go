@@ -77,6 +77,9 @@ func TestConfigRefusesWhatCannotWork(t *testing.T) {
 		_, _, err := loadConfig([]string{variable})
 		require.ErrorContains(t, err, want, variable)
 	}
+	_, _, err := loadConfig([]string{"WORKFLOW_BASE_URL=http://me:secret@app example"})
+	require.ErrorContains(t, err, "WORKFLOW_BASE_URL")
+	require.NotContains(t, err.Error(), "secret")
 }
 
 func TestConfigSignsWithItsKeysOrOneForEachToken(t *testing.T) {
