@@ -143,6 +143,14 @@ chaos: build client e2e/apps/v4/$(BUNDLE) e2e/apps/v5/$(BUNDLE) need-redis ## ki
 	$(SAY) 'chaos'
 	@"$$(scripts/node22.sh e2e/apps/v5)" e2e/chaos/run.mjs $(CHAOS_ARGS)
 
+# One line a row, what broke below it; exit code 1 if anything did. ATTACK_ARGS='--only 4,5,8b --verbose'.
+.PHONY: attack
+attack: build client e2e/apps/v5/$(PACKAGES) need-redis ## hostile input of every kind, from outside, while others go on (ATTACK_ARGS='--only 4,5')
+	$(SAY) 'attack'
+	@scripts/need.sh python3 python3 'for the attack'
+	@scripts/need.sh chromium chromium 'for a page of another site'
+	@scripts/attack.py $(ATTACK_ARGS)
+
 ## Measuring
 
 BENCH := "$$(scripts/node22.sh bench/apps/v5)" bench/run.mjs

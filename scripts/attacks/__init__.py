@@ -1,0 +1,1 @@
+"""What scripts/attack.py tries, and with what."""
