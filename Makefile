@@ -151,6 +151,11 @@ attack: build client e2e/apps/v5/$(PACKAGES) need-redis ## hostile input of ever
 	@scripts/need.sh chromium chromium 'for a page of another site'
 	@scripts/attack.py $(ATTACK_ARGS)
 
+.PHONY: vuln
+vuln: ## known vulnerabilities of what this depends on, where the databases can be reached
+	$(SAY) 'known vulnerabilities'
+	@scripts/vuln.sh
+
 ## Measuring
 
 BENCH := "$$(scripts/node22.sh bench/apps/v5)" bench/run.mjs
