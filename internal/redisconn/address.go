@@ -19,7 +19,8 @@ const dialTimeout = 5 * time.Second
 type target struct {
 	mode    Mode
 	shown   string         // the address for people: its passwords are hidden
-	hosts   []string       // of the Sentinels or of nodes of the cluster
+	hosts   []string       // of the server, the Sentinels or nodes of the cluster
+	reached *servers       // those that were dialled
 	options *redis.Options // of a connection to Redis; its address is that of the first host
 
 	master, sentinelUser, sentinelPassword string
@@ -37,7 +38,7 @@ func parse(address string) (*target, error) {
 	if err != nil {
 		return nil, errors.New("the Redis address is no valid URL (is a special character in the password not percent-encoded?)")
 	}
-	t := &target{shown: redacted(u)}
+	t := &target{shown: redacted(u), reached: &servers{}}
 	scheme, mode, _ := strings.Cut(u.Scheme, "+")
 	switch mode {
 	case "":
@@ -87,12 +88,15 @@ func (t *target) read(u *url.URL, scheme string) error {
 		return errors.New("the options tls_… need TLS: use rediss://, rediss+sentinel:// or rediss+cluster://")
 	}
 	if o.TLSConfig != nil {
-		if err := files.apply(o.TLSConfig, len(t.hosts) > 0); err != nil {
+		if err := files.apply(o.TLSConfig, t.mode != Standalone); err != nil {
 			return err
 		}
 	}
+	if t.mode == Standalone {
+		t.hosts = []string{o.Addr}
+	}
 	o.ContextTimeoutEnabled = true
-	o.Dialer = dialer(o)
+	o.Dialer = dialer(o, t.reached)
 	t.options = o
 	return nil
 }
@@ -114,15 +118,16 @@ func (t *target) universal() *redis.UniversalOptions {
 	}
 }
 
-// dialer dials as go-redis does by itself, which it is left to where there is TLS: nil.
-func dialer(opts *redis.Options) quietconn.Dial {
-	if opts.TLSConfig != nil {
-		return nil
-	}
+// dialer dials as go-redis does by itself, and notes which servers it reaches. Quiet connections are for those without TLS.
+func dialer(opts *redis.Options, reached *servers) quietconn.Dial {
 	if opts.DialTimeout == 0 {
 		opts.DialTimeout = dialTimeout
 	}
-	return quietconn.Dialer(redis.NewDialer(opts))
+	dial := reached.noting(redis.NewDialer(opts))
+	if opts.TLSConfig != nil {
+		return dial
+	}
+	return quietconn.Dialer(dial)
 }
 
 // redacted is an address for people: the passwords in it are hidden, those among its options, too.

@@ -31,6 +31,8 @@ type Conn struct {
 
 	embedded *embedded
 	masters  *masters // of a cluster
+	servers  *servers
+	hosts    []string
 }
 
 // Open connects and makes one real call, so that a wrong address fails here. See [parse] for the addresses.
@@ -71,13 +73,13 @@ func Connect(address string) (*Conn, error) {
 			return nil, err
 		}
 		opts := &redis.Options{Addr: e.server.Addr(), Password: e.password, ContextTimeoutEnabled: true}
-		return &Conn{Client: redis.NewClient(opts), Mode: Embedded, Address: "embedded", embedded: e}, nil
+		return &Conn{Client: redis.NewClient(opts), Mode: Embedded, Address: "embedded", embedded: e, servers: &servers{}, hosts: []string{opts.Addr}}, nil
 	}
 	t, err := parse(address)
 	if err != nil {
 		return nil, err
 	}
-	c := &Conn{Mode: t.mode, Address: t.shown}
+	c := &Conn{Mode: t.mode, Address: t.shown, servers: t.reached, hosts: t.hosts}
 	switch t.mode {
 	case Cluster:
 		client := redis.NewClusterClient(t.universal().Cluster())

@@ -3,6 +3,7 @@ package redisconn_test
 import (
 	"context"
 	"net"
+	"net/netip"
 	"runtime"
 	"testing"
 	"time"
@@ -44,6 +45,8 @@ func TestOpenReachesAStandaloneServer(t *testing.T) {
 		require.IsNotType(t, &net.TCPConn{}, dialled, "its reads and writes must be quiet")
 	}
 	require.NoError(t, dialled.Close())
+	require.Equal(t, []string{r.Addr}, c.Hosts())
+	require.Equal(t, []netip.AddrPort{netip.MustParseAddrPort(r.Addr)}, c.Servers())
 	require.NoError(t, c.Close())
 }
 

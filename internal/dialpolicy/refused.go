@@ -1,0 +1,15 @@
+package dialpolicy
+
+// RefusedError is why the service does not connect to an address.
+type RefusedError struct {
+	Address string // as it was given, or the IP address that its name resolved to
+	Reason  string // with what to do about it, if there is anything
+}
+
+// Error implements error.
+func (e *RefusedError) Error() string {
+	return "this service does not connect to " + e.Address + ": " + e.Reason
+}
+
+// DialRefused marks the error for packages that do not import this one.
+func (e *RefusedError) DialRefused() bool { return true }

@@ -1,0 +1,56 @@
+package redisconn
+
+import (
+	"context"
+	"maps"
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+
+	"github.com/world-redis/world-redis/internal/quietconn"
+)
+
+// serversKept bounds the addresses that are remembered; those of a cluster are a few dozen.
+const serversKept = 1000
+
+// servers are the addresses at which a Redis was reached: names in a setting may resolve to several, and a Sentinel or a
+// cluster names more.
+type servers struct {
+	mu   sync.Mutex
+	seen map[netip.AddrPort]struct{}
+}
+
+func (s *servers) note(conn net.Conn) {
+	at, err := netip.ParseAddrPort(conn.RemoteAddr().String())
+	if err != nil {
+		return // a Unix socket
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.seen == nil || len(s.seen) >= serversKept {
+		s.seen = map[netip.AddrPort]struct{}{}
+	}
+	s.seen[at] = struct{}{}
+}
+
+// noting wraps what dials a Redis.
+func (s *servers) noting(dial quietconn.Dial) quietconn.Dial {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		if err == nil {
+			s.note(conn)
+		}
+		return conn, err
+	}
+}
+
+// Servers are the addresses at which the Redis was reached so far.
+func (c *Conn) Servers() []netip.AddrPort {
+	c.servers.mu.Lock()
+	defer c.servers.mu.Unlock()
+	return slices.Collect(maps.Keys(c.servers.seen))
+}
+
+// Hosts are the hosts and ports that the address names.
+func (c *Conn) Hosts() []string { return c.hosts }
