@@ -28,7 +28,8 @@ const (
 	CodeTooLarge         Code = "too_large"
 	CodeUnauthorized     Code = "unauthorized"
 	CodeStreamClosed     Code = "stream_closed"
-	CodeUnavailable      Code = "unavailable" // Redis is away or the service drains; try again
+	CodeUnavailable      Code = "unavailable"   // Redis is away or the service drains; try again
+	CodeLoopDetected     Code = "loop_detected" // a request came through more than MaxHops services
 	CodeInternal         Code = "internal"
 )
 

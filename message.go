@@ -91,7 +91,17 @@ type Message struct {
 	// SDK is the generation that the run belongs to, as in App; empty: not told.
 	SDK   string
 	Plain bool // a bare wake-up of a run: carries nothing that another wake-up of it would not bring
+	// Hops is how many services the message was delivered to before, see [HeaderHops].
+	Hops int
 }
+
+// HeaderHops is on every request that a service makes to an app: through how many services the matter has come, this one
+// included. Services that take each other for apps would pass it on for ever, so a request with more than MaxHops is
+// refused.
+const (
+	HeaderHops = "X-World-Redis-Hops"
+	MaxHops    = 4
+)
 
 // Queue accepts messages.
 type Queue interface {
@@ -145,6 +155,9 @@ type Outcome struct {
 	// Between says, with Unreachable, that there was an answer, but that something between the
 	// service and the app made it.
 	Between bool
+	// NoApp says, with Unreachable, that no app can be at the address: the service may not connect to it, or another
+	// service answers there. Somebody has to correct that.
+	NoApp bool
 }
 
 // Deliverer hands one message to an app and waits for its answer, hours if need be.
@@ -169,6 +182,7 @@ type App struct {
 	SeenAt     Millis
 	AliveUntil Millis
 	Alive      bool
+	Refused    string // why the service does not connect to it; empty: it does
 }
 
 // AppRegistry knows where to deliver.

@@ -12,11 +12,13 @@ import (
 	"sync/atomic"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/dialpolicy"
 )
 
 // Check asks the flow route of an app whether an app with the Workflow SDK is there, and returns
 // what is wrong in the words of a delivery. It delivers nothing: the SDK answers a request
-// with the parameter __health itself, before any signature is looked at.
+// with the parameter __health itself, before any signature is looked at. The error is a [dialpolicy.RefusedError] where
+// the service may not connect.
 func (f *Forwarder) Check(ctx context.Context, baseURL string) error {
 	target, err := endpoint(baseURL, world.KindFlow)
 	if err != nil {
@@ -31,6 +33,10 @@ func (f *Forwarder) Check(ctx context.Context, baseURL string) error {
 	req.Header.Set("User-Agent", "world-redis")
 	via := f.via(req)
 	resp, err := f.client.Do(req)
+	refused := new(dialpolicy.RefusedError)
+	if errors.As(err, &refused) {
+		return refused
+	}
 	if err != nil {
 		return errors.New(explain(target, via, err, connected.Load()))
 	}

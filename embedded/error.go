@@ -10,6 +10,8 @@ import (
 	"net"
 	"net/url"
 	"syscall"
+
+	"github.com/world-redis/world-redis/internal/dialpolicy"
 )
 
 // explain says in words what is wrong when an app gave no answer.
@@ -17,6 +19,10 @@ func explain(target, via string, err error, connected bool) string {
 	var inner *url.Error
 	if errors.As(err, &inner) {
 		err = inner.Err
+	}
+	refused := new(dialpolicy.RefusedError)
+	if errors.As(err, &refused) {
+		return fmt.Sprintf("POST %s: %s", through(target, via), refused)
 	}
 	why := cause(err, connected)
 	if via != "" && !connected && !errors.Is(err, context.Canceled) {

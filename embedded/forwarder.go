@@ -3,6 +3,7 @@ package embedded
 import (
 	"context"
 	"crypto/x509"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/dialpolicy"
 )
 
 // maxBody is how much of an answer is read: an acknowledgement has a few bytes.
@@ -25,6 +27,8 @@ type Config struct {
 	AppCAs          *x509.CertPool // authorities that an app's certificate may be of; nil: the system's
 	// Proxy returns the HTTP proxy for a request; nil: there is none.
 	Proxy func(*http.Request) (*url.URL, error)
+	// Policy decides where to connect to; nil: one without settings.
+	Policy *dialpolicy.Policy
 	// Attach returns what goes along with a delivery to an app that takes it (world.Delivery.Attach):
 	// the answer to run_started in CBOR, or nil when there is none or it cannot be had. It is asked right
 	// before each POST, which waits for it; its context ends after a quarter of a second. nil: nothing does.
@@ -40,6 +44,7 @@ type Forwarder struct {
 	keys   [][]byte
 	clock  world.Clock
 	attach func(ctx context.Context, d world.Delivery) ([]byte, world.LogSeen)
+	policy *dialpolicy.Policy
 }
 
 // New returns a Forwarder.
@@ -50,12 +55,16 @@ func New(cfg Config) *Forwarder {
 	if cfg.Clock == nil {
 		cfg.Clock = world.SystemClock{}
 	}
+	if cfg.Policy == nil {
+		cfg.Policy = dialpolicy.New(dialpolicy.Hosts{})
+	}
 	return &Forwarder{
 		log:    cfg.Logger,
 		keys:   cfg.SigningKeys,
 		clock:  cfg.Clock,
 		attach: cfg.Attach,
 		proxy:  cfg.Proxy,
+		policy: cfg.Policy,
 		client: &http.Client{
 			Transport: newTransport(cfg),
 			// A redirect leads to a login page or to another method, never to the handler.
@@ -87,7 +96,10 @@ func (f *Forwarder) Deliver(ctx context.Context, d world.Delivery) world.Outcome
 	via := f.via(req)
 	resp, err := f.client.Do(req)
 	if err != nil {
-		return world.Outcome{Verdict: world.Unreachable, Reason: explain(target, via, err, connected.Load()), Sent: connected.Load()}
+		refused := new(dialpolicy.RefusedError)
+		return world.Outcome{
+			Verdict: world.Unreachable, Reason: explain(target, via, err, connected.Load()), Sent: connected.Load(), NoApp: errors.As(err, &refused),
+		}
 	}
 	defer func() { _ = resp.Body.Close() }() // all that matters has been read
 	said, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))

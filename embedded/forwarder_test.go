@@ -42,7 +42,7 @@ func TestDeliveryCarriesTheMessage(t *testing.T) {
 	require.Equal(t, d.Body, got[0].body)
 	require.Equal(t, http.Header{
 		"Accept": {"application/json, application/cbor"}, "Content-Length": {"3"}, "Content-Type": {"application/cbor"}, "User-Agent": {"world-redis"},
-		"X-Vqs-Queue-Name": {"__wkf_workflow_w%2541 w%C3%B6rk%0D%0Aflow"}, "X-Vqs-Message-Id": {"msg_1"}, "X-Vqs-Message-Attempt": {"3"},
+		"X-Vqs-Queue-Name": {"__wkf_workflow_w%2541 w%C3%B6rk%0D%0Aflow"}, "X-World-Redis-Hops": {"1"}, "X-Vqs-Message-Id": {"msg_1"}, "X-Vqs-Message-Attempt": {"3"},
 		"Traceparent": {"00-1"}, "Tracestate": {"a%0D%0AInjected: b"},
 	}, got[0].header)
 }

@@ -22,10 +22,10 @@ func (f *Forwarder) Gone(ctx context.Context, baseURL string) bool {
 	}
 	host := u.Host
 	if u.Port() == "" {
-		host = net.JoinHostPort(u.Hostname(), u.Scheme) // "http" and "https" are names of ports
+		host = net.JoinHostPort(u.Hostname(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 	}
 	dialer := net.Dialer{Timeout: goneTimeout}
-	conn, err := dialer.DialContext(ctx, "tcp", host)
+	conn, err := f.policy.Dial(&dialer)(ctx, "tcp", host)
 	if err == nil {
 		_ = conn.Close() // nothing was written
 		return false

@@ -67,6 +67,9 @@ func judge(a answer) world.Outcome {
 		// messages wait, and they go out by themselves once the keys fit.
 		return world.Outcome{Verdict: world.Unreachable, Status: a.status, Reason: complaint(a)}
 	}
+	if isOfService(a) {
+		return world.Outcome{Verdict: world.Unreachable, Status: a.status, Reason: complaint(a), NoApp: true}
+	}
 	if words, seen, ok := madeBetween(a); ok {
 		return world.Outcome{Verdict: world.Unreachable, Status: a.status, Reason: complaintBetween(a, words), Sent: seen, Between: true}
 	}
@@ -171,6 +174,8 @@ func shownHeader(value string) string { return headerValue(value[:min(len(value)
 // hint guesses what is wrong.
 func hint(a answer) string {
 	switch {
+	case isOfService(a):
+		return "a world-redis service answers there and not an app; correct the address (WORKFLOW_BASE_URL)"
 	case isSignatureRefusal(a):
 		return "the app refused the signature: set the same WORKFLOW_WORLD_SIGNING_KEY or WORKFLOW_WORLD_TOKEN on both sides, and compare the clocks"
 	case a.status >= 300 && a.status <= 399:

@@ -35,9 +35,9 @@ func newTransport(cfg Config) *http.Transport {
 		},
 	}
 	return &http.Transport{
-		Proxy: cfg.Proxy,
+		Proxy: cfg.Policy.Proxy(cfg.Proxy),
 		// For "localhost" the dialer tries IPv6 and IPv4.
-		DialContext:         quietconn.Dialer(dialer.DialContext),
+		DialContext:         quietconn.Dialer(cfg.Policy.Dial(dialer)),
 		TLSHandshakeTimeout: dialTimeout,
 		TLSClientConfig:     &tls.Config{RootCAs: cfg.AppCAs, MinVersion: tls.VersionTLS12},
 		MaxIdleConns:        0,

@@ -84,6 +84,7 @@ func writeApp(e *encoder, a *world.App) {
 	o.optionalMillis("seenAt", a.SeenAt)
 	o.optionalMillis("aliveUntil", a.AliveUntil)
 	o.flag("alive", a.Alive)
+	o.optionalText("refused", a.Refused)
 	o.end()
 }
 

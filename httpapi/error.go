@@ -57,6 +57,8 @@ func wireForm(code world.Code) (status int, name string) {
 		return http.StatusForbidden, general
 	case world.CodeUnavailable:
 		return http.StatusServiceUnavailable, general
+	case world.CodeLoopDetected:
+		return http.StatusLoopDetected, general
 	case world.CodeInternal:
 		return http.StatusInternalServerError, general
 	default:

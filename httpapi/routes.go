@@ -108,7 +108,7 @@ func (s *Server) newEcho() *echo.Echo {
 	e := echo.New()
 	e.HTTPErrorHandler = s.handleError
 	e.Pre(routeByEscapedPath)
-	e.Use(waitForNoBody, s.observe, s.identify)
+	e.Use(waitForNoBody, s.observe, s.identify, limitHops)
 	asColons := strings.NewReplacer("{", ":", "}", "")
 	for i, r := range s.table {
 		handle := r.handle

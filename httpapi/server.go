@@ -47,7 +47,10 @@ type Config struct {
 	Logger  *slog.Logger   // nil: discard
 	AppCAs  *x509.CertPool // authorities that the certificate of an app may be of, to which webhooks are passed; nil: the system's
 	// AppProxy returns the HTTP proxy for a webhook that is passed to an app; nil: there is none.
-	AppProxy   func(*http.Request) (*url.URL, error)
+	AppProxy func(*http.Request) (*url.URL, error)
+	// AppDial connects to apps for webhooks, or to their proxy. An error of it that has a method DialRefused() bool says that the
+	// service may not connect there. nil: it may anywhere.
+	AppDial    func(ctx context.Context, network, address string) (net.Conn, error)
 	DrainGrace time.Duration // how long requests in flight get at shutdown; 0: DefaultDrainGrace
 
 	// MetricsTokens are bearer tokens for the metrics, and for nothing else; none: only this machine reads them.

@@ -10,6 +10,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -39,15 +40,16 @@ func newWebhookProxy(s *Server) *webhookProxy {
 	p := &webhookProxy{server: s}
 	transport := s.deps.Webhook
 	if transport == nil {
-		p.own = &http.Transport{Proxy: s.cfg.AppProxy, MaxIdleConnsPerHost: 32, IdleConnTimeout: time.Minute, DisableCompression: true, ForceAttemptHTTP2: true}
+		p.own = &http.Transport{Proxy: s.cfg.AppProxy, DialContext: s.cfg.AppDial, MaxIdleConnsPerHost: 32, IdleConnTimeout: time.Minute, DisableCompression: true, ForceAttemptHTTP2: true}
 		p.own.TLSClientConfig = &tls.Config{RootCAs: s.cfg.AppCAs, MinVersion: tls.VersionTLS12}
 		transport = p.own
 	}
 	p.proxy = &httputil.ReverseProxy{
-		Rewrite:      p.rewrite,
-		Transport:    transport, // a RoundTripper follows no redirects
-		ErrorLog:     slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
-		ErrorHandler: p.failed,
+		Rewrite:        p.rewrite,
+		ModifyResponse: p.limitAnswer,
+		Transport:      transport, // a RoundTripper follows no redirects
+		ErrorLog:       slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		ErrorHandler:   p.failed,
 	}
 	return p
 }
@@ -90,8 +92,13 @@ func (s *Server) appOfHook(ctx context.Context, token string) (*url.URL, error) 
 	if err != nil {
 		return nil, err
 	}
+	known := len(apps)
+	apps = slices.DeleteFunc(apps, func(a world.App) bool { return a.Refused != "" })
 	chosen := chooseApp(apps, run.DeploymentID, s.cfg.BaseURL)
-	if chosen == "" {
+	switch {
+	case chosen == "" && known > 0:
+		return nil, world.Errorf(world.CodeUnavailable, "this service does not connect to any app that is registered to take this webhook; GET /v1/apps says why")
+	case chosen == "":
 		return nil, world.Errorf(world.CodeUnavailable, "no app is registered to take this webhook; start the app, or set WORKFLOW_BASE_URL")
 	}
 	base, err := url.Parse(chosen)
@@ -128,6 +135,10 @@ func (p *webhookProxy) rewrite(r *httputil.ProxyRequest) {
 	u.RawQuery = r.In.URL.RawQuery
 	r.Out.URL = &u
 	r.Out.Host = u.Host
+	r.Out.Header.Set(world.HeaderHops, strconv.Itoa(hopsOf(r.In)+1))
+	// A webhook is one request and its answer: nothing becomes a tunnel to the app.
+	r.Out.Header.Del("Connection")
+	r.Out.Header.Del("Upgrade")
 	// What a proxy before us said of the client stays; we add ourselves.
 	r.Out.Header["X-Forwarded-For"] = r.In.Header["X-Forwarded-For"]
 	r.SetXForwarded()
@@ -135,6 +146,26 @@ func (p *webhookProxy) rewrite(r *httputil.ProxyRequest) {
 		r.Out.Header.Del(echo.HeaderAuthorization) // our secret, not the app's
 	}
 }
+
+// limitAnswer refuses an answer of the app that is no answer to one request, or too large. One that turns out to be too large on its
+// way is cut.
+func (p *webhookProxy) limitAnswer(answer *http.Response) error {
+	limit := p.server.cfg.MaxBody
+	switch {
+	case answer.StatusCode == http.StatusSwitchingProtocols:
+		return &answerError{"the app answered the webhook with another protocol (101), which is not passed on"}
+	case answer.ContentLength > limit && answer.Request.Method != http.MethodHead:
+		return &answerError{fmt.Sprintf("the app's answer to the webhook has %d bytes, the limit is %d (WORKFLOW_WORLD_MAX_BODY)", answer.ContentLength, limit)}
+	}
+	answer.Body = http.MaxBytesReader(nil, answer.Body, limit)
+	return nil
+}
+
+// answerError is why an answer of an app is not passed back, in words for the caller.
+type answerError struct{ text string }
+
+// Error implements error.
+func (e *answerError) Error() string { return e.text }
 
 // passedBody is the body of a webhook on its way to the app. Its deadline goes with its end: the app may take its time
 // to answer.
@@ -159,10 +190,18 @@ func (p *webhookProxy) failed(_ http.ResponseWriter, r *http.Request, cause erro
 		return // unreachable: webhook sets it
 	}
 	var overLimit *http.MaxBytesError
+	var notPassed *answerError
+	var refused interface{ DialRefused() bool }
 	var refusal *world.Error
 	switch {
 	case errors.As(cause, &overLimit):
 		refusal = tooLarge(r.ContentLength, overLimit.Limit)
+	case errors.As(cause, &notPassed):
+		refusal = world.Errorf(world.CodeUnavailable, "%s", notPassed.text)
+	case errors.As(cause, &refused) && refused.DialRefused():
+		refusal = world.Errorf(world.CodeUnavailable, "this service does not connect to the app that owns this hook; its log says why")
+		p.server.log.Warn("a webhook was not passed on: the service does not connect to its app",
+			slog.String("app", target.base.Redacted()), slog.String("error", fmt.Sprint(cause)))
 	default:
 		refusal = world.Wrap(world.CodeUnavailable, cause, "the app that owns this hook could not be reached; try again")
 		if r.Context().Err() == nil {

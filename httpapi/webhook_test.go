@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -169,4 +170,103 @@ func TestWebhookBodyLimit(t *testing.T) {
 	w := call{method: http.MethodPost, target: wildPath, body: strings.NewReader("eleven byte"), header: map[string]string{"Accept": typeJSON}}.do(t, s)
 	require.Equal(t, http.StatusRequestEntityTooLarge, w.Code)
 	require.Contains(t, errorOf(t, w.Body.String())["message"], "the body has 11 bytes, the limit is 10 ")
+}
+
+// A webhook is no way to a connection with the app: neither a caller nor an app makes one of it.
+func TestWebhookIsNoTunnel(t *testing.T) {
+	t.Parallel()
+	got := make(chan http.Header, 1)
+	const (
+		switching = "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: any\r\n\r\n"
+		bare      = "HTTP/1.1 101 Switching Protocols\r\n\r\n"
+		empty     = "HTTP/1.1 204 No Content\r\n\r\n"
+	)
+	want := map[string]int{switching: http.StatusServiceUnavailable, bare: http.StatusServiceUnavailable, empty: http.StatusNoContent}
+	for story, answer := range map[string]string{
+		"an app that agrees": switching, "an app that does so unasked": bare, "an app that knows better": empty,
+	} {
+		app := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			got <- r.Header
+			conn, _, err := w.(http.Hijacker).Hijack()
+			if err == nil {
+				_, _ = io.WriteString(conn, answer)
+				_ = conn.Close()
+			}
+		}))
+		front := httptest.NewServer(newServer(t, webhookFakes(t, world.App{BaseURL: app.URL, DeploymentID: "dpl_2"})).Handler())
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, front.URL+wildPath, http.NoBody)
+		require.NoError(t, err)
+		req.Header = http.Header{"Connection": {"Upgrade"}, "Upgrade": {"any"}}
+		res, err := front.Client().Do(req)
+		require.NoError(t, err)
+		require.NoError(t, res.Body.Close())
+		seen := <-got
+		require.NotContains(t, seen, "Upgrade", story)
+		require.NotContains(t, seen, "Connection", story)
+		require.Equal(t, want[answer], res.StatusCode, story)
+		front.Close()
+		app.Close()
+	}
+}
+
+// What an app answers to a webhook is passed back as far as the limit of a body goes.
+func TestWebhookAnswerLimit(t *testing.T) {
+	t.Parallel()
+	answer := &http.Response{StatusCode: http.StatusOK}
+	f := webhookFakes(t, world.App{BaseURL: "http://app.example", DeploymentID: "dpl_2"})
+	s := newServer(t, f, func(c *Config, d *Deps) {
+		c.MaxBody = 10
+		d.Webhook = roundTrip(func(r *http.Request) (*http.Response, error) {
+			answer.Request, answer.Header = r, http.Header{}
+			return answer, nil
+		})
+	})
+	ask := func(method, body string, length int64) *httptest.ResponseRecorder {
+		answer.Body, answer.ContentLength = io.NopCloser(strings.NewReader(body)), length
+		return call{method: method, target: wildPath, header: map[string]string{"Accept": typeJSON}}.do(t, s)
+	}
+	w := ask(http.MethodGet, "ten bytes.", 10)
+	require.Equal(t, http.StatusOK, w.Code)
+	require.Equal(t, "ten bytes.", w.Body.String())
+	require.Equal(t, http.StatusOK, ask(http.MethodHead, "", 11).Code, "nothing comes")
+	w = ask(http.MethodGet, "eleven byte", 11)
+	require.Equal(t, http.StatusServiceUnavailable, w.Code)
+	require.Contains(t, errorOf(t, w.Body.String())["message"], "the app's answer to the webhook has 11 bytes, the limit is 10 (WORKFLOW_WORLD_MAX_BODY)")
+	w = ask(http.MethodGet, strings.Repeat("eleven byte", 1000), -1)
+	require.LessOrEqual(t, w.Body.Len(), 10)
+}
+
+// refusedDialError is an error of a dial that the service may not make.
+type refusedDialError struct{}
+
+func (refusedDialError) Error() string {
+	return "this service does not connect to 10.0.0.1: it is secret"
+}
+func (refusedDialError) DialRefused() bool { return true }
+
+// An app that the service does not connect to gets no webhook; the caller does not learn where it is.
+func TestWebhookToAnAppThatIsNotCalled(t *testing.T) {
+	t.Parallel()
+	refused := world.App{BaseURL: "http://127.0.0.1:1", DeploymentID: "dpl_2", Alive: true, Refused: "it is secret"}
+	base, got := webhookApp(t)
+	s := newServer(t, webhookFakes(t, refused, world.App{BaseURL: base, DeploymentID: "dpl_3"}))
+	require.Equal(t, http.StatusFound, call{method: http.MethodPost, target: wildPath}.do(t, s).Code, "another one may have taken over")
+	<-got
+	status, body := get(t, newServer(t, webhookFakes(t, refused)), wildPath)
+	require.Equal(t, http.StatusServiceUnavailable, status)
+	require.Contains(t, errorOf(t, body)["message"], "this service does not connect to any app that is registered to take this webhook")
+	require.NotContains(t, body, "secret")
+
+	f := webhookFakes(t, world.App{BaseURL: "http://app.example:1", DeploymentID: "dpl_2"})
+	var dialled []string
+	s = newServer(t, f, func(c *Config, _ *Deps) {
+		c.AppDial = func(_ context.Context, _, address string) (net.Conn, error) {
+			dialled = append(dialled, address)
+			return nil, refusedDialError{}
+		}
+	})
+	status, body = get(t, s, wildPath)
+	require.Equal(t, http.StatusServiceUnavailable, status)
+	require.Equal(t, "this service does not connect to the app that owns this hook; its log says why", errorOf(t, body)["message"])
+	require.Equal(t, []string{"app.example:1"}, dialled)
 }

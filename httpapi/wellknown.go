@@ -23,6 +23,11 @@ func (s *Server) enqueueBare(c echo.Context, want world.Kind) error {
 		QueueName:      h.Get("x-vqs-queue-name"),
 		IdempotencyKey: h.Get("x-idempotency-key"),
 		RequestID:      requestID(c),
+		Hops:           hopsOf(c.Request()),
+	}
+	if m.Hops > 0 && m.IdempotencyKey == "" {
+		// A service took us for an app, and delivers the message again and again: that is one message all the same.
+		m.IdempotencyKey = h.Get("x-vqs-message-id")
 	}
 	if err := checkText("the header x-vqs-queue-name", m.QueueName, maxName); err != nil {
 		return err

@@ -51,10 +51,17 @@ func newComplaints(clock world.Clock, log *slog.Logger) *complaints {
 func (c *complaints) lasts(key, what string, attrs ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.say(key, what, attrs)
+	c.say(key, complaintGrace, what, attrs)
 }
 
-func (c *complaints) say(key, what string, attrs []any) *complaint {
+// stays is lasts for a trouble that does not end by itself, so it is a warning at once.
+func (c *complaints) stays(key, what string, attrs ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.say(key, 0, what, attrs)
+}
+
+func (c *complaints) say(key string, grace time.Duration, what string, attrs []any) *complaint {
 	now := c.clock.Now()
 	t := c.of(key)
 	if now.Sub(t.last) >= complaintQuiet {
@@ -64,13 +71,16 @@ func (c *complaints) say(key, what string, attrs []any) *complaint {
 	t.last = now
 	t.times++
 	switch {
-	case t.since.IsZero():
+	case t.since.IsZero() && grace > 0:
 		t.since, t.times = now, 1
 		if t.mentioned = now.Sub(t.spoke) >= complaintPause; t.mentioned {
 			t.spoke = now
 			c.log.Info(what, attrs...)
 		}
-	case now.Sub(t.since) >= complaintGrace && now.Sub(t.warned) >= complaintAgain:
+	case now.Sub(t.since) >= grace && now.Sub(t.warned) >= complaintAgain:
+		if t.since.IsZero() {
+			t.since = now
+		}
 		c.log.Warn(what, append(attrs, slog.Duration("lasts", now.Sub(t.since).Round(time.Second)), slog.Int("times", t.times))...)
 		t.spoke, t.warned, t.mentioned, t.times = now, now, true, 0
 	}
@@ -102,7 +112,7 @@ func (c *complaints) refuses(key, message, what string, attrs ...any) {
 	if c.refused[message] != key {
 		c.settle(message, "", nil)
 	}
-	t := c.say(key, what, attrs)
+	t := c.say(key, complaintGrace, what, attrs)
 	if len(c.refused) >= complaintsKept {
 		maps.DeleteFunc(c.refused, func(_, of string) bool { // those that another replica has delivered
 			other := c.known[of]

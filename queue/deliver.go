@@ -175,7 +175,7 @@ func (l *lane) send(c *claim, app world.App, m world.Message) world.Outcome {
 		out := l.q.cfg.Deliverer.Deliver(c.ctx, d)
 		d.Along = nil // out of date by now
 		quick := l.q.cfg.Backoff.Quick
-		if out.Verdict != world.Unreachable || out.Sent || try >= len(quick) || !sleep(c.ctx, quick[try]) {
+		if out.Verdict != world.Unreachable || out.Sent || out.NoApp || try >= len(quick) || !sleep(c.ctx, quick[try]) {
 			return out
 		}
 	}
@@ -210,6 +210,9 @@ func (l *lane) judge(c *claim, baseURL string, m world.Message, out world.Outcom
 	case out.Verdict == world.Failed:
 		l.q.targets.refused(l.kind, baseURL, c.id, out)
 		return l.failed(c, m, out), baseURL
+	case out.NoApp:
+		wait := l.q.targets.wrong(baseURL, out.Reason)
+		return outcome{step: stepStalled, due: l.q.dueIn(wait), reason: out.Reason, unseen: true}, ""
 	case out.Between:
 		return l.answeredBetween(c, baseURL, out), ""
 	case out.Sent:

@@ -25,13 +25,14 @@ type envelope struct {
 	Plain        bool              `cbor:"9,keyasint,omitempty"`
 	Namespace    string            `cbor:"10,keyasint,omitempty"`
 	SDK          string            `cbor:"11,keyasint,omitempty"`
+	Hops         int               `cbor:"12,keyasint,omitempty"`
 }
 
 func encodeEnvelope(m world.Message) ([]byte, error) {
 	b, err := cbor.Marshal(envelope{
 		Version: envelopeVersion, QueueName: m.QueueName, Body: m.Body, ContentType: m.ContentType, Headers: m.Headers,
 		DeploymentID: m.DeploymentID, RunID: m.RunID, StepID: m.StepID, Key: m.IdempotencyKey, Plain: m.Plain,
-		Namespace: m.Namespace, SDK: m.SDK,
+		Namespace: m.Namespace, SDK: m.SDK, Hops: m.Hops,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("encode message: %w", err)
@@ -50,6 +51,6 @@ func decodeEnvelope(b []byte) (world.Message, error) {
 	return world.Message{
 		QueueName: e.QueueName, Body: e.Body, ContentType: e.ContentType, Headers: e.Headers,
 		DeploymentID: e.DeploymentID, RunID: e.RunID, StepID: e.StepID, IdempotencyKey: e.Key, Plain: e.Plain,
-		Namespace: e.Namespace, SDK: e.SDK,
+		Namespace: e.Namespace, SDK: e.SDK, Hops: e.Hops,
 	}, nil
 }

@@ -13,7 +13,8 @@ import (
 type obstacle int
 
 const (
-	fits obstacle = iota
+	fits      obstacle = iota
+	notCalled          // the service does not connect to it
 	otherSDK
 	noStepRoute // apps of SDK v5 have none: there flow deliveries run the steps
 	otherNamespace
@@ -23,6 +24,9 @@ const (
 // that can go on with the run. A deployment that moved on from v4 to v5 goes on with its runs, but
 // not with the messages of their steps.
 func obstacleOf(a world.App, m world.Message) obstacle {
+	if a.Refused != "" {
+		return notCalled
+	}
 	kind, _ := world.QueueKind(m.QueueName)
 	if kind == world.KindStep && a.SDK == sdkV5 {
 		return noStepRoute
@@ -58,6 +62,7 @@ type shortage struct {
 	reason string // one sentence
 	advice string // what to do about it
 	known  bool   // the deployment has apps, so the configured address is not for it
+	urgent bool   // it will not end by itself
 }
 
 // shownUnfit bounds the apps that a reason names.
@@ -85,7 +90,7 @@ func shortageOf(apps []world.App, m world.Message, now world.Millis) shortage {
 			unfit = append(unfit, a.BaseURL+" "+whatInstead(a, why))
 		}
 	}
-	s := shortage{known: m.DeploymentID != "" && (lapsed.BaseURL != "" || seen[otherSDK] || seen[noStepRoute])}
+	s := shortage{known: m.DeploymentID != "" && (lapsed.BaseURL != "" || seen[otherSDK] || seen[noStepRoute] || seen[notCalled])}
 	var b strings.Builder
 	b.WriteString("no app")
 	if m.DeploymentID != "" {
@@ -104,10 +109,12 @@ func shortageOf(apps []world.App, m world.Message, now world.Millis) shortage {
 	if more > 0 {
 		fmt.Fprintf(&b, " and %d more", more)
 	}
-	s.reason = b.String()
+	s.reason, s.urgent = b.String(), seen[notCalled]
 	switch {
 	case lapsed.BaseURL != "":
 		s.advice = "start it again"
+	case seen[notCalled]:
+		s.advice = "register the app at another address, or change WORKFLOW_WORLD_APP_HOSTS of this service"
 	case len(unfit) > 0 || s.known:
 		s.advice = "start such an app"
 	default:
@@ -143,6 +150,8 @@ func needs(m world.Message, sdk, namespace bool) string {
 // whatInstead says of an app that is alive why it may not have a message.
 func whatInstead(a world.App, why obstacle) string {
 	switch why {
+	case notCalled:
+		return "(" + a.Refused + ")"
 	case otherNamespace:
 		if a.Namespace == "" {
 			return "without a queue namespace"

@@ -35,6 +35,8 @@ func TestReasonsOfWaitingAreTrue(t *testing.T) {
 		such     = "start such an app"
 	)
 	v4, v5, blog := app("http://v4", "d", "v4", ""), app("http://v5", "d", "v5", ""), app("http://blog", "d", "v4", "blog")
+	refused := v4
+	refused.Refused = "it is bad"
 	for name, c := range map[string]struct {
 		apps           []world.App
 		m              world.Message
@@ -91,12 +93,17 @@ func TestReasonsOfWaitingAreTrue(t *testing.T) {
 			`no app of deployment "d" with SDK v4, which has a route for steps, in the queue namespace "shop" has registered; ` +
 				`there is http://v5 with SDK v5, http://blog in the queue namespace "blog"`, such, true,
 		},
+		"not called": {
+			[]world.App{refused},
+			flow("d", "v4"),
+			`no app of deployment "d" has registered; there is http://v4 (it is bad)`, "register the app at another address, or change WORKFLOW_WORLD_APP_HOSTS of this service", true,
+		},
 		"many": {
 			[]world.App{v4, v4, v4, v4, v4},
 			flow("d", "v5"),
 			`no app of deployment "d" with SDK v5 has registered; there is http://v4 with SDK v4, http://v4 with SDK v4, http://v4 with SDK v4 and 2 more`, such, true,
 		},
 	} {
-		require.Equal(t, shortage{c.reason, c.advice, c.known}, shortageOf(c.apps, c.m, now), name)
+		require.Equal(t, shortage{reason: c.reason, advice: c.advice, known: c.known, urgent: name == "not called"}, shortageOf(c.apps, c.m, now), name)
 	}
 }

@@ -26,7 +26,10 @@ type Config struct {
 	StepConcurrency int           // step deliveries at a time in this process; 100
 	ShutdownGrace   time.Duration // how long Run lets running deliveries go on when it must end; 30 s
 	BaseURL         string        // of the app to deliver to when none has registered
-	Backoff         Backoff
+	// MayCall returns why the service does not connect to the address of an app; such an app is not registered, and one that
+	// is gets nothing. nil: it connects to any.
+	MayCall func(baseURL string) error
+	Backoff Backoff
 	// AppConcurrency is how many deliveries of a kind at a time one app may have in this
 	// process; by default four fifths of the slots when there are several apps, else all.
 	AppConcurrency int
@@ -137,6 +140,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Observer == nil {
 		c.Observer = unobserved{}
+	}
+	if c.MayCall == nil {
+		c.MayCall = func(string) error { return nil }
 	}
 	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
 	c.Backoff = c.Backoff.withDefaults()

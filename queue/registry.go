@@ -3,6 +3,7 @@ package queue
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/fxamacker/cbor/v2"
+	"github.com/redis/go-redis/v9"
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redisfault"
@@ -31,6 +33,16 @@ const (
 	// appsCached is how long the list is used without asking Redis. Changes are heard of
 	// sooner, see wake.lua.
 	appsCached = 2 * time.Second
+	// appsMost bounds the registrations of a namespace.
+	appsMost = 1000
+	// appsRoom is how many dead ones leave at once when a new one finds no room, so that not each has to look for its own.
+	appsRoom = 50
+	// appsTidied is how often one process looks for registrations that need not be kept.
+	appsTidied = 10 * time.Minute
+	// appsFull is when to try again, in seconds.
+	appsFull = 60
+	// appsFullFor is how long one process takes the list for full of apps that are alive, without looking again.
+	appsFullFor = 5 * time.Second
 )
 
 // registry is the list of apps: in Redis, with a copy in this process.
@@ -44,6 +56,8 @@ type registry struct {
 	asOf    uint64
 	readAt  time.Time
 	written map[world.App]time.Time // by this process; SeenAt is zero in the key
+	tidied  time.Time
+	full    time.Time // when it had no room and nothing to drop; zero: not
 }
 
 // appRecord is a value of the hash; its field is the deployment and the address.
@@ -84,9 +98,12 @@ func appField(a world.App) string { return a.DeploymentID + "\n" + a.BaseURL }
 // RegisterApp implements world.AppRegistry.
 func (q *Queue) RegisterApp(ctx context.Context, a world.App) error {
 	a.BaseURL = strings.TrimRight(a.BaseURL, "/")
-	a.SeenAt, a.AliveUntil, a.Alive = 0, 0, false
+	a.SeenAt, a.AliveUntil, a.Alive, a.Refused = 0, 0, false, ""
 	if u, err := url.Parse(a.BaseURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return world.Errorf(world.CodeInvalid, "baseUrl %.200q is not an http or https address", a.BaseURL)
+	}
+	if err := q.cfg.MayCall(a.BaseURL); err != nil {
+		return world.Errorf(world.CodeInvalid, "baseUrl is refused: %v", err)
 	}
 	if a.Lease < 0 || a.Lease > appKept {
 		return world.Errorf(world.CodeInvalid, "a lease of %s is not between 0 and 30 days", a.Lease)
@@ -99,6 +116,11 @@ func (q *Queue) RegisterApp(ctx context.Context, a world.App) error {
 	if err == nil && (isNew || awaited) {
 		q.targets.registered(a)
 		err = q.wake(ctx)
+	}
+	if errors.Is(err, errNoRoom) {
+		full := world.Errorf(world.CodeThrottled, "the app is not registered: %d apps are, which is the limit, and all of them are alive; unregister some, or let their leases lapse", appsMost)
+		full.RetryAfter = appsFull
+		return full
 	}
 	if err != nil {
 		return world.Wrap(world.CodeUnavailable, err, "the app could not be registered: "+redisfault.Sentence(err))
@@ -131,27 +153,47 @@ func (q *Queue) UnregisterApp(ctx context.Context, baseURL, deploymentID string)
 // end ends the lease of an app. The record stays: it tells what the messages of the
 // deployment wait for.
 func (r *registry) end(ctx context.Context, baseURL, deploymentID string) error {
-	apps, err := r.read(ctx)
+	a, known, err := r.one(ctx, appField(world.App{BaseURL: baseURL, DeploymentID: deploymentID}))
 	if err != nil {
 		return err
 	}
 	now := r.q.nowMillis()
-	for _, a := range apps {
-		if a.BaseURL != baseURL || a.DeploymentID != deploymentID || a.AliveUntil <= now {
-			continue
-		}
-		r.forgetWritten(a)
-		a.AliveUntil = now
-		value, err := cbor.Marshal(recordOf(a))
-		if err != nil {
-			return fmt.Errorf("encode app: %w", err)
-		}
-		if err := r.q.redis.HSet(ctx, r.key, appField(a), value).Err(); err != nil {
-			return fmt.Errorf("write app: %w", err)
-		}
-		r.invalidate()
+	if !known || a.AliveUntil <= now {
+		return nil
 	}
+	r.forgetWritten(a)
+	a.AliveUntil = now
+	value, err := cbor.Marshal(recordOf(a))
+	if err != nil {
+		return fmt.Errorf("encode app: %w", err)
+	}
+	if err := r.q.redis.HSet(ctx, r.key, appField(a), value).Err(); err != nil {
+		return fmt.Errorf("write app: %w", err)
+	}
+	r.noteFull(false)
+	r.invalidate()
 	return nil
+}
+
+// one reads a registration.
+func (r *registry) one(ctx context.Context, field string) (a world.App, known bool, err error) {
+	value, err := r.q.redis.HGet(ctx, r.key, field).Result()
+	switch {
+	case errors.Is(err, redis.Nil):
+		return world.App{}, false, nil
+	case err != nil:
+		return world.App{}, false, fmt.Errorf("read app: %w", err)
+	}
+	a, err = r.decoded(field, value)
+	return a, err == nil, err
+}
+
+func (r *registry) decoded(field, value string) (world.App, error) {
+	var record appRecord
+	if err := cbor.Unmarshal([]byte(value), &record); err != nil {
+		return world.App{}, fmt.Errorf("read app %q: %w", field, err)
+	}
+	return record.app(), nil
 }
 
 func (r *registry) forgetWritten(a world.App) {
@@ -183,10 +225,12 @@ func (r *registry) wrote(a world.App) {
 	r.written[a] = now
 }
 
-// write stores a registration and drops those that are too old. isNew says that there was
-// no such app alive before.
+// errNoRoom says that there are as many registrations as there may be, of apps that are alive.
+var errNoRoom = errors.New("there is no room for another app")
+
+// write stores a registration. isNew says that there was no such app alive before.
 func (r *registry) write(ctx context.Context, a world.App) (isNew bool, err error) {
-	before, err := r.read(ctx)
+	before, known, err := r.one(ctx, appField(a))
 	if err != nil {
 		return false, err
 	}
@@ -196,30 +240,103 @@ func (r *registry) write(ctx context.Context, a world.App) (isNew bool, err erro
 		a.AliveUntil = a.SeenAt + longLease
 	}
 	isNew = true
-	for _, b := range before {
-		if appField(b) != appField(a) || b.AliveUntil <= a.SeenAt {
-			continue
-		}
-		if a.Lease == 0 && b.Lease != 0 {
+	if known && before.AliveUntil > a.SeenAt {
+		if a.Lease == 0 && before.Lease != 0 {
 			return false, nil // whoever sends this along is not the app that renews its lease
 		}
-		isNew = b.SDK != a.SDK || b.Namespace != a.Namespace || b.Attach != a.Attach
+		isNew = before.SDK != a.SDK || before.Namespace != a.Namespace || before.Attach != a.Attach
 	}
-	old := outdated(before, a.SeenAt)
 	value, err := cbor.Marshal(recordOf(a))
 	if err != nil {
 		return false, fmt.Errorf("encode app: %w", err)
 	}
-	pipe := r.q.redis.Pipeline()
-	if len(old) > 0 {
-		pipe.HDel(ctx, r.key, old...)
+	if r.isTidying() {
+		if err := r.drop(ctx, func(apps []world.App) []string { return outdated(apps, a.SeenAt) }); err != nil {
+			return false, err
+		}
 	}
-	pipe.HSet(ctx, r.key, appField(a), value)
-	if _, err := pipe.Exec(ctx); err != nil {
-		return false, fmt.Errorf("write app: %w", err)
+	stored, err := r.store(ctx, a, value)
+	if err == nil && !stored && !r.isFull() {
+		if err = r.drop(ctx, func(apps []world.App) []string { return oldestDead(apps, a.SeenAt) }); err == nil {
+			stored, err = r.store(ctx, a, value)
+		}
+		r.noteFull(err == nil && !stored)
+	}
+	if err != nil {
+		return false, err
+	}
+	if !stored {
+		return false, errNoRoom
 	}
 	r.invalidate()
 	return isNew, nil
+}
+
+func (r *registry) store(ctx context.Context, a world.App, value []byte) (stored bool, err error) {
+	reply, err := r.q.scripts.register.Run(ctx, r.q.redis, []string{r.key}, appField(a), value, appsMost)
+	if err != nil {
+		return false, fmt.Errorf("write app: %w", err)
+	}
+	code, err := replyCode(reply)
+	return code == 1, err
+}
+
+// isTidying reports whether it is time to look for registrations that need not be kept.
+func (r *registry) isTidying() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.q.cfg.Clock.Now()
+	if !r.tidied.IsZero() && now.Sub(r.tidied) < appsTidied {
+		return false
+	}
+	r.tidied = now
+	return true
+}
+
+func (r *registry) isFull() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !r.full.IsZero() && r.q.cfg.Clock.Now().Sub(r.full) < appsFullFor
+}
+
+func (r *registry) noteFull(full bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.full = time.Time{}
+	if full {
+		r.full = r.q.cfg.Clock.Now()
+	}
+}
+
+// drop removes the registrations that choose names by their fields; it gets all of them.
+func (r *registry) drop(ctx context.Context, choose func([]world.App) []string) error {
+	apps, err := r.read(ctx)
+	if err != nil {
+		return err
+	}
+	fields := choose(apps)
+	if len(fields) == 0 {
+		return nil
+	}
+	if err := r.q.redis.HDel(ctx, r.key, fields...).Err(); err != nil {
+		return fmt.Errorf("remove apps: %w", err)
+	}
+	return nil
+}
+
+// oldestDead are the fields of the registrations that make room: of apps that are not alive, or that the service does not
+// connect to, those that were seen last the longest ago. The apps are the newest first.
+func oldestDead(apps []world.App, now world.Millis) []string {
+	var dead []string
+	for _, a := range slices.Backward(apps) {
+		if a.AliveUntil <= now || a.Refused != "" {
+			dead = append(dead, appField(a))
+		}
+		if len(dead) == appsRoom {
+			break
+		}
+	}
+	return dead
 }
 
 // outdated are the fields of registrations that need not be kept. The apps are the newest first.
@@ -263,11 +380,14 @@ func (r *registry) read(ctx context.Context) ([]world.App, error) {
 	}
 	apps := make([]world.App, 0, len(records))
 	for field, value := range records {
-		var a appRecord
-		if err := cbor.Unmarshal([]byte(value), &a); err != nil {
-			return nil, fmt.Errorf("read app %q: %w", field, err)
+		a, err := r.decoded(field, value)
+		if err != nil {
+			return nil, err
 		}
-		apps = append(apps, a.app())
+		if err := r.q.cfg.MayCall(a.BaseURL); err != nil { // it was stored with other settings, or by an older build
+			a.Refused = err.Error()
+		}
+		apps = append(apps, a)
 	}
 	slices.SortFunc(apps, func(a, b world.App) int {
 		return cmp.Or(cmp.Compare(b.SeenAt, a.SeenAt), cmp.Compare(appField(a), appField(b)))

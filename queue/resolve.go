@@ -32,7 +32,7 @@ func (q *Queue) resolve(ctx context.Context, m world.Message, begun string) (des
 	address := ""
 	for _, a := range apps {
 		alive := a.AliveUntil > now
-		if alive {
+		if alive && a.Refused == "" {
 			d.several = d.several || address != "" && address != a.BaseURL
 			address = a.BaseURL
 		}
@@ -75,7 +75,7 @@ func (q *Queue) aliveAddresses(ctx context.Context) (map[string]struct{}, error)
 	now := q.nowMillis()
 	alive := map[string]struct{}{}
 	for _, a := range apps {
-		if a.AliveUntil > now {
+		if a.AliveUntil > now && a.Refused == "" {
 			alive[a.BaseURL] = struct{}{}
 		}
 	}

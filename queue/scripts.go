@@ -14,7 +14,7 @@ import (
 var luaFiles embed.FS
 
 type scripts struct {
-	enqueue, take, begin, done, again, dead, sweep, wake, forward, forget, redrive, rouse, crashed, suspect, cleared, interrupted *luascript.Script
+	enqueue, take, begin, done, again, dead, sweep, wake, forward, forget, redrive, rouse, crashed, suspect, cleared, interrupted, register *luascript.Script
 }
 
 func loadScripts(ctx context.Context, client redis.UniversalClient) (*scripts, error) {
@@ -25,6 +25,7 @@ func loadScripts(ctx context.Context, client redis.UniversalClient) (*scripts, e
 		"dead": &s.dead, "sweep": &s.sweep, "wake": &s.wake, "begin": &s.begin, "forward": &s.forward,
 		"forget": &s.forget, "redrive": &s.redrive, "rouse": &s.rouse,
 		"crashed": &s.crashed, "suspect": &s.suspect, "cleared": &s.cleared, "interrupted": &s.interrupted,
+		"register": &s.register,
 	} {
 		script, err := luascript.Load(luaFiles, "lua", name)
 		if err != nil {

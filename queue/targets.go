@@ -3,6 +3,7 @@ package queue
 import (
 	"fmt"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -68,16 +69,40 @@ func (t *targets) unreachable(baseURL, reason string) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.clock.Now()
-	d := t.down[baseURL]
-	if d == nil {
-		d = &downtime{since: now}
-		t.down[baseURL] = d
-	}
+	d := t.downFrom(baseURL, now)
 	t.said.lasts("down "+baseURL, "the app cannot be reached; its messages wait, uncharged, and are tried again every few seconds",
 		slog.String("app", baseURL), slog.String("reason", reason))
 	d.tries++
 	d.reason = reason
 	wait := t.backoff.unreachable(d.tries)
+	d.next = now.Add(wait)
+	return wait
+}
+
+// downFrom returns what is known of an app that is down. Those that nobody tries any more make room.
+func (t *targets) downFrom(baseURL string, now time.Time) *downtime {
+	d := t.down[baseURL]
+	if d == nil {
+		if len(t.down) >= complaintsKept {
+			maps.DeleteFunc(t.down, func(_ string, other *downtime) bool { return now.Sub(other.next) > complaintQuiet })
+		}
+		d = &downtime{since: now}
+		t.down[baseURL] = d
+	}
+	return d
+}
+
+// wrong is called when no app can be at an address, and returns how long to wait. That ends when somebody corrects it, so it is tried as
+// seldom as a missing app.
+func (t *targets) wrong(baseURL, reason string) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := t.clock.Now()
+	d := t.downFrom(baseURL, now)
+	t.said.stays("wrong "+baseURL, "no app can be at this address; its messages wait, uncharged: register the app at another one, or correct WORKFLOW_BASE_URL or WORKFLOW_WORLD_APP_HOSTS of this service",
+		slog.String("app", baseURL), slog.String("reason", reason))
+	d.reason = reason
+	wait := jitter(t.backoff.NoTarget)
 	d.next = now.Add(wait)
 	return wait
 }
@@ -124,7 +149,11 @@ func (t *targets) missing(what absence, short shortage) (since time.Time) {
 		since = t.clock.Now()
 		t.absent[what] = since
 	}
-	t.said.lasts(fmt.Sprint("absent ", what), "messages wait: "+short.reason+"; "+short.advice,
+	say := t.said.lasts
+	if short.urgent {
+		say = t.said.stays
+	}
+	say(fmt.Sprint("absent ", what), "messages wait: "+short.reason+"; "+short.advice,
 		slog.String("kind", string(what.kind)), slog.String("deployment", what.deployment))
 	return since
 }

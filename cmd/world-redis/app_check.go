@@ -2,12 +2,16 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/dialpolicy"
 )
 
 const (
@@ -16,6 +20,8 @@ const (
 	checkTimeout  = 10 * time.Second
 	// checksKept bounds what is remembered.
 	checksKept = 10_000
+	// checksAtOnce bounds the addresses that are being checked.
+	checksAtOnce = 256
 )
 
 // checkPauses are the waits before each try. The first ones are for apps that register before they
@@ -93,14 +99,17 @@ func (c *appCheck) wanted(a world.App) bool {
 
 // Run checks until ctx ends.
 func (c *appCheck) Run(ctx context.Context) error {
-	var checks sync.WaitGroup
-	defer checks.Wait()
+	var checks errgroup.Group
+	checks.SetLimit(checksAtOnce)
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
+			return checks.Wait()
 		case a := <-c.todo:
-			checks.Go(func() { c.check(ctx, a) })
+			checks.Go(func() error {
+				c.check(ctx, a)
+				return nil
+			})
 		}
 	}
 }
@@ -121,6 +130,10 @@ func (c *appCheck) check(ctx context.Context, a world.App) {
 		}
 		if err == nil || ctx.Err() != nil || !c.wanted(a) {
 			return
+		}
+		refused := new(dialpolicy.RefusedError)
+		if errors.As(err, &refused) {
+			break // time does not mend that
 		}
 		if i == len(c.pauses)-2 {
 			c.log.Info("no workflow app answers yet at this address; it is asked once more",

@@ -34,6 +34,7 @@ type config struct {
 	SigningKey         string        `env:"WORKFLOW_WORLD_SIGNING_KEY" help:"signs deliveries to apps, which need the same; several, for rotation, with commas; without it, and in other namespaces, one derived from each token"`
 	BaseURL            string        `env:"WORKFLOW_BASE_URL" help:"app to deliver to while none has registered"`
 	AppCA              string        `env:"WORKFLOW_WORLD_APP_CA" help:"file of PEM certificates: authorities that the https certificates of apps may be of, besides the system's"`
+	AppHosts           string        `env:"WORKFLOW_WORLD_APP_HOSTS" help:"hosts that apps may be at: names, *.names, addresses and networks, with commas; without it any but metadata addresses, link-local ones, this service and its Redis; a link-local address must stand here by itself; * is all the others"`
 	Proxy              string        `env:"WORKFLOW_WORLD_PROXY" help:"HTTP proxy for all requests to apps, and of the commands queue and stream: http(s)://[user:password@]host[:port]; env: what HTTP_PROXY, HTTPS_PROXY and NO_PROXY say; without it none; never for loopback"`
 	Environment        string        `env:"WORKFLOW_WORLD_ENV" help:"production: refuse to run on embedded Redis"`
 	MaxBody            int64         `env:"WORKFLOW_WORLD_MAX_BODY" envDefault:"67108864" help:"largest request body, bytes"`
@@ -134,7 +135,7 @@ func (c config) validate() error {
 			return fmt.Errorf("WORKFLOW_BASE_URL is %q: use http(s)://host[:port][/base]", shown("WORKFLOW_BASE_URL", c.BaseURL))
 		}
 	}
-	return nil
+	return c.checkBaseURL()
 }
 
 // tokens splits WORKFLOW_WORLD_TOKEN.

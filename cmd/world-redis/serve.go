@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"slices"
 	"time"
@@ -69,8 +70,13 @@ func serve(ctx context.Context, c config, logger *slog.Logger, out io.Writer) (e
 	if err := checkRedis(ctx, conn, c, logger); err != nil {
 		return err
 	}
+	policy, err := c.dialPolicy()
+	if err != nil {
+		return err
+	}
+	forbidRedis(policy, conn)
 	clock := world.SystemClock{}
-	tenants, err := newTenants(ctx, conn, c, clock, logger)
+	tenants, err := newTenants(ctx, conn, policy, c, clock, logger)
 	if err != nil {
 		return err
 	}
@@ -92,11 +98,15 @@ func serve(ctx context.Context, c config, logger *slog.Logger, out io.Writer) (e
 	deps.Observe = stats.observe
 	deps.NewRequestID = func() string { return minter.New().String() }
 	api, err := httpapi.New(httpapi.Config{
-		Listen: c.Listen, Tokens: c.tokens(), MetricsTokens: splitList(c.MetricsToken, ","), MetricsListen: c.MetricsListen, BaseURL: c.BaseURL, MaxBody: c.MaxBody, Logger: logger, DrainGrace: drainGrace, AppCAs: authorities, AppProxy: proxy,
+		Listen: c.Listen, Tokens: c.tokens(), MetricsTokens: splitList(c.MetricsToken, ","), MetricsListen: c.MetricsListen,
+		BaseURL: c.BaseURL, MaxBody: c.MaxBody, Logger: logger, DrainGrace: drainGrace, AppCAs: authorities,
+		AppProxy: policy.Proxy(proxy), AppDial: policy.Dial(&net.Dialer{Timeout: webhookDialTimeout}),
 	}, deps, forAPI(tenants)...)
 	if err != nil {
 		return err
 	}
+	forbidListener(policy, api.Addr)
+	forbidListener(policy, api.MetricsAddr)
 	return runParts(ctx, parts{
 		api:     api.Run,
 		queue:   together(tenants, func(t *tenant, ctx context.Context) error { return t.queue.Run(ctx) }),

@@ -12,6 +12,7 @@ import (
 	"github.com/world-redis/world-redis/cmd/internal/httpproxy"
 	"github.com/world-redis/world-redis/embedded"
 	"github.com/world-redis/world-redis/httpapi"
+	"github.com/world-redis/world-redis/internal/dialpolicy"
 	"github.com/world-redis/world-redis/internal/doorbell"
 	"github.com/world-redis/world-redis/internal/ids"
 	"github.com/world-redis/world-redis/internal/luascript"
@@ -42,7 +43,7 @@ type tenant struct {
 	log        *slog.Logger
 }
 
-func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, c config, n namespace, clock world.Clock, logger *slog.Logger) (*tenant, error) {
+func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, policy *dialpolicy.Policy, c config, n namespace, clock world.Clock, logger *slog.Logger) (*tenant, error) {
 	if n.name != "" {
 		logger = logger.With(slog.String("namespace", n.name))
 	}
@@ -67,7 +68,7 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, c
 		return nil, err
 	}
 	forwarder := embedded.New(embedded.Config{
-		Logger: logger, SigningKeys: n.signingKeys, Clock: clock, AppCAs: authorities, Proxy: proxy, Attach: t.attach,
+		Logger: logger, SigningKeys: n.signingKeys, Clock: clock, AppCAs: authorities, Proxy: proxy, Policy: policy, Attach: t.attach,
 	})
 	// On a cluster a run is at another node than the queue.
 	along := t.along
@@ -77,7 +78,7 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, c
 	t.parker = recovery.NewParker(t.store, recovery.ParkerConfig{After: min(parkAfter, c.RecoveryAfter/4), Clock: clock, Logger: logger})
 	t.queue, err = queue.New(ctx, conn.Client, queue.Config{
 		KeyPrefix: n.keyPrefix, JobPrefix: n.jobPrefix, FlowConcurrency: c.FlowConcurrency, StepConcurrency: c.StepConcurrency,
-		ShutdownGrace: c.ShutdownGrace, BaseURL: n.baseURL, Clock: clock, Logger: logger, Bell: bell, Observer: t.observer, RunDead: t.runDead,
+		ShutdownGrace: c.ShutdownGrace, BaseURL: n.baseURL, MayCall: policy.Check, Clock: clock, Logger: logger, Bell: bell, Observer: t.observer, RunDead: t.runDead,
 		AppConcurrency: c.AppConcurrency, Policy: c.DeploymentPolicy, Patience: c.DeploymentPatience,
 		Deliverer: forwarder, Along: along, LookedAt: t.parker.LookedAt, Backoff: queue.Backoff{CrashesMost: c.MaxCrashes},
 		StepMissing: t.stepMissing,
@@ -130,7 +131,7 @@ func (t *tenant) background(ctx context.Context) error {
 	return g.Wait()
 }
 
-func newTenants(ctx context.Context, conn *redisconn.Conn, c config, clock world.Clock, logger *slog.Logger) ([]*tenant, error) {
+func newTenants(ctx context.Context, conn *redisconn.Conn, policy *dialpolicy.Policy, c config, clock world.Clock, logger *slog.Logger) ([]*tenant, error) {
 	namespaces, err := c.namespaces()
 	if err != nil {
 		return nil, err
@@ -141,7 +142,7 @@ func newTenants(ctx context.Context, conn *redisconn.Conn, c config, clock world
 		if err := claimFormat(ctx, conn.Client, n.keyPrefix); err != nil {
 			return nil, err
 		}
-		t, err := newTenant(ctx, conn, bell, c, n, clock, logger)
+		t, err := newTenant(ctx, conn, bell, policy, c, n, clock, logger)
 		if err != nil {
 			return nil, err
 		}

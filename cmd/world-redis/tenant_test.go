@@ -22,7 +22,9 @@ func TestTheRunOfADeadMessageIsFailed(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, conn.Close()) })
 	c, _, err := loadConfig(nil)
 	require.NoError(t, err)
-	tenants, err := newTenants(t.Context(), conn, c, world.SystemClock{}, slog.New(slog.DiscardHandler))
+	policy, err := c.dialPolicy()
+	require.NoError(t, err)
+	tenants, err := newTenants(t.Context(), conn, policy, c, world.SystemClock{}, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	field := func(key string, value any) world.Field {
 		encoded, err := cbor.Marshal(value)
