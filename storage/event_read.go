@@ -30,7 +30,8 @@ func (s *Store) GetEvent(ctx context.Context, runID, eventID string, resolveNone
 	if !ok {
 		return world.Event{}, missing
 	}
-	r, err := s.scripts.eventRead.Run(ctx, s.redis, []string{s.keys.of(runID).events()}, position, want(resolveNone))
+	keys := s.keys.of(runID)
+	r, err := s.scripts.eventRead.Run(ctx, s.redis, []string{keys.run(), keys.events()}, position, want(resolveNone))
 	if err != nil {
 		return world.Event{}, fail(err)
 	}

@@ -32,7 +32,7 @@ func (s *Store) listRelated(ctx context.Context, q world.EventQuery) (world.Page
 		}
 	}
 	keys := s.keys.of(q.RunID)
-	r, err := s.scripts.eventRelated.Run(ctx, s.redis, []string{keys.events(), keys.related()},
+	r, err := s.scripts.eventRelated.Run(ctx, s.redis, []string{keys.run(), keys.events(), keys.related()},
 		q.CorrelationID, after, limitOf(q.Page.Limit, relatedLimit), flag(q.Page.Order == world.Descending), maxPageBytes, want(q.ResolveNone))
 	if err != nil {
 		return out, fail(err)

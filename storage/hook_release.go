@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -10,8 +11,12 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// releaseBatch is how many hooks are let go in one round trip.
-const releaseBatch = 200
+const (
+	// releaseBatch is how many hooks are let go in one round trip.
+	releaseBatch = 200
+	// leftAtOnce is how many of those to release are read at a time, about; lua/lib/leave.lua.
+	leftAtOnce = 500
+)
 
 // heldHook is a hook with its claim: what has to be undone outside its run's slot.
 type heldHook struct {
@@ -40,20 +45,67 @@ func leftHooks(runID string, r reply) []heldHook {
 	return out
 }
 
-// releaseLeft frees the tokens of hooks that are gone, and then forgets them.
+// releaseLeft frees the tokens of hooks that are gone, and then forgets them. left are those that a script told. Where these are
+// not all, as builds before the portions may have left them, it goes on until all are released.
 func (s *Store) releaseLeft(ctx context.Context, runID string, left reply) error {
-	hooks := leftHooks(runID, left)
-	if len(hooks) == 0 {
-		return nil
-	}
-	if err := s.releaseHooks(ctx, hooks); err != nil {
+	more := len(left)%2 == 1 // lua/lib/leave.lua
+	if err := s.releaseSome(ctx, runID, left); err != nil || !more {
 		return err
 	}
-	hookIDs := make([]string, len(hooks))
-	for i, h := range hooks {
-		hookIDs[i] = h.hookID
+	for {
+		left, _, err := s.readLeft(ctx, runID)
+		if err != nil || len(left) == 0 {
+			return err
+		}
+		if err := s.releaseSome(ctx, runID, left); err != nil {
+			return err
+		}
 	}
-	return fail(s.redis.HDel(ctx, s.keys.of(runID).leftHooks(), hookIDs...).Err())
+}
+
+func (s *Store) releaseSome(ctx context.Context, runID string, left reply) error {
+	if err := s.releaseHooks(ctx, leftHooks(runID, left)); err != nil {
+		return err
+	}
+	var hookIDs []string
+	for i := 0; i+1 < len(left); i += 2 {
+		hookIDs = append(hookIDs, left.text(i))
+	}
+	for part := range slices.Chunk(hookIDs, leftAtOnce) {
+		if err := s.redis.HDel(ctx, s.keys.of(runID).leftHooks(), part...).Err(); err != nil {
+			return fail(err)
+		}
+	}
+	return nil
+}
+
+// readLeft reads a portion of the hooks of a run that are to be released, none if there are none, and what says that more is
+// to be removed of the run. What it returns is followed by one element if there may be more hooks.
+func (s *Store) readLeft(ctx context.Context, runID string) (left reply, run entity, err error) {
+	keys := s.keys.of(runID)
+	for cursor := uint64(0); ; {
+		var page *redis.ScanCmd
+		var state *redis.SliceCmd
+		_, err = s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+			page, state = p.HScan(ctx, keys.leftHooks(), cursor, "", leftAtOnce), p.HMGet(ctx, keys.run(), fieldCleanup, "x")
+			return nil
+		})
+		if err != nil {
+			return nil, entity{}, fail(err)
+		}
+		run = entity{runID: runID, fields: reply{fieldCleanup, state.Val()[0], "x", state.Val()[1]}}
+		var fields []string
+		fields, cursor = page.Val()
+		for _, field := range fields {
+			left = append(left, field)
+		}
+		if cursor != 0 && len(left) > 0 {
+			return append(left, ""), run, nil
+		}
+		if cursor == 0 {
+			return left, run, nil
+		}
+	}
 }
 
 // releaseHooks frees the tokens of hooks that were removed, and takes them off the lists. Each

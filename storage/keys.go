@@ -23,7 +23,8 @@ func (k keyspace) of(runID string) runKeys { return runKeys{prefix: k.prefix, ta
 // never changes), the output and the error. ap is the position of the last attr_set, and
 // each field with '@' before its name is an attribute. en is how many events the log has and et when
 // the last was created; rb is the first bucket of request ids that there was. rs is how many events the log had when
-// recovery found the run at rest.
+// recovery found the run at rest. cl and ch are there while something is left to remove of a run that has ended: the
+// position up to which payloads are removed, and the last hook seen of those that outlive the run (lua/run_clear.lua).
 // Of legacy calls: c createdAt, d deployment, n name, and the CBOR items in, out, er (error) and xc (context).
 func (k runKeys) run() string { return k.prefix + "run:" + k.tag }
 
@@ -93,6 +94,10 @@ func (k keyspace) runsByStatus(status world.RunStatus) string {
 // runsWatch is a zset of runs that recovery has to look at, score the ms since when: a run that is active, that waits for a
 // message, or whose clean-up may be incomplete. A run that waits for its hooks alone is not in it.
 func (k keyspace) runsWatch() string { return k.prefix + "runs:watch" }
+
+// runsCleanup is a zset of runs that have ended and of which something is left to remove, score the ms at which somebody
+// was last at it.
+func (k keyspace) runsCleanup() string { return k.prefix + "runs:cleanup" }
 
 // sweepState is a hash: hooks and walk, where the sweeper goes on in the list of hooks and in those of runs, and walked, there
 // once all runs that an earlier build wrote have been entered into runsWatch.

@@ -41,16 +41,17 @@ func (s *Store) cancelLegacy(ctx context.Context, c *call) (world.EventResult, e
 		return world.EventResult{}, refusal(c.req, c.now, code, answer)
 	}
 	ctx = context.WithoutCancel(ctx)
-	if err := s.releaseLeft(ctx, c.req.RunID, answer.list(2)); err != nil {
+	e, err := decodeEntity(c.req.RunID, answer.list(1), nil)
+	if err != nil {
+		return world.EventResult{}, fail(err)
+	}
+	if err := s.letGo(ctx, answer.list(2), e); err != nil {
 		return world.EventResult{}, err
 	}
 	if err := s.moveLegacyRun(ctx, s.entryOf(c.req.RunID, "", c.now, world.RunCancelled)); err != nil {
 		return world.EventResult{}, err
 	}
-	e, err := decodeEntity(c.req.RunID, answer.list(1), nil)
-	if err != nil {
-		return world.EventResult{}, fail(err)
-	}
+	s.clearLater(ctx, e)
 	run := e.run(c.req.ResolveNone)
 	return world.EventResult{Run: &run, MaxEvents: s.maxEvents}, nil
 }

@@ -103,7 +103,11 @@ func (s *Store) updateLegacyRun(ctx context.Context, req world.UpdateLegacyRun) 
 	}
 	// What is committed is finished even if the caller has gone.
 	ctx = context.WithoutCancel(ctx)
-	if err := s.releaseLeft(ctx, req.RunID, r.list(2)); err != nil {
+	e, err := decodeEntity(req.RunID, r.list(1), nil)
+	if err != nil {
+		return run, false, fail(err)
+	}
+	if err := s.letGo(ctx, r.list(2), e); err != nil {
 		return run, false, err
 	}
 	if req.Status != "" {
@@ -111,10 +115,7 @@ func (s *Store) updateLegacyRun(ctx context.Context, req world.UpdateLegacyRun) 
 			return run, false, err
 		}
 	}
-	e, err := decodeEntity(req.RunID, r.list(1), nil)
-	if err != nil {
-		return run, false, fail(err)
-	}
+	s.clearLater(ctx, e)
 	e.asOf(r.text(3))
 	code, err := r.code()
 	return e.run(req.ResolveNone), code != codeUnchanged, fail(err)

@@ -124,6 +124,7 @@ func TestLapsesComeInBatches(t *testing.T) {
 		}
 		require.Equal(t, []string{alive + "/hook_1"}, b.listed(b.keys.hooksIndex()), "it lives as long as its run")
 		require.Len(t, b.keysLike(b.keys.prefix+"hooks:by_token:*"), 1)
+		b.quiet()
 		b.clock.add(time.Hour)
 		require.Zero(t, b.sweep())
 		require.Empty(t, b.listed(b.keys.hooksLapse()), "its run will see to it")

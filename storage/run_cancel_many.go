@@ -121,5 +121,10 @@ func (s *Store) cancelUnlessCancelled(ctx context.Context, runID string, many wo
 	if err != nil {
 		return false, fail(err)
 	}
-	return false, s.cleanUp(context.WithoutCancel(ctx), o.rest.list(0), e.ms("x") != 0, s.entryOf(runID, "", c.now, world.RunCancelled))
+	ctx = context.WithoutCancel(ctx)
+	if err := s.cleanUp(ctx, o.rest.list(0), e, s.entryOf(runID, "", c.now, world.RunCancelled)); err != nil {
+		return false, err
+	}
+	s.clearLater(ctx, e)
+	return false, nil
 }

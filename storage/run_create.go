@@ -26,9 +26,15 @@ func (s *Store) createRun(ctx context.Context, c *call) (world.EventResult, erro
 
 // runResult builds the answer of the run events; run is the part of the reply with the run.
 func (s *Store) runResult(ctx context.Context, c *call, o outcome, run reply) (world.EventResult, error) {
+	_, result, err := s.runResultOf(ctx, c, o, run)
+	return result, err
+}
+
+// runResultOf also returns the run as it was read.
+func (s *Store) runResultOf(ctx context.Context, c *call, o outcome, run reply) (entity, world.EventResult, error) {
 	e, err := decodeEntity(c.req.RunID, run, o.own())
 	if err != nil {
-		return world.EventResult{}, fail(err)
+		return e, world.EventResult{}, fail(err)
 	}
 	if e.ms("x") != 0 { // nothing of the run is kept, the event that ended it included
 		o.stored.event = withoutPayload(o.stored.event)
@@ -36,7 +42,7 @@ func (s *Store) runResult(ctx context.Context, c *call, o outcome, run reply) (w
 	}
 	answer, err := s.runAsOf(ctx, e, o.stored, c.req.ResolveNone)
 	if err != nil {
-		return world.EventResult{}, err
+		return e, world.EventResult{}, err
 	}
-	return world.EventResult{Event: c.answer(o.stored.event), Run: &answer, MaxEvents: s.maxEvents}, nil
+	return e, world.EventResult{Event: c.answer(o.stored.event), Run: &answer, MaxEvents: s.maxEvents}, nil
 }

@@ -27,7 +27,7 @@ type scriptSet struct {
 	runRead, stepRead, hookRead, runRest      script
 	eventRead, eventPage, eventRelated        script
 	valueClaim, valueSwap, valueRelease       script
-	watchNext                                 script
+	watchNext, runClear                       script
 	list                                      []*luascript.Script
 }
 
@@ -48,7 +48,7 @@ func loadScripts() (*scriptSet, error) {
 		"run_read": &set.runRead, "step_read": &set.stepRead, "hook_read": &set.hookRead, "run_rest": &set.runRest,
 		"event_read": &set.eventRead, "event_page": &set.eventPage, "event_related": &set.eventRelated,
 		"value_claim": &set.valueClaim, "value_swap": &set.valueSwap, "value_release": &set.valueRelease,
-		"watch_next": &set.watchNext,
+		"watch_next": &set.watchNext, "run_clear": &set.runClear,
 	} {
 		loaded, err := luascript.Load(luaFiles, "lua", name)
 		if err != nil {

@@ -51,7 +51,7 @@ func (s *Store) readSteps(ctx context.Context, runID string, stepIDs []string, r
 	keys := s.keys.of(runID)
 	inputs := make([]scriptInput, len(stepIDs))
 	for i, id := range stepIDs {
-		inputs[i] = scriptInput{keys: []string{keys.step(id), keys.events()}, args: []any{want(resolveNone)}}
+		inputs[i] = scriptInput{keys: []string{keys.step(id), keys.run(), keys.events()}, args: []any{want(resolveNone)}}
 	}
 	replies, err := s.runMany(ctx, s.scripts.stepRead, inputs)
 	if err != nil {

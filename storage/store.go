@@ -71,6 +71,7 @@ type Store struct {
 	retention  time.Duration
 	mended     atomic.Int64 // things that a crash had left
 	departures departures
+	cleanups   *cleanups
 	endings    *endings
 	stats      stats
 	// purgeStreams is Config.PurgeStreams.
@@ -101,7 +102,7 @@ func New(ctx context.Context, client redis.UniversalClient, c Config) (*Store, e
 	_, clustered := client.(*redis.ClusterClient)
 	keys := keyspace{prefix: c.Prefix}
 	return &Store{
-		endings: newEndings(c.Bell, keys), auditInterval: 1500 * time.Millisecond,
+		endings: newEndings(c.Bell, keys), cleanups: newCleanups(), auditInterval: 1500 * time.Millisecond,
 		redis: client, send: luascript.NewRunner(client), clustered: clustered, keys: keys, scripts: scripts,
 		ids: ids.NewMinter(c.Clock), clock: c.Clock, log: c.Logger, maxEvents: c.MaxEvents, interval: c.SweepInterval,
 		retention: c.HookRetention, purgeStreams: c.PurgeStreams,

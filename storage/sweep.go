@@ -33,6 +33,8 @@ func (s *Store) Run(ctx context.Context) error {
 	parts.Go(func() error { return s.endings.bell.Run(ctx) })
 	parts.Go(func() error { return s.auditEndings(ctx) })
 	err := parts.Wait()
+	s.cleanups.stop()
+	s.cleanups.wait()
 	s.departures.wait()
 	return err
 }
@@ -103,16 +105,17 @@ func (s *Store) sweepOnce(ctx context.Context, pace *walkPace) (time.Duration, e
 	return min(s.interval, max(sweepPause, time.Duration(lapse)*time.Millisecond)), err
 }
 
-// Sweep looks at the hooks that were reserved since the last time and a minute ago at least, and lets go of hooks whose retention
-// is over. It reports whether there is more to do.
+// Sweep looks at the hooks that were reserved since the last time and a minute ago at least, lets go of hooks whose retention
+// is over, and removes what the ends of large runs left and nobody is at. It reports whether there is more to do.
 func (s *Store) Sweep(ctx context.Context) (more bool, err error) {
 	reserved, failed := s.lookAtReserved(ctx)
+	left, leftErr := s.sweepCleanups(ctx)
 	for range lapsesAtOnce {
 		if more, err = s.letLapse(ctx); err != nil || !more {
 			break
 		}
 	}
-	return more || reserved, errors.Join(failed, err)
+	return more || reserved || left, errors.Join(failed, leftErr, err)
 }
 
 // lookAtReserved looks at hooks in the order in which they were reserved, each once: a call that reserves a hook commits it

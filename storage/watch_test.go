@@ -150,6 +150,7 @@ func TestWhatCannotBeMendedIsPassedOver(t *testing.T) {
 	}
 	b.clock.add(time.Second)
 	live := b.running()
+	b.quiet()
 	b.clock.add(2 * time.Minute)
 	var seen []string
 	for skip, more := 0, true; more; {

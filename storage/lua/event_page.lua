@@ -13,7 +13,9 @@ local max_bytes = tonumber(ARGV[4])
 local at_least = tonumber(ARGV[5])
 local with_payload = ARGV[6] == 'all'
 
-local total = tonumber(redis.call('HGET', log.run, 'en') or 0)
+local state = redis.call('HMGET', log.run, 'en', 'x')
+local total = tonumber(state[1] or 0)
+log.purged = state[2]
 if backwards and first < 0 then
   first = total - 1
 end

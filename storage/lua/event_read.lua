@@ -1,14 +1,15 @@
 -- event_read: one event by its position.
--- KEYS: events
+-- KEYS: run events
 -- ARGV: position want
 -- CODES: DONE EVENT_MISSING
 -- REPLY: DONE record payload
 -- $include lib/codes.lua
 -- $include lib/log.lua
-local log = {events = KEYS[1]}
+local log = {run = KEYS[1], events = KEYS[2]}
 local position = ARGV[1]
 local with_payload = ARGV[2] == 'all'
 
+log.purged = redis.call('HGET', log.run, 'x')
 local record, payload = load_record(log, position, with_payload)
 if not record then
   return {EVENT_MISSING}

@@ -1,12 +1,12 @@
 -- event_related: a part of the events of one entity; after is the last position that the
 -- caller has, -1 for none.
--- KEYS: events related
+-- KEYS: run events related
 -- ARGV: correlation after count backwards max_bytes want
 -- CODES: DONE
 -- REPLY: DONE more {position, record, payload, ...}
 -- $include lib/codes.lua
 -- $include lib/log.lua
-local log = {events = KEYS[1], related = KEYS[2]}
+local log = {run = KEYS[1], events = KEYS[2], related = KEYS[3]}
 local correlation = ARGV[1]
 local after = tonumber(ARGV[2])
 local count = tonumber(ARGV[3])
@@ -27,6 +27,7 @@ else
   end
   members = redis.call('ZRANGEBYLEX', log.related, low, high, 'LIMIT', 0, count + 1)
 end
+log.purged = redis.call('HGET', log.run, 'x')
 local event_at = reader()
 local out, bytes = {}, 0
 for i = 1, math.min(#members, count) do

@@ -1,6 +1,6 @@
 -- hook_fence: asks whether a token claim stands for a live hook, and if not makes sure that
 -- it never will: the nonce is revoked, so a commit that is still on its way is refused, and
--- a hook whose retention is over is removed.
+-- a hook whose retention is over is removed. One that goes with its run in a portion is left to that, with all it has.
 -- KEYS: hooks fence run hooks_order
 -- ARGV: hook nonce seconds now
 -- CODES: DONE UNCHANGED
@@ -18,11 +18,14 @@ local now = ARGV[4]
 
 local hook = redis.call('HGET', hooks_key, hook_id)
 if hook and string.match(hook, '^%d+ (%S+) ') == nonce then
-  if hook_lives(hook, redis.call('HGET', run_key, 's'), now) then
+  local state = redis.call('HMGET', run_key, 's', 'cl')
+  if hook_lives(hook, state[1], now) then
     return {UNCHANGED}
   end
-  redis.call('HDEL', hooks_key, hook_id)
-  redis.call('ZREM', hooks_order, hook_id)
+  if not state[2] then
+    redis.call('HDEL', hooks_key, hook_id)
+    redis.call('ZREM', hooks_order, hook_id)
+  end
 end
 redis.call('HSET', fence_key, nonce, 1)
 redis.call('EXPIRE', fence_key, seconds)

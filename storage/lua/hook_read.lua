@@ -15,7 +15,9 @@ local now = ARGV[3]
 local want_run = ARGV[4] == '1'
 
 local hook = redis.call('HGET', hooks_key, hook_id)
-if not hook_lives(hook, redis.call('HGET', log.run, 's'), now) then
+local state = redis.call('HMGET', log.run, 's', 'x')
+log.purged = state[2]
+if not hook_lives(hook, state[1], now) then
   return {HOOK_MISSING}
 end
 local run = want_run and entity(log, log.run, false)

@@ -22,11 +22,13 @@ end
 if status == 'completed' or status == 'failed' then
   return {RUN_ENDED, status}
 end
-local hooks = {}
-if status ~= 'cancelled' then
-  redis.call('HSET', log.run, 's', 'cancelled', 'u', now, 'ca', now)
-  hooks = redis.call('HGETALL', hooks_key)
-  redis.call('DEL', hooks_key, hooks_order)
-  redis.call('PUBLISH', channel, 'cancelled')
+if status == 'cancelled' then
+  return {DONE, entity(log, log.run, with_payload), leave(left_key, {})}
 end
-return {DONE, entity(log, log.run, with_payload), leave(left_key, hooks)}
+redis.call('HSET', log.run, 's', 'cancelled', 'u', now, 'ca', now)
+local left, many = leave_all(hooks_key, hooks_order, left_key, now)
+if many then
+  redis.call('HSET', log.run, 'cl', '0')
+end
+redis.call('PUBLISH', channel, 'cancelled')
+return {DONE, entity(log, log.run, with_payload), left}

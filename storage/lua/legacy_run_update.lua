@@ -35,7 +35,6 @@ end
 
 local at = later(redis.call('HGET', log.run, 'u'))
 redis.call('HSET', log.run, 'u', at)
-local hooks = {}
 if new_status ~= '' then
   redis.call('HSET', log.run, 's', new_status)
 end
@@ -43,8 +42,6 @@ if new_status == 'running' then
   redis.call('HSETNX', log.run, 'sa', at)
 elseif ended(new_status) then
   redis.call('HSET', log.run, 'ca', at)
-  hooks = redis.call('HGETALL', hooks_key)
-  redis.call('DEL', hooks_key, hooks_order)
   redis.call('PUBLISH', channel, new_status)
 end
 for field, value in pairs({out = output, er = error, xc = context}) do
@@ -52,5 +49,12 @@ for field, value in pairs({out = output, er = error, xc = context}) do
     redis.call('HSET', log.run, field, value)
   end
 end
+local left, many
+if ended(new_status) then
+  left, many = leave_all(hooks_key, hooks_order, left_key, now)
+  if many then
+    redis.call('HSET', log.run, 'cl', '0')
+  end
+end
 remember(scalars(log.run))
-return {DONE, entity(log, log.run, with_payload), leave(left_key, hooks)}
+return {DONE, entity(log, log.run, with_payload), left or leave(left_key, {})}

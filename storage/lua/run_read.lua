@@ -8,7 +8,9 @@
 local log = {run = KEYS[1], events = KEYS[2]}
 local with_payload = ARGV[1] == 'all'
 
-if redis.call('EXISTS', log.run) == 0 then
+local run = fields_of(log.run)
+if not next(run) then
   return {RUN_MISSING}
 end
-return {DONE, entity(log, log.run, with_payload)}
+log.purged = run.x
+return {DONE, tell(log, {}, run, '', with_payload)}

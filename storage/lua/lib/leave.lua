@@ -1,26 +1,49 @@
 -- $include lib/hook.lua
--- leave moves hooks, {hook id, hook, ...}, to those whose release is still to come, and returns
--- all of these: also what an earlier call left.
+-- AT_ONCE is how many hooks, and how many events, the end of a run sees to itself. What is more is left to portions behind
+-- it (storage/portions.go), and the field cl of the run says so.
+local AT_ONCE = 500
+
+-- leave moves hooks, {hook id, hook, ...}, to those whose release is still to come, and returns all of these: also what an
+-- earlier call left. If they are many it returns some of them, and '' as the last element.
 local function leave(left_key, hooks)
-  for i = 1, #hooks, 2 do
-    redis.call('HSET', left_key, hooks[i], hooks[i + 1])
+  if #hooks > 0 then
+    redis.call('HSET', left_key, unpack(hooks))
   end
-  return redis.call('HGETALL', left_key)
+  if redis.call('HLEN', left_key) <= AT_ONCE then
+    return redis.call('HGETALL', left_key)
+  end
+  local cursor, some = '0', {}
+  for _ = 1, 100 do -- the beginning of a hash of which much is gone may be empty
+    local page = redis.call('HSCAN', left_key, cursor, 'COUNT', AT_ONCE)
+    cursor, some = page[1], page[2]
+    if #some > 0 or cursor == '0' then
+      break
+    end
+  end
+  some[#some + 1] = ''
+  return some
 end
 
--- leave_all does so with the hooks of a run that ends, except those that are retained.
+-- leave_all does so with the hooks of a run that ends, except those that are retained. If they are too many it leaves them
+-- where they are, where they do not live any more, and returns true besides.
 local function leave_all(hooks_key, hooks_order, left_key, now)
   if redis.call('EXISTS', hooks_key, left_key) == 0 then
-    return {}
+    return {}, false
   end
-  local hooks, gone = redis.call('HGETALL', hooks_key), {}
+  if redis.call('HLEN', hooks_key) > AT_ONCE then
+    return leave(left_key, {}), true
+  end
+  local hooks, gone, gone_ids = redis.call('HGETALL', hooks_key), {}, {}
   for i = 1, #hooks, 2 do
     if not retained(hooks[i + 1], now) then
       gone[#gone + 1] = hooks[i]
       gone[#gone + 1] = hooks[i + 1]
-      redis.call('HDEL', hooks_key, hooks[i])
-      redis.call('ZREM', hooks_order, hooks[i])
+      gone_ids[#gone_ids + 1] = hooks[i]
     end
   end
-  return leave(left_key, gone)
+  if #gone_ids > 0 then
+    redis.call('HDEL', hooks_key, unpack(gone_ids))
+    redis.call('ZREM', hooks_order, unpack(gone_ids))
+  end
+  return leave(left_key, gone), false
 end

@@ -27,13 +27,14 @@ local function bare(record)
   return string.sub(record, 1, stop + size)
 end
 
--- load_record returns the record of a field of log.events, false when it is not there, and its payload or false.
+-- load_record returns the record of a field of log.events, false when it is not there, and its payload or false. A run that
+-- keeps nothing (log.purged) has no payloads from its end on, also where they have not been removed yet.
 local function load_record(log, field, with_payload)
   local record = redis.call('HGET', log.events, field)
   if not record then
     return false, false
   end
-  if not with_payload then
+  if not with_payload or log.purged then
     return bare(record), false
   end
   return record, split(record) and redis.call('HGET', log.events, field .. '/p')
@@ -82,7 +83,7 @@ local function reader()
       local records = redis.call('HMGET', log.events, unpack(fields))
       for i = 1, #fields do
         local record, payload = records[i] or lost(fields[i]), false
-        if not with_payload then
+        if not with_payload or log.purged then
           record = bare(record)
         elseif split(record) then
           payload = redis.call('HGET', log.events, fields[i] .. '/p')

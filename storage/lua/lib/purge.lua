@@ -1,19 +1,26 @@
--- purge removes every payload of the log. The events stay, and so do the entities built from them.
-local function purge(log)
-  local total = tonumber(log.count)
-  for start = 0, total - 1, 500 do
-    local chunk = {}
-    for position = start, math.min(start + 499, total - 1) do
-      chunk[#chunk + 1] = string.format('%d', position)
-    end
-    local records = redis.call('HMGET', log.events, unpack(chunk))
-    for i = 1, #chunk do
-      if records[i] then
-        if split(records[i]) then
-          redis.call('HDEL', log.events, chunk[i] .. '/p')
-        end
-        redis.call('HSET', log.events, chunk[i], bare(records[i]))
+-- purge removes the payloads of the events at positions first..last. The events stay, and so do the entities built from them.
+local function purge(log, first, last)
+  local fields, bared, split_off = {}, {}, {}
+  for position = first, last do
+    fields[#fields + 1] = string.format('%d', position)
+  end
+  if #fields == 0 then
+    return
+  end
+  local records = redis.call('HMGET', log.events, unpack(fields))
+  for i = 1, #fields do
+    if records[i] then
+      if split(records[i]) then
+        split_off[#split_off + 1] = fields[i] .. '/p'
       end
+      bared[#bared + 1] = fields[i]
+      bared[#bared + 1] = bare(records[i])
     end
+  end
+  if #split_off > 0 then
+    redis.call('HDEL', log.events, unpack(split_off))
+  end
+  if #bared > 0 then
+    redis.call('HSET', log.events, unpack(bared))
   end
 end

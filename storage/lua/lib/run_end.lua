@@ -18,6 +18,8 @@ local function run_end(item, run, new_status, reference, hooks_key, hooks_order,
   if ended(status) then
     return {RUN_ENDED, status}
   end
+  local keeps_nothing = run['@$retention'] == '0' -- the run's user asked for it
+  log.purged = keeps_nothing
   local created, position = append(log, item)
   log.status = new_status
   run.s, run.u, run.ca = new_status, created, created
@@ -28,12 +30,19 @@ local function run_end(item, run, new_status, reference, hooks_key, hooks_order,
     set_run(log, 's', new_status, 'u', created, 'ca', created, reference, position)
   end
   redis.call('PUBLISH', channel, new_status)
-  -- The run's user asked that nothing is kept.
-  if run['@$retention'] == '0' then
-    run.x, log.purged = created, created
+  local left, many = leave_all(hooks_key, hooks_order, left_key, item.now)
+  if keeps_nothing then
+    run.x = created
     redis.call('HSET', log.run, 'x', created)
-    purge(log)
+    if tonumber(position) < AT_ONCE then
+      purge(log, 0, tonumber(position))
+    else
+      many = true
+    end
   end
-  local left = leave_all(hooks_key, hooks_order, left_key, item.now)
+  if many then
+    run.cl = '0'
+    redis.call('HSET', log.run, 'cl', '0')
+  end
   return tell(log, {DONE, created, position, false, left}, run, position, with_payload)
 end
