@@ -18,7 +18,7 @@ const (
 	// forgetGap is the pause between two calls, unless so many wait: there is one call a queue, and
 	// where runs end all the time each would have been for one run.
 	forgetGap     = 10 * time.Millisecond
-	forgetLooks   = 200 // messages, in one call of the script
+	forgetLooks   = 80 // messages, in one call of the script: up to 13 commands each, and a page of 50 may come on top
 	forgetSearch  = 2000
 	forgetTimeout = 5 * time.Second
 	// lookAgain is when a run is looked at once more that had deliveries in flight when it

@@ -23,7 +23,7 @@ const (
 	// fieldCleanup is the field of a run that says that something of it is left to remove.
 	fieldCleanup = "cl"
 	// portionEvents and portionHooks are how much one portion removes: some milliseconds of Redis, in which others wait.
-	portionEvents = 500
+	portionEvents = 250
 	portionHooks  = 200
 	// sweptPortions is how many portions of a run the sweeper does before other work gets its turn, and sweptCleanups of how many runs.
 	sweptPortions = 20

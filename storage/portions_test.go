@@ -36,7 +36,7 @@ end
 each('HSET', KEYS[2], events, function(i, add)
   local position = first + i - 1
   add(position)
-  if position % 10 == 0 then
+  if position % (ARGV[8] or 10) == 0 then
     add(created .. '.' .. ARGV[3])
     add(position .. '/p')
     add(ARGV[4])

@@ -67,7 +67,7 @@ local looked = 0
 local function forget_all(list, cursor)
   local removed, several = false, cursor ~= '0'
   while true do
-    local page = redis.call('SSCAN', list, cursor, 'COUNT', 100)
+    local page = redis.call('SSCAN', list, cursor, 'COUNT', 50)
     cursor = page[1]
     for _, id in ipairs(page[2]) do
       removed = forget(id, list) or removed

@@ -35,7 +35,7 @@ end
 local reply = {0, wakes}
 local taken, most, looked = 0, tonumber(ARGV[3]), 0
 local clock
-while taken < most and looked < 200 do
+while taken < most and looked < 80 do -- up to 20 commands each
   looked = looked + 1
   local id = redis.call('RPOP', KEYS[1])
   if not id then

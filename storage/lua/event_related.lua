@@ -28,11 +28,19 @@ else
   members = redis.call('ZRANGEBYLEX', log.related, low, high, 'LIMIT', 0, count + 1)
 end
 log.purged = redis.call('HGET', log.run, 'x')
-local event_at = reader()
-local out, bytes = {}, 0
+local positions = {}
 for i = 1, math.min(#members, count) do
-  local position = string.match(members[i], '0*(%d+)$', #correlation + 2)
-  local record, payload = event_at(log, position, with_payload)
+  positions[i] = string.match(members[i], '0*(%d+)$', #correlation + 2)
+end
+local records = #positions > 0 and redis.call('HMGET', log.events, unpack(positions))
+local out, bytes = {}, 0
+for i, position in ipairs(positions) do
+  local record, payload = records[i] or lost(position), false
+  if not with_payload or log.purged then
+    record = bare(record)
+  elseif split(record) then
+    payload = redis.call('HGET', log.events, position .. '/p')
+  end
   bytes = bytes + #record + (payload and #payload or 0)
   if bytes > max_bytes and #out > 0 then
     return {DONE, 1, out}

@@ -12,6 +12,7 @@ local with_payload = ARGV[6] == 'all'
 -- 'b<p>' for those between p and the caller's own event, '' for none.
 local asked = ARGV[7]
 local NEWS_BYTES = 33554432
+local NEWS_EVENTS = 2000
 
 -- bucket is the number of request.now: a bucket takes new ids for ten minutes (storage/keys.go).
 local bucket = math.floor(event.now / 600000)
@@ -38,7 +39,7 @@ local function read_whole_run()
 end
 
 -- news returns {count, record, payload, ...} for the events up to position last, or
--- false when the caller asked for none. There are fewer than count when they are too big.
+-- false when the caller asked for none. There are fewer than count when they are too big or too many.
 local function news(last)
   if asked == '' then
     return false
@@ -48,7 +49,7 @@ local function news(last)
     return {0}
   end
   local _, page = reader()
-  local told = page(log, first, last, NEWS_BYTES, 0, with_payload)
+  local told = page(log, first, math.min(last, first + NEWS_EVENTS - 1), NEWS_BYTES, 0, with_payload)
   table.insert(told, 1, last - first + 1)
   return told
 end

@@ -55,14 +55,14 @@ local function related_position(log, correlation, last)
   return nil
 end
 
+-- lost stops the script: the log counts an event that is not there. The text is known to storage/lost.go.
+local function lost(position)
+  error('EVENTLOST at ' .. position)
+end
+
 -- reader returns the functions event_at and page. A call that reads nothing does not make them: Redis makes anew, at
 -- each call, every function that its way through the script comes by.
 local function reader()
-  -- lost stops the script: the log counts an event that is not there. The text is known to storage/lost.go.
-  local function lost(position)
-    error('EVENTLOST at ' .. position)
-  end
-
   -- event_at returns the record at a position, and its payload or false. An event that is lost stops the script.
   local function event_at(log, position, with_payload)
     local record, payload = load_record(log, position, with_payload)
@@ -71,9 +71,10 @@ local function reader()
 
   -- page returns {record, payload or false, record, ...} of the events at positions first..last, which the log has
   -- (first > last: backwards). It stops before max_bytes are exceeded, but not before at_least
-  -- events.
+  -- events, and after so many payloads that stand apart that a script has no more than 2,000 calls.
+  local MOST_READS = 1900
   local function page(log, first, last, max_bytes, at_least, with_payload)
-    local out, bytes = {}, 0
+    local out, bytes, reads = {}, 0, 0
     local step = first > last and -1 or 1
     for start = first, last, step * 500 do
       local fields = {}
@@ -86,6 +87,10 @@ local function reader()
         if not with_payload or log.purged then
           record = bare(record)
         elseif split(record) then
+          reads = reads + 1
+          if reads > MOST_READS then
+            return out
+          end
           payload = redis.call('HGET', log.events, fields[i] .. '/p')
         end
         bytes = bytes + #record + (payload and #payload or 0)

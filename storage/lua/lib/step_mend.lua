@@ -3,7 +3,7 @@ local STEP_STATUS = {g = 'pending', h = 'running', i = 'pending', j = 'completed
 
 local function kind_at(log, position)
   local event_at = reader()
-  return string.lower(kind_of(event_at(log, position, false)))
+  return string.lower(kind_of((event_at(log, position, false))))
 end
 
 -- step_mend makes a step what its events say and returns whether it was something else.
@@ -25,15 +25,18 @@ local function step_mend(log, step_key, steps_key, step_id)
     return false
   end
 
-  local event_at = reader()
   local fields, attempt, created = {}, 0, nil
   local from = '[' .. step_id .. '/'
   while from do
     local page = redis.call('ZRANGEBYLEX', log.related, from, '(' .. step_id .. '0', 'LIMIT', 0, 500)
-    for _, member in ipairs(page) do
-      local position = string.match(member, '0*(%d+)$', #step_id + 2)
-      local record = event_at(log, position, false)
-      local kind, at = kind_at(log, position), string.match(record, '^%d+')
+    local positions = {}
+    for i, member in ipairs(page) do
+      positions[i] = string.match(member, '0*(%d+)$', #step_id + 2)
+    end
+    local records = #positions > 0 and redis.call('HMGET', log.events, unpack(positions))
+    for i, position in ipairs(positions) do
+      local record = records[i] or lost(position)
+      local kind, at = string.lower(kind_of(record)), string.match(record, '^%d+')
       fields.s, fields.u = STEP_STATUS[kind] or fields.s, at
       if kind == 'g' then
         fields.ie, created = position, at

@@ -1,0 +1,78 @@
+package storage
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/redistest"
+)
+
+// Whatever is asked of a run with thousands of events that all have payloads of their own, no script makes more than 2,000 calls.
+func TestReadsOfALargeRunAreShort(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	b := newBundle(t, &redistest.Redis{Client: redistest.Client(t, server.Addr), Addr: server.Addr, Prefix: "reads:"}).on(t, 7)
+	runID := b.running()
+	e := world.Event{Type: world.EventHookReceived, CorrelationID: "hook_planted", Data: data(t, "payload", strings.Repeat("x", splitAbove+1))}
+	apart, payload, err := encodeRecord(e)
+	require.NoError(t, err)
+	k := b.keys.of(runID)
+	keys := []string{k.run(), k.events(), k.related(), k.hooks(), k.hooksOrder()}
+	grow := func(n int) {
+		require.NoError(t, plant.Run(b.ctx, b.redis.Client, keys, n, apart, apart, payload, 0, 0, "", 1).Err())
+	}
+	grow(preloadEvents - 2) // the longest log that goes along with a start
+	monitor := redistest.NewMonitor(t, server.Addr)
+	check := func(what string) {
+		work := monitor.Since()
+		require.Positive(t, work.Scripts, what)
+		require.LessOrEqual(t, work.Calls, mostCalls, what)
+	}
+	started := b.send(runID, world.EventRunStarted, "", nil)
+	require.True(t, started.HasMore)
+	require.Greater(t, len(started.Events), 1800)
+	check("start")
+	monitor.Close()
+	grow(4000)
+	monitor = redistest.NewMonitor(t, server.Addr)
+	events := b.events(runID)
+	require.Len(t, events, preloadEvents+4000)
+	check("list")
+	related, err := b.ListEvents(b.ctx, world.EventQuery{RunID: runID, CorrelationID: "hook_planted", Page: world.PageRequest{Limit: 1000}})
+	require.NoError(t, err)
+	require.Equal(t, events[2:1002], related.Data)
+	check("related")
+	req := b.request(runID, world.EventWaitCreated, "wait_1", sample(b, world.EventWaitCreated))
+	req.SinceCursor = eventCursor(eventScope(runID, ""), 1)
+	news, err := b.CreateEvent(b.ctx, req)
+	require.NoError(t, err)
+	require.True(t, news.HasMore, "the rest can be listed")
+	require.Equal(t, events[2:2+len(news.Events)], news.Events)
+	next, err := b.ListEvents(b.ctx, world.EventQuery{RunID: runID, Page: world.PageRequest{Cursor: news.Cursor, Limit: 1}})
+	require.NoError(t, err)
+	require.Equal(t, events[2+len(news.Events)], next.Data[0])
+	check("news")
+}
+
+// A step that was started thousands of times, and is not what its events say, is mended in few calls.
+func TestAStepOfManyStartsIsMended(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	b := newBundle(t, &redistest.Redis{Client: redistest.Client(t, server.Addr), Addr: server.Addr, Prefix: "steps:"}).on(t, 3)
+	runID := b.running()
+	b.send(runID, world.EventStepCreated, "step_1", sample(b, world.EventStepCreated))
+	const starts = 1200
+	for range starts {
+		b.send(runID, world.EventStepStarted, "step_1", nil)
+	}
+	require.NoError(t, b.redis.Client.HSet(b.ctx, b.keys.of(runID).step("step_1"), "s", "completed", "a", 1).Err())
+	monitor := redistest.NewMonitor(t, server.Addr)
+	done := b.send(runID, world.EventStepCompleted, "step_1", sample(b, world.EventStepCompleted))
+	require.Equal(t, starts, done.Step.Attempt)
+	work := monitor.Since()
+	require.LessOrEqual(t, work.Calls, mostCalls)
+	require.EqualValues(t, 1, b.Stats().StepsMended)
+}
