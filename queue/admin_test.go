@@ -285,6 +285,51 @@ func TestMessagesAreListedInPages(t *testing.T) {
 	})
 }
 
+// Issue 18, row 4: a list of messages tells of them, but has to read them for that. It reads a few at a time, and a page
+// looks at so many bytes.
+func TestListsOfLargeMessages(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	r := &redistest.Redis{Client: redistest.Client(t, server.Addr), Addr: server.Addr, Prefix: "large:"}
+	q := newQueue(t, r.Client, config(r, newApp(nil)))
+	used := func(field string) int {
+		info, err := r.Client.InfoMap(t.Context(), "memory").Result()
+		require.NoError(t, err)
+		n, err := strconv.Atoi(info["Memory"][field])
+		require.NoError(t, err)
+		return n
+	}
+	want := map[string]bool{}
+	for i := range 32 {
+		m := flow("wrun_1")
+		m.Delay = time.Hour
+		m.Body = make([]byte, 3<<20)
+		if i%4 == 0 {
+			m = stepOf("wrun_1", strconv.Itoa(i))
+			m.Body = make([]byte, 9<<20)
+		}
+		want[enqueue(t, q, m)] = true
+	}
+	before := used("used_memory")
+	got, pages := map[string]bool{}, 0
+	for query, more := (world.MessageQuery{}), true; more; pages++ {
+		page, err := q.ListMessages(t.Context(), query)
+		require.NoError(t, err)
+		for _, m := range page.Data {
+			require.NotContains(t, got, m.MessageID)
+			require.Contains(t, []int{3 << 20, 9 << 20}, m.Size)
+			got[m.MessageID] = true
+		}
+		query.Page.Cursor, more = page.Cursor, page.HasMore
+	}
+	require.Equal(t, want, got)
+	require.GreaterOrEqual(t, pages, 8+12, "each large one by itself, and two of the others at a time")
+	of, err := q.RunMessages(t.Context(), "wrun_1")
+	require.NoError(t, err)
+	require.Len(t, of, 32)
+	require.Less(t, used("used_memory_peak")-before, 64<<20)
+}
+
 // Why does a run wait? Its message says for which deployment, and since when it is tried.
 func TestRunMessagesSayWhatTheRunWaitsFor(t *testing.T) {
 	t.Parallel()

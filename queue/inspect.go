@@ -17,7 +17,9 @@ const (
 	messagesMost    = 200
 	// messagesLooked bounds what one page looks at to find what it is asked for.
 	messagesLooked = 2000
-	infosAtOnce    = 100
+	// messagesBytes bounds what the messages take that one page looks at; one that is larger is looked at alone.
+	messagesBytes = 8 << 20
+	infosAtOnce   = 100
 )
 
 // shelf is one of the lists or sets that messages lie in.
@@ -106,13 +108,13 @@ func (q *Queue) ListMessages(ctx context.Context, want world.MessageQuery) (worl
 	}
 	limit = min(limit, messagesMost)
 	shelves := q.shelves()
-	for looked := 0; at < len(shelves); {
+	for looked, bytes := 0, 0; at < len(shelves); {
 		s := shelves[at]
 		if !s.holds(want.Kind, want.State) {
 			at, pos = at+1, ""
 			continue
 		}
-		if len(page.Data) >= limit || looked >= messagesLooked {
+		if len(page.Data) >= limit || looked >= messagesLooked || bytes >= messagesBytes {
 			page.Cursor, page.HasMore = messageCursor(at, pos), true
 			return page, nil
 		}
@@ -121,7 +123,20 @@ func (q *Queue) ListMessages(ctx context.Context, want world.MessageQuery) (worl
 		if err != nil {
 			return page, unreadable(fmt.Errorf("list messages: %w", err))
 		}
-		infos, err := s.l.infos(ctx, found)
+		heads, err := s.l.infoHeads(ctx, found)
+		if err != nil {
+			return page, err
+		}
+		fit, size := fitting(heads, messagesBytes-bytes, bytes == 0)
+		full := fit < len(heads)
+		if bytes += size; full {
+			bytes = messagesBytes
+			// The place behind these; where messages come and go meanwhile it is about that.
+			if next, err = s.pass(ctx, pos, fit); err != nil {
+				return page, err
+			}
+		}
+		infos, err := s.l.infos(ctx, heads[:fit])
 		if err != nil {
 			return page, err
 		}
@@ -130,12 +145,35 @@ func (q *Queue) ListMessages(ctx context.Context, want world.MessageQuery) (worl
 				page.Data = append(page.Data, info)
 			}
 		}
-		looked += len(found)
-		if pos = next; len(found) < n {
+		looked += fit
+		if pos = next; len(found) < n && !full {
 			at, pos = at+1, ""
 		}
 	}
 	return page, nil
+}
+
+// pass returns the position after n more ids.
+func (s shelf) pass(ctx context.Context, pos string, n int) (next string, err error) {
+	if n == 0 {
+		return pos, nil
+	}
+	if _, next, err = s.read(ctx, pos, n); err != nil {
+		return "", unreadable(fmt.Errorf("list messages: %w", err))
+	}
+	return next, nil
+}
+
+// fitting returns how many of the messages room has, in bytes, and what they take. With first the first of them has room in any case.
+func fitting(heads []infoHead, room int, first bool) (n, size int) {
+	for _, h := range heads {
+		one := int(h.size.Val())
+		if size+one > room && (n > 0 || !first) {
+			break
+		}
+		n, size = n+1, size+one
+	}
+	return n, size
 }
 
 func messageCursor(shelf int, pos string) string { return strconv.Itoa(shelf) + "_" + pos }
@@ -164,7 +202,7 @@ func openMessageCursor(cursor string) (shelf int, pos string, err error) {
 // GetMessage implements world.QueueAdmin.
 func (q *Queue) GetMessage(ctx context.Context, messageID string) (world.MessageInfo, error) {
 	for _, l := range q.lanes() {
-		infos, err := l.infos(ctx, []string{messageID})
+		infos, err := l.infosOf(ctx, []string{messageID})
 		if err != nil {
 			return world.MessageInfo{}, err
 		}
@@ -192,7 +230,7 @@ func (q *Queue) RunMessages(ctx context.Context, runID string) ([]world.MessageI
 			}
 			for len(found) > 0 {
 				n := min(len(found), infosAtOnce)
-				infos, err := l.infos(ctx, found[:n])
+				infos, err := l.infosOf(ctx, found[:n])
 				if err != nil {
 					return nil, err
 				}

@@ -13,40 +13,85 @@ import (
 	"github.com/world-redis/world-redis/internal/ids"
 )
 
-// infoFields are read of each message, in this order.
-var infoFields = []string{"msg", "state", "failed", "moved", "begun", "reason", "ended", "parked", "stalled"}
+// infoFields are read of each message, in this order; the message itself comes before them.
+var infoFields = []string{"state", "failed", "moved", "begun", "reason", "ended", "parked", "stalled"}
 
-// infos reads messages; those that are gone are left out.
-func (l *lane) infos(ctx context.Context, messageIDs []string) ([]world.MessageInfo, error) {
+// infoPortion is what is read of messages at a time, in bytes: only a message as a whole says what is in it, and Redis
+// builds a reply whole before it sends it.
+const infoPortion = 1 << 20
+
+// infoHead is what is read of a message before the message.
+type infoHead struct {
+	id     string
+	fields *redis.SliceCmd
+	due    [2]*redis.FloatCmd
+	size   *redis.IntCmd
+}
+
+// infoHeads reads those of messages.
+func (l *lane) infoHeads(ctx context.Context, messageIDs []string) ([]infoHead, error) {
 	if len(messageIDs) == 0 {
 		return nil, nil
 	}
 	pipe := l.q.redis.Pipeline()
-	fields := make([]*redis.SliceCmd, len(messageIDs))
-	due := make([][2]*redis.FloatCmd, len(messageIDs))
+	heads := make([]infoHead, len(messageIDs))
 	for i, id := range messageIDs {
-		fields[i] = pipe.HMGet(ctx, l.keys.task+id, infoFields...)
-		due[i] = [2]*redis.FloatCmd{pipe.ZScore(ctx, l.keys.scheduled, id), pipe.ZScore(ctx, l.keys.retry, id)}
+		task := l.keys.task + id
+		heads[i] = infoHead{
+			id: id, fields: pipe.HMGet(ctx, task, infoFields...), size: pipe.HStrLen(ctx, task, "msg"),
+			due: [2]*redis.FloatCmd{pipe.ZScore(ctx, l.keys.scheduled, id), pipe.ZScore(ctx, l.keys.retry, id)},
+		}
 	}
 	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
 		return nil, unreadable(fmt.Errorf("read messages: %w", err))
 	}
-	out := make([]world.MessageInfo, 0, len(messageIDs))
-	for i, id := range messageIDs {
-		text := make([]string, len(infoFields))
-		for j, v := range fields[i].Val() {
-			text[j], _ = v.(string) // nil when it is absent
+	return heads, nil
+}
+
+// infos reads the messages of heads; those that are gone are left out.
+func (l *lane) infos(ctx context.Context, heads []infoHead) ([]world.MessageInfo, error) {
+	out := make([]world.MessageInfo, 0, len(heads))
+	for len(heads) > 0 {
+		n, size := 0, 0
+		for n < len(heads) && (n == 0 || size+int(heads[n].size.Val()) <= infoPortion) {
+			size += int(heads[n].size.Val())
+			n++
 		}
-		if text[1] == "" {
-			continue
+		pipe := l.q.redis.Pipeline()
+		messages := make([]*redis.StringCmd, n)
+		for i, h := range heads[:n] {
+			messages[i] = pipe.HGet(ctx, l.keys.task+h.id, "msg")
 		}
-		info := l.info(id, text)
-		if at := max(due[i][0].Val(), due[i][1].Val()); at > 0 {
-			info.NextAt = world.Millis(at*1000 + 0.5)
+		if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
+			return nil, unreadable(fmt.Errorf("read messages: %w", err))
 		}
-		out = append(out, info)
+		for i, h := range heads[:n] {
+			text := make([]string, 1+len(infoFields))
+			text[0] = messages[i].Val()
+			for j, v := range h.fields.Val() {
+				text[1+j], _ = v.(string) // nil when it is absent
+			}
+			if text[0] == "" || text[1] == "" {
+				continue
+			}
+			info := l.info(h.id, text)
+			if at := max(h.due[0].Val(), h.due[1].Val()); at > 0 {
+				info.NextAt = world.Millis(at*1000 + 0.5)
+			}
+			out = append(out, info)
+		}
+		heads = heads[n:]
 	}
 	return out, nil
+}
+
+// infosOf is infos of messages by their ids.
+func (l *lane) infosOf(ctx context.Context, messageIDs []string) ([]world.MessageInfo, error) {
+	heads, err := l.infoHeads(ctx, messageIDs)
+	if err != nil {
+		return nil, err
+	}
+	return l.infos(ctx, heads)
 }
 
 func (l *lane) info(id string, text []string) world.MessageInfo {
