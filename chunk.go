@@ -80,8 +80,9 @@ type StreamStore interface {
 	ListChunks(ctx context.Context, name string, p PageRequest) (ChunkPage, error)
 	// StreamInfo returns the state for a reader that starts at from; an unknown stream is open and empty.
 	StreamInfo(ctx context.Context, name string, from int64) (StreamInfo, error)
-	// ListStreams returns the names of a run's streams.
-	ListStreams(ctx context.Context, runID string) ([]string, error)
+	// ListStreams returns a page of the names of a run's streams; limit 0: as many as fit into a page. The cursor is empty unless
+	// HasMore.
+	ListStreams(ctx context.Context, runID string, p PageRequest) (Page[string], error)
 	// PurgeRun takes every chunk of a run's streams away, for good: each is then an empty
 	// stream that has ended, also one that is written later. Calling it again changes nothing.
 	PurgeRun(ctx context.Context, runID string) error

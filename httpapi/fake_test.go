@@ -207,7 +207,7 @@ type fakeStreams struct {
 	info       func(name string, from int64) (world.StreamInfo, error)
 	expected   []string // names of appends that were announced
 	arrived    int      // how many of them have ended
-	list       func(runID string) ([]string, error)
+	list       func(runID string, p world.PageRequest) (world.Page[string], error)
 }
 
 func (f *fakeStreams) AppendChunks(_ context.Context, a world.Append) (int64, error) {
@@ -259,11 +259,11 @@ func (f *fakeStreams) StreamInfo(_ context.Context, name string, from int64) (wo
 	return f.info(name, from)
 }
 
-func (f *fakeStreams) ListStreams(_ context.Context, runID string) ([]string, error) {
+func (f *fakeStreams) ListStreams(_ context.Context, runID string, p world.PageRequest) (world.Page[string], error) {
 	if f.list == nil {
-		return nil, unexpected(f.t, "ListStreams")
+		return world.Page[string]{}, unexpected(f.t, "ListStreams")
 	}
-	return f.list(runID)
+	return f.list(runID, p)
 }
 
 func (f *fakeStreams) PurgeRun(context.Context, string) error { return unexpected(f.t, "PurgeRun") }

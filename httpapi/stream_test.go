@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -118,7 +119,10 @@ func TestStreamState(t *testing.T) {
 		require.Equal(t, "..", name) // stream names are free text
 		return world.StreamInfo{TailIndex: -1}, nil
 	}
-	f.streams.list = func(string) ([]string, error) { return []string{"a/b", "😀"}, nil }
+	f.streams.list = func(runID string, p world.PageRequest) (world.Page[string], error) {
+		more := runID == "many"
+		return world.Page[string]{Data: []string{"a/b", "😀"}, HasMore: more, Cursor: map[bool]string{true: fmt.Sprint(p.Limit, p.Cursor)}[more]}, nil
+	}
 	f.streams.listChunks = func(_ string, p world.PageRequest) (world.ChunkPage, error) {
 		require.Equal(t, world.PageRequest{Limit: 2, Cursor: "5"}, p)
 		return world.ChunkPage{Page: world.Page[world.Chunk]{
@@ -132,6 +136,14 @@ func TestStreamState(t *testing.T) {
 	require.Equal(t, `{"tailIndex":-1,"done":false}`, body)
 	_, body = get(t, s, "/v1/runs/r/streams")
 	require.Equal(t, `{"data":["a/b","😀"]}`, body)
+	_, body = get(t, s, "/v1/runs/r/streams?limit=2")
+	require.Equal(t, `{"data":["a/b","😀"],"cursor":null,"hasMore":false}`, body)
+	_, body = get(t, s, "/v1/runs/many/streams?limit=2&cursor=x")
+	require.Equal(t, `{"data":["a/b","😀"],"cursor":"2x","hasMore":true}`, body)
+	// A caller that knows of no pages must not take one for all.
+	status, body := get(t, s, "/v1/runs/many/streams")
+	require.Equal(t, http.StatusRequestEntityTooLarge, status)
+	require.Equal(t, "too_large", errorOf(t, body)["code"])
 	_, body = get(t, s, "/v1/streams/s/chunks?limit=2&cursor=5")
 	require.Equal(t, `{"data":[{"index":5,"data":{"__type":"Uint8Array","data":"/w=="}},{"index":6,"data":{"__type":"Uint8Array","data":""}}],`+
 		`"cursor":"7","hasMore":true,"done":true}`, body)

@@ -166,16 +166,29 @@ func (s *Server) listStreams(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	names, err := s.deps.Streams.ListStreams(c.Request().Context(), runID)
+	q, request, _, err := listQuery(c)
 	if err != nil {
 		return err
 	}
-	e := newEncoder(64 + 64*len(names))
+	names, err := s.deps.Streams.ListStreams(c.Request().Context(), runID, request)
+	if err != nil {
+		return err
+	}
+	paged := q.values.Has("limit") || q.values.Has("cursor")
+	if names.HasMore && !paged {
+		// A caller that does not know of hasMore would take the rest for streams that are not there.
+		return world.Errorf(world.CodeTooLarge, "the run has more streams than one answer has room for: ask with a limit, and then with the cursor")
+	}
+	e := newEncoder(64 + 64*len(names.Data))
 	o := e.object()
 	o.key("data")
-	e.array(len(names))
-	for _, name := range names {
+	e.array(len(names.Data))
+	for _, name := range names.Data {
 		e.text(name)
+	}
+	if paged {
+		o.cursor(names.Cursor)
+		o.flag("hasMore", names.HasMore)
 	}
 	o.end()
 	return s.answer(c, http.StatusOK, e.bytes)

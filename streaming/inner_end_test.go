@@ -437,7 +437,7 @@ func TestStreamsOfARunThatDoesNotExist(t *testing.T) {
 		elsewhere := []*reading{read(t, b.Service, ofNobody, 0), read(t, b.other, passedOn, 0)}
 		early[0].has(t, 1)
 		require.False(t, b.done(t, itsStream))
-		_, err := b.ListStreams(t.Context(), endedRun)
+		_, err := listNames(t.Context(), b.Service, endedRun)
 		require.NoError(t, err)
 
 		b.clock.add(time.Second)
@@ -451,7 +451,7 @@ func TestStreamsOfARunThatDoesNotExist(t *testing.T) {
 				require.Equal(t, world.CodeRunNotFound, world.ErrorCode(err))
 				_, err = on.ListChunks(t.Context(), itsStream, world.PageRequest{})
 				require.Equal(t, world.CodeRunNotFound, world.ErrorCode(err))
-				_, err = on.ListStreams(t.Context(), endedRun)
+				_, err = listNames(t.Context(), on, endedRun)
 				require.Equal(t, world.CodeRunNotFound, world.ErrorCode(err))
 				for _, from := range []int64{0, -1} {
 					require.Equal(t, world.CodeRunNotFound, world.ErrorCode(read(t, on, itsStream, from).end(t)))
@@ -464,7 +464,7 @@ func TestStreamsOfARunThatDoesNotExist(t *testing.T) {
 		refused()
 		require.False(t, b.done(t, ofNobody))
 		require.False(t, b.done(t, passedOn))
-		_, err = b.ListStreams(t.Context(), "wrun_hc_x")
+		_, err = listNames(t.Context(), b.Service, "wrun_hc_x")
 		require.NoError(t, err)
 		b.runs.end(endedRun, world.RunEnd{}) // it is there after all
 		require.True(t, b.done(t, itsStream))

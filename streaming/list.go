@@ -2,7 +2,6 @@ package streaming
 
 import (
 	"context"
-	"slices"
 	"strconv"
 
 	"github.com/world-redis/world-redis"
@@ -12,9 +11,13 @@ const (
 	listDefault   = 100
 	listMost      = 1000
 	listPageBytes = 8 << 20
+	// listPortion is what is read of a page at a time, in bytes: Redis builds a reply whole before it sends it.
+	listPortion = 1 << 20
+	// namesAtOnce is how many names of streams are read at a time.
+	namesAtOnce = 1000
 )
 
-// ListChunks implements [world.StreamStore]. A page ends early after 8 MiB, with HasMore.
+// ListChunks implements [world.StreamStore]. A page has room for 8 MiB; a chunk that is larger goes alone.
 // Unlike other lists, the cursor is empty unless HasMore, and one that cannot be read
 // means the beginning: the SDK's contract has it so for streams.
 func (s *Service) ListChunks(ctx context.Context, name string, request world.PageRequest) (world.ChunkPage, error) {
@@ -29,7 +32,7 @@ func (s *Service) ListChunks(ctx context.Context, name string, request world.Pag
 	if err != nil || from < 0 || from >= maxIndex {
 		from = 0
 	}
-	p, err := s.readPage(ctx, name, from, min(limit, listMost), listPageBytes)
+	p, err := s.readList(ctx, name, from, min(limit, listMost))
 	if err != nil {
 		return world.ChunkPage{}, err
 	}
@@ -69,14 +72,66 @@ func (s *Service) StreamInfo(ctx context.Context, name string, from int64) (worl
 	return world.StreamInfo{TailIndex: seen.count - 1, Done: seen.done, Next: seen.next, Count: state.count}, nil
 }
 
-// ListStreams implements [world.StreamStore]; the oldest stream comes first.
-func (s *Service) ListStreams(ctx context.Context, runID string) ([]string, error) {
+// readList reads the page of a list in portions. What it says of the stream is as it was with the first of them.
+func (s *Service) readList(ctx context.Context, name string, from int64, limit int) (page, error) {
+	var list page
+	room := listPageBytes
+	for {
+		next := from + int64(len(list.chunks))
+		p, err := s.readPage(ctx, name, next, limit-len(list.chunks), min(room, listPortion))
+		switch {
+		case err != nil:
+			return page{}, err
+		case next == from:
+			list = p
+		case len(p.chunks) > 0 && len(p.chunks[0].Data) <= room: // only the first may be larger than its portion
+			list.chunks = append(list.chunks, p.chunks...)
+		default:
+			return list, nil // it has no room, or they were purged meanwhile
+		}
+		for _, c := range p.chunks {
+			room -= len(c.Data)
+		}
+		if room <= 0 || len(list.chunks) >= limit || from+int64(len(list.chunks)) >= list.count {
+			list.chunks = list.chunks[:min(int64(len(list.chunks)), max(0, list.count-from))]
+			return list, nil
+		}
+	}
+}
+
+// ListStreams implements [world.StreamStore]; the oldest stream comes first. The cursor is a place in the list, which only grows.
+func (s *Service) ListStreams(ctx context.Context, runID string, request world.PageRequest) (world.Page[string], error) {
+	out := world.Page[string]{Data: []string{}}
+	from := int64(0)
+	if request.Cursor != "" {
+		var err error
+		if from, err = strconv.ParseInt(request.Cursor, 10, 64); err != nil || from < 0 || from >= maxIndex {
+			return out, world.Errorf(world.CodeInvalid, "The cursor is not one of this list")
+		}
+	}
 	if err := s.checkRun(ctx, runID); err != nil {
-		return nil, err
+		return out, err
 	}
-	names, err := s.client.ZRange(ctx, s.runKey(runID), 0, -1).Result()
-	if err != nil {
-		return nil, redisError(ctx, err)
+	bytes := 0
+	for {
+		names, err := s.client.ZRange(ctx, s.runKey(runID), from, from+namesAtOnce-1).Result()
+		if err != nil {
+			return out, redisError(ctx, err)
+		}
+		for i, name := range names {
+			if name == purgedMark {
+				continue
+			}
+			bytes += len(name)
+			if len(out.Data) > 0 && (len(out.Data) == request.Limit || bytes > listPageBytes) {
+				out.HasMore, out.Cursor = true, strconv.FormatInt(from+int64(i), 10)
+				return out, nil
+			}
+			out.Data = append(out.Data, name)
+		}
+		if len(names) < namesAtOnce {
+			return out, nil
+		}
+		from += namesAtOnce
 	}
-	return slices.DeleteFunc(names, func(name string) bool { return name == purgedMark }), nil
 }

@@ -1,6 +1,9 @@
 package streaming_test
 
 import (
+	"bytes"
+	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -85,10 +88,10 @@ func TestInfoAndListOfStreams(t *testing.T) {
 		require.Equal(t, world.StreamInfo{TailIndex: -1, Done: true}, info("closed only"))
 		require.NoError(t, read(t, s, "closed only", 0).end(t))
 
-		names, err := s.ListStreams(ctx, "no {id}")
+		names, err := listNames(ctx, s, "no {id}")
 		require.NoError(t, err)
 		require.ElementsMatch(t, append(odd, "closed only"), names)
-		names, err = s.ListStreams(ctx, "wrun_hc_none")
+		names, err = listNames(ctx, s, "wrun_hc_none")
 		require.NoError(t, err)
 		require.Empty(t, names)
 	})
@@ -130,4 +133,78 @@ func TestMissingRecordsAreAnErrorAndNotAShift(t *testing.T) {
 		_, err := s.ListChunks(t.Context(), "st", world.PageRequest{})
 		require.ErrorContains(t, err, `chunks of the stream "st" are missing`)
 	})
+}
+
+// A page of chunks keeps to its 8 MiB, to the byte; a chunk that is larger goes alone, and nothing is lost.
+func TestChunkPagesKeepToTheirBytes(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		s := start(t, r.Client, r.Prefix)
+		var sizes []int
+		for i := range 24 {
+			size := []int{900_000, 10, 1_000_000}[i%3]
+			if i == 9 {
+				size = 9 << 20
+			}
+			sizes = append(sizes, size)
+			write(t, s, "st", strings.Repeat(fmt.Sprint(i%10), size))
+		}
+		var cursor string
+		index, pages := 0, 0
+		for more := true; more; pages++ {
+			p, err := s.ListChunks(t.Context(), "st", world.PageRequest{Cursor: cursor, Limit: 1000})
+			require.NoError(t, err)
+			total := 0
+			for _, c := range p.Data {
+				require.Equal(t, int64(index), c.Index)
+				require.Empty(t, bytes.Trim(c.Data, fmt.Sprint(index%10)))
+				require.Equal(t, sizes[index], len(c.Data))
+				total += len(c.Data)
+				index++
+			}
+			require.True(t, total <= 8<<20 || len(p.Data) == 1, "%d bytes in %d chunks", total, len(p.Data))
+			cursor, more = p.Cursor, p.HasMore
+		}
+		require.Equal(t, 24, index)
+		require.Equal(t, 4, pages)
+	})
+}
+
+// The names of a run's streams come in pages, too.
+func TestStreamNamesComeInPages(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		s := start(t, r.Client, r.Prefix)
+		const count = 2_100
+		want := make([]string, count)
+		for i := range want {
+			want[i] = fmt.Sprintf("%05d%s", i, strings.Repeat("n", 1000))
+			require.NoError(t, s.CloseStream(t.Context(), world.StreamClose{Name: want[i], RunID: "wrun_1"}))
+		}
+		for _, limit := range []int{1, 700, 1000, 0} {
+			var got []string
+			p := world.PageRequest{Limit: limit}
+			for more := true; more; {
+				page, err := s.ListStreams(t.Context(), "wrun_1", p)
+				require.NoError(t, err)
+				require.NotEmpty(t, page.Data)
+				got = append(got, page.Data...)
+				if limit == 1 && len(got) == 3 {
+					break
+				}
+				require.Equal(t, page.HasMore, page.Cursor != "")
+				p.Cursor, more = page.Cursor, page.HasMore
+			}
+			require.Equal(t, want[:len(got)], got)
+			require.Contains(t, []int{3, count}, len(got))
+		}
+		_, err := s.ListStreams(t.Context(), "wrun_1", world.PageRequest{Cursor: "x"})
+		require.Equal(t, world.CodeInvalid, world.ErrorCode(err))
+	})
+}
+
+// listNames is the whole list of a run's streams.
+func listNames(ctx context.Context, s *streaming.Service, runID string) ([]string, error) {
+	names, err := s.ListStreams(ctx, runID, world.PageRequest{})
+	return names.Data, err
 }

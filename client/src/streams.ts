@@ -18,6 +18,8 @@ const BATCH_BYTES = 8 * 1024 * 1024;
 
 /** Every try may wait so long for its answer, however short all of them are to take. */
 const SHORTEST_TIMEOUT_MS = 5_000;
+/** How many names of streams are asked for at a time. */
+const NAMES = 1000;
 
 /** The stream operations in the service's own argument order: run first. Both SDK generations map onto them. */
 export interface Streams {
@@ -94,8 +96,16 @@ export function createStreams(config: () => Config): Streams {
       return openStream(config(), name, startIndex);
     },
     async list(runId) {
-      const path = `/v1/runs/${pathSegment(runId)}/streams`;
-      return listIn<string>(await call(config(), { method: 'GET', path }), 'data', serviceUrl(config(), path));
+      const names: string[] = [];
+      for (let cursor: string | undefined; ; ) {
+        const path = withQuery(`/v1/runs/${pathSegment(runId)}/streams`, { limit: NAMES, cursor });
+        const page = await call(config(), { method: 'GET', path });
+        names.push(...listIn<string>(page, 'data', serviceUrl(config(), path)));
+        const { hasMore, cursor: next } = page as { hasMore?: boolean; cursor?: string | null };
+        // An older service knows of no pages and sends all of them.
+        if (!hasMore || !next) return names;
+        cursor = next;
+      }
     },
     async getChunks(name, options) {
       const path = withQuery(`/v1/streams/${pathSegment(name)}/chunks`, {

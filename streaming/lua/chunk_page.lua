@@ -2,7 +2,7 @@
 --
 -- KEYS  1 stream   2 meta
 -- ARGV  1 index of the first chunk   2 most chunks (at least 1)
---       3 bytes after which the page is full; one chunk more may come
+--       3 bytes that a page has room for; a chunk that is larger goes alone
 -- Reply {0, count of chunks, 1 when closed else 0, bytes of the largest chunk, next, bytes of a chunk…}
 --              count and closed as a reader from that index finds them: up to the first end at or after
 --              it; next is the index behind that end if there are chunks behind it, else 0
@@ -34,6 +34,7 @@ while at < last and budget > 0 do
   if #rows ~= ask then return {-1} end
   for _, row in ipairs(rows) do
     local bytes = row[2][2]
+    if #bytes > budget and at > from then return reply end
     reply[#reply + 1] = bytes
     budget = budget - #bytes
   end
