@@ -24,6 +24,7 @@ const (
 	CodePrecondition     Code = "precondition_failed"
 	CodeRunNotSupported  Code = "run_not_supported"
 	CodeInvalid          Code = "invalid"
+	CodeRepeatedID       Code = "repeated_id"       // a list of ids has one of them twice
 	CodeAttributeInvalid Code = "attribute_invalid" // attributes that break their rules; fatal for the run
 	CodeTooLarge         Code = "too_large"
 	CodeUnauthorized     Code = "unauthorized"

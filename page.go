@@ -16,7 +16,8 @@ const (
 	Descending Order = "desc"
 )
 
-// Page is one page of a list. Cursor is the position of the last item of a page that
+// Page is one page of a list. It may have fewer entries than were asked for and yet HasMore: it is limited in bytes, too.
+// Cursor is the position of the last item of a page that
 // is not empty, also when HasMore is false, so that a caller can ask later what came
 // after it. Cursors are positions, not row references: they stay valid when the row is
 // gone. One that cannot be read is answered with CodeInvalid.

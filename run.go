@@ -97,8 +97,9 @@ type RunStore interface {
 	// GetRun returns one run, or CodeRunNotFound. With resolveNone the input and
 	// output are left out and their bytes are not read from Redis; error stays.
 	GetRun(ctx context.Context, runID string, resolveNone bool) (Run, error)
-	// GetRuns returns up to MaxGetRuns runs in the order of their ids, nil for those that
-	// do not exist. An id may stand there twice.
+	// GetRuns returns runs in the order of their ids, nil for those that do not exist. There are at most MaxGetRuns ids, all
+	// different (CodeRepeatedID). What would be too much for one answer is left out at the end: ask for the rest. At least one
+	// is there.
 	GetRuns(ctx context.Context, runIDs []string, resolveNone bool) ([]*Run, error)
 	// AwaitRun returns the run the moment it has ended, or as it is after the wait, which
 	// is cut to MaxAwaitRun; 0 is now. A run that does not exist is CodeRunNotFound at once.

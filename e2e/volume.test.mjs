@@ -44,6 +44,17 @@ for (const sdk of sdks) {
       took(t, await completes('payloads', [count, size, false], { same: true, characters: count * size }));
     });
 
+    // More than a page of a list has room for, and more than comes along with an answer: the SDK lists, a page at a time.
+    await t.test('12 payloads of 1 MB at once, there and back', async (t) => {
+      const done = await completes('payloads', [12, MB, true], { same: true, characters: 12 * MB });
+      assert.deepEqual(steps(done.events), Array(3).fill(12));
+      took(t, done);
+    });
+
+    await t.test('5 payloads of 1 MB one after the other', async (t) => {
+      took(t, await completes('payloads', [5, MB, false], { same: true, characters: 5 * MB }));
+    });
+
     await t.test(`${COUNTS.streams} streams of 1 MB through a step that inverts them`, async (t) => {
       // Chunk i of 16, counted from the last, is filled with i; inverted, with 255 - i.
       const sum = Array.from({ length: MB / CHUNK }, (_, i) => (255 - (i + 1)) * CHUNK).reduce((a, b) => a + b);

@@ -47,7 +47,7 @@ func wireForm(code world.Code) (status int, name string) {
 		return http.StatusTooEarly, "TooEarlyError"
 	case world.CodeThrottled:
 		return http.StatusTooManyRequests, "ThrottleError"
-	case world.CodeInvalid:
+	case world.CodeInvalid, world.CodeRepeatedID:
 		return http.StatusBadRequest, general
 	case world.CodeAttributeInvalid:
 		return http.StatusBadRequest, "AttributeValidationError"

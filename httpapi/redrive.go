@@ -115,16 +115,15 @@ func (s *Server) endedRuns(ctx context.Context, messages []world.MessageInfo) (m
 		}
 	}
 	for len(runIDs) > 0 {
-		part := runIDs[:min(len(runIDs), world.MaxGetRuns)]
-		runIDs = runIDs[len(part):]
-		runs, err := s.deps.Store.GetRuns(ctx, part, true)
+		runs, err := s.deps.Store.GetRuns(ctx, runIDs[:min(len(runIDs), world.MaxGetRuns)], true)
 		if err != nil {
 			return nil, err
 		}
 		for i, run := range runs {
 			// The message that creates a run may come before the run is there.
-			ended[part[i]] = run != nil && run.Status.Terminal()
+			ended[runIDs[i]] = run != nil && run.Status.Terminal()
 		}
+		runIDs = runIDs[len(runs):]
 	}
 	return ended, nil
 }

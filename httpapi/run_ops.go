@@ -18,13 +18,20 @@ func (s *Server) getRuns(c echo.Context) error {
 		return err
 	}
 	runIDs := body.texts("runIds", world.MaxGetRuns, validID, idRule)
-	none := body.resolveNone()
+	none, partial := body.resolveNone(), body.flag("partial")
 	if body.err != nil {
 		return body.err
 	}
 	runs, err := s.deps.Store.GetRuns(c.Request().Context(), runIDs, none)
 	if err != nil {
 		return err
+	}
+	hasMore := len(runs) < len(runIDs)
+	if hasMore && !partial {
+		// A caller that does not know of hasMore would take the rest for runs that it did not ask for.
+		return world.Errorf(world.CodeTooLarge,
+			"the %d runs are too large for one answer, which has room for the first %d: ask for fewer at a time, or with partial: true and then for the rest",
+			len(runIDs), len(runs))
 	}
 	size := 64
 	for _, run := range runs {
@@ -42,6 +49,9 @@ func (s *Server) getRuns(c echo.Context) error {
 		} else {
 			writeRun(e, run)
 		}
+	}
+	if partial {
+		o.flag("hasMore", hasMore)
 	}
 	o.end()
 	return s.answer(c, http.StatusOK, e.bytes)

@@ -32,6 +32,22 @@ func TestGetRuns(t *testing.T) {
 	status, body = post(t, s, "/v1/runs/get", `{"runIds":["r0","r1"],"resolveData":"none"}`)
 	require.Equal(t, http.StatusOK, status)
 	require.Equal(t, `{"data":[null,`+plainRun+`]}`, body)
+	// What has no room is left out for a caller that says it can go on, and refused to one that does not.
+	f.store.getRuns = func(runIDs []string, _ bool) ([]*world.Run, error) {
+		return make([]*world.Run, min(2, len(runIDs))), nil
+	}
+	for given, want := range map[string]string{
+		`{"runIds":["a","b","c"],"partial":true}`: `{"data":[null,null],"hasMore":true}`,
+		`{"runIds":["a","b"],"partial":true}`:     `{"data":[null,null],"hasMore":false}`,
+		`{"runIds":["a","b"]}`:                    `{"data":[null,null]}`,
+	} {
+		status, body = post(t, s, "/v1/runs/get", given)
+		require.Equal(t, http.StatusOK, status)
+		require.Equal(t, want, body)
+	}
+	status, body = post(t, s, "/v1/runs/get", `{"runIds":["a","b","c"]}`)
+	require.Equal(t, http.StatusRequestEntityTooLarge, status)
+	require.Equal(t, "too_large", errorOf(t, body)["code"])
 	for given, want := range map[string]string{
 		`{}`:                                   "body.runIds is missing",
 		`{"runIds":"r"}`:                       "body.runIds must be a list",

@@ -96,8 +96,19 @@ func (s *Store) batchItems(ctx context.Context, b *batch, replies reply) ([]worl
 		return nil, fail(errReply)
 	}
 	out := make([]world.BatchItem, len(b.items))
+	bytes := 0
 	for i, item := range b.items {
 		o, err := item.outcome(replies.list(i))
+		if err == nil {
+			m := b.entityOf(item, o)
+			// Too much for one answer: the event comes without its step.
+			if bytes > 0 && bytes+m.bytes > deltaBytes && !endsRun(item.req.Type) {
+				out[i].Result = world.EventResult{Event: item.answer(o.stored.event)}
+				continue
+			}
+			bytes += m.bytes
+			err = s.fill(ctx, m.gaps)
+		}
 		if err == nil {
 			out[i].Result, err = s.batchResult(ctx, item, o)
 		}
@@ -109,6 +120,19 @@ func (s *Store) batchItems(ctx context.Context, b *batch, replies reply) ([]worl
 		}
 	}
 	return out, nil
+}
+
+// entityOf counts what the entity in an answer takes.
+func (b *batch) entityOf(c *call, o outcome) measure {
+	var m measure
+	switch c.req.Type {
+	case world.EventWaitCreated, world.EventWaitCompleted:
+	case world.EventRunCompleted, world.EventRunFailed:
+		m.entity(c.keys.run(), c.keys.events(), o.rest.after(1))
+	default:
+		m.refs(c.keys.events(), o.rest.after(len(stepFields)))
+	}
+	return m
 }
 
 func (s *Store) batchResult(ctx context.Context, c *call, o outcome) (world.EventResult, error) {

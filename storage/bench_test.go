@@ -126,3 +126,63 @@ func BenchmarkMemory(b *testing.B) {
 	b.ReportMetric(float64(all), "B/first-run")
 	b.ReportMetric(float64(own), "B/own-keys")
 }
+
+// BenchmarkLists reports what a page of each list of small entries takes, with one caller.
+func BenchmarkLists(b *testing.B) {
+	x := newBundle(b, redistest.New(b))
+	events := newSixEvents(b)
+	var runIDs []string
+	for range 200 {
+		runID, err := events.write(b.Context(), x.Store, func(time.Duration) {})
+		require.NoError(b, err)
+		runIDs = append(runIDs, runID)
+	}
+	runID := x.running()
+	x.send(runID, world.EventHookCreated, "hook_1", data(b, "token", "bench"))
+	for i := range 500 {
+		if i < 100 {
+			id := x.ids.Prefixed("step_")
+			x.send(runID, world.EventStepCreated, id, events.step)
+			x.send(runID, world.EventStepStarted, id, nil)
+			x.send(runID, world.EventStepCompleted, id, events.result)
+		}
+		x.send(runID, world.EventHookReceived, "hook_1", data(b, "payload", make([]byte, 300)))
+	}
+	page := func(limit int) world.PageRequest { return world.PageRequest{Limit: limit} }
+	for name, list := range map[string]func() (int, error){
+		"runs20": func() (int, error) { p, err := x.ListRuns(b.Context(), world.RunQuery{}); return len(p.Data), err },
+		"runs100": func() (int, error) {
+			p, err := x.ListRuns(b.Context(), world.RunQuery{Page: page(100)})
+			return len(p.Data), err
+		},
+		"getRuns200": func() (int, error) {
+			runs, err := x.GetRuns(b.Context(), runIDs, false)
+			return len(runs), err
+		},
+		"getRun": func() (int, error) { _, err := x.GetRun(b.Context(), runIDs[0], false); return 1, err },
+		"steps20": func() (int, error) {
+			p, err := x.ListSteps(b.Context(), world.StepQuery{RunID: runID})
+			return len(p.Data), err
+		},
+		"events20": func() (int, error) {
+			p, err := x.ListEvents(b.Context(), world.EventQuery{RunID: runID, Page: page(20)})
+			return len(p.Data), err
+		},
+		"events800": func() (int, error) {
+			p, err := x.ListEvents(b.Context(), world.EventQuery{RunID: runID})
+			return len(p.Data), err
+		},
+		"related100": func() (int, error) {
+			p, err := x.ListEvents(b.Context(), world.EventQuery{RunID: runID, CorrelationID: "hook_1"})
+			return len(p.Data), err
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				n, err := list()
+				require.NoError(b, err)
+				require.NotZero(b, n)
+			}
+		})
+	}
+}

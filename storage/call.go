@@ -93,9 +93,11 @@ func (s *Store) applyAfter(ctx context.Context, c *call, front func(redis.Pipeli
 	if err != nil {
 		return outcome{}, s.failIn(ctx, c.req.RunID, err)
 	}
+	filled := s.fillNews(ctx, c, r)
 	o, err := c.outcome(r)
 	if err == nil {
 		luascript.Applied(ctx)
+		err = filled
 	}
 	return o, err
 }

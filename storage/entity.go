@@ -21,22 +21,30 @@ type placedEvent struct {
 // decodeEntity reads the reply of tell() and entity() in lua/lib/entity.lua. own is the event that the
 // script was told to leave out.
 func decodeEntity(runID string, r reply, own *stored) (entity, error) {
-	i := 0
-	for ; i+1 < len(r); i += 2 {
-		name := r.text(i)
-		if name != "" && name[0] <= '9' && name[0] >= '0' {
-			break // from here on events
-		}
-	}
+	i := fieldsOf(r)
 	e := entity{runID: runID, fields: r[:i:i]}
 	err := e.refer(r.after(i), own)
 	return e, err
+}
+
+// fieldsOf returns how many elements of such a reply are fields; from there on it tells events.
+func fieldsOf(r reply) int {
+	i := 0
+	for ; i+1 < len(r); i += 2 {
+		if name := r.text(i); name != "" && name[0] <= '9' && name[0] >= '0' {
+			break
+		}
+	}
+	return i
 }
 
 // refer reads {position, record, payload, ...} of the events that an entity points to.
 func (e *entity) refer(refs reply, own *stored) error {
 	e.events = make([]placedEvent, 0, len(refs)/fieldsARelation+1)
 	for i := 0; i+2 < len(refs); i += fieldsARelation {
+		if refs[i+1] == nil {
+			continue // gone since the script had its length
+		}
 		event, err := decodeRecord(e.runID, refs.number(i), refs.text(i+1), refs.bytes(i+2))
 		if err != nil {
 			return err

@@ -2,16 +2,17 @@ package storage
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/ids"
 )
 
 const (
-	maxPageBytes    = 8 << 20 // of records, a page of events
-	pageChunk       = 500     // events a script call reads, so that Redis is not held up
+	pageChunk       = 500 // events a script call reads, so that Redis is not held up
 	maxLimit        = 1_000
 	relatedLimit    = 100 // default of lists by correlation id
+	relatedChunk    = 400 // that a script call reads of them, by their keys one by one
 	maxTotalPages   = 1 << 30
 	fieldsAnEvent   = 2 // record, payload
 	fieldsARelation = 3 // position, record, payload
@@ -31,7 +32,7 @@ func (s *Store) GetEvent(ctx context.Context, runID, eventID string, resolveNone
 		return world.Event{}, missing
 	}
 	keys := s.keys.of(runID)
-	r, err := s.scripts.eventRead.Run(ctx, s.redis, []string{keys.run(), keys.events()}, position, want(resolveNone))
+	r, err := s.scripts.eventRead.Run(ctx, s.redis, []string{keys.run(), keys.events()}, position, want(resolveNone), roomOf(1))
 	if err != nil {
 		return world.Event{}, fail(err)
 	}
@@ -43,9 +44,17 @@ func (s *Store) GetEvent(ctx context.Context, runID, eventID string, resolveNone
 	if code != codeDone {
 		return world.Event{}, missing
 	}
+	var m measure
+	m.record(s.keys.of(runID).events(), func() string { return strconv.Itoa(position) }, answer, 1)
+	if err := s.fill(ctx, m.gaps); err != nil {
+		return world.Event{}, err
+	}
 	e, err := decodeRecord(runID, position, answer.text(1), answer.bytes(2))
 	if err == nil && e.EventID != eventID {
 		return world.Event{}, missing
+	}
+	if resolveNone {
+		e = withoutPayload(e)
 	}
 	return e, fail(err)
 }
@@ -88,7 +97,7 @@ func (w logWalk) page(ctx context.Context) (world.Page[world.Event], error) {
 	limit := limitOf(w.q.Page.Limit, maxTotalPages)
 	out.Data = []world.Event{}
 	for bytes := 0; len(out.Data) < limit; {
-		chunk, err := w.chunk(ctx, next, min(pageChunk, limit-len(out.Data)), maxPageBytes-bytes)
+		chunk, err := w.chunk(ctx, next, min(pageChunk, limit-len(out.Data)), pageBytes-bytes)
 		if err != nil {
 			return world.Page[world.Event]{}, err
 		}
@@ -100,7 +109,7 @@ func (w logWalk) page(ctx context.Context) (world.Page[world.Event], error) {
 		last := chunk.first + step*(len(chunk.events)-1)
 		out.Cursor, next = eventCursor(w.scope, last), last+step
 		out.HasMore = next >= 0 && next < chunk.total
-		if !out.HasMore || bytes >= maxPageBytes || chunk.cut {
+		if !out.HasMore || bytes >= pageBytes || chunk.cut {
 			break
 		}
 	}
@@ -119,7 +128,7 @@ func (w logWalk) chunk(ctx context.Context, first, count, maxBytes int) (logChun
 	keys := w.store.keys.of(w.q.RunID)
 	backwards := w.q.Page.Order == world.Descending
 	r, err := w.store.scripts.eventPage.Run(ctx, w.store.redis, []string{keys.run(), keys.events()},
-		first, count, flag(backwards), maxBytes, flag(maxBytes == maxPageBytes), want(w.q.ResolveNone))
+		first, count, flag(backwards), maxBytes, flag(maxBytes == pageBytes), want(w.q.ResolveNone))
 	if err != nil {
 		return logChunk{}, w.store.failIn(ctx, w.q.RunID, err)
 	}
@@ -130,11 +139,11 @@ func (w logWalk) chunk(ctx context.Context, first, count, maxBytes int) (logChun
 	if backwards {
 		step = -1
 	}
-	if c.events, err = decodeEvents(w.q.RunID, c.first, step, flat); err != nil {
-		return logChunk{}, fail(err)
+	if c.bytes, err = w.store.fillLog(ctx, w.q.RunID, c.first, step, flat); err != nil {
+		return logChunk{}, err
 	}
-	for i := range flat {
-		c.bytes += len(flat.text(i))
+	if c.events, err = decodeEvents(w.q.RunID, c.first, step, w.q.ResolveNone, flat); err != nil {
+		return logChunk{}, fail(err)
 	}
 	left := c.total - c.first
 	if backwards {
@@ -144,14 +153,24 @@ func (w logWalk) chunk(ctx context.Context, first, count, maxBytes int) (logChun
 	return c, nil
 }
 
+// fillLog reads what {record, payload or nil, ...} of the events from position first on is missing, and returns what all of it takes.
+func (s *Store) fillLog(ctx context.Context, runID string, first, step int, flat reply) (bytes int, err error) {
+	var m measure
+	m.log(s.keys.of(runID).events(), first, step, flat)
+	return m.bytes, s.fill(ctx, m.gaps)
+}
+
 // decodeEvents reads {record, payload or nil, ...} of the events from position first on, which are step
 // apart: 1, or backwards -1.
-func decodeEvents(runID string, first, step int, flat reply) ([]world.Event, error) {
+func decodeEvents(runID string, first, step int, resolveNone bool, flat reply) ([]world.Event, error) {
 	out := make([]world.Event, 0, len(flat)/fieldsAnEvent)
 	for i := 0; i+1 < len(flat); i += fieldsAnEvent {
 		e, err := decodeRecord(runID, first+step*len(out), flat.text(i), flat.bytes(i+1))
 		if err != nil {
 			return nil, err
+		}
+		if resolveNone {
+			e = withoutPayload(e) // one that had no room in the script's reply was read whole
 		}
 		out = append(out, e)
 	}

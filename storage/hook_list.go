@@ -29,12 +29,12 @@ func (s *Store) ListHooks(ctx context.Context, q world.HookQuery) (world.Page[wo
 	if q.RunID != "" {
 		key = s.keys.of(q.RunID).hooksOrder()
 	}
-	l := lister[world.Hook]{
-		scope: "hooks/" + q.RunID, order: world.Ascending, limit: 100,
+	l := lister[foundHook]{
+		store: s, scope: "hooks/" + q.RunID, order: world.Ascending, limit: 100,
 		entries: func(after *place, order world.Order, n int) ([]place, error) {
 			return s.entries(ctx, key, after, order, n)
 		},
-		load: func(entries []place) ([]*world.Hook, error) {
+		heads: func(entries []place) ([]*head[foundHook], error) {
 			wanted := make([]claim, len(entries))
 			for i, e := range entries {
 				wanted[i] = claim{runID: q.RunID, hookID: e.id}
@@ -42,18 +42,13 @@ func (s *Store) ListHooks(ctx context.Context, q world.HookQuery) (world.Page[wo
 					wanted[i].runID, wanted[i].hookID, _ = strings.Cut(e.id, "/")
 				}
 			}
-			found, err := s.readHooks(ctx, wanted, q.ResolveNone)
-			if err != nil {
-				return nil, err
-			}
-			out := make([]*world.Hook, len(found))
-			for i, f := range found {
-				if f != nil {
-					out[i] = &f.hook
-				}
-			}
-			return out, nil
+			return s.hookHeads(ctx, wanted, q.ResolveNone, false)
 		},
 	}
-	return l.page(q.Page)
+	found, err := l.page(ctx, q.Page)
+	out := world.Page[world.Hook]{Data: make([]world.Hook, len(found.Data)), Cursor: found.Cursor, HasMore: found.HasMore}
+	for i, f := range found.Data {
+		out.Data[i] = f.hook
+	}
+	return out, err
 }

@@ -44,14 +44,14 @@ func (s *Store) GetHook(ctx context.Context, hookID string, resolveNone bool) (w
 		return world.Hook{}, fail(err)
 	}
 	runID, _, _ := strings.Cut(value, " ")
-	found, err := s.readHooks(ctx, []claim{{runID: runID, hookID: hookID}}, resolveNone)
+	found, err := s.readHook(ctx, claim{runID: runID, hookID: hookID}, resolveNone, false)
 	if err != nil {
 		return world.Hook{}, err
 	}
-	if found[0] == nil {
+	if found == nil {
 		return world.Hook{}, world.HookNotFound(hookID)
 	}
-	return found[0].hook, nil
+	return found.hook, nil
 }
 
 // GetHookByToken implements world.HookStore.
@@ -64,15 +64,15 @@ func (s *Store) GetHookByToken(ctx context.Context, token string, resolveNone bo
 		return world.Hook{}, fail(err)
 	}
 	holder := parseClaim(value)
-	found, err := s.readHooksOf(ctx, []claim{holder}, resolveNone, true)
+	found, err := s.readHook(ctx, holder, resolveNone, true)
 	if err != nil {
 		return world.Hook{}, err
 	}
 	// A claim without a live hook, or one that was taken over meanwhile, is nobody's.
-	if found[0] == nil || found[0].nonce != holder.nonce {
+	if found == nil || found.nonce != holder.nonce {
 		return world.Hook{}, world.HookNotFound(token)
 	}
-	return found[0].hook, nil
+	return found.hook, nil
 }
 
 type foundHook struct {
@@ -80,26 +80,33 @@ type foundHook struct {
 	nonce string
 }
 
-// readHooks reads hooks from their runs' slots; one that does not live is nil.
-func (s *Store) readHooks(ctx context.Context, wanted []claim, resolveNone bool) ([]*foundHook, error) {
-	return s.readHooksOf(ctx, wanted, resolveNone, false)
+// readHook reads a hook from its run's slot, nil if it does not live, and what a resume needs of the run, if asked.
+func (s *Store) readHook(ctx context.Context, wanted claim, resolveNone, resumable bool) (*foundHook, error) {
+	heads, err := s.hookHeads(ctx, []claim{wanted}, resolveNone, resumable)
+	if err != nil || heads[0] == nil {
+		return nil, err
+	}
+	if err := s.fill(ctx, heads[0].gaps); err != nil {
+		return nil, err
+	}
+	return heads[0].read()
 }
 
-// readHooksOf is readHooks that also reads what a resume needs of the run, if asked.
-func (s *Store) readHooksOf(ctx context.Context, wanted []claim, resolveNone, resumable bool) ([]*foundHook, error) {
+// hookHeads is readHook for many, in one round trip a server.
+func (s *Store) hookHeads(ctx context.Context, wanted []claim, resolveNone, resumable bool) ([]*head[foundHook], error) {
 	inputs := make([]scriptInput, len(wanted))
 	for i, w := range wanted {
 		keys := s.keys.of(w.runID)
 		inputs[i] = scriptInput{
 			keys: []string{keys.hooks(), keys.events(), keys.run()},
-			args: []any{w.hookID, want(resolveNone), int64(s.now()), flag(resumable)},
+			args: []any{w.hookID, want(resolveNone), int64(s.now()), flag(resumable), roomOf(len(wanted))},
 		}
 	}
 	replies, err := s.runMany(ctx, s.scripts.hookRead, inputs)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]*foundHook, len(wanted))
+	out := make([]*head[foundHook], len(wanted))
 	for i, r := range replies {
 		code, err := r.code()
 		if err != nil {
@@ -108,21 +115,42 @@ func (s *Store) readHooksOf(ctx context.Context, wanted []claim, resolveNone, re
 		if code != codeDone {
 			continue
 		}
-		event := r.list(2)
-		created, err := decodeRecord(wanted[i].runID, event.number(0), event.text(1), event.bytes(2))
+		keys, created := s.keys.of(wanted[i].runID), r.list(2)
+		h := &head[foundHook]{}
+		h.record(keys.events(), func() string { return hookField(created.text(0), wanted[i].hookID) }, created, 1)
+		h.entity(keys.run(), keys.events(), r.list(3))
+		h.read = func() (*foundHook, error) { return readFoundHook(wanted[i], r, resolveNone, resumable) }
+		out[i] = h
+	}
+	return out, nil
+}
+
+// legacyPosition stands for the place of a hook of the legacy calls, which has no event of its own.
+const legacyPosition = "9999999"
+
+// hookField is the field of the hash of events that a hook's record stands in (lua/lib/legacy_hook.lua).
+func hookField(position, hookID string) string {
+	if position == legacyPosition {
+		return "hook/" + hookID
+	}
+	return position
+}
+
+// readFoundHook reads the reply of hook_read for a hook that lives.
+func readFoundHook(wanted claim, r reply, resolveNone, resumable bool) (*foundHook, error) {
+	event := r.list(2)
+	created, err := decodeRecord(wanted.runID, event.number(0), event.text(1), event.bytes(2))
+	if err != nil {
+		return nil, fail(err)
+	}
+	live, _ := parseHook(wanted.runID, wanted.hookID, r.text(1))
+	found := &foundHook{hook: hookOf(created, resolveNone), nonce: live.nonce}
+	if resumable {
+		e, err := decodeEntity(wanted.runID, r.list(3), nil)
 		if err != nil {
 			return nil, fail(err)
 		}
-		live, _ := parseHook(wanted[i].runID, wanted[i].hookID, r.text(1))
-		out[i] = &foundHook{hook: hookOf(created, resolveNone), nonce: live.nonce}
-		if resumable {
-			e, err := decodeEntity(wanted[i].runID, r.list(3), nil)
-			if err != nil {
-				return nil, fail(err)
-			}
-			run := e.run(true)
-			out[i].hook.Resume = resumeOf(run)
-		}
+		found.hook.Resume = resumeOf(e.run(true))
 	}
-	return out, nil
+	return found, nil
 }

@@ -90,17 +90,27 @@ func (s *Store) merged(ctx context.Context, keys []string, after *place, order w
 	return all[:min(n, len(all))], nil
 }
 
-// lister reads one page of a list whose index may be ahead of or behind the truth: load
-// returns nil for an entry that is not (or no longer) to be shown.
+// head is an entry of a list that may be shown: what it takes, what of it is still to be read, and how it is made once
+// that is there. read returns nil for one that turns out not to be shown.
+type head[T any] struct {
+	measure
+	read func() (*T, error)
+}
+
+// lister reads one page of a list whose index may be ahead of or behind the truth.
 type lister[T any] struct {
+	store   *Store
 	scope   string
 	order   world.Order // the list's default
 	limit   int         // the list's default
 	entries func(after *place, order world.Order, n int) ([]place, error)
-	load    func(entries []place) ([]*T, error)
+	// match returns which entries may be shown, as far as little reads can tell; nil: any may.
+	match func(entries []place) ([]int, error)
+	// heads returns nil for an entry that is not, or no longer, to be shown.
+	heads func(entries []place) ([]*head[T], error)
 }
 
-func (l lister[T]) page(p world.PageRequest) (world.Page[T], error) {
+func (l lister[T]) page(ctx context.Context, p world.PageRequest) (world.Page[T], error) {
 	out := world.Page[T]{Data: []T{}}
 	order, limit := p.Order, limitOf(p.Limit, l.limit)
 	if order == "" {
@@ -114,6 +124,7 @@ func (l lister[T]) page(p world.PageRequest) (world.Page[T], error) {
 		}
 		after = &from
 	}
+	w := listWalk[T]{lister: l, page: &out, limit: limit}
 	for seen := 0; seen < maxCandidates; {
 		n := limit + 1 - len(out.Data)
 		if seen > 0 {
@@ -123,20 +134,9 @@ func (l lister[T]) page(p world.PageRequest) (world.Page[T], error) {
 		if err != nil {
 			return out, err
 		}
-		items, err := l.load(entries)
-		if err != nil {
+		full, err := w.take(ctx, entries)
+		if full || err != nil {
 			return out, err
-		}
-		for i, item := range items {
-			if item == nil {
-				continue
-			}
-			if len(out.Data) == limit {
-				out.HasMore = true
-				return out, nil
-			}
-			out.Data = append(out.Data, *item)
-			out.Cursor = entries[i].cursor(l.scope)
 		}
 		if len(entries) < n {
 			return out, nil
@@ -146,4 +146,78 @@ func (l lister[T]) page(p world.PageRequest) (world.Page[T], error) {
 	}
 	out.HasMore, out.Cursor = true, after.cursor(l.scope)
 	return out, nil
+}
+
+// listWalk fills a page.
+type listWalk[T any] struct {
+	lister[T]
+	page  *world.Page[T]
+	limit int
+	bytes int // that the entries of the page take
+}
+
+// take puts those of the entries that are to be shown into the page. full says that one of them has no room there.
+func (w *listWalk[T]) take(ctx context.Context, entries []place) (full bool, err error) {
+	if w.match != nil {
+		matching, err := w.match(entries)
+		if err != nil {
+			return false, err
+		}
+		chosen := make([]place, len(matching))
+		for i, at := range matching {
+			chosen[i] = entries[at]
+		}
+		entries = chosen
+	}
+	for part := range slices.Chunk(entries, headsAtOnce) {
+		heads, err := w.heads(part)
+		if err != nil {
+			return false, err
+		}
+		for at := 0; at < len(heads); {
+			var taken int
+			if taken, full, err = w.takeHeads(ctx, part[at:], heads[at:]); full || err != nil {
+				return full, err
+			}
+			at += taken
+		}
+	}
+	return false, nil
+}
+
+// takeHeads takes as many as there is room for if all of them turn out to be shown.
+func (w *listWalk[T]) takeHeads(ctx context.Context, entries []place, heads []*head[T]) (taken int, full bool, err error) {
+	count, bytes := len(w.page.Data), w.bytes
+	var gaps []gap
+	for ; taken < len(heads); taken++ {
+		h := heads[taken]
+		if h == nil {
+			continue
+		}
+		if count == w.limit || count > 0 && bytes+h.bytes > pageBytes {
+			break
+		}
+		count, bytes, gaps = count+1, bytes+h.bytes, append(gaps, h.gaps...)
+	}
+	if count == len(w.page.Data) && taken < len(heads) {
+		w.page.HasMore = true
+		return 0, true, nil
+	}
+	if err := w.store.fill(ctx, gaps); err != nil {
+		return 0, false, err
+	}
+	for i, h := range heads[:taken] {
+		if h == nil {
+			continue
+		}
+		item, err := h.read()
+		if err != nil {
+			return 0, false, err
+		}
+		if item != nil {
+			w.page.Data, w.page.Cursor = append(w.page.Data, *item), entries[i].cursor(w.scope)
+			w.bytes += h.bytes
+		}
+	}
+	return taken, false, nil
 }

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"context"
 	"strconv"
 
 	"github.com/world-redis/world-redis"
@@ -51,7 +52,7 @@ func (c *call) hear(o outcome, told reply) error {
 	if c.asked.kind == 0 || told == nil {
 		return nil
 	}
-	events, err := decodeEvents(c.req.RunID, c.asked.after+1, 1, told.after(1))
+	events, err := decodeEvents(c.req.RunID, c.asked.after+1, 1, c.req.ResolveNone, told.after(1))
 	if err != nil {
 		return err
 	}
@@ -72,6 +73,23 @@ func (c *call) hear(o outcome, told reply) error {
 	}
 	*c.news = news{events: events, cursor: eventCursor(eventScope(c.req.RunID, ""), last), hasMore: !complete}
 	return nil
+}
+
+// fillNews reads what a reply has only the lengths of in its news.
+func (s *Store) fillNews(ctx context.Context, c *call, r reply) error {
+	if c.asked.kind == 0 {
+		return nil
+	}
+	code, err := r.code()
+	if err != nil || code < 0 {
+		return nil //nolint:nilerr // the caller finds it, too
+	}
+	at, ok := map[int]int{codeDone: 3, codeReplayed: 5, codeRecorded: 5, codeUnchanged: 1}[code]
+	if !ok {
+		return nil
+	}
+	_, err = s.fillLog(ctx, c.req.RunID, c.asked.after+1, 1, r.list(at).after(1))
+	return err
 }
 
 // attach puts the news into an answer.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/fxamacker/cbor/v2"
 	"github.com/oklog/ulid/v2"
@@ -303,4 +304,16 @@ func (m meta) fields(payloadKey string, payload []byte) world.Fields {
 		out = slices.Insert(out, at, world.Field{Key: payloadKey, Value: payload})
 	}
 	return out
+}
+
+// bareRecord is a record without its payload, as bare of lua/lib/log.lua; one that cannot be read stays what it is.
+func bareRecord(record string) string {
+	kind := strings.IndexFunc(record, unicode.IsLetter)
+	size, _, ok := strings.Cut(record[kind+1:], ":")
+	length, err := strconv.Atoi(size)
+	end := kind + 1 + len(size) + 1 + length
+	if kind < 0 || !ok || err != nil || length < 0 || end > len(record) {
+		return record
+	}
+	return record[:end]
 }

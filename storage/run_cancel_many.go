@@ -40,12 +40,8 @@ func checkCancelRuns(req world.CancelRuns) error {
 	if n := len(req.RunIDs); n == 0 || n > world.MaxCancelRuns {
 		return world.Errorf(world.CodeInvalid, "%d run ids are given; 1 to %d are allowed", n, world.MaxCancelRuns)
 	}
-	seen := make(map[string]bool, len(req.RunIDs))
-	for _, runID := range req.RunIDs {
-		if seen[runID] {
-			return world.Errorf(world.CodeInvalid, "The run id %.300q stands there twice", runID)
-		}
-		seen[runID] = true
+	if err := world.CheckRepeated("run id", req.RunIDs); err != nil {
+		return err
 	}
 	return checkCancelReason(req.Reason)
 }

@@ -26,13 +26,20 @@ func (s *Store) ListRuns(ctx context.Context, q world.RunQuery) (world.Page[worl
 		return world.Page[world.Run]{}, err
 	}
 	l := lister[world.Run]{
-		scope: "runs", order: world.Descending, limit: 20,
+		store: s, scope: "runs", order: world.Descending, limit: 20,
 		entries: func(after *place, order world.Order, n int) ([]place, error) {
 			return s.merged(ctx, keys, after, order, n)
 		},
-		load: func(entries []place) ([]*world.Run, error) { return s.loadRuns(ctx, q, keys, entries) },
+		match: func(entries []place) ([]int, error) { return s.matchRuns(ctx, q, keys, entries) },
+		heads: func(entries []place) ([]*head[world.Run], error) {
+			runIDs := make([]string, len(entries))
+			for i, e := range entries {
+				runIDs[i] = e.id
+			}
+			return s.runHeads(ctx, runIDs, q.ResolveNone, func(r world.Run) bool { return runMatches(q, r) })
+		},
 	}
-	return l.page(q.Page)
+	return l.page(ctx, q.Page)
 }
 
 // runLists chooses the lists to walk: with both filters the shorter of the two.
@@ -76,33 +83,32 @@ func (s *Store) runLists(ctx context.Context, q world.RunQuery) ([]string, error
 	return byStatus, nil
 }
 
-// loadRuns reads the runs of a part of a list; nil where the run does not exist or does not
-// match. The entries of a list are only hints.
-func (s *Store) loadRuns(ctx context.Context, q world.RunQuery, keys []string, entries []place) ([]*world.Run, error) {
-	out := make([]*world.Run, len(entries))
-	matching, err := s.matchRuns(ctx, q, keys, entries)
-	if err != nil {
-		return nil, err
-	}
-	inputs := make([]scriptInput, len(matching))
-	for i, at := range matching {
-		keys := s.keys.of(entries[at].id)
-		inputs[i] = scriptInput{keys: []string{keys.run(), keys.events()}, args: []any{want(q.ResolveNone)}}
+// runHeads reads runs, in one round trip a server; nil where the run does not exist. The entries of a list are only hints, so
+// what is shown goes by the run.
+func (s *Store) runHeads(ctx context.Context, runIDs []string, resolveNone bool, shown func(world.Run) bool) ([]*head[world.Run], error) {
+	inputs := make([]scriptInput, len(runIDs))
+	for i, runID := range runIDs {
+		keys := s.keys.of(runID)
+		inputs[i] = scriptInput{keys: []string{keys.run(), keys.events()}, args: []any{want(resolveNone), roomOf(len(runIDs))}}
 	}
 	replies, err := s.runMany(ctx, s.scripts.runRead, inputs)
 	if err != nil {
 		return nil, err
 	}
-	for i, at := range matching {
-		run, err := readRun(entries[at].id, replies[i], q.ResolveNone)
-		if world.ErrorCode(err) == world.CodeRunNotFound {
-			continue
-		}
-		if err != nil {
+	out := make([]*head[world.Run], len(runIDs))
+	for i, r := range replies {
+		if out[i], err = s.runHead(runIDs[i], r, resolveNone); err != nil {
 			return nil, err
 		}
-		if runMatches(q, run) {
-			out[at] = &run
+		if h := out[i]; h != nil && shown != nil {
+			read := h.read
+			h.read = func() (*world.Run, error) {
+				run, err := read()
+				if err != nil || !shown(*run) {
+					return nil, err
+				}
+				return run, nil
+			}
 		}
 	}
 	return out, nil

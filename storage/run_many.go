@@ -7,32 +7,52 @@ import (
 	"github.com/world-redis/world-redis/internal/ids"
 )
 
-// GetRuns implements world.RunStore, in one round trip a server.
+// GetRuns implements world.RunStore.
 func (s *Store) GetRuns(ctx context.Context, runIDs []string, resolveNone bool) ([]*world.Run, error) {
 	if len(runIDs) > world.MaxGetRuns {
 		return nil, world.Errorf(world.CodeInvalid, "%d run ids are asked for; the most is %d", len(runIDs), world.MaxGetRuns)
 	}
-	inputs := make([]scriptInput, len(runIDs))
-	for i, runID := range runIDs {
+	for _, runID := range runIDs {
 		if !ids.Valid(runID) {
 			return nil, badID("runId", runID)
 		}
-		keys := s.keys.of(runID)
-		inputs[i] = scriptInput{keys: []string{keys.run(), keys.events()}, args: []any{want(resolveNone)}}
 	}
-	replies, err := s.runMany(ctx, s.scripts.runRead, inputs)
-	if err != nil {
+	if err := world.CheckRepeated("run id", runIDs); err != nil {
 		return nil, err
 	}
-	out := make([]*world.Run, len(runIDs))
-	for i, r := range replies {
-		run, err := readRun(runIDs[i], r, resolveNone)
-		switch world.ErrorCode(err) {
-		case "":
-			out[i] = &run
-		case world.CodeRunNotFound:
-		default:
+	out := make([]*world.Run, 0, len(runIDs))
+	bytes := 0
+	for len(out) < len(runIDs) {
+		part := runIDs[len(out):min(len(runIDs), len(out)+headsAtOnce)]
+		heads, err := s.runHeads(ctx, part, resolveNone, nil)
+		if err != nil {
 			return nil, err
+		}
+		var gaps []gap
+		for i, h := range heads {
+			if h == nil {
+				continue
+			}
+			if bytes > 0 && bytes+h.bytes > pageBytes {
+				heads = heads[:i]
+				break
+			}
+			bytes, gaps = bytes+h.bytes, append(gaps, h.gaps...)
+		}
+		if err := s.fill(ctx, gaps); err != nil {
+			return nil, err
+		}
+		for _, h := range heads {
+			var run *world.Run
+			if h != nil {
+				if run, err = h.read(); err != nil {
+					return nil, err
+				}
+			}
+			out = append(out, run)
+		}
+		if len(heads) < len(part) {
+			break
 		}
 	}
 	return out, nil

@@ -11,18 +11,17 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// Runs come in the order of their ids, with nil for those that do not exist; an id may stand
-// there twice.
+// Runs come in the order of their ids, with nil for those that do not exist.
 func TestGetRuns(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		b := newBundle(t, r)
 		first, second, legacy := b.newRun(), b.running(), b.legacyRun().RunID
-		got, err := b.GetRuns(b.ctx, []string{second, "wrun_none", legacy, first, second}, false)
+		got, err := b.GetRuns(b.ctx, []string{second, "wrun_none", legacy, first}, false)
 		require.NoError(t, err)
-		require.Len(t, got, 5)
+		require.Len(t, got, 4)
 		require.Nil(t, got[1])
-		for i, runID := range map[int]string{0: second, 2: legacy, 3: first, 4: second} {
+		for i, runID := range map[int]string{0: second, 2: legacy, 3: first} {
 			want, err := b.GetRun(b.ctx, runID, false)
 			require.NoError(t, err)
 			require.Equal(t, &want, got[i])
@@ -46,6 +45,8 @@ func TestGetRuns(t *testing.T) {
 		require.Equal(t, world.CodeInvalid, world.ErrorCode(err))
 		_, err = b.GetRuns(b.ctx, []string{"a b"}, true)
 		require.Equal(t, world.CodeInvalid, world.ErrorCode(err))
+		_, err = b.GetRuns(b.ctx, []string{first, second, first}, true)
+		require.Equal(t, world.CodeRepeatedID, world.ErrorCode(err))
 	})
 }
 
@@ -146,12 +147,13 @@ func TestCancelRunsThatCannotBeMade(t *testing.T) {
 	for name, req := range map[string]world.CancelRuns{
 		"no run":          {},
 		"too many":        {RunIDs: many},
-		"one twice":       {RunIDs: []string{"wrun_1", "wrun_2", "wrun_1"}},
 		"too long reason": {RunIDs: []string{"wrun_1"}, Reason: strings.Repeat("😀", 256) + "x"},
 	} {
 		_, err := b.CancelRuns(b.ctx, req)
 		require.Equal(t, world.CodeInvalid, world.ErrorCode(err), name)
 	}
+	_, err := b.CancelRuns(b.ctx, world.CancelRuns{RunIDs: []string{"wrun_1", "wrun_2", "wrun_1"}})
+	require.Equal(t, world.CodeRepeatedID, world.ErrorCode(err))
 	got, err := b.CancelRuns(b.ctx, world.CancelRuns{RunIDs: many[:world.MaxCancelRuns], Reason: strings.Repeat("😀", 256)})
 	require.NoError(t, err)
 	require.Len(t, got, world.MaxCancelRuns)

@@ -13,24 +13,46 @@ func (s *Store) GetRun(ctx context.Context, runID string, resolveNone bool) (wor
 		return world.Run{}, badID("runId", runID)
 	}
 	keys := s.keys.of(runID)
-	r, err := s.scripts.runRead.Run(ctx, s.redis, []string{keys.run(), keys.events()}, want(resolveNone))
+	r, err := s.scripts.runRead.Run(ctx, s.redis, []string{keys.run(), keys.events()}, want(resolveNone), roomOf(1))
 	if err != nil {
 		return world.Run{}, fail(err)
 	}
-	return readRun(runID, r, resolveNone)
-}
-
-func readRun(runID string, r reply, resolveNone bool) (world.Run, error) {
-	code, err := r.code()
+	h, err := s.runHead(runID, r, resolveNone)
 	if err != nil {
-		return world.Run{}, fail(err)
+		return world.Run{}, err
 	}
-	if code != codeDone {
+	if h == nil {
 		return world.Run{}, world.RunNotFound(runID)
 	}
-	e, err := decodeEntity(runID, r.list(1), nil)
-	if err != nil {
-		return world.Run{}, fail(err)
+	if err := s.fill(ctx, h.gaps); err != nil {
+		return world.Run{}, err
 	}
-	return e.run(resolveNone), nil
+	run, err := h.read()
+	if err != nil {
+		return world.Run{}, err
+	}
+	return *run, nil
+}
+
+// runHead reads the reply of run_read; nil: there is no such run.
+func (s *Store) runHead(runID string, r reply, resolveNone bool) (*head[world.Run], error) {
+	code, err := r.code()
+	if err != nil {
+		return nil, fail(err)
+	}
+	if code != codeDone {
+		return nil, nil //nolint:nilnil // as it says
+	}
+	h := &head[world.Run]{}
+	keys := s.keys.of(runID)
+	h.entity(keys.run(), keys.events(), r.list(1))
+	h.read = func() (*world.Run, error) {
+		e, err := decodeEntity(runID, r.list(1), nil)
+		if err != nil {
+			return nil, fail(err)
+		}
+		run := e.run(resolveNone)
+		return &run, nil
+	}
+	return h, nil
 }

@@ -11,8 +11,8 @@ import (
 
 // A log goes along with run_started when it has at most this many events and bytes.
 const (
-	preloadEvents = 2_000
-	preloadBytes  = 8 << 20
+	preloadEvents = 800
+	preloadBytes  = deltaBytes
 )
 
 // startRun applies run_started. Data on it is an offer to create the run, for the case that
@@ -76,7 +76,10 @@ func (s *Store) startRun(ctx context.Context, c *call) (world.EventResult, error
 // startResult builds the answer of run_started. The script has left out of the run e the event that the log begins with.
 func (s *Store) startResult(ctx context.Context, c *call, o outcome, e entity) (world.EventResult, error) {
 	log := o.rest.list(0)
-	events, err := decodeEvents(c.req.RunID, 0, 1, log.after(1))
+	if _, err := s.fillLog(ctx, c.req.RunID, 0, 1, log.after(1)); err != nil {
+		return world.EventResult{}, err
+	}
+	events, err := decodeEvents(c.req.RunID, 0, 1, c.req.ResolveNone, log.after(1))
 	if err != nil {
 		return world.EventResult{}, fail(err)
 	}

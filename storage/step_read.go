@@ -27,14 +27,21 @@ func (s *Store) GetStep(ctx context.Context, runID, stepID string, resolveNone b
 	if !ids.Valid(runID) {
 		return world.Step{}, badID("runId", runID)
 	}
-	found, err := s.readSteps(ctx, runID, []string{stepID}, resolveNone)
+	heads, err := s.stepHeads(ctx, runID, []string{stepID}, resolveNone)
 	if err != nil {
 		return world.Step{}, err
 	}
-	if found[0] == nil {
+	if heads[0] == nil {
 		return world.Step{}, world.StepNotFound(stepID)
 	}
-	return *found[0], nil
+	if err := s.fill(ctx, heads[0].gaps); err != nil {
+		return world.Step{}, err
+	}
+	step, err := heads[0].read()
+	if err != nil {
+		return world.Step{}, err
+	}
+	return *step, nil
 }
 
 // locate returns the run of an entity, "" when nothing is known of it.
@@ -46,18 +53,18 @@ func (s *Store) locate(ctx context.Context, correlationID string) (string, error
 	return runID, fail(err)
 }
 
-// readSteps reads steps of one run; one that does not exist is nil.
-func (s *Store) readSteps(ctx context.Context, runID string, stepIDs []string, resolveNone bool) ([]*world.Step, error) {
+// stepHeads reads steps of one run; one that does not exist is nil.
+func (s *Store) stepHeads(ctx context.Context, runID string, stepIDs []string, resolveNone bool) ([]*head[world.Step], error) {
 	keys := s.keys.of(runID)
 	inputs := make([]scriptInput, len(stepIDs))
 	for i, id := range stepIDs {
-		inputs[i] = scriptInput{keys: []string{keys.step(id), keys.run(), keys.events()}, args: []any{want(resolveNone)}}
+		inputs[i] = scriptInput{keys: []string{keys.step(id), keys.run(), keys.events()}, args: []any{want(resolveNone), roomOf(len(stepIDs))}}
 	}
 	replies, err := s.runMany(ctx, s.scripts.stepRead, inputs)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]*world.Step, len(stepIDs))
+	out := make([]*head[world.Step], len(stepIDs))
 	for i, r := range replies {
 		code, err := r.code()
 		if err != nil {
@@ -66,12 +73,17 @@ func (s *Store) readSteps(ctx context.Context, runID string, stepIDs []string, r
 		if code != codeDone {
 			continue
 		}
-		e, err := decodeEntity(runID, r.list(1), nil)
-		if err != nil {
-			return nil, fail(err)
+		h := &head[world.Step]{}
+		h.entity(keys.step(stepIDs[i]), keys.events(), r.list(1))
+		h.read = func() (*world.Step, error) {
+			e, err := decodeEntity(runID, r.list(1), nil)
+			if err != nil {
+				return nil, fail(err)
+			}
+			step := e.step(stepIDs[i], resolveNone)
+			return &step, nil
 		}
-		step := e.step(stepIDs[i], resolveNone)
-		out[i] = &step
+		out[i] = h
 	}
 	return out, nil
 }
@@ -82,17 +94,17 @@ func (s *Store) ListSteps(ctx context.Context, q world.StepQuery) (world.Page[wo
 		return world.Page[world.Step]{}, badID("runId", q.RunID)
 	}
 	l := lister[world.Step]{
-		scope: "steps/" + q.RunID, order: world.Descending, limit: 20,
+		store: s, scope: "steps/" + q.RunID, order: world.Descending, limit: 20,
 		entries: func(after *place, order world.Order, n int) ([]place, error) {
 			return s.entries(ctx, s.keys.of(q.RunID).steps(), after, order, n)
 		},
-		load: func(entries []place) ([]*world.Step, error) {
+		heads: func(entries []place) ([]*head[world.Step], error) {
 			stepIDs := make([]string, len(entries))
 			for i, e := range entries {
 				stepIDs[i] = e.id
 			}
-			return s.readSteps(ctx, q.RunID, stepIDs, q.ResolveNone)
+			return s.stepHeads(ctx, q.RunID, stepIDs, q.ResolveNone)
 		},
 	}
-	return l.page(q.Page)
+	return l.page(ctx, q.Page)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/doorbell"
@@ -60,7 +61,8 @@ func (c Config) withDefaults() Config {
 type Store struct {
 	redis      redis.UniversalClient
 	send       *luascript.Runner
-	clustered  bool // a pipeline keeps no order across nodes
+	portions   *semaphore.Weighted // bytes of large values that are being read
+	clustered  bool                // a pipeline keeps no order across nodes
 	keys       keyspace
 	scripts    *scriptSet
 	ids        *ids.Minter
@@ -105,7 +107,7 @@ func New(ctx context.Context, client redis.UniversalClient, c Config) (*Store, e
 		endings: newEndings(c.Bell, keys), cleanups: newCleanups(), auditInterval: 1500 * time.Millisecond,
 		redis: client, send: luascript.NewRunner(client), clustered: clustered, keys: keys, scripts: scripts,
 		ids: ids.NewMinter(c.Clock), clock: c.Clock, log: c.Logger, maxEvents: c.MaxEvents, interval: c.SweepInterval,
-		retention: c.HookRetention, purgeStreams: c.PurgeStreams,
+		retention: c.HookRetention, purgeStreams: c.PurgeStreams, portions: semaphore.NewWeighted(portionsBytes),
 	}, nil
 }
 

@@ -3,6 +3,7 @@ import { call, callOnce, serviceUrl } from './call.js';
 import type { Config } from './config.js';
 import { connectionTo } from './connection.js';
 import { encode } from './encoding.js';
+import { WorkflowWorldError } from './errors.js';
 import { reviveEntity } from './moments.js';
 import { pathSegment, withQuery } from './path.js';
 import type { RedisWorld } from './types.js';
@@ -13,6 +14,9 @@ export type RunOperations = Pick<
   'getMany' | 'waitForTerminalStatus' | 'cancelMany' | 'experimentalSetAttributes'
 >;
 
+/** The most ids that one call may have. */
+const MOST_RUNS = 1000;
+
 /** Builds the run operations; nothing happens until one is called. */
 export function createRunOperations(config: () => Config): RunOperations {
   const post = (path: string, body: unknown) => call(config(), { method: 'POST', path, body: encode(body) });
@@ -22,9 +26,17 @@ export function createRunOperations(config: () => Config): RunOperations {
 
   return {
     async getMany(ids, params) {
-      if (ids.length === 0) return [];
-      const answer = await post('/v1/runs/get', { runIds: ids, resolveData: params?.resolveData });
-      return listIn(answer, 'data', serviceUrl(config(), '/v1/runs/get')).map((run) => (run === null ? null : reviveEntity(run)));
+      // Each id is sent once. The service leaves out what has no room in its answer, and is asked again for that.
+      const runIds = [...new Set(ids)];
+      const runs = new Map<string, any>();
+      while (runs.size < runIds.length) {
+        const rest = runIds.slice(runs.size, runs.size + MOST_RUNS);
+        const answer = await post('/v1/runs/get', { runIds: rest, resolveData: params?.resolveData, partial: true });
+        const data = listIn(answer, 'data', serviceUrl(config(), '/v1/runs/get'));
+        if (data.length === 0) throw new WorkflowWorldError('The service answered a call for runs with none of them');
+        data.forEach((run, i) => runs.set(rest[i] as string, run === null ? null : reviveEntity(run)));
+      }
+      return ids.map((id) => runs.get(id));
     },
 
     async waitForTerminalStatus(id, params = {}) {
@@ -44,8 +56,12 @@ export function createRunOperations(config: () => Config): RunOperations {
       }
     },
 
-    async cancelMany(request) {
-      return (await post('/v1/runs/cancel', request)) as Awaited<ReturnType<RunOperations['cancelMany']>>;
+    async cancelMany({ runIds, cancelReason }) {
+      const different = [...new Set(runIds)];
+      const answer = (await post('/v1/runs/cancel', { runIds: different, cancelReason })) as { results: unknown[] };
+      if (different.length === runIds.length) return answer;
+      const results = new Map(answer.results.map((result, i) => [different[i], result]));
+      return { ...answer, results: runIds.map((id) => results.get(id)) };
     },
 
     async experimentalSetAttributes(runId, changes, options) {

@@ -48,6 +48,29 @@ test('runs are got together, in their order, null for one that is not there', as
   assert.deepEqual(await world.runs.getMany([]), []);
 });
 
+test('each of several runs is asked for once, and given for each of its ids; what has no room in an answer is asked for again', async () => {
+  const large = new Uint8Array(3 << 20).fill(7);
+  const ids: string[] = [];
+  for (let i = 0; i < 5; i++) ids.push(await newRun({ input: large }));
+  const missing = newRunId();
+  const asked = [ids[0], ...ids, missing, ids[4], missing] as string[];
+  const runs = await world.runs.getMany(asked);
+  assert.deepEqual(
+    runs.map((run) => run?.runId ?? run),
+    asked.map((id) => (id === missing ? null : id)),
+  );
+  for (const run of runs) if (run) assert.equal(Buffer.compare(run.input, large), 0);
+  const many = await world.runs.getMany([...Array.from({ length: 1001 }, newRunId), asked[0] as string]);
+  assert.equal(many.length, 1002);
+  assert.equal(many[1001].runId, asked[0]);
+  const { results } = await world.runs.cancelMany({ runIds: [asked[0], missing, asked[0]] as string[] });
+  assert.deepEqual(results, [
+    { runId: asked[0], outcome: 'cancelled' },
+    { runId: missing, outcome: 'not_found' },
+    { runId: asked[0], outcome: 'cancelled' },
+  ]);
+});
+
 test('a wait answers the moment the run ends', async () => {
   const runId = await newRun();
   const waiting = world.runs.waitForTerminalStatus(runId, { timeoutMs: 20_000 });

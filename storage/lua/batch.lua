@@ -7,6 +7,7 @@
 --       extra is retry_after of step_retrying, or which event of the batch creates the step of step_started, or ''
 -- CODES: DONE REPLAYED RUN_CLOSED RUN_ENDED RUN_EXPIRED RUN_LEGACY RUN_MISSING RUN_TOO_NEW STEP_ENDED STEP_EXISTS STEP_MISSING STEP_TOO_EARLY WAIT_ENDED WAIT_EXISTS WAIT_MISSING
 -- REPLY: DONE {reply, ...} {mended step, ...} | REPLAYED {reply, ...}; each reply is that of the event's own script
+--        A record or payload of a step or run that has no room is its length
 -- $include lib/event.lua
 -- $include lib/step_create.lua
 -- $include lib/step_start.lua
@@ -64,6 +65,7 @@ local function again(item, kept)
   return first
 end
 
+log.shared = {events = log.events, room = PAGE_ROOM}
 read_run()
 local before = remembered()
 local kept = {}

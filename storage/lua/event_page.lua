@@ -2,7 +2,7 @@
 -- KEYS: run events
 -- ARGV: first count backwards max_bytes at_least want
 -- CODES: DONE
--- REPLY: DONE total first {record, payload, ...}
+-- REPLY: DONE total first {record, payload, ...}; a record or payload that has no room is its length
 -- $include lib/codes.lua
 -- $include lib/log.lua
 local log = {run = KEYS[1], events = KEYS[2]}

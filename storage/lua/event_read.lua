@@ -1,11 +1,11 @@
 -- event_read: one event by its position.
 -- KEYS: run events
--- ARGV: position want
+-- ARGV: position want room
 -- CODES: DONE EVENT_MISSING
--- REPLY: DONE record payload
+-- REPLY: DONE record payload; one that has no room is its length
 -- $include lib/codes.lua
 -- $include lib/log.lua
-local log = {run = KEYS[1], events = KEYS[2]}
+local log = {run = KEYS[1], events = KEYS[2], room = tonumber(ARGV[3])}
 local position = ARGV[1]
 local with_payload = ARGV[2] == 'all'
 

@@ -1,18 +1,23 @@
 -- event_related: a part of the events of one entity; after is the last position that the
 -- caller has, -1 for none.
 -- KEYS: run events related
--- ARGV: correlation after count backwards max_bytes want
+-- ARGV: correlation after count backwards max_bytes at_least want room
 -- CODES: DONE
--- REPLY: DONE more {position, record, payload, ...}
+-- REPLY: DONE more {position, record, payload, ...}; a record or payload that has no room is its length
 -- $include lib/codes.lua
 -- $include lib/log.lua
-local log = {run = KEYS[1], events = KEYS[2], related = KEYS[3]}
+local log = {run = KEYS[1], events = KEYS[2], related = KEYS[3], room = tonumber(ARGV[8])}
 local correlation = ARGV[1]
 local after = tonumber(ARGV[2])
 local count = tonumber(ARGV[3])
 local backwards = ARGV[4] == '1'
 local max_bytes = tonumber(ARGV[5])
-local with_payload = ARGV[6] == 'all'
+local at_least = tonumber(ARGV[6])
+local with_payload = ARGV[7] == 'all'
+
+local function length(value)
+  return type(value) == 'string' and #value or math.abs(value or 0)
+end
 
 local low, high = '[' .. correlation .. '/', '(' .. correlation .. '0'
 local members
@@ -28,21 +33,13 @@ else
   members = redis.call('ZRANGEBYLEX', log.related, low, high, 'LIMIT', 0, count + 1)
 end
 log.purged = redis.call('HGET', log.run, 'x')
-local positions = {}
-for i = 1, math.min(#members, count) do
-  positions[i] = string.match(members[i], '0*(%d+)$', #correlation + 2)
-end
-local records = #positions > 0 and redis.call('HMGET', log.events, unpack(positions))
+local event_at = reader()
 local out, bytes = {}, 0
-for i, position in ipairs(positions) do
-  local record, payload = records[i] or lost(position), false
-  if not with_payload or log.purged then
-    record = bare(record)
-  elseif split(record) then
-    payload = redis.call('HGET', log.events, position .. '/p')
-  end
-  bytes = bytes + #record + (payload and #payload or 0)
-  if bytes > max_bytes and #out > 0 then
+for i = 1, math.min(#members, count) do
+  local position = string.match(members[i], '0*(%d+)$', #correlation + 2)
+  local record, payload = event_at(log, position, with_payload)
+  bytes = bytes + length(record) + length(payload)
+  if bytes > max_bytes and i > at_least then
     return {DONE, 1, out}
   end
   out[#out + 1] = position

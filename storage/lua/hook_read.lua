@@ -1,14 +1,14 @@
 -- hook_read: a live hook with its hook_created event, and its run without payloads if asked.
 -- KEYS: hooks events run
--- ARGV: hook want now want_run
+-- ARGV: hook want now want_run room
 -- CODES: DONE HOOK_MISSING
--- REPLY: DONE hook {position, record, payload} run
+-- REPLY: DONE hook {position, record, payload} run; what has no room is its length
 -- $include lib/codes.lua
 -- $include lib/entity.lua
 -- $include lib/hook.lua
 -- $include lib/legacy_hook.lua
 local hooks_key = KEYS[1]
-local log = {events = KEYS[2], run = KEYS[3]}
+local log = {events = KEYS[2], run = KEYS[3], room = tonumber(ARGV[5])}
 local hook_id = ARGV[1]
 local with_payload = ARGV[2] == 'all'
 local now = ARGV[3]

@@ -1,16 +1,16 @@
 -- run_read: a run with the events that hold its fields.
 -- KEYS: run events
--- ARGV: want
+-- ARGV: want room
 -- CODES: DONE RUN_MISSING
--- REPLY: DONE run
+-- REPLY: DONE run; what has no room is its length
 -- $include lib/codes.lua
 -- $include lib/entity.lua
-local log = {run = KEYS[1], events = KEYS[2]}
+local log = {run = KEYS[1], events = KEYS[2], room = tonumber(ARGV[2])}
 local with_payload = ARGV[1] == 'all'
 
-local run = fields_of(log.run)
-if not next(run) then
+local fields = fields_within(log, log.run)
+if not fields then
   return {RUN_MISSING}
 end
-log.purged = run.x
-return {DONE, tell(log, {}, run, '', with_payload)}
+log.purged = fields.x
+return {DONE, tell(log, {}, fields, '', with_payload)}

@@ -12,9 +12,33 @@ local function fields_of(key)
   return fields
 end
 
--- refer adds {position, record, payload} to out. An entity can be shown without an event that was lost.
+-- fields_within does so with what has room (lib/log.lua), and nil when there is no such entity. Only the legacy calls keep
+-- payloads in an entity, and only they write its field c.
+local function fields_within(log, key)
+  local legacy = redis.call('HMGET', key, 's', 'c')
+  if not legacy[1] then
+    return nil
+  end
+  if not legacy[2] then
+    return fields_of(key)
+  end
+  local fields = {}
+  for _, field in ipairs(redis.call('HKEYS', key)) do
+    local size = redis.call('HSTRLEN', key, field)
+    if size > log.room then
+      fields[field] = size
+    else
+      fields[field] = redis.call('HGET', key, field)
+      log.room = log.room - size
+    end
+  end
+  return fields
+end
+
+-- refer adds {position, record, payload} to out. An entity can be shown without an event that was lost. A script that tells of
+-- many entities has in log.shared the room for all of them.
 local function refer(log, out, position, with_payload)
-  local record, payload = load_record(log, position, with_payload)
+  local record, payload = load_record(log.shared or log, position, with_payload)
   if record then
     local n = #out
     out[n + 1], out[n + 2], out[n + 3] = position, record, payload

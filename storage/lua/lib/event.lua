@@ -11,8 +11,7 @@ local with_payload = ARGV[6] == 'all'
 -- News are events that the caller does not have yet: 'a<p>' asks for all after position p,
 -- 'b<p>' for those between p and the caller's own event, '' for none.
 local asked = ARGV[7]
-local NEWS_BYTES = 33554432
-local NEWS_EVENTS = 2000
+local NEWS_BYTES = 4194304
 
 -- bucket is the number of request.now: a bucket takes new ids for ten minutes (storage/keys.go).
 local bucket = math.floor(event.now / 600000)
@@ -49,7 +48,7 @@ local function news(last)
     return {0}
   end
   local _, page = reader()
-  local told = page(log, first, math.min(last, first + NEWS_EVENTS - 1), NEWS_BYTES, 0, with_payload)
+  local told = page(log, first, math.min(last, first + PAGE_EVENTS - 1), NEWS_BYTES, 0, with_payload)
   table.insert(told, 1, last - first + 1)
   return told
 end

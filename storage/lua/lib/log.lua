@@ -11,6 +11,11 @@ local KIND_HOOK_CONFLICT = 'o'
 local KIND_WAIT_CREATED = 'p'
 local KIND_WAIT_COMPLETED = 'q'
 
+-- What a part of a log may take of a reply, in bytes; storage/portion.go reads what does not fit.
+local PAGE_ROOM = 1048576
+-- Of how many events a script tells beside what else it does.
+local PAGE_EVENTS = 800
+
 -- kind_of returns the kind of a record.
 local function kind_of(record)
   return string.match(record, '%a')
@@ -18,7 +23,15 @@ end
 
 -- split reports whether the payload of a record stands apart from it.
 local function split(record)
-  return string.byte(record, (string.find(record, '%a'))) < 97
+  -- A time has 13 digits, so the place of the kind is known; a search takes several times as long.
+  local kind, digit = string.byte(record, 14), string.byte(record, 13)
+  if kind == 46 then
+    kind = string.byte(record, 15)
+  end
+  if not kind or kind < 65 or digit < 48 or digit > 57 then
+    kind = string.byte(record, (string.find(record, '%a')))
+  end
+  return kind < 97
 end
 
 -- bare returns a record without its payload.
@@ -29,15 +42,36 @@ end
 
 -- load_record returns the record of a field of log.events, false when it is not there, and its payload or false. A run that
 -- keeps nothing (log.purged) has no payloads from its end on, also where they have not been removed yet.
+-- With log.room, how many bytes the reply may still get, what has no room is replaced by its length: the caller reads
+-- it by itself (storage/portion.go). A negative length says that it must cut off the payload.
 local function load_record(log, field, with_payload)
+  with_payload = with_payload and not log.purged
+  if log.room then
+    local size = redis.call('HSTRLEN', log.events, field)
+    if size > log.room then
+      local apart = with_payload and redis.call('HSTRLEN', log.events, field .. '/p') or 0
+      return with_payload and size or -size, apart > 0 and apart
+    end
+    log.room = log.room - size
+  end
   local record = redis.call('HGET', log.events, field)
   if not record then
     return false, false
   end
-  if not with_payload or log.purged then
+  if not with_payload then
     return bare(record), false
   end
-  return record, split(record) and redis.call('HGET', log.events, field .. '/p')
+  if not split(record) then
+    return record, false
+  end
+  if log.room then
+    local size = redis.call('HSTRLEN', log.events, field .. '/p')
+    if size > log.room then
+      return record, size
+    end
+    log.room = log.room - size
+  end
+  return record, redis.call('HGET', log.events, field .. '/p')
 end
 
 -- related_position returns the position, as text, of the first (or last) event of an entity, or nil.
@@ -71,34 +105,69 @@ local function reader()
 
   -- page returns {record, payload or false, record, ...} of the events at positions first..last, which the log has
   -- (first > last: backwards). It stops before max_bytes are exceeded, but not before at_least
-  -- events, and after so many payloads that stand apart that a script has no more than 2,000 calls.
-  local MOST_READS = 1900
+  -- events. What goes beyond PAGE_ROOM is replaced by its length, as in load_record. It makes two calls an event at most, and two for every 500.
   local function page(log, first, last, max_bytes, at_least, with_payload)
-    local out, bytes, reads = {}, 0, 0
+    with_payload = with_payload and not log.purged
+    local out, n, bytes, room = {}, 0, 0, PAGE_ROOM
     local step = first > last and -1 or 1
-    for start = first, last, step * 500 do
-      local fields = {}
-      for position = start, step > 0 and math.min(last, start + 499) or math.max(last, start - 499), step do
-        fields[#fields + 1] = string.format('%d', position)
+    local position, full = first, false
+    while not full and (last - position) * step >= 0 do
+      -- The lengths come first, so that nothing is read that is not told.
+      local fields, sizes, apart, asked, ahead = {}, {}, {}, {}, bytes
+      for i = 1, math.min(500, (last - position) * step + 1) do
+        local field = string.format('%d', position)
+        local size = redis.call('HSTRLEN', log.events, field)
+        if size == 0 then
+          lost(field)
+        end
+        ahead = ahead + size
+        if ahead > max_bytes and n / 2 + i > at_least then
+          full = true
+          break
+        end
+        fields[i], sizes[i] = field, size
+        if size > room then
+          apart[i] = true
+        else
+          room = room - size
+          asked[#asked + 1] = field
+        end
+        position = position + step
       end
-      local records = redis.call('HMGET', log.events, unpack(fields))
+      local records = #asked > 0 and redis.call('HMGET', log.events, unpack(asked))
+      local next_record, payloads, places = 1, {}, {}
       for i = 1, #fields do
-        local record, payload = records[i] or lost(fields[i]), false
-        if not with_payload or log.purged then
-          record = bare(record)
-        elseif split(record) then
-          reads = reads + 1
-          if reads > MOST_READS then
-            return out
+        local record, payload, has_payload = with_payload and sizes[i] or -sizes[i], false, true
+        bytes = bytes + sizes[i]
+        if not apart[i] then
+          record = records[next_record]
+          next_record = next_record + 1
+          has_payload = split(record)
+          if not with_payload then
+            record = bare(record)
           end
-          payload = redis.call('HGET', log.events, fields[i] .. '/p')
         end
-        bytes = bytes + #record + (payload and #payload or 0)
-        if bytes > max_bytes and #out >= 2 * at_least then
-          return out
+        if with_payload and has_payload then
+          local size = redis.call('HSTRLEN', log.events, fields[i] .. '/p')
+          bytes = bytes + size
+          if bytes > max_bytes and n / 2 >= at_least then
+            full = true
+            break
+          end
+          if size > room then
+            payload = size
+          elseif size > 0 then
+            payloads[#payloads + 1], places[#places + 1] = fields[i] .. '/p', n + 2
+            room = room - size
+          end
         end
-        out[#out + 1] = record
-        out[#out + 1] = payload
+        out[n + 1], out[n + 2] = record, payload
+        n = n + 2
+      end
+      if #payloads > 0 then
+        for i, payload in ipairs(redis.call('HMGET', log.events, unpack(payloads))) do
+          out[places[i]] = payload
+        end
       end
     end
     return out

@@ -1,0 +1,13 @@
+package world
+
+// CheckRepeated refuses a list of ids that has one of them twice. kind is what they are of, for the message.
+func CheckRepeated(kind string, list []string) error {
+	seen := make(map[string]struct{}, len(list))
+	for _, id := range list {
+		if _, twice := seen[id]; twice {
+			return Errorf(CodeRepeatedID, "The %s %.300q stands there twice", kind, id)
+		}
+		seen[id] = struct{}{}
+	}
+	return nil
+}
