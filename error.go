@@ -27,6 +27,7 @@ const (
 	CodeRepeatedID       Code = "repeated_id"       // a list of ids has one of them twice
 	CodeAttributeInvalid Code = "attribute_invalid" // attributes that break their rules; fatal for the run
 	CodeTooLarge         Code = "too_large"
+	CodeOverBudget       Code = "over_budget" // the service holds as much as it may; the same call succeeds later
 	CodeUnauthorized     Code = "unauthorized"
 	CodeStreamClosed     Code = "stream_closed"
 	CodeUnavailable      Code = "unavailable"   // Redis is away or the service drains; try again
@@ -39,7 +40,7 @@ const (
 type Error struct {
 	Code       Code
 	Message    string
-	RetryAfter int // whole seconds, with CodeTooEarly, CodeThrottled and CodeUnavailable
+	RetryAfter int // whole seconds, with CodeTooEarly, CodeThrottled, CodeOverBudget and CodeUnavailable
 	RunID      string
 	Token      string
 	RunSpec    int // with CodeRunNotSupported

@@ -41,6 +41,7 @@ func (b *bundledCall) method() string {
 // service that does not know then does not see it, does the first alone and gives no answer to the
 // next. One that overlooked a note would make both at once.
 func (s *Server) bundle(c echo.Context) error {
+	holdingOf(c.Request().Context()).bundled = true
 	body, err := s.readItem(c)
 	if err != nil {
 		return err
@@ -142,6 +143,16 @@ func (s *Server) serveBundled(outer *http.Request, call *bundledCall, answer *bu
 			*answer = bundledAnswer{status: http.StatusServiceUnavailable}
 		}
 	}()
+	s.makeBundled(outer, call, answer)
+	if ctx := outer.Context(); len(answer.body) > smallAnswer && answer.succeeded() {
+		if err := holdingOf(ctx).answered(ctx, int64(len(answer.body))); err != nil {
+			answer.release()
+			s.refuseBundled(err, origin{ctx: ctx}, answer)
+		}
+	}
+}
+
+func (s *Server) makeBundled(outer *http.Request, call *bundledCall, answer *bundledAnswer) {
 	if runID, ok := call.runOfEvent(); ok {
 		s.serveBundledEvent(outer.Context(), call, runID, answer)
 		return

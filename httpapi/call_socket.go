@@ -5,16 +5,19 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
 	"github.com/labstack/echo/v4"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/budget"
 )
 
 const (
@@ -22,6 +25,12 @@ const (
 	callProtocol = "world-redis.calls.1"
 	// maxCallMessage is the size of a message, in bytes; a bundle has at most 64 calls of 32 KB.
 	maxCallMessage = 4 << 20
+	// socketShare is which part of its namespace's memory one socket may use.
+	socketShare = 4
+	// messageRoom is what a message counts for besides its own bytes: its calls and their small answers.
+	messageRoom = 16 << 10
+	// socketIdle is how long a socket may be silent. The client uses one for ten minutes at most.
+	socketIdle = 15 * time.Minute
 	// largeMessage is the size of one, in bytes, after which its memory is not kept for the next.
 	largeMessage = 256 << 10
 	// callsAtOnce is how many messages of one socket are worked on; the next waits in the network.
@@ -99,7 +108,9 @@ func (s *Server) callSocket(c echo.Context) error {
 	}
 	conn.SetReadLimit(maxCallMessage)
 	ctx, cancel := context.WithCancel(c.Request().Context())
-	socket := &callSocket{server: s, conn: conn, outer: c.Request().WithContext(ctx), slots: make(chan struct{}, callsAtOnce)}
+	pool := s.pool.Part(s.pool.Limit() / socketShare)
+	socket := &callSocket{server: s, conn: conn, pool: pool, outer: c.Request().WithContext(ctx), slots: make(chan struct{}, callsAtOnce)}
+	socket.heard.Store(time.Now().UnixNano())
 	var retiring sync.WaitGroup
 	retiring.Go(func() {
 		defer cancel()
@@ -121,58 +132,130 @@ func asksForWebSocket(r *http.Request) bool {
 type callSocket struct {
 	server *Server
 	conn   *websocket.Conn
+	pool   *budget.Pool  // what its messages and answers hold
 	outer  *http.Request // the one that opened it, whose caller all calls are of
 	slots  chan struct{} // one is taken by each message that is worked on
 	ended  sync.Once
+	room   bytes.Buffer // for the message that is read
+	// heard is when something came last, in nanoseconds; negative: amid a message.
+	heard atomic.Int64
 }
 
 // readAll reads messages and lets them be answered until the connection ends.
 func (k *callSocket) readAll(ctx context.Context) error {
-	var room bytes.Buffer
 	var working sync.WaitGroup // nobody waits for it: that is what the slots are for
 	for {
 		kind, reader, err := k.conn.Reader(ctx)
 		if err != nil {
 			return err
 		}
-		if room.Reset(); room.Cap() > largeMessage {
-			room = bytes.Buffer{}
-		}
-		if _, err := room.ReadFrom(reader); err != nil {
+		h := k.server.holdingIn(k.pool)
+		h.bundled = true
+		over, err := k.readMessage(ctx, reader, h)
+		if err != nil {
+			h.release()
 			return err
 		}
-		if kind != websocket.MessageBinary || room.Len() < messageIDSize {
+		if kind != websocket.MessageBinary || k.room.Len() < messageIDSize {
+			h.release()
 			return k.conn.Close(websocket.StatusUnsupportedData, "a message is four bytes and a bundle, in binary")
 		}
-		message := bytes.Clone(room.Bytes()) // its calls keep parts of it
+		message := bytes.Clone(k.room.Bytes()) // its calls keep parts of it
 		select {
 		case k.slots <- struct{}{}:
 		case <-ctx.Done():
+			h.release()
 			return ctx.Err()
 		}
 		working.Add(1)
 		k.server.crew.start(task{done: &working, make: func(int) {
-			defer func() { <-k.slots }()
-			k.answer(ctx, message[:messageIDSize:messageIDSize], message[messageIDSize:])
+			defer func() {
+				h.release()
+				<-k.slots
+			}()
+			k.answer(ctx, h, message[:messageIDSize:messageIDSize], message[messageIDSize:], over)
 		}})
 	}
 }
 
-func (k *callSocket) answer(ctx context.Context, id []byte, body world.Raw) {
+// readMessage reads a message into the socket's room. Where there is no memory for it, which it then waits for, the
+// client is not read, and so sends no more. over says that it was not there in time: of the message only the beginning was kept.
+func (k *callSocket) readMessage(ctx context.Context, reader io.Reader, h *holding) (over, err error) {
+	if k.room.Reset(); k.room.Cap() > largeMessage {
+		k.room = bytes.Buffer{}
+	}
+	steady := heardReader{k, reader}
+	part := io.LimitedReader{R: steady, N: budget.Small}
+	if _, err = k.room.ReadFrom(&part); err != nil {
+		return nil, err
+	}
+	over = h.take(ctx, int64(k.room.Len())+messageRoom)
+	for over == nil && part.N == 0 {
+		k.rests()
+		// What is read now, and the copy of it that is worked on.
+		if over = h.take(ctx, 2*int64(k.room.Len())); over != nil {
+			break
+		}
+		part.N = int64(k.room.Len())
+		if _, err = k.room.ReadFrom(&part); err != nil {
+			return nil, err
+		}
+	}
+	if over != nil {
+		k.room.Truncate(min(k.room.Len(), messageIDSize))
+		_, err = io.Copy(io.Discard, steady)
+	}
+	k.rests()
+	return over, err
+}
+
+// heardReader notes when something came.
+type heardReader struct {
+	socket *callSocket
+	reader io.Reader
+}
+
+// Read implements io.Reader.
+func (r heardReader) Read(p []byte) (int, error) {
+	r.socket.heard.Store(-time.Now().UnixNano())
+	return r.reader.Read(p)
+}
+
+// rests says that nothing is expected to come.
+func (k *callSocket) rests() {
+	if at := k.heard.Load(); at < 0 {
+		k.heard.Store(-at)
+	}
+}
+
+// stuck reports whether a message stopped arriving, or nothing came for so long that nobody uses the socket.
+func (k *callSocket) stuck(now time.Time) bool {
+	at := k.heard.Load()
+	if at < 0 {
+		return now.UnixNano()+at > int64(k.server.patience)
+	}
+	return now.UnixNano()-at > int64(socketIdle) && len(k.slots) == 0
+}
+
+func (k *callSocket) answer(ctx context.Context, h *holding, id []byte, body world.Raw, over error) {
 	start := time.Now()
-	status, encoded := k.server.answerMessage(k.outer, id, body)
+	status, encoded := k.server.answerMessage(k.outer.WithContext(world.WithRoom(ctx, h)), id, body, over)
 	binary.BigEndian.PutUint16(encoded[messageIDSize:], uint16(status)) //nolint:gosec // three digits
 	k.server.deps.Observe(methodMessage, "/v1/calls", status, time.Since(start))
-	ctx, cancel := context.WithTimeout(ctx, bodyPatience)
-	defer cancel()
+	h.keep(int64(len(encoded)))
+	// The connection gives up on a client that takes nothing (whole_conn.go), and lasts while it takes something.
 	if err := k.conn.Write(ctx, websocket.MessageBinary, encoded); err != nil {
 		k.server.log.Debug("an answer could not be sent", slog.String("error", err.Error()))
 	}
 }
 
 // answerMessage returns what to send, with room for the status.
-func (s *Server) answerMessage(outer *http.Request, id []byte, body world.Raw) (status int, encoded []byte) {
-	answers, err := s.serveMessage(outer, body)
+func (s *Server) answerMessage(outer *http.Request, id []byte, body world.Raw, over error) (status int, encoded []byte) {
+	var answers []bundledAnswer
+	err := over
+	if err == nil {
+		answers, err = s.serveMessage(outer, body)
+	}
 	if err != nil {
 		refusal := world.Errorf(world.CodeInternal, "internal error, see the service's log")
 		if !errors.As(err, &refusal) {
@@ -198,10 +281,8 @@ func (s *Server) serveMessage(outer *http.Request, body world.Raw) ([]bundledAns
 
 // retireAtTheEnd ends the socket in good order when the service stops; ctx is done when it has ended.
 func (k *callSocket) retireAtTheEnd(ctx context.Context) {
-	select {
-	case <-ctx.Done():
+	if !k.watch(ctx) {
 		return
-	case <-k.server.draining:
 	}
 	if err := k.conn.Write(ctx, websocket.MessageText, []byte(retireText)); err != nil {
 		return
@@ -212,7 +293,30 @@ func (k *callSocket) retireAtTheEnd(ctx context.Context) {
 	case <-time.After(k.server.retireGrace):
 	}
 	k.end()
-	_ = k.conn.Close(websocket.StatusGoingAway, "the service stops")
+	_ = k.conn.Close(websocket.StatusGoingAway, "the service stops, or nobody used the socket")
+}
+
+// watch returns true when the socket is to end in good order. One amid whose message nothing comes is cut off.
+func (k *callSocket) watch(ctx context.Context) bool {
+	look := time.NewTicker(k.server.patience / 4)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-k.server.draining:
+			return true
+		case now := <-look.C:
+			if !k.stuck(now) {
+				continue
+			}
+			if k.heard.Load() > 0 {
+				return true
+			}
+			_ = k.conn.CloseNow()
+			return false
+		}
+	}
 }
 
 // end waits until nothing is worked on, and lets nothing more begin.

@@ -220,6 +220,10 @@ func (s *nameSet) add(name string) bool {
 	return !twice
 }
 
+// maxKeys is how many keys a map may have that the service itself reads: a body, an event, its eventData, parameters.
+// Each costs a few dozen times its size while it is looked at. Payloads are not looked into and may have any number.
+const maxKeys = 10_000
+
 // entriesOf returns the entries of a map in their order, leaving out absent ones; values
 // are slices of item. A key that is not text or stands twice is refused.
 func (d codec) entriesOf(path string, item world.Raw) (world.Fields, error) {
@@ -230,11 +234,17 @@ func (d codec) entriesOf(path string, item world.Raw) (world.Fields, error) {
 	if err != nil {
 		return nil, invalid("%s is not well-formed CBOR", path)
 	}
+	if !h.indefinite() && h.n > maxKeys {
+		return nil, tooManyKeys(path)
+	}
 	fields := make(world.Fields, 0, min(h.n, 32))
 	var seen nameSet
 	for i := uint64(0); h.indefinite() || i < h.n; i++ {
 		if h.indefinite() && len(b) > 0 && b[0] == cborBreak {
 			break
+		}
+		if i == maxKeys {
+			return nil, tooManyKeys(path)
 		}
 		var key, value world.Raw
 		if key, b, err = splitItem(b); err == nil {
@@ -256,6 +266,8 @@ func (d codec) entriesOf(path string, item world.Raw) (world.Fields, error) {
 	}
 	return fields, nil
 }
+
+func tooManyKeys(path string) error { return invalid("%s has more than %d keys", path, maxKeys) }
 
 // textOf reads a text string; bytes that are not UTF-8 stay as they are, because
 // JavaScript strings with lone surrogates are encoded that way.

@@ -16,6 +16,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/budget"
 )
 
 const (
@@ -90,6 +91,11 @@ func (s *Server) answer(c echo.Context, status int, item []byte) error {
 // send sends a body whose length the client learns first: one in chunks of unknown length takes a
 // write more for its end.
 func (s *Server) send(c echo.Context, status int, contentType string, body []byte) error {
+	if ctx := c.Request().Context(); len(body) > budget.Small {
+		if err := holdingOf(ctx).settle(ctx, int64(len(body))); err != nil {
+			return err
+		}
+	}
 	c.Response().Header().Set(echo.HeaderContentLength, strconv.Itoa(len(body)))
 	return inOneWrite(c.Request(), c.Response(), len(body), func() error { return c.Blob(status, contentType, body) })
 }
@@ -105,6 +111,11 @@ func (s *Server) readItem(c echo.Context) (world.Raw, error) {
 		return nil, err
 	}
 	if contentType == typeJSON && len(body) > 0 {
+		if ctx := c.Request().Context(); len(body) > budget.Small {
+			if err := holdingOf(ctx).take(ctx, int64(len(body))); err != nil {
+				return nil, err
+			}
+		}
 		return jsonToCBOR(body)
 	}
 	return s.codec.item(body)
@@ -159,20 +170,48 @@ func (s *Server) readBodyInto(c echo.Context, buf *bytes.Buffer) ([]byte, error)
 		s.discard(r, body)
 		return nil, tooLarge(r.ContentLength, limit)
 	}
-	// A claimed length is not yet a sent one: room is made for small bodies only. A payload of 2 MiB and
-	// what goes with it are one, and so are 32 chunks of 64 KiB.
-	buf.Grow(int(min(max(r.ContentLength, 0)+bytes.MinRead, smallBody)))
-	n, err := buf.ReadFrom(io.LimitReader(body, limit+1))
+	n, err := s.fillBody(r, body, buf)
 	switch {
 	case n > limit:
 		s.discard(r, body)
 		return nil, tooLarge(-1, limit)
+	case world.ErrorCode(err) == world.CodeOverBudget:
+		s.discard(r, body)
+		return nil, err
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, invalid("the body stopped arriving after %d bytes", n)
 	case err != nil:
 		return nil, invalid("the body ended early, after %d bytes", n)
 	}
 	return buf.Bytes(), nil
+}
+
+// fillBody reads the body, and one byte more than the limit of one that is larger. What it takes is counted as it
+// arrives, for a claimed length is not yet a sent one: only of a large body that has begun to come is up to 4 MiB
+// counted, and asked for, at once. While there is no room for more it stays in the network.
+func (s *Server) fillBody(r *http.Request, body io.Reader, buf *bytes.Buffer) (n int64, err error) {
+	ctx, limit := r.Context(), s.cfg.MaxBody
+	h := holdingOf(ctx)
+	step := int64(budget.Small)
+	for {
+		if left := r.ContentLength - n; r.ContentLength >= 0 {
+			step = min(step, left)
+		}
+		if err := h.take(ctx, step); err != nil {
+			return n, err
+		}
+		buf.Grow(int(step) + bytes.MinRead)
+		part := io.LimitedReader{R: body, N: min(step, limit-n) + 1}
+		got, err := buf.ReadFrom(&part)
+		n += got
+		if err != nil || part.N > 0 || n > limit {
+			return n, err
+		}
+		step = min(max(n, 3*budget.Small), bodyStep)
+		if r.ContentLength > n {
+			step = min(r.ContentLength-n, bodyStep)
+		}
+	}
 }
 
 // smallBody is the size of a body, in bytes, up to which its memory is asked for at once.

@@ -45,7 +45,7 @@ func wireForm(code world.Code) (status int, name string) {
 		return http.StatusUnprocessableEntity, "RunNotSupportedError"
 	case world.CodeTooEarly:
 		return http.StatusTooEarly, "TooEarlyError"
-	case world.CodeThrottled:
+	case world.CodeThrottled, world.CodeOverBudget:
 		return http.StatusTooManyRequests, "ThrottleError"
 	case world.CodeInvalid, world.CodeRepeatedID:
 		return http.StatusBadRequest, general
@@ -124,7 +124,7 @@ func (s *Server) refusalOf(err error, at origin) world.Error {
 	}
 	out := *refusal
 	switch out.Code {
-	case world.CodeUnavailable, world.CodeTooEarly, world.CodeThrottled:
+	case world.CodeUnavailable, world.CodeTooEarly, world.CodeThrottled, world.CodeOverBudget:
 		out.RetryAfter = max(1, out.RetryAfter)
 	default:
 		out.RetryAfter = 0

@@ -137,7 +137,7 @@ func FuzzCallMessage(f *testing.F) {
 	outer := httptest.NewRequestWithContext(f.Context(), http.MethodGet, "/v1/calls", nil)
 	outer.Host = "localhost"
 	f.Fuzz(func(t *testing.T, body []byte) {
-		status, encoded := s.answerMessage(outer, []byte("abcd"), body)
+		status, encoded := s.answerMessage(outer, []byte("abcd"), body, nil)
 		require.GreaterOrEqual(t, len(encoded), answerHeaderSize)
 		require.Equal(t, "abcd", string(encoded[:messageIDSize]))
 		require.Less(t, status, http.StatusInternalServerError)

@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/budget"
 )
 
 // Namespace is a part of the service with callers and data of its own. Which one a call
@@ -26,7 +27,7 @@ func ValidNamespace(text string) bool { return namespaceName.MatchString(text) }
 
 // addNamespaces builds a server for each: the same handlers on other data. They share the
 // listener, the routes, the limits and the end of this one.
-func (s *Server) addNamespaces(namespaces []Namespace) error {
+func (s *Server) addNamespaces(namespaces []Namespace, process *budget.Pool, share int64) error {
 	s.namespaces = make(map[string]*Server, len(namespaces))
 	for _, n := range namespaces {
 		switch {
@@ -42,7 +43,7 @@ func (s *Server) addNamespaces(namespaces []Namespace) error {
 		}
 		part := &Server{
 			cfg: s.cfg, deps: n.Deps, log: s.log, keepAlive: s.keepAlive, patience: s.patience, retireGrace: s.retireGrace, codec: s.codec, proxy: s.proxy,
-			crew: s.crew, sockets: s.sockets, draining: s.draining,
+			roomPatience: s.roomPatience, pool: process.Part(share), crew: s.crew, sockets: s.sockets, draining: s.draining,
 		}
 		part.deps.Observe, part.deps.NewRequestID = s.deps.Observe, s.deps.NewRequestID
 		part.cfg.BaseURL = "" // an app of the default namespace

@@ -108,7 +108,7 @@ func (s *Server) newEcho() *echo.Echo {
 	e := echo.New()
 	e.HTTPErrorHandler = s.handleError
 	e.Pre(routeByEscapedPath)
-	e.Use(waitForNoBody, s.observe, s.identify, limitHops)
+	e.Use(waitForNoBody, s.observe, s.admit, s.identify, limitHops)
 	asColons := strings.NewReplacer("{", ":", "}", "")
 	for i, r := range s.table {
 		handle := r.handle
@@ -118,7 +118,7 @@ func (s *Server) newEcho() *echo.Echo {
 				if err != nil {
 					return err
 				}
-				return part.table[i].handle(c)
+				return part.withHolding(c, part.table[i].handle)
 			}
 		}
 		if admitted := handle; !r.anyHost {

@@ -24,6 +24,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/budget"
 )
 
 // Defaults of a [Config] and limits that have no setting.
@@ -40,12 +41,17 @@ const (
 
 // Config says where and how to serve.
 type Config struct {
-	Listen  string         // host:port; port 0 picks a free one
-	Tokens  []string       // bearer tokens, any of which is good; none: no check, loopback only
-	BaseURL string         // the app to pass webhooks to when none is registered; empty: none
-	MaxBody int64          // bytes a request body may have; 0: DefaultMaxBody
-	Logger  *slog.Logger   // nil: discard
-	AppCAs  *x509.CertPool // authorities that the certificate of an app may be of, to which webhooks are passed; nil: the system's
+	Listen  string   // host:port; port 0 picks a free one
+	Tokens  []string // bearer tokens, any of which is good; none: no check, loopback only
+	BaseURL string   // the app to pass webhooks to when none is registered; empty: none
+	MaxBody int64    // bytes a request body may have; 0: DefaultMaxBody
+	// Memory is how many bytes the bodies and answers of all calls may take together; 0: DefaultMemory. Where there are
+	// several namespaces each has half of it at most.
+	Memory int64
+	// MaxConnections is how many callers may be connected; 0: any number.
+	MaxConnections int
+	Logger         *slog.Logger   // nil: discard
+	AppCAs         *x509.CertPool // authorities that the certificate of an app may be of, to which webhooks are passed; nil: the system's
 	// AppProxy returns the HTTP proxy for a webhook that is passed to an app; nil: there is none.
 	AppProxy func(*http.Request) (*url.URL, error)
 	// AppDial connects to apps for webhooks, or to their proxy. An error of it that has a method DialRefused() bool says that the
@@ -98,11 +104,17 @@ type Server struct {
 	auth      *authenticator
 	proxy     *webhookProxy
 	crew      *crew
+	crowd     *crowd // nil: there may be any number of connections
 	table     []route
 	openapi   []byte
 	echo      *echo.Echo
+	pool      *budget.Pool // what the calls of this namespace hold
 	keepAlive time.Duration
 	patience  time.Duration // how long a body may stand still
+	// answerPatience is how long a caller may take nothing of its answer.
+	answerPatience time.Duration
+	// roomPatience is how long a call waits for room in the pool.
+	roomPatience time.Duration
 	// retireGrace is how long the client of a call socket may take to hang up.
 	retireGrace time.Duration
 	// namespaces are servers without routes or a listener of their own, by name.
@@ -131,6 +143,12 @@ func New(cfg Config, deps Deps, namespaces ...Namespace) (*Server, error) {
 	if err := checkMetrics(cfg, all); err != nil {
 		return nil, err
 	}
+	if cfg.MaxConnections < 0 {
+		return nil, fmt.Errorf("the limit of connections must not be negative, it is %d", cfg.MaxConnections)
+	}
+	if cfg.Memory < 0 {
+		return nil, fmt.Errorf("the memory budget must not be negative, it is %d", cfg.Memory)
+	}
 	if cfg.MaxBody < 0 {
 		return nil, fmt.Errorf("the body limit must not be negative, it is %d", cfg.MaxBody)
 	}
@@ -138,16 +156,25 @@ func New(cfg Config, deps Deps, namespaces ...Namespace) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		cfg: cfg, deps: deps, log: cfg.Logger, keepAlive: keepAliveInterval, patience: bodyPatience, retireGrace: retireGrace,
+		cfg: cfg, deps: deps, log: cfg.Logger, keepAlive: keepAliveInterval, patience: bodyPatience, answerPatience: answerPatience, retireGrace: retireGrace, roomPatience: roomPatience,
 		sockets: new(callSockets), draining: make(chan struct{}), listening: make(chan struct{}),
 	}
 	s.setDefaults()
+	process := budget.New(s.cfg.Memory)
+	share := s.cfg.Memory
+	if len(namespaces) > 0 {
+		share /= 2
+	}
+	s.pool = process.Part(share)
 	var err error
 	if s.codec, err = newCodec(); err != nil {
 		return nil, err
 	}
 	if s.openapi, err = openAPIJSON(); err != nil {
 		return nil, err
+	}
+	if cfg.MaxConnections > 0 {
+		s.crowd = &crowd{most: int64(cfg.MaxConnections), log: s.log}
 	}
 	s.proxy, s.crew = newWebhookProxy(s), &crew{}
 	s.table = s.routes()
@@ -158,7 +185,7 @@ func New(cfg Config, deps Deps, namespaces ...Namespace) (*Server, error) {
 	if s.scrapes, err = newScrapes(cfg); err != nil {
 		return nil, err
 	}
-	if err := s.addNamespaces(namespaces); err != nil {
+	if err := s.addNamespaces(namespaces, process, share); err != nil {
 		return nil, err
 	}
 	s.echo = s.newEcho()
@@ -171,6 +198,9 @@ func New(cfg Config, deps Deps, namespaces ...Namespace) (*Server, error) {
 func (s *Server) setDefaults() {
 	if s.cfg.MaxBody == 0 {
 		s.cfg.MaxBody = DefaultMaxBody
+	}
+	if s.cfg.Memory == 0 {
+		s.cfg.Memory = DefaultMemory
 	}
 	if s.cfg.DrainGrace <= 0 {
 		s.cfg.DrainGrace = DefaultDrainGrace
@@ -239,7 +269,9 @@ func (s *Server) Run(ctx context.Context) error {
 	defer stopWork()
 	server := s.serverOf(work)
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(wholeListener{listener, s.deps.Conns}) }()
+	go func() {
+		served <- server.Serve(wholeListener{Listener: listener, wrap: s.deps.Conns, patience: s.answerPatience, crowd: s.crowd})
+	}()
 
 	select {
 	case err := <-served:

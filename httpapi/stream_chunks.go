@@ -10,10 +10,6 @@ import (
 )
 
 const (
-	// writePatience is how long a reader may take nothing before it is cut off.
-	writePatience = time.Minute
-	// writePiece bounds what must get through within writePatience.
-	writePiece = 256 << 10 // bytes
 	// gatherBytes is how much of a page is copied together; what is larger goes out by itself.
 	gatherBytes = 16 << 10
 )
@@ -105,26 +101,16 @@ func (w *chunkWriter) signal(frame uint32) error {
 	return w.flush()
 }
 
-// write sends p in pieces, each with a deadline of its own: slow is fine, stuck is not.
+// write sends p. The connection gives up on a reader that takes nothing (whole_conn.go).
 func (w *chunkWriter) write(p []byte) error {
-	for len(p) > 0 {
-		n := min(len(p), writePiece)
-		w.deadline(time.Now().Add(writePatience))
-		if _, err := w.out.Write(p[:n]); err != nil {
-			return err
-		}
-		p = p[n:]
+	if len(p) == 0 {
+		return nil
 	}
-	return nil
+	_, err := w.out.Write(p)
+	return err
 }
 
 func (w *chunkWriter) flush() error {
 	w.last = time.Now()
-	w.deadline(w.last.Add(writePatience))
-	err := w.control.Flush()
-	w.deadline(time.Time{})
-	return err
+	return w.control.Flush()
 }
-
-// deadline is best effort: not every ResponseWriter has deadlines, those of tests do not.
-func (w *chunkWriter) deadline(t time.Time) { _ = w.control.SetWriteDeadline(t) }

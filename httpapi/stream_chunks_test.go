@@ -17,7 +17,7 @@ func TestPagesOfAnySizesGoOutWhole(t *testing.T) {
 	t.Parallel()
 	var texts []string
 	var chunks []world.Chunk
-	for i, size := range []int{0, 1, gatherBytes - 10, 5, 4, gatherBytes - 4, gatherBytes, 0, gatherBytes - 5, 1, 0, 3 * gatherBytes, 7, writePiece + 1, 2} {
+	for i, size := range []int{0, 1, gatherBytes - 10, 5, 4, gatherBytes - 4, gatherBytes, 0, gatherBytes - 5, 1, 0, 3 * gatherBytes, 7, 256<<10 + 1, 2} {
 		texts = append(texts, strings.Repeat(string(rune('a'+i)), size))
 		chunks = append(chunks, world.Chunk{Index: int64(i), Data: []byte(texts[i])})
 	}

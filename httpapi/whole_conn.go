@@ -5,6 +5,8 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
+	"time"
 )
 
 // An answer that is longer than the buffer of net/http, 4 KiB, leaves in two writes, and whoever waits
@@ -18,12 +20,14 @@ const (
 type wholeListener struct {
 	net.Listener
 
-	wrap func(net.Conn) net.Conn // nil: nothing
+	wrap     func(net.Conn) net.Conn // nil: nothing
+	patience time.Duration           // how long a peer may take nothing of an answer
+	crowd    *crowd                  // nil: there may be any number
 }
 
 // Accept implements net.Listener.
 func (l wholeListener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
+	c, extra, err := l.crowd.accept(l.Listener)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +35,7 @@ func (l wholeListener) Accept() (net.Conn, error) {
 		c = l.wrap(c)
 	}
 	if tcp, ok := c.(closeWriter); ok {
-		return &wholeConn{closeWriter: tcp}, nil
+		return &wholeConn{closeWriter: tcp, patience: l.patience, crowd: l.crowd, extra: extra}, nil
 	}
 	return c, nil
 }
@@ -43,11 +47,17 @@ type closeWriter interface {
 }
 
 // wholeConn holds back what is written between hold and let. Both are called by the handler whose answer
-// it is, as the writes are.
+// it is, as the writes are. A write fails when the peer takes nothing for too long (steady_write.go).
 type wholeConn struct {
 	closeWriter
 
-	held *[]byte // nil: nothing is held back
+	held     *[]byte // nil: nothing is held back
+	patience time.Duration
+	until    atomic.Int64 // the deadline that send has set, in nanoseconds
+	foreign  atomic.Bool  // somebody else has set one
+	crowd    *crowd
+	extra    bool // there are too many: it is for one request, of health or metrics
+	left     atomic.Bool
 }
 
 var heldPool = sync.Pool{New: func() any {
@@ -58,7 +68,7 @@ var heldPool = sync.Pool{New: func() any {
 // Write implements net.Conn.
 func (c *wholeConn) Write(p []byte) (int, error) {
 	if c.held == nil {
-		return c.closeWriter.Write(p)
+		return c.send(p)
 	}
 	*c.held = append(*c.held, p...)
 	return len(p), nil
@@ -69,7 +79,7 @@ func (c *wholeConn) hold() { c.held = heldPool.Get().(*[]byte) }
 func (c *wholeConn) let() error {
 	held := c.held
 	c.held = nil
-	_, err := c.closeWriter.Write(*held)
+	_, err := c.send(*held)
 	if cap(*held) <= 2*longestWhole {
 		*held = (*held)[:0]
 		heldPool.Put(held)

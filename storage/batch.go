@@ -107,7 +107,12 @@ func (s *Store) batchItems(ctx context.Context, b *batch, replies reply) ([]worl
 				continue
 			}
 			bytes += m.bytes
-			err = s.fill(ctx, m.gaps)
+			if endsRun(item.req.Type) { // more is to be done with this one
+				err = s.fill(world.WithRoom(ctx, nil), m.gaps)
+			} else if err = s.fill(ctx, m.gaps); world.ErrorCode(err) == world.CodeOverBudget {
+				out[i].Result = world.EventResult{Event: item.answer(o.stored.event)}
+				continue
+			}
 		}
 		if err == nil {
 			out[i].Result, err = s.batchResult(ctx, item, o)

@@ -160,6 +160,21 @@ func (s *Store) fillLog(ctx context.Context, runID string, first, step int, flat
 	return m.bytes, s.fill(ctx, m.gaps)
 }
 
+// fillDone is fillLog for a call that is applied already. Where there is no room for what it brings along, the list ends
+// before the first event that is missing, and the caller can list the rest.
+func (s *Store) fillDone(ctx context.Context, runID string, first int, flat reply) (reply, error) {
+	_, err := s.fillLog(ctx, runID, first, 1, flat)
+	if world.ErrorCode(err) != world.CodeOverBudget {
+		return flat, err
+	}
+	for i, value := range flat {
+		if _, missing := value.(int64); missing {
+			return flat[:i-i%fieldsAnEvent], nil
+		}
+	}
+	return flat, nil
+}
+
 // decodeEvents reads {record, payload or nil, ...} of the events from position first on, which are step
 // apart: 1, or backwards -1.
 func decodeEvents(runID string, first, step int, resolveNone bool, flat reply) ([]world.Event, error) {

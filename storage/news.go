@@ -88,7 +88,12 @@ func (s *Store) fillNews(ctx context.Context, c *call, r reply) error {
 	if !ok {
 		return nil
 	}
-	_, err = s.fillLog(ctx, c.req.RunID, c.asked.after+1, 1, r.list(at).after(1))
+	told := r.list(at)
+	if len(told) == 0 {
+		return nil
+	}
+	filled, err := s.fillDone(ctx, c.req.RunID, c.asked.after+1, told.after(1))
+	r[at] = []any(told[:1+len(filled)])
 	return err
 }
 

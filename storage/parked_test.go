@@ -116,6 +116,7 @@ func TestLapsesComeInBatches(t *testing.T) {
 		alive := b.running()
 		b.send(alive, world.EventHookCreated, "hook_1", data(t, "token", "t", "tokenRetentionUntil", until))
 		b.send(runID, world.EventRunCompleted, "", sample(b, world.EventRunCompleted))
+		b.cleanups.wait()
 		b.clock.add(retention)
 		for _, want := range []bool{true, false} {
 			more, err := b.letLapse(b.ctx)

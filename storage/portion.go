@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/world-redis/world-redis"
 )
 
 // Redis builds a reply whole before it sends it, and a script holds what it replies once more. So a reply has little room for
@@ -38,8 +40,18 @@ type gap struct {
 	into       *any // its place in the reply; nil once it turns out that it is no longer there
 }
 
-// fill reads the values of gaps.
+// fill reads the values of gaps, after it has asked for room for all of them (world.Room).
 func (s *Store) fill(ctx context.Context, gaps []gap) error {
+	if len(gaps) == 0 {
+		return nil
+	}
+	total := 0
+	for _, g := range gaps {
+		total += g.size
+	}
+	if err := world.MakeRoom(ctx, int64(total)); err != nil {
+		return err
+	}
 	for len(gaps) > 0 {
 		n, size := 0, 0
 		for n < len(gaps) && n < portionCommands && (n == 0 || size+gaps[n].size <= portionBytes) {

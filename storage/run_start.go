@@ -76,10 +76,11 @@ func (s *Store) startRun(ctx context.Context, c *call) (world.EventResult, error
 // startResult builds the answer of run_started. The script has left out of the run e the event that the log begins with.
 func (s *Store) startResult(ctx context.Context, c *call, o outcome, e entity) (world.EventResult, error) {
 	log := o.rest.list(0)
-	if _, err := s.fillLog(ctx, c.req.RunID, 0, 1, log.after(1)); err != nil {
+	told, err := s.fillDone(ctx, c.req.RunID, 0, log.after(1))
+	if err != nil {
 		return world.EventResult{}, err
 	}
-	events, err := decodeEvents(c.req.RunID, 0, 1, c.req.ResolveNone, log.after(1))
+	events, err := decodeEvents(c.req.RunID, 0, 1, c.req.ResolveNone, told)
 	if err != nil {
 		return world.EventResult{}, fail(err)
 	}

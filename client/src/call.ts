@@ -6,6 +6,7 @@ import { CBOR, decode, decodeJson } from './encoding.js';
 import { WorkflowWorldError } from './errors.js';
 import type { Incoming, Outgoing } from './exchange.js';
 import { isFields } from './moments.js';
+import { isOverBudget, spread } from './overBudget.js';
 import { newRequestId } from './requestId.js';
 import { transportError } from './transportError.js';
 import { errorFromWire, type WireError } from './wireError.js';
@@ -60,8 +61,10 @@ const TRY_AGAIN = new Set([502, 503, 504]);
 /**
  * Makes a call and returns the decoded answer. A call that did not get through is tried again for
  * `config.retryForMs`: GETs change nothing, and every POST carries an `Idempotency-Key` of its own under which the
- * service answers a repeat without doing it again. A refusal (4xx, 500) is never repeated; a call with
- * {@link Call.patience} is repeated after a 429 and a 500, too.
+ * service answers a repeat without doing it again. One that the service has no memory for at the moment (429 with the code
+ * `over_budget`) is repeated by itself, for `config.timeoutMs` at least: that long it would have waited for its answer,
+ * too. Any other refusal (4xx, 500) is never repeated; a call with {@link Call.patience} is repeated after each 429 and a
+ * 500, too.
  */
 export async function call(config: Config, request: Call): Promise<unknown> {
   // The keys are the same at every try, that of the next call, too.
@@ -71,12 +74,13 @@ export async function call(config: Config, request: Call): Promise<unknown> {
   const began = Date.now();
   const deadline = began + (patience?.forMs ?? config.retryForMs);
   const { signal } = connectionTo(config.url).closing;
+  let alone = false;
   for (let attempt = 0; ; attempt++) {
     const hold = request.beforeTry?.();
     if (hold) await hold;
     let answer: Answered | Failed;
     try {
-      answer = await send(config, request, headers, nextHeaders);
+      answer = await (alone ? sendAlone(config, request, headers) : send(config, request, headers, nextHeaders));
     } catch (cause) {
       answer = unanswered(config, request, cause);
     }
@@ -84,10 +88,15 @@ export async function call(config: Config, request: Call): Promise<unknown> {
     if ('value' in result) return result.value;
     if (!result.again) throw result.error;
     const elapsed = Date.now() - began;
+    const over = isOverBudget(result.error);
+    // Within a bundle others may have taken the room, and by itself a call is waited with at the service.
+    if (over && !alone) result.waitMs = 0;
+    alone ||= over;
     // Without a deadline a call is late at some time, too: it must not keep a process alive for ever that is done otherwise.
     const late = deadline === Number.POSITIVE_INFINITY && elapsed > config.streamRetryForMs;
     const pause = Math.max(late ? Math.min(LONGEST_LATE_PAUSE_MS, elapsed / 4) : pauseBefore(attempt), result.waitMs);
-    if (!signal.aborted && began + elapsed + pause <= deadline) {
+    const until = over ? Math.max(deadline, began + config.timeoutMs) : deadline;
+    if (!signal.aborted && began + elapsed + pause <= until) {
       patience?.failed();
       await pauseFor(pause, signal, !late);
       // If close() was called meanwhile, a try now would open the connection again behind the caller's back.
@@ -136,6 +145,12 @@ function send(config: Config, request: Call, headers: Headers, nextHeaders?: Hea
   return bundles.request(first, request.next && nextHeaders && outgoing(basePath, config, request.next.call, nextHeaders));
 }
 
+/** Makes one try that shares its request with no other call. */
+function sendAlone(config: Config, request: Call, headers: Headers): Promise<Answered> {
+  const { calls, waits, basePath } = connectionTo(config.url);
+  return (request.holdMs === undefined ? calls : waits).request(outgoing(basePath, config, request, headers));
+}
+
 function outgoing(basePath: string, config: Config, { method, path, body, holdMs = 0, signal, patience }: Call, headers: Headers): Outgoing {
   const timeoutMs = (patience?.timeoutMs ?? config.timeoutMs) + holdMs;
   return { method, path: basePath + path, headers, body, timeoutMs, signal };
@@ -165,6 +180,10 @@ function resultOf(config: Config, { path, next, body, patience }: Call, answer: 
   const retryAfter = retryAfterSeconds(answer.headers['retry-after']);
   const wire = decodeBody(bytes, contentType) as { error?: WireError } | undefined | null;
   const error = errorFromWire(wire?.error, { status, url: serviceUrl(config, path), retryAfter, bytes: body?.byteLength });
+  if (isOverBudget(error)) {
+    const seconds = retryAfter ?? (error as { retryAfter?: number }).retryAfter ?? 1;
+    return { error, again: true, waitMs: spread(seconds * 1000) };
+  }
   const again = TRY_AGAIN.has(status) || (patience !== undefined && (status >= 500 || status === 429));
   return { error, again, waitMs: (retryAfter ?? 0) * 1000 };
 }

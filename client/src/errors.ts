@@ -88,7 +88,7 @@ export class TooEarlyError extends WorkflowWorldError {
 
 /** The service asks for less; `retryAfter` is in seconds. */
 export class ThrottleError extends WorkflowWorldError {
-  constructor(message: string, options: { retryAfter?: number | undefined } = {}) {
+  constructor(message: string, options: { retryAfter?: number | undefined; code?: string | undefined } = {}) {
     super(message, options);
     this.name = 'ThrottleError';
   }

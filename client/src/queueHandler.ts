@@ -5,6 +5,7 @@ import { CBOR, decode, decodeJson } from './encoding.js';
 import { inTurn, type Reply } from './deliveries.js';
 import { inStepDelivery } from './fanIn.js';
 import { withGivenStreams } from './givenStreams.js';
+import { overBudgetWait } from './overBudget.js';
 import { nameForHandler, parseQueueName } from './queueName.js';
 import { bodyOf, noteArrivals } from './requestBody.js';
 import { refusalOfDelivery, refusalOfHeaders, signingKeys, warnOfUnsigned } from './signature.js';
@@ -84,6 +85,9 @@ async function replyOf(handle: () => Promise<unknown>): Promise<Reply> {
     }
     return { status: 200, body: { ok: true } };
   } catch (error) {
+    // The service has too much to do for the moment, and that is no failure of the message: it comes again.
+    const wait = overBudgetWait(error);
+    if (wait !== undefined) return { status: 200, body: { timeoutSeconds: wait } };
     // Not logged here: the SDK has done so, and the service records the answer. A value that is too large would be so
     // at each further delivery, and the SDK has no error for it, so the service then fails the run.
     const refused = tooLarge(error);

@@ -53,7 +53,7 @@ export function errorFromWire(wire: WireError | undefined, refusal: Refusal): Er
     case 'TooEarlyError':
       return new TooEarlyError(message, { retryAfter });
     case 'ThrottleError':
-      return new ThrottleError(message, { retryAfter });
+      return new ThrottleError(message, { retryAfter, code: text(wire?.code) });
     case 'PreconditionFailedError':
       return new PreconditionFailedError(message, { retryAfter });
     case 'WorkflowRunNotFoundError':

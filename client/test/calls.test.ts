@@ -68,6 +68,34 @@ test('a throttle names the seconds to wait and is left to the SDK', async () => 
   assert.equal(fake.seen.length, 1);
 });
 
+test('a call that the service has no memory for is made again, alone and with the same key, for as long as one may take', async () => {
+  const { fake, world } = await fakeWorld({ retryForMs: 0, timeoutMs: 20_000 });
+  const over = json(429, { error: { name: 'ThrottleError', code: 'over_budget', message: 'too much now', retryAfter: 0.01 } });
+  const refused = encode({ error: { name: 'ThrottleError', code: 'over_budget', message: 'too much now' } });
+  const bundle: Answer = (response) => {
+    const answer = { status: 429, body: refused, retryAfter: '1' };
+    response.writeHead(200, { 'content-type': 'application/cbor' }).end(encode({ answers: [{ status: 200, body: encode({ runId: 'a' }) }, answer, answer] }));
+  };
+  fake.next(bundle, over, over, over, json(200, { runId: 'b' }), json(200, { runId: 'b' }));
+  const runs = await Promise.all(['a', 'b', 'c'].map((id) => world.runs.get(id)));
+  assert.deepEqual(runs.map(({ runId }) => runId), ['a', 'b', 'b']);
+  assert.equal(fake.seen.length, 6); // the bundle, and then each by itself
+  assert.ok(fake.seen.slice(1).every(({ url }) => url.startsWith('/v1/runs/')));
+
+  fake.next(over, over, json(200, { run: { runId: 'r' } }));
+  await world.events.create('r', runStarted);
+  const keys = fake.seen.slice(-3).map(({ headers }) => headers['idempotency-key']);
+  assert.equal(new Set(keys).size, 1);
+});
+
+test('a call that finds no memory for too long ends with a ThrottleError', async () => {
+  const { fake, world } = await fakeWorld({ retryForMs: 0, timeoutMs: 100 });
+  const over = json(429, { error: { name: 'ThrottleError', code: 'over_budget', message: 'too much now', retryAfter: 0.01 } });
+  fake.next(...Array.from({ length: 100 }, () => over));
+  await assert.rejects(world.runs.get('r'), { name: 'ThrottleError', code: 'over_budget', message: 'too much now' });
+  assert.ok(fake.seen.length > 1);
+});
+
 test('when the service stays away, the error says where and what to check', async () => {
   const { fake, world } = await fakeWorld({ retryForMs: 200 });
   await fake.stop();

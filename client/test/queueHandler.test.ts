@@ -62,6 +62,17 @@ test('a handler that wants the message again says when, and zero is a time like 
   }
 });
 
+test('a handler that the service had no memory for has its message come again, uncharged', async () => {
+  const over = Object.assign(new Error('too much now'), { name: 'ThrottleError', code: 'over_budget', retryAfter: 3 });
+  for (const error of [over, new Error('the SDK failed', { cause: over })]) {
+    const { handle } = handlerFor(FLOW, error);
+    const [status, body] = await replyOf(await handle(delivery(`${FLOW}w`, encode({}))));
+    assert.equal(status, 200);
+    const { timeoutSeconds } = body as { timeoutSeconds: number };
+    assert.ok(timeoutSeconds >= 3 && timeoutSeconds <= 6, String(timeoutSeconds));
+  }
+});
+
 test('a handler that throws answers 500 with the reason, so that the message comes again', async () => {
   const { handle } = handlerFor(FLOW, new RangeError('boom'));
   assert.deepEqual(await replyOf(await handle(delivery(`${FLOW}w`, encode({})))), [

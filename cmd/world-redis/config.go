@@ -38,6 +38,8 @@ type config struct {
 	Proxy              string        `env:"WORKFLOW_WORLD_PROXY" help:"HTTP proxy for all requests to apps, and of the commands queue and stream: http(s)://[user:password@]host[:port]; env: what HTTP_PROXY, HTTPS_PROXY and NO_PROXY say; without it none; never for loopback"`
 	Environment        string        `env:"WORKFLOW_WORLD_ENV" help:"production: refuse to run on embedded Redis"`
 	MaxBody            int64         `env:"WORKFLOW_WORLD_MAX_BODY" envDefault:"67108864" help:"largest request body, bytes"`
+	Memory             int64         `env:"WORKFLOW_WORLD_MEMORY" envDefault:"0" help:"bytes that request bodies and answers may take together, half of them for one of several namespaces; beyond it calls wait and then get 429; 0: a quarter of GOMEMLIMIT, without that 128 MiB"`
+	MaxConnections     int           `env:"WORKFLOW_WORLD_MAX_CONNECTIONS" envDefault:"0" help:"connections of callers; 0: three quarters of the limit of open files, at most 10,000"`
 	AppConcurrency     int           `env:"WORKFLOW_WORLD_APP_CONCURRENCY" envDefault:"0" help:"deliveries in flight to one app, for each queue; 0: all there may be, or four fifths of them while several apps are registered"`
 	DeploymentPolicy   queue.Policy  `env:"WORKFLOW_WORLD_DEPLOYMENT_POLICY" envDefault:"hold" help:"while no app of a message's deployment is alive: hold it, give it to the latest app of another deployment, or fail its run"`
 	DeploymentPatience time.Duration `env:"WORKFLOW_WORLD_DEPLOYMENT_PATIENCE" envDefault:"1m" help:"how long none must be alive before the policies latest and fail apply"`
@@ -94,6 +96,10 @@ func (c config) validate() error {
 		return errors.New("WORKFLOW_REDIS_WORKER_CONCURRENCY and its FLOW and STEP forms must be at least 1")
 	case c.MaxBody < 1024:
 		return errors.New("WORKFLOW_WORLD_MAX_BODY must be at least 1024 bytes")
+	case c.Memory != 0 && c.Memory < 8<<20:
+		return errors.New("WORKFLOW_WORLD_MEMORY must be at least 8388608 bytes, or 0 for the default")
+	case c.MaxConnections < 0:
+		return errors.New("WORKFLOW_WORLD_MAX_CONNECTIONS must not be negative")
 	case c.AppConcurrency < 0:
 		return errors.New("WORKFLOW_WORLD_APP_CONCURRENCY must not be negative")
 	case c.MaxCrashes < 1:

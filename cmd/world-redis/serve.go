@@ -99,7 +99,7 @@ func serve(ctx context.Context, c config, logger *slog.Logger, out io.Writer) (e
 	deps.NewRequestID = func() string { return minter.New().String() }
 	api, err := httpapi.New(httpapi.Config{
 		Listen: c.Listen, Tokens: c.tokens(), MetricsTokens: splitList(c.MetricsToken, ","), MetricsListen: c.MetricsListen,
-		BaseURL: c.BaseURL, MaxBody: c.MaxBody, Logger: logger, DrainGrace: drainGrace, AppCAs: authorities,
+		BaseURL: c.BaseURL, MaxBody: c.MaxBody, Memory: c.memory(), MaxConnections: c.maxConnections(), Logger: logger, DrainGrace: drainGrace, AppCAs: authorities,
 		AppProxy: policy.Proxy(proxy), AppDial: policy.Dial(&net.Dialer{Timeout: webhookDialTimeout}),
 	}, deps, forAPI(tenants)...)
 	if err != nil {

@@ -1,0 +1,164 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/budget"
+)
+
+const (
+	// DefaultMemory is how many bytes the bodies and answers of all calls may take together.
+	DefaultMemory = 128 << 20
+	// roomPatience is how long a call waits for room before it is refused.
+	roomPatience = 5 * time.Second
+	// maxBundleAnswer is what the answers of a bundle may have together, in bytes. One that is larger comes alone.
+	maxBundleAnswer = 4 << 20
+	// copies is how often a value is in memory while its answer is made: as it was read, and as it is written, in a
+	// bundle twice.
+	copies = 3
+	// bodyStep is what a large body takes at a time.
+	bodyStep = 4 << 20
+)
+
+// holding counts what one request or message holds: its body as it arrives, what is read for its answer, and the answer
+// until it is written. It is the [world.Room] of what the call reads. The calls of a bundle have one together, so only
+// one of them reads something large at a time.
+type holding struct {
+	mu       sync.Mutex
+	hold     budget.Hold
+	patience time.Duration
+	bundled  bool  // its answers have a limit together
+	answers  int64 // bytes of them, so far
+	waited   bool  // in vain, so the other calls of the bundle do not
+	ahead    int64 // of these, for which room was made before they were read
+}
+
+func (s *Server) holdingIn(p *budget.Pool) *holding {
+	return &holding{hold: budget.Of(p), patience: s.roomPatience}
+}
+
+// holdingOf is that of the call that a context belongs to; without one nothing is counted.
+func holdingOf(ctx context.Context) *holding {
+	if h, ok := world.RoomOf(ctx).(*holding); ok {
+		return h
+	}
+	return new(holding)
+}
+
+// MakeRoom implements world.Room.
+func (h *holding) MakeRoom(ctx context.Context, n int64) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err := h.fits(n); err != nil {
+		return err
+	}
+	patience := h.patience
+	if h.bundled && (h.answers > 0 || h.waited) {
+		patience = 0 // bundles that have some and wait for more would wait for each other
+	}
+	if err := h.grow(ctx, copies*n, patience); err != nil {
+		h.waited = true
+		return err
+	}
+	h.answers += n
+	h.ahead += n
+	return nil
+}
+
+// fits reports whether a bundle may have so many bytes more in its answers.
+func (h *holding) fits(n int64) error {
+	if h.bundled && h.answers > 0 && h.answers+n > maxBundleAnswer {
+		return world.OverBudget("the answers of a bundle have 4 MiB at most together; make this call by itself")
+	}
+	return nil
+}
+
+// take counts n bytes of a body.
+func (h *holding) take(ctx context.Context, n int64) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.grow(ctx, n, h.patience)
+}
+
+func (h *holding) grow(ctx context.Context, n int64, patience time.Duration) error {
+	err := h.hold.Grow(ctx, n, patience)
+	if errors.Is(err, budget.ErrOver) {
+		return world.OverBudget("the service holds as many bytes for its callers as it may (WORKFLOW_WORLD_MEMORY)")
+	}
+	return err
+}
+
+// smallAnswer is the size of a bundled answer up to which it is not counted by itself: its message has been counted
+// with room for such ones.
+const smallAnswer = 4 << 10
+
+// answered counts the answer of a call of a bundle that is there already. Where there is no room for it, it is to be
+// dropped.
+func (h *holding) answered(ctx context.Context, n int64) error {
+	if n <= smallAnswer {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	known := min(n, h.ahead)
+	h.ahead -= known
+	if n -= known; n <= smallAnswer {
+		return nil
+	}
+	if err := h.fits(n); err != nil {
+		return err
+	}
+	h.answers += n
+	return h.grow(ctx, n, 0)
+}
+
+// settle has it hold n bytes: those of an answer that is about to be written. An answer that says again what the body
+// said is counted in any case: the call is done, and would be answered alike if it were made again. It is bounded by the
+// body, for which there was room.
+func (h *holding) settle(ctx context.Context, n int64) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	held := h.hold.Bytes()
+	switch more := n - held; {
+	case more <= 0:
+		h.hold.Shrink(n)
+		return nil
+	case n <= 2*held+budget.Small:
+		h.hold.Force(more)
+		return nil
+	default:
+		return h.grow(ctx, more, h.patience)
+	}
+}
+
+// keep gives back what is more than n bytes.
+func (h *holding) keep(n int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.hold.Shrink(n)
+}
+
+func (h *holding) release() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.hold.Release()
+}
+
+// withHolding serves a call of this namespace with a holding of its own; one of a bundle has the bundle's.
+func (s *Server) withHolding(c echo.Context, handle echo.HandlerFunc) error {
+	r := c.Request()
+	ctx := r.Context()
+	if world.RoomOf(ctx) != nil {
+		return handle(c)
+	}
+	h := s.holdingIn(s.pool)
+	defer h.release()
+	c.SetRequest(r.WithContext(world.WithRoom(ctx, h)))
+	return handle(c)
+}

@@ -1,0 +1,74 @@
+package httpapi
+
+import (
+	"errors"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/world-redis/world-redis/internal/quietconn"
+)
+
+const (
+	// answerPatience is how long a peer may take nothing of an answer. One that reads a kilobyte a second lets its
+	// system's buffer, 64 KiB on the loopback interface, run empty before anything moves.
+	answerPatience = 75 * time.Second
+	// answerLooks is how often within that time it is looked whether something moves.
+	answerLooks = 8
+)
+
+// send writes p for as long as the peer takes something of it. The deadline is one of progress: whoever reads slowly is
+// waited for. Without a wait it costs a look at the clock.
+func (c *wholeConn) send(p []byte) (n int, err error) {
+	if c.patience == 0 {
+		return c.closeWriter.Write(p)
+	}
+	var moved time.Time
+	unsent := -1
+	for {
+		c.arm()
+		more, err := c.closeWriter.Write(p[n:])
+		n += more
+		if err == nil || c.foreign.Load() || !errors.Is(err, os.ErrDeadlineExceeded) {
+			return n, err
+		}
+		left, now := c.unsent(), time.Now()
+		if more > 0 || left != unsent || moved.IsZero() {
+			moved = now
+		}
+		if unsent = left; now.Sub(moved) >= c.patience {
+			return n, err
+		}
+	}
+}
+
+// arm sets the deadline anew, if what is left of it is less than half a look.
+func (c *wholeConn) arm() {
+	now, look := time.Now(), c.patience/answerLooks
+	if c.foreign.Load() || c.until.Load()-now.UnixNano() > int64(look/2) {
+		return
+	}
+	until := now.Add(look)
+	c.until.Store(until.UnixNano())
+	_ = c.closeWriter.SetWriteDeadline(until)
+}
+
+// unsent is how much the peer's system has not yet got.
+func (c *wholeConn) unsent() int {
+	if conn, ok := c.closeWriter.(syscall.Conn); ok {
+		return quietconn.Unsent(conn)
+	}
+	return 0
+}
+
+// SetWriteDeadline implements net.Conn. While one is set from outside there is no other.
+func (c *wholeConn) SetWriteDeadline(t time.Time) error {
+	c.foreign.Store(!t.IsZero())
+	c.until.Store(0)
+	return c.closeWriter.SetWriteDeadline(t)
+}
+
+// SetDeadline implements net.Conn.
+func (c *wholeConn) SetDeadline(t time.Time) error {
+	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
+}
