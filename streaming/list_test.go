@@ -158,7 +158,7 @@ func TestChunkPagesKeepToTheirBytes(t *testing.T) {
 			for _, c := range p.Data {
 				require.Equal(t, int64(index), c.Index)
 				require.Empty(t, bytes.Trim(c.Data, fmt.Sprint(index%10)))
-				require.Equal(t, sizes[index], len(c.Data))
+				require.Len(t, c.Data, sizes[index])
 				total += len(c.Data)
 				index++
 			}
