@@ -193,8 +193,20 @@ func (l *lane) forward(app string, n int) (left int64, err error) {
 	return l.forwardFrom(l.crowdKey(app), n)
 }
 
+// forwardAtOnce is how many messages one call of the script brings forward, five commands for each.
+const forwardAtOnce = 390
+
 // forwardFrom does so with the messages that are set aside in a sorted set.
 func (l *lane) forwardFrom(aside string, n int) (left int64, err error) {
+	for ; n > forwardAtOnce; n -= forwardAtOnce {
+		if left, err = l.forwardPart(aside, forwardAtOnce); err != nil || left == 0 {
+			return left, err
+		}
+	}
+	return l.forwardPart(aside, n)
+}
+
+func (l *lane) forwardPart(aside string, n int) (left int64, err error) {
 	ctx, cancel := context.WithTimeout(l.q.lasting, redisTimeout)
 	defer cancel()
 	k := &l.keys

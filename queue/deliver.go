@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"runtime/debug"
 	"time"
 
@@ -100,7 +101,7 @@ func (l *lane) tryApps(c *claim, m world.Message, apps []world.App, most int) (o
 			return o, ""
 		}
 		if !l.crowd.enter(c.ctx, app.BaseURL, most) {
-			reason := fmt.Sprintf("the app at %s has as many deliveries in work as one replica gives it (%d)", app.BaseURL, most)
+			reason := fmt.Sprintf("the app at %s has as many deliveries in work as one replica gives it (%d)", withoutCredentials(app.BaseURL), most)
 			return outcome{step: stepCrowded, due: l.q.dueIn(crowdTime), app: app.BaseURL, room: most, unseen: true, reason: reason}, ""
 		}
 		l.entered(c, app.BaseURL)
@@ -315,4 +316,14 @@ func (l *lane) runEnded(m world.Message) {
 	if l.q.cfg.RunDead != nil && m.RunID != "" {
 		l.q.ForgetRun(m.RunID)
 	}
+}
+
+// withoutCredentials is an address for people; that of WORKFLOW_BASE_URL may have a user name and a password.
+func withoutCredentials(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "an address that cannot be read"
+	}
+	u.User = nil
+	return u.String()
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/world-redis/world-redis/internal/luascript"
 )
 
-// wakeAtOnce bounds what one call of wake.lua moves.
-const wakeAtOnce = 500
+// wakeAtOnce bounds what one call of wake.lua moves, four commands for each.
+const wakeAtOnce = 400
 
 // destinations are the apps that may get a message now.
 type destinations struct {

@@ -16,14 +16,16 @@ const (
 	upkeepInterval = 4 * time.Second
 	// upkeepPause keeps many short delays from becoming many sweeps.
 	upkeepPause = 10 * time.Millisecond
-	// sweepAtOnce bounds what one call of the script returns, so that Redis is not held up.
+	// sweepAtOnce is how many active messages one call of the script looks at, so that Redis is not held up.
 	sweepAtOnce = 500
+	// renewAtOnce is how many leases one call renews.
+	renewAtOnce = 250
 )
 
 // upkeep sweeps the queue every few seconds, and whenever a message is due, until ctx ends.
 func (l *lane) upkeep(ctx context.Context) {
 	for ctx.Err() == nil {
-		err := l.sweep(ctx)
+		more, err := l.sweepAll(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -33,9 +35,12 @@ func (l *lane) upkeep(ctx context.Context) {
 			continue
 		}
 		l.q.outage.ended()
-		if l.backlog.exists() {
+		switch {
+		case more:
+			sleep(ctx, upkeepPause)
+		case l.backlog.exists():
 			l.backlog.rest(ctx)
-		} else {
+		default:
 			l.rest(ctx)
 		}
 	}
@@ -61,30 +66,53 @@ func (l *lane) rest(ctx context.Context) {
 	}
 }
 
-// sweep runs the script once.
-func (l *lane) sweep(ctx context.Context) error {
+// sweepAll runs the script, several times if there are many leases; more says that it should be run again soon.
+func (l *lane) sweepAll(ctx context.Context) (more bool, err error) {
+	held := l.held()
+	for len(held) > renewAtOnce {
+		part := make(map[string]*claim, renewAtOnce)
+		for id, c := range held {
+			if len(part) == renewAtOnce {
+				break
+			}
+			part[id] = c
+			delete(held, id)
+		}
+		if _, err := l.sweepPart(ctx, part, false); err != nil {
+			return false, err
+		}
+	}
+	return l.sweepPart(ctx, held, true)
+}
+
+// sweepPart runs the script once. Unless it is whole, leases are all that is seen to.
+func (l *lane) sweepPart(ctx context.Context, held map[string]*claim, whole bool) (more bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, redisTimeout)
 	defer cancel()
 	k, q := &l.keys, l.q
 	now, asked := q.nowMillis(), time.Now()
-	returnLapsed := "1"
-	if q.outage.recent(leaseTime) {
+	returnLapsed, high, share := "1", l.backlog.high, int64(0)
+	if whole {
+		share = l.backlog.share()
+	} else {
+		high = 0
+	}
+	if !whole || q.outage.recent(leaseTime) {
 		returnLapsed = "0"
 	}
 	args := []any{
 		k.task, score(now), leaseTime.Seconds(), returnLapsed,
-		sweepAtOnce, q.cfg.Clock.Now().UnixNano(), q.ringing(0), l.backlog.high, l.backlog.share(), l.lookFrom, l.clock.after(redisTimeout),
+		sweepAtOnce, q.cfg.Clock.Now().UnixNano(), q.ringing(0), high, share, l.lookFrom, l.clock.after(redisTimeout),
 	}
-	held := l.held()
 	l.due.ask()
 	for id, c := range held {
 		args = append(args, id, c.owner, l.targetOf(c))
 	}
 	reply, err := q.scripts.sweep.Run(ctx, q.redis, []string{k.pending, k.active, k.lease, k.scheduled, k.retry, k.bell, k.running, k.parked}, args...)
 	if err != nil {
-		return err
+		return false, err
 	}
-	return l.swept(reply, now, asked, held)
+	return l.swept(reply, now, asked, held, whole)
 }
 
 // held are the claims whose leases to renew.
@@ -98,10 +126,10 @@ func (l *lane) held() map[string]*claim {
 	return held
 }
 
-func (l *lane) swept(reply []any, now world.Millis, asked time.Time, held map[string]*claim) error {
-	const fixed = 5
+func (l *lane) swept(reply []any, now world.Millis, asked time.Time, held map[string]*claim, whole bool) (more bool, err error) {
+	const fixed = 6
 	if len(reply) < fixed {
-		return luascript.ErrShortReply
+		return false, luascript.ErrShortReply
 	}
 	pending, errPending := luascript.Int(reply[0])
 	text, errText := replyText(reply[1])
@@ -109,24 +137,28 @@ func (l *lane) swept(reply []any, now world.Millis, asked time.Time, held map[st
 	returned, errReturned := luascript.Int(reply[3])
 	clock, errClock := replyText(reply[4])
 	shown, errShown := strconv.ParseFloat(clock, 64)
-	if err := errors.Join(errPending, errText, errLooked, errReturned, errClock, errShown); err != nil {
-		return err
+	left, errLeft := luascript.Int(reply[5])
+	if err := errors.Join(errPending, errText, errLooked, errReturned, errClock, errShown, errLeft); err != nil {
+		return false, err
 	}
 	next := world.Millis(0)
 	if text != "" {
 		var err error
 		if next, err = parseScore(text); err != nil {
-			return err
+			return false, err
 		}
 	}
-	l.lookFrom += int(looked)
-	if looked < sweepAtOnce {
+	switch {
+	case !whole:
+	case looked < sweepAtOnce && left == 0:
 		l.lookFrom = 0
+	default:
+		l.lookFrom += int(looked)
 	}
 	for i, v := range reply[fixed:] {
 		id, err := replyText(v)
 		if err != nil {
-			return err
+			return false, err
 		}
 		c := held[id]
 		if int64(i) < returned {
@@ -146,5 +178,5 @@ func (l *lane) swept(reply []any, now world.Millis, asked time.Time, held map[st
 	if pending > 0 {
 		l.bell.ring()
 	}
-	return nil
+	return left == 1, nil
 }

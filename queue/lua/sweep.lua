@@ -13,7 +13,7 @@
 -- ARGV[2] now, in seconds with three decimals
 -- ARGV[3] length of a lease, in seconds
 -- ARGV[4] 1: return messages without a lease
--- ARGV[5] how many messages to return at most, and how many active ones to look at
+-- ARGV[5] how many active ones to look at
 -- ARGV[6] now, in ns
 -- ARGV[7] what to say on the doorbell
 -- ARGV[8] due messages fill the pending list up to this length
@@ -23,16 +23,19 @@
 --          their owners had no chance to renew them either
 -- ARGV[12...] message id, owner token, app of each lease to renew; app: address that it is being delivered to, or empty
 -- Reply: {messages pending, earliest due or '', active ones looked at, number of returned ones,
---         Redis's clock in seconds, id of each returned one ..., id of each lease that is no longer the caller's ...}
+--         Redis's clock in seconds, 1 if more are to be returned, id of each returned one ..., id of each lease that is no longer the caller's ...}
+-- It makes at most 2,000 calls: three a lease, of which the caller names 250 at most, 16 for each message that it returns, and 6 for
+-- each that is due. What is left is for the next time.
 -- $include lib/release_run.lua
 -- $include lib/server_time.lua
 
+local MOST_RETURNED, MOST_DUE = 40, 90
 local prefix, now, most = ARGV[1], ARGV[2], tonumber(ARGV[5])
 local lost = {}
 local clock = server_time()
 -- A queue without work: one look tells, and there is nothing to do but to show the clock.
 if #ARGV < 12 and redis.call('EXISTS', KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]) == 0 then
-  return {0, '', 0, 0, string.format('%.3f', clock)}
+  return {0, '', 0, 0, string.format('%.3f', clock), 0}
 end
 local lease_end = string.format('%.3f', clock + tonumber(ARGV[3]))
 for i = 12, #ARGV, 3 do
@@ -47,7 +50,7 @@ for i = 12, #ARGV, 3 do
   end
 end
 
-local returned, looked = {}, 0
+local returned, looked, more = {}, 0, 0
 local function give_back(id)
   redis.call('LREM', KEYS[2], 1, id)
   redis.call('ZREM', KEYS[3], id)
@@ -63,9 +66,11 @@ end
 if ARGV[4] == '1' and (ARGV[11] == '' or clock <= tonumber(ARGV[11])) then
   local first = redis.call('ZRANGE', KEYS[3], 0, 0, 'WITHSCORES')
   if first[2] and tonumber(first[2]) <= clock then
-    for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', string.format('%.3f', clock), 'LIMIT', 0, most)) do
-      give_back(id)
+    local lapsed = redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', string.format('%.3f', clock), 'LIMIT', 0, MOST_RETURNED + 1)
+    for i = 1, math.min(#lapsed, MOST_RETURNED) do
+      give_back(lapsed[i])
     end
+    more = #lapsed > MOST_RETURNED and 1 or 0
   end
   -- No script of ours makes one active without a lease; a hand, or a lost key, may.
   local from = tonumber(ARGV[10])
@@ -75,6 +80,10 @@ if ARGV[4] == '1' and (ARGV[11] == '' or clock <= tonumber(ARGV[11])) then
     local scores = redis.call('ZMSCORE', KEYS[3], unpack(active))
     for i, id in ipairs(active) do
       if not scores[i] then
+        if #returned >= MOST_RETURNED then
+          looked, more = i - 1, 1
+          break
+        end
         give_back(id)
       end
     end
@@ -110,7 +119,7 @@ end
 -- Due ones are let in by and by, so that what comes new has never many of them before it.
 local moved, earliest = 0, earliest_due()
 if earliest and tonumber(earliest) <= tonumber(now) then
-  local room = math.max(tonumber(ARGV[8]) - redis.call('LLEN', KEYS[1]), tonumber(ARGV[9]))
+  local room = math.min(math.max(tonumber(ARGV[8]) - redis.call('LLEN', KEYS[1]), tonumber(ARGV[9])), MOST_DUE)
   local due = {}
   for _, set in ipairs({KEYS[4], KEYS[5]}) do
     local found = redis.call('ZRANGEBYSCORE', set, '-inf', now, 'WITHSCORES', 'LIMIT', 0, room)
@@ -130,7 +139,7 @@ if moved + #returned > 0 then
   redis.call('PUBLISH', KEYS[6], ARGV[7])
 end
 
-local reply = {redis.call('LLEN', KEYS[1]), earliest or '', looked, #returned, string.format('%.3f', clock)}
+local reply = {redis.call('LLEN', KEYS[1]), earliest or '', looked, #returned, string.format('%.3f', clock), more}
 for _, id in ipairs(returned) do
   reply[#reply + 1] = id
 end
