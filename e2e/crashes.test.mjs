@@ -5,7 +5,7 @@ import { checkEndedRun, checkQueueEmpty } from './lib/invariants.mjs';
 import { sdks } from './lib/sdks.mjs';
 import { startStack } from './lib/stack.mjs';
 import { until } from './lib/wait.mjs';
-import { processEnds } from './lib/warns.mjs';
+import { appAway, processEnds } from './lib/warns.mjs';
 
 /** E2E_BOMB=full: as many crashes as by default, and steps of a minute. */
 const full = process.env.E2E_BOMB === 'full';
@@ -21,7 +21,7 @@ describe('a workflow that uses up the memory', { concurrency: 2, timeout }, () =
         sdk,
         serviceEnv: full ? {} : { WORKFLOW_WORLD_MAX_CRASHES: crashes },
         appEnv: { NODE_OPTIONS: '--max-old-space-size=150' },
-        warns: [processEnds],
+        warns: [processEnds, appAway],
       });
       const { app, api, service } = stack;
       app.supervise(full ? 2_000 : 200);

@@ -23,3 +23,6 @@ export const damaged = /an event is gone from the log of a run|An event is gone 
 
 /** A workflow ends the process of its app. */
 export const processEnds = /the app's process ended again and again/;
+
+/** An app that registered does not answer when it is asked a second time: its process has ended meanwhile. */
+export const appAway = /no workflow app answers at this address/;
