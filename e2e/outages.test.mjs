@@ -7,6 +7,7 @@ import { suite, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { checkEndedRun } from './lib/invariants.mjs';
 import { sdks } from './lib/sdks.mjs';
+import { safe } from './lib/redis.mjs';
 import { startStack } from './lib/stack.mjs';
 import { until } from './lib/wait.mjs';
 import { redisAway } from './lib/warns.mjs';
@@ -41,7 +42,7 @@ suite('Redis is away', { concurrency: 3 }, () => {
       const folder = await mkdtemp(join(tmpdir(), 'world-redis-e2e-'));
       t.after(() => rm(folder, { recursive: true, force: true }));
       const [gate, progress] = [join(folder, 'gate'), join(folder, 'progress')];
-      const { app, api, redis } = await startStack(t, { sdk, warns: [redisAway] });
+      const { app, api, redis } = await startStack(t, { sdk, redisArgs: safe, warns: [redisAway] });
       const flood = await app.begin('flood', 100, gate, progress);
       const name = await stored(api, flood, 1);
       const runId = await app.begin('slowTicks', 20, 200);
@@ -60,7 +61,7 @@ suite('Redis is away', { concurrency: 3 }, () => {
     });
 
     test(`SDK ${sdk}: it is dead for longer than writes are tried: steps run once more, and what they write then is whole`, async (t) => {
-      const { app, api, redis } = await startStack(t, { sdk, appEnv: { WORKFLOW_WORLD_STREAM_RETRY_SECONDS: '4' }, warns: [redisAway] });
+      const { app, api, redis } = await startStack(t, { sdk, redisArgs: safe, appEnv: { WORKFLOW_WORLD_STREAM_RETRY_SECONDS: '4' }, warns: [redisAway] });
       // The careless step has returned when its write is given up, so only the client can have it run again.
       const runIds = [await app.begin('slowTicks', 30, 200), await app.begin('carelessTicks', 30, 100)];
       for (const runId of runIds) await stored(api, runId, 3);

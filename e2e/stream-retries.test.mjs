@@ -9,6 +9,7 @@ import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { checkEndedRun } from './lib/invariants.mjs';
 import { storedParts, streamOf } from './lib/liveReader.mjs';
+import { safe } from './lib/redis.mjs';
 import { sdks } from './lib/sdks.mjs';
 import { startStack } from './lib/stack.mjs';
 import { until } from './lib/wait.mjs';
@@ -70,7 +71,7 @@ for (const sdk of sdks) {
 
 for (const sdk of sdks) {
   test(`SDK ${sdk}: a stream that a step returns is whole, though Redis is away for longer than other writes are tried`, async (t) => {
-    const { app, api, redis } = await startStack(t, { sdk, appEnv: { WORKFLOW_WORLD_STREAM_RETRY_SECONDS: '1' }, warns: [redisAway] });
+    const { app, api, redis } = await startStack(t, { sdk, redisArgs: safe, appEnv: { WORKFLOW_WORLD_STREAM_RETRY_SECONDS: '1' }, warns: [redisAway] });
     const runId = await app.begin('returnsStream', 20, 100);
     await until('three chunks', async () => {
       const [name] = (await api.get(`/v1/runs/${runId}/streams`)).data;

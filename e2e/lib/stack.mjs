@@ -18,12 +18,13 @@ import { notPersistent } from './warns.mjs';
  * @param token  of the service, if it is to want one
  * @param serviceEnv, appEnv  further variables
  * @param appPort  that the app listens on; a free one if left out
+ * @param redisArgs  further arguments of the redis-server
  * @param warns  patterns of the warnings that the test provokes
  */
-export async function startStack(t, { redis = 'server', sdk = 'v4', deploymentId, token, serviceEnv, appEnv, appPort, warns = [] } = {}) {
+export async function startStack(t, { redis = 'server', sdk = 'v4', deploymentId, token, serviceEnv, appEnv, appPort, redisArgs = [], warns = [] } = {}) {
   const stack = new Stack(warns);
   t.after(() => stack.stop(t));
-  if (redis === 'server') stack.redis = await RedisServer.start();
+  if (redis === 'server') stack.redis = await RedisServer.start({ more: redisArgs });
   if (redis === 'cluster') stack.redis = await RedisCluster.start();
   stack.service = new Service({ redis: stack.redis, token, port: await freePort(), env: serviceEnv });
   await stack.service.start();
