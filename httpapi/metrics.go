@@ -27,7 +27,7 @@ const metricsTimeout = 30 * time.Second
 func checkMetrics(cfg Config, apiTokens []string) error {
 	for _, token := range cfg.MetricsTokens {
 		if slices.Contains(apiTokens, token) {
-			return errors.New("a token in WORKFLOW_WORLD_METRICS_TOKEN is one of the API, too: whoever reads metrics could do everything")
+			return errors.New("a token in WORKFLOW_WORLD_METRICS_TOKEN is one of the API, too: a reader of the metrics could make every call")
 		}
 	}
 	if cfg.MetricsListen == "" {
@@ -44,8 +44,7 @@ type scrapes struct {
 	holders *authenticator // of a token for them; none: there are no such tokens
 	// loopback says that only this machine reaches the address that they are at.
 	loopback bool
-	// addr is the address of their own, once it is bound.
-	addr string
+	addr     string // of their own; written before listening is closed
 }
 
 func newScrapes(cfg Config) (scrapes, error) {
@@ -55,8 +54,8 @@ func newScrapes(cfg Config) (scrapes, error) {
 	return p, p.holders.add(cfg.MetricsTokens, new(Server)) // they are for no namespace
 }
 
-// admit refuses who may not read the metrics. Without a token there must be nobody but this machine, by the name that
-// the request came under, too: a proxy on it, or a web page in its browser, passes on what others ask.
+// admit refuses a request that may not read the metrics. Without a token only this machine may read them. The Host must be
+// loopback, too: a proxy on this machine, or a web page in its browser, passes on what others ask.
 func (p *scrapes) admit(answer http.Header, r *http.Request) error {
 	switch {
 	case len(p.holders.tokens) == 0:
@@ -99,8 +98,15 @@ func (s *Server) serveMetrics(w http.ResponseWriter, r *http.Request) {
 	s.deps.Metrics.ServeHTTP(w, r)
 }
 
-// MetricsAddr returns the address that the metrics have of their own, "" if they have none; for after [Server.Listening].
-func (s *Server) MetricsAddr() string { return s.scrapes.addr }
+// MetricsAddr returns the bound address of the metrics, "" before [Server.Listening] is closed, and if they have none of their own.
+func (s *Server) MetricsAddr() string {
+	select {
+	case <-s.listening:
+		return s.scrapes.addr
+	default:
+		return ""
+	}
+}
 
 // startMetrics opens the address of the metrics, if they have one; stop ends it.
 func (s *Server) startMetrics(ctx context.Context) (stop func(), err error) {

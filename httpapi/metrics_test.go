@@ -92,7 +92,14 @@ func TestMetricsAtAnAddressOfTheirOwn(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
 			done := make(chan error)
 			go func() { done <- s.Run(ctx) }()
-			<-s.Listening()
+			for listening := false; !listening; { // who asks before that must not meet the one who writes it
+				select {
+				case <-s.Listening():
+					listening = true
+				default:
+					_ = s.MetricsAddr()
+				}
+			}
 			client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 			ask := func(addr, host, path, token string) (int, string) {
 				req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+path, nil)

@@ -22,7 +22,7 @@ func (c config) dialPolicy() (*dialpolicy.Policy, error) {
 		return nil, err
 	}
 	policy := dialpolicy.New(hosts)
-	policy.Forbid(dialpolicy.Place{What: ownAddress, Names: []string{c.Listen}})
+	policy.Forbid(dialpolicy.Place{What: ownAddress, Names: []string{c.Listen, c.MetricsListen}})
 	return policy, nil
 }
 

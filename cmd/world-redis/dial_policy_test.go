@@ -123,7 +123,9 @@ func TestTheConfiguredAppIsNotTheServiceItself(t *testing.T) {
 		require.ErrorContains(t, err, "WORKFLOW_BASE_URL is the address of the app to deliver to, and this service does not connect to", listen)
 		require.ErrorContains(t, err, "it is the address of this service itself", listen)
 	}
-	_, _, err := loadConfig([]string{"WORKFLOW_BASE_URL=http://localhost:3000"})
+	_, _, err := loadConfig([]string{"WORKFLOW_WORLD_METRICS_LISTEN=127.0.0.1:9090", "WORKFLOW_BASE_URL=http://localhost:9090"})
+	require.ErrorContains(t, err, "it is the address of this service itself", "the metrics have a listener, too")
+	_, _, err = loadConfig([]string{"WORKFLOW_BASE_URL=http://localhost:3000"})
 	require.NoError(t, err)
 	_, _, err = loadConfig([]string{"WORKFLOW_BASE_URL=http://app:3000", "WORKFLOW_WORLD_APP_HOSTS=other"})
 	require.ErrorContains(t, err, "not among WORKFLOW_WORLD_APP_HOSTS")
