@@ -71,7 +71,7 @@ func (h *holding) MakeRoom(ctx context.Context, n int64) error {
 	return nil
 }
 
-// fits reports whether a bundle may have so many bytes more in its answers.
+// fits returns an error if n more bytes would exceed the limit of a bundle's answers.
 func (h *holding) fits(n int64) error {
 	if h.bundled && h.answers > 0 && h.answers+n > maxBundleAnswer {
 		return world.OverBudget("the answers of a bundle have 4 MiB at most together; make this call by itself")

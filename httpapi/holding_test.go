@@ -124,7 +124,9 @@ func TestASocketThatIsNotReadHoldsItsShare(t *testing.T) {
 		k.send(fmt.Sprintf("no%02d", i), bundleOf(64))
 	}
 	for range 10 {
-		resp, err := http.Get(base + "/v1/runs/" + runID) //nolint:noctx // a test
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+"/v1/runs/"+runID, nil)
+		require.NoError(t, err)
+		resp, err := http.DefaultClient.Do(request)
 		require.NoError(t, err)
 		_, err = io.Copy(io.Discard, resp.Body)
 		require.NoError(t, err)
@@ -192,7 +194,10 @@ func TestBodiesCountAsTheyArrive(t *testing.T) {
 	}
 	require.Eventually(t, func() bool { return s.pool.Used() == 100*64<<10 }, time.Minute, time.Millisecond)
 	body := raw(t, m{"queueName": "__wkf_step_x", "message": make([]byte, 3<<20)})
-	resp, err := http.Post(base+"/v1/queue", typeCBOR, bytes.NewReader(body)) //nolint:noctx // a test
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/v1/queue", bytes.NewReader(body))
+	require.NoError(t, err)
+	request.Header.Set("Content-Type", typeCBOR)
+	resp, err := http.DefaultClient.Do(request)
 	require.NoError(t, err)
 	require.NoError(t, resp.Body.Close())
 	require.Equal(t, http.StatusOK, resp.StatusCode)

@@ -17,8 +17,8 @@ const (
 	answerLooks = 8
 )
 
-// send writes p for as long as the peer takes something of it. The deadline is one of progress: whoever reads slowly is
-// waited for. Without a wait it costs a look at the clock.
+// send writes p for as long as the peer takes something of it. The deadline is one of progress: a slow reader is waited
+// for. Without a wait it costs a look at the clock.
 func (c *wholeConn) send(p []byte) (n int, err error) {
 	if c.patience == 0 {
 		return c.closeWriter.Write(p)

@@ -118,7 +118,7 @@ class Reader {
     }
   }
 
-  /** Makes sure that so many bytes are left: nothing is made room for because a length says so. */
+  /** Throws unless count bytes are left. A length is checked before memory is allocated for it. */
   #need(count: number): void {
     if (count > this.#end - this.#at) throw malformed('it ends too early');
   }

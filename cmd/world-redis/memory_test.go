@@ -50,14 +50,10 @@ func (s rawSocket) send(size int, payload []byte) error {
 // heapOf is the most memory that the service's heap has had.
 func heapOf(t *testing.T, base string) int64 {
 	t.Helper()
-	res, err := http.Get(base + "/metrics") //nolint:noctx // a test
-	require.NoError(t, err)
-	defer func() { require.NoError(t, res.Body.Close()) }()
-	text, err := io.ReadAll(res.Body)
-	require.NoError(t, err)
-	found := regexp.MustCompile(`(?m)^go_memstats_heap_sys_bytes (\S+)$`).FindSubmatch(text)
+	_, text := get(t, base+"/metrics")
+	found := regexp.MustCompile(`(?m)^go_memstats_heap_sys_bytes (\S+)$`).FindStringSubmatch(text)
 	require.NotNil(t, found)
-	n, err := strconv.ParseFloat(string(found[1]), 64)
+	n, err := strconv.ParseFloat(found[1], 64)
 	require.NoError(t, err)
 	return int64(n)
 }

@@ -37,8 +37,8 @@ type queue struct {
 	waiting atomic.Int32 // waiters.Len(), and those that are about to join
 }
 
-// New returns a pool of so many bytes. Two holds that are larger than its lane may be there at a time, so that one
-// namespace cannot keep another's waiting.
+// New returns a pool of limit bytes. Two holds that are larger than its lane may exist at a time, so that the large hold of
+// one namespace does not make that of another wait.
 func New(limit int64) *Pool {
 	return &Pool{limit: limit, lane: limit / 4 * 3, most: 2, queue: &queue{}}
 }
