@@ -64,6 +64,28 @@ test('a started app is kept alive by its own server alone, not by the client', a
   assert.equal(fake.seen[0]?.url, '/v1/apps');
 });
 
+test('an app whose build left "ws" out starts, registers once and makes its calls over HTTP, and says so once', async () => {
+  const fake = await fakeService();
+  const script = `
+    const Module = require('node:module');
+    const find = Module._resolveFilename;
+    Module._resolveFilename = function (name, ...more) {
+      if (name === 'ws') throw new Error("Cannot find module 'ws'\\nRequire stack:");
+      return find.call(this, name, ...more);
+    };
+    (async () => {
+      const world = createWorld();
+      await world.start();
+      for (let i = 0; i < 12; i++) await world.runs.get('r'); // a socket is opened after the eighth
+      await world.close();
+    })();`;
+  const outcome = await runChild(script, { WORKFLOW_WORLD_URL: fake.url });
+  assert.equal(outcome.code, 0);
+  assert.match(outcome.stderr, /^\[world-redis\] "ws" cannot be loaded, so calls go over HTTP, which is slower: Cannot find module 'ws'\. [^\n]*\n$/);
+  assert.equal(fake.seen.filter(({ url }) => url === '/v1/apps').length, 1);
+  assert.equal(fake.seen.filter(({ url }) => url === '/v1/runs/r').length, 12);
+});
+
 test('after close() a process ends, also with a live read that nobody cancelled', async () => {
   const fake = await fakeService();
   fake.next(streamBody(Buffer.alloc(0)));
