@@ -97,9 +97,15 @@ vet: ## go vet
 	@go vet ./...
 
 .PHONY: lint
-lint: ## golangci-lint, with the rules of who may import whom
+lint: ## golangci-lint, with the rules of who may import whom; go.mod is tidy
 	$(SAY) 'golangci-lint'
 	@lint="$$(scripts/golangci-lint.sh)" && "$$lint" run ./...
+	@go mod tidy -diff
+
+.PHONY: openapi
+openapi: ## write httpapi/openapi.json, which the service serves, from openapi.yaml
+	@test -e httpapi/openapi.json || echo '{}' >httpapi/openapi.json
+	@go test ./httpapi -run TestOpenAPIJSONIsTheYAML -openapi.write >/dev/null
 
 .PHONY: fmt
 fmt: ## format the Go files

@@ -1,13 +1,17 @@
 package httpapi
 
 import (
+	"bytes"
 	"encoding/json"
+	"flag"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
 )
 
 // openAPIOperations reads "METHOD path" → operation from the served document.
@@ -33,6 +37,44 @@ func openAPIOperations(t *testing.T) (document m, operations map[string]m) {
 		}
 	}
 	return document, operations
+}
+
+var writeOpenAPI = flag.Bool("openapi.write", false, "write openapi.json from openapi.yaml")
+
+// openapi.json is openapi.yaml. A comma in a flow mapping that is not quoted would begin another field, which has no value.
+func TestOpenAPIJSONIsTheYAML(t *testing.T) {
+	t.Parallel()
+	source, err := os.ReadFile("openapi.yaml")
+	require.NoError(t, err)
+	var document m
+	require.NoError(t, yaml.Unmarshal(source, &document))
+	noNulls(t, "", document)
+	var want bytes.Buffer
+	out := json.NewEncoder(&want)
+	out.SetEscapeHTML(false)
+	out.SetIndent("", "  ")
+	require.NoError(t, out.Encode(document))
+	if *writeOpenAPI {
+		require.NoError(t, os.WriteFile("openapi.json", want.Bytes(), 0o600))
+		return
+	}
+	require.Equal(t, want.String(), string(openAPIJSON), "run make openapi")
+}
+
+func noNulls(t *testing.T, at string, value any) {
+	t.Helper()
+	switch value := value.(type) {
+	case m:
+		for name, field := range value {
+			noNulls(t, at+"/"+name, field)
+		}
+	case []any:
+		for _, entry := range value {
+			noNulls(t, at, entry)
+		}
+	default:
+		require.NotNil(t, value, at)
+	}
 }
 
 // The document and the route table have the same routes, in both directions.

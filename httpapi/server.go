@@ -106,7 +106,6 @@ type Server struct {
 	crew      *crew
 	crowd     *crowd // nil: there may be any number of connections
 	table     []route
-	openapi   []byte
 	echo      *echo.Echo
 	pool      *budget.Pool // what the calls of this namespace hold
 	keepAlive time.Duration
@@ -168,9 +167,6 @@ func New(cfg Config, deps Deps, namespaces ...Namespace) (*Server, error) {
 	s.pool = process.Part(share)
 	var err error
 	if s.codec, err = newCodec(); err != nil {
-		return nil, err
-	}
-	if s.openapi, err = openAPIJSON(); err != nil {
 		return nil, err
 	}
 	if cfg.MaxConnections > 0 {

@@ -39,7 +39,6 @@ func serveCommand() *cobra.Command {
 			}
 			logger := newLogger(cmd.ErrOrStderr(), c)
 			setRedisLog(logger)
-			leaveProcessors(c.RedisURL == "")
 			defer collectLater()()
 			slices.Sort(unknown)
 			for _, name := range unknown {
@@ -66,7 +65,9 @@ func serve(ctx context.Context, c config, logger *slog.Logger, out io.Writer) (e
 		}
 		return err
 	}
-
+	if conn.Mode != redisconn.Embedded {
+		leaveProcessors(conn.Servers())
+	}
 	if err := checkRedis(ctx, conn, c, logger); err != nil {
 		return err
 	}
