@@ -1,0 +1,59 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What code, tests and documents cite of the contract and of the faults is there.
+func TestCitationsLeadSomewhere(t *testing.T) {
+	t.Parallel()
+	const root = "../.."
+	sections := matches(t, filepath.Join(root, "docs/contract.md"), `(?m)^#+ §([\d.]+) `)
+	faults := matches(t, filepath.Join(root, "docs/faults.md"), `<a id="br-(\d+)"></a>`)
+	require.NotEmpty(t, sections)
+	require.NotEmpty(t, faults)
+	section, fault := regexp.MustCompile(`contract §(\d+(?:\.\d+)?)`), regexp.MustCompile(`\bBR-?(\d\d)`)
+	cited := 0
+	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && slices.Contains([]string{"node_modules", ".git", ".well-known", ".tools", ".cache", "bin", "build-test", "dist"}, d.Name()):
+			return filepath.SkipDir
+		case !slices.Contains([]string{".go", ".lua", ".ts", ".mjs", ".md"}, filepath.Ext(path)):
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		for _, found := range section.FindAllStringSubmatch(string(text), -1) {
+			require.Contains(t, sections, found[1], "%s cites contract §%s", path, found[1])
+			cited++
+		}
+		for _, found := range fault.FindAllStringSubmatch(string(text), -1) {
+			require.Contains(t, faults, found[1], "%s cites BR-%s", path, found[1])
+			cited++
+		}
+		return nil
+	}))
+	require.Greater(t, cited, 200)
+}
+
+func matches(t *testing.T, path, pattern string) []string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	var out []string
+	for _, found := range regexp.MustCompile(pattern).FindAllStringSubmatch(string(text), -1) {
+		out = append(out, found[1])
+	}
+	return out
+}
