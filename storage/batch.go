@@ -17,29 +17,47 @@ func (s *Store) CreateBatch(ctx context.Context, req world.CreateBatch) ([]world
 		return nil, err
 	}
 	b := s.newBatch(req, creators)
-	keys, args, err := b.input()
-	if err != nil {
-		return nil, fail(err)
-	}
-	answer, err := s.send.RunAfter(ctx, func(p redis.Pipeliner) { s.locateBatch(ctx, p, req) }, s.scripts.batch, keys, args...)
+	r, err := s.sendBatch(ctx, b, req)
 	if err != nil {
 		return nil, s.failIn(ctx, req.RunID, err)
-	}
-	r := reply(answer)
-	code, err := r.code()
-	if err != nil {
-		return nil, fail(err)
-	}
-	if code != codeDone && code != codeReplayed {
-		return nil, fail(errReply)
-	}
-	for i := range r.list(2) {
-		s.tellMended(ctx, req.RunID, r.list(2).text(i))
 	}
 	return s.batchItems(ctx, b, r.list(1))
 }
 
-var errReply = errors.New("a script's answer is not understood")
+// sendBatch runs the script. When that finds steps that are not what their events say it writes nothing; they are mended, and
+// the batch gets a second try.
+func (s *Store) sendBatch(ctx context.Context, b *batch, req world.CreateBatch) (reply, error) {
+	keys, args, err := b.input()
+	if err != nil {
+		return nil, err
+	}
+	for range 2 {
+		answer, err := s.send.RunAfter(ctx, func(p redis.Pipeliner) { s.locateBatch(ctx, p, req) }, s.scripts.batch, keys, args...)
+		if err != nil {
+			return nil, err
+		}
+		r := reply(answer)
+		switch code, err := r.code(); {
+		case err != nil:
+			return nil, err
+		case code == codeDone || code == codeReplayed:
+			return r, nil
+		case code != codeStepsWrong:
+			return nil, errReply
+		}
+		for i := range r.list(1) {
+			if _, err := s.mendStep(ctx, req.RunID, r.list(1).text(i)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return nil, errStepsWrong
+}
+
+var (
+	errReply      = errors.New("a script's answer is not understood")
+	errStepsWrong = errors.New("steps that were mended are again not what their events say")
+)
 
 // batch is a CreateBatch on its way to the script.
 type batch struct {

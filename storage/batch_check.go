@@ -6,7 +6,7 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// maxBatch is how many events a batch may have. The SDK sends at most 32.
+// maxBatch is how many events a batch may have; its script makes seven calls of Redis for each at most. The SDK sends at most 32.
 const maxBatch = 256
 
 // batchable reports whether a batch may hold events of the type.

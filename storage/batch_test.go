@@ -2,6 +2,7 @@ package storage
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -271,4 +272,49 @@ func TestBatchesRace(t *testing.T) {
 		require.Len(t, b.events(runID), 18)
 		b.check(runID)
 	}
+}
+
+// A batch that ends a run which keeps nothing leaves no payload, of what came before the end in the batch or comes after it, and
+// tells none of an earlier event.
+func TestBatchEndsARunThatKeepsNothing(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		b := newBundle(t, r).on(t, 7)
+		for _, size := range []int{1, splitAbove} {
+			secret := []byte(strings.Repeat("TOP-SECRET", size))
+			runID := b.keepsNothing()
+			input, result := data(t, "stepName", "add", "input", secret), data(t, "stepName", "add", "result", secret)
+			for _, id := range []string{"step_1", "step_2", "step_3"} {
+				b.send(runID, world.EventStepCreated, id, input)
+			}
+			events := []world.CreateEvent{
+				b.request("", world.EventStepCompleted, "step_1", result), b.request("", world.EventStepCreated, "step_4", input),
+				b.entry(world.EventStepStarted, "step_2"), b.request("", world.EventRunCompleted, "", data(t, "output", secret)),
+				b.request("", world.EventStepCompleted, "step_3", result), b.request("", world.EventStepCreated, "step_5", input),
+			}
+			for range 2 {
+				items := b.batch(runID, "r", events...)
+				require.Equal(t, []world.Code{"", "", "", "", "", world.CodeConflict}, itemCodes(items))
+				for _, i := range []int{0, 2, 4} {
+					require.Empty(t, items[i].Result.Step.Input)
+				}
+				require.Empty(t, items[3].Result.Run.Input)
+				require.NotZero(t, items[3].Result.Run.ExpiredAt)
+			}
+			for _, key := range b.keysLike(b.keys.prefix + "*{" + runID + "}*") {
+				if r.Client.Type(b.ctx, key).Val() == "hash" {
+					for field, value := range r.Client.HGetAll(b.ctx, key).Val() {
+						require.NotContains(t, value, "TOP-SECRET", "%s %s", key, field)
+					}
+				}
+			}
+			require.Len(t, b.events(runID), 10)
+			b.check(runID)
+		}
+		b.holdCleanups() // of a large run the payloads are there for a while
+		runID := b.large(true, 700, 3, false)
+		items := b.batch(runID, "r", b.entry(world.EventRunCompleted, ""), b.entry(world.EventStepCompleted, "step_1"))
+		require.NotEmpty(t, b.redis.Client.HGet(b.ctx, b.keys.of(runID).run(), fieldCleanup).Val())
+		require.Empty(t, items[1].Result.Step.Input)
+	})
 }

@@ -16,6 +16,7 @@ const (
 	codeReplayed     = 1
 	codeUnchanged    = 2
 	codeRecorded     = 3
+	codeStepsWrong   = 4
 	codeRunMissing   = -1
 	codeRunExists    = -2
 	codeRunEnded     = -3

@@ -56,23 +56,3 @@ func TestReadsOfALargeRunAreShort(t *testing.T) {
 	require.Equal(t, events[2+len(news.Events)], next.Data[0])
 	check("news")
 }
-
-// A step that was started thousands of times, and is not what its events say, is mended in few calls.
-func TestAStepOfManyStartsIsMended(t *testing.T) {
-	t.Parallel()
-	server := redistest.Start(t)
-	b := newBundle(t, &redistest.Redis{Client: redistest.Client(t, server.Addr), Addr: server.Addr, Prefix: "steps:"}).on(t, 3)
-	runID := b.running()
-	b.send(runID, world.EventStepCreated, "step_1", sample(b, world.EventStepCreated))
-	const starts = 1200
-	for range starts {
-		b.send(runID, world.EventStepStarted, "step_1", nil)
-	}
-	require.NoError(t, b.redis.Client.HSet(b.ctx, b.keys.of(runID).step("step_1"), "s", "completed", "a", 1).Err())
-	monitor := redistest.NewMonitor(t, server.Addr)
-	done := b.send(runID, world.EventStepCompleted, "step_1", sample(b, world.EventStepCompleted))
-	require.Equal(t, starts, done.Step.Attempt)
-	work := monitor.Since()
-	require.LessOrEqual(t, work.Calls, mostCalls)
-	require.EqualValues(t, 1, b.Stats().StepsMended)
-}

@@ -122,7 +122,7 @@ func TestReplyCodes(t *testing.T) {
 		got[m[1]] = n
 	}
 	require.Equal(t, map[string]int{
-		"DONE": codeDone, "REPLAYED": codeReplayed, "UNCHANGED": codeUnchanged, "RECORDED": codeRecorded,
+		"DONE": codeDone, "REPLAYED": codeReplayed, "UNCHANGED": codeUnchanged, "RECORDED": codeRecorded, "STEPS_WRONG": codeStepsWrong,
 		"RUN_MISSING": codeRunMissing, "RUN_EXISTS": codeRunExists, "RUN_ENDED": codeRunEnded, "RUN_EXPIRED": codeRunExpired,
 		"RUN_CLOSED": codeRunClosed, "RUN_TOO_NEW": codeRunTooNew, "RUN_LEGACY": codeRunLegacy, "STEP_MISSING": codeStepMissing,
 		"STEP_EXISTS": codeStepExists, "STEP_ENDED": codeStepEnded, "STEP_TOO_EARLY": codeStepTooEarly, "HOOK_MISSING": codeHookMissing,

@@ -14,21 +14,40 @@ func (s *Store) orMend(ctx context.Context, c *call, apply func() (outcome, erro
 	default:
 		return o, err
 	}
-	keys := c.keys
-	r, mendErr := s.scripts.stepMend.Run(ctx, s.redis,
-		[]string{keys.run(), keys.events(), keys.related(), keys.step(c.req.CorrelationID), keys.steps()}, c.req.CorrelationID)
+	mended, mendErr := s.mendStep(ctx, c.req.RunID, c.req.CorrelationID)
 	if mendErr != nil {
 		return o, s.failIn(ctx, c.req.RunID, mendErr)
 	}
-	if code, codeErr := reply(r).code(); codeErr != nil || code != codeDone {
+	if !mended {
 		return o, err
 	}
-	s.tellMended(ctx, c.req.RunID, c.req.CorrelationID)
 	return apply()
 }
 
-func (s *Store) tellMended(ctx context.Context, runID, stepID string) {
+// mendEvents is how many events of a step one call reads.
+const mendEvents = 500
+
+// mendStep makes a step what its events say, in portions, and reports whether it was something else.
+func (s *Store) mendStep(ctx context.Context, runID, stepID string) (mended bool, err error) {
+	k := s.keys.of(runID)
+	after, state := "", reply(nil)
+	for {
+		r, err := s.scripts.stepMend.Run(ctx, s.redis, []string{k.run(), k.events(), k.related(), k.step(stepID), k.steps()},
+			append([]any{stepID, mendEvents, after}, state...)...)
+		if err != nil {
+			return false, err
+		}
+		answer := reply(r)
+		code, err := answer.code()
+		if err != nil || code != codeDone {
+			return false, err
+		}
+		if after, state = answer.text(1), answer.list(2); after == "" {
+			break
+		}
+	}
 	s.stats.stepsMended.Add(1)
 	s.log.ErrorContext(ctx, "a step was not what its events say; it is now",
 		slog.String("run_id", runID), slog.String("step_id", stepID))
+	return true, nil
 }

@@ -5,8 +5,8 @@
 -- ARGV: request now correlation record payload want news
 --       then for each event: type correlation record payload extra
 --       extra is retry_after of step_retrying, or which event of the batch creates the step of step_started, or ''
--- CODES: DONE REPLAYED RUN_CLOSED RUN_ENDED RUN_EXPIRED RUN_LEGACY RUN_MISSING RUN_TOO_NEW STEP_ENDED STEP_EXISTS STEP_MISSING STEP_TOO_EARLY WAIT_ENDED WAIT_EXISTS WAIT_MISSING
--- REPLY: DONE {reply, ...} {mended step, ...} | REPLAYED {reply, ...}; each reply is that of the event's own script
+-- CODES: DONE REPLAYED RUN_CLOSED RUN_ENDED RUN_EXPIRED RUN_LEGACY RUN_MISSING RUN_TOO_NEW STEP_ENDED STEP_EXISTS STEP_MISSING STEP_TOO_EARLY STEPS_WRONG WAIT_ENDED WAIT_EXISTS WAIT_MISSING
+-- REPLY: DONE {reply, ...} | REPLAYED {reply, ...} | STEPS_WRONG {step, ...}; each reply is that of the event's own script
 --        A record or payload of a step or run that has no room is its length
 -- $include lib/event.lua
 -- $include lib/step_create.lua
@@ -16,89 +16,124 @@
 -- $include lib/wait_create.lua
 -- $include lib/wait_complete.lua
 -- $include lib/run_end.lua
--- $include lib/step_mend.lua
+-- $include lib/step_wrong.lua
+-- $include lib/many.lua
 local hooks_key = KEYS[6]
 local hooks_order = KEYS[7]
 local left_key = KEYS[8]
 local channel = KEYS[9]
 local steps_key = KEYS[10]
 local replies = {}
-local mended = {}
+
+-- end_run first writes what came before: the end of a run that keeps nothing removes the payloads of it.
+local function end_run(item, status, reference)
+  write_held(log)
+  return run_end(item, fields_of(log.run), status, reference, hooks_key, hooks_order, left_key, channel)
+end
 
 local apply = {
-  step_created = function(item) return step_create(item, item.step, steps_key) end,
+  step_created = function(item) return step_create(item, item.step_key, steps_key) end,
   step_started = function(item)
     -- A step that another call created is that call's, so its start is refused as well.
     local created = item.extra ~= '' and replies[tonumber(item.extra)]
     if created and created[1] ~= DONE then
       return created
     end
-    return step_start(item, item.step)
+    return step_start(item, item.step_key)
   end,
-  step_completed = function(item) return step_end(item, item.step, 'completed', 'oe', false) end,
-  step_failed = function(item) return step_end(item, item.step, 'failed', 'ee', true) end,
-  step_retrying = function(item) return step_retry(item, item.step, item.extra) end,
+  step_completed = function(item) return step_end(item, item.step_key, 'completed', 'oe', false) end,
+  step_failed = function(item) return step_end(item, item.step_key, 'failed', 'ee', true) end,
+  step_retrying = function(item) return step_retry(item, item.step_key, item.extra) end,
   wait_created = wait_create,
   wait_completed = wait_complete,
-  run_completed = function(item) return run_end(item, fields_of(log.run), 'completed', 'oe', hooks_key, hooks_order, left_key, channel) end,
-  run_failed = function(item) return run_end(item, fields_of(log.run), 'failed', 'ee', hooks_key, hooks_order, left_key, channel) end,
+  run_completed = function(item) return end_run(item, 'completed', 'oe') end,
+  run_failed = function(item) return end_run(item, 'failed', 'ee') end,
 }
 
--- again rebuilds the reply of an event from what was remembered of it.
-local function again(item, kept)
-  local code, detail = string.match(kept, '^!(%-%d+) (.*)$')
-  if code then
-    return {tonumber(code), detail}
+-- again rebuilds the replies of all events from what was remembered of them.
+local function again(items, kept)
+  local positions = {}
+  for i = 1, #items do
+    local code, detail = string.match(kept[i], '^!(%-%d+) (.*)$')
+    if code then
+      replies[i] = {tonumber(code), detail}
+    else
+      local position, note = string.match(kept[i], '^(%d+) (%d*)$')
+      positions[#positions + 1] = position
+      replies[i] = {REPLAYED, false, false, position, note, false}
+    end
   end
-  local position, note = string.match(kept, '^(%d+) (%d*)$')
-  local event_at = reader()
-  local record, payload = event_at(log, position, true)
-  local first = {REPLAYED, record, payload, position, note, false}
-  if string.sub(item.type, 1, 4) == 'step' then
-    return tell_step(log, first, step_of(item.step), '', with_payload)
-  elseif item.type == 'wait_completed' then
-    first[7] = first_event(item.correlation)
-  elseif item.type ~= 'wait_created' then
-    first[7] = leave(left_key, {})
-    return tell(log, first, fields_of(log.run), '', with_payload)
+  local records, payloads = read_events(log, positions)
+  for i, item in ipairs(items) do
+    local first = replies[i]
+    if first[1] == REPLAYED then
+      first[2], first[3] = records[first[4]], payloads[first[4]] or false
+      if string.sub(item.type, 1, 4) == 'step' then
+        tell_step(log, first, step_of(item.step_key), '', with_payload)
+      elseif item.type == 'wait_completed' then
+        first[7] = first_event(item.correlation)
+      elseif item.type ~= 'wait_created' then
+        first[7] = leave(left_key, {})
+        tell(log, first, fields_of(log.run), '', with_payload)
+      end
+    end
   end
-  return first
 end
 
-log.shared = {events = log.events, room = PAGE_ROOM}
-read_run()
-local before = remembered()
-local kept = {}
-for one in string.gmatch(before or '', '([^;]*);') do
-  kept[#kept + 1] = one
-end
-for i = 1, (#ARGV - 7) / 5 do
-  local at = 7 + 5 * (i - 1)
-  local item = {
-    now = event.now, type = ARGV[at + 1], correlation = ARGV[at + 2],
-    record = ARGV[at + 3], payload = ARGV[at + 4], extra = ARGV[at + 5], step = KEYS[10 + i],
-  }
-  if before then
-    replies[i] = again(item, kept[i])
-  else
-    local reply = apply[item.type](item)
-    local of_step = reply[1] == STEP_MISSING or reply[1] == STEP_EXISTS or reply[1] == STEP_ENDED
-    -- As for an event that comes alone (storage/step_mend.go), but here and now: the batch stands in one piece.
-    if of_step and step_mend(log, item.step, steps_key, item.correlation) then
-      mended[#mended + 1] = item.correlation
-      reply = apply[item.type](item)
-    end
-    replies[i] = reply
-    if reply[1] == DONE then
-      reply[2] = log.stamp
-      kept[i] = reply[3] .. ' ' .. (reply.note or '') .. ';'
-    else
-      kept[i] = '!' .. reply[1] .. ' ' .. (reply[2] or '') .. ';'
-    end
+-- look reads what an event needs to know of its step or wait, and reports whether it is going to be refused for what the step is
+-- like. What may fail fails here, before anything is written.
+local function look(item)
+  if item.type == 'wait_completed' then
+    item.wait, item.last = read_wait(item.correlation)
+  elseif item.type == 'step_created' then
+    item.exists = redis.call('EXISTS', item.step_key) == 1
+    return item.exists
+  elseif string.sub(item.type, 1, 4) == 'step' and (item.type ~= 'step_started' or item.extra == '') then -- else it is created before
+    item.step = step_of(item.step_key)
+    return not item.step[1] or ended(item.step[1])
   end
 end
+
+log.later, log.held = {}, {fields = {}, related = {}}
+read_run()
+local before = remembered()
+local items, kept = {}, {}
+for i = 1, (#ARGV - 7) / 5 do
+  local at = 7 + 5 * (i - 1)
+  items[i] = {
+    now = event.now, type = ARGV[at + 1], correlation = ARGV[at + 2],
+    record = ARGV[at + 3], payload = ARGV[at + 4], extra = ARGV[at + 5], step_key = KEYS[10 + i],
+  }
+end
 if before then
+  for one in string.gmatch(before, '([^;]*);') do
+    kept[#kept + 1] = one
+  end
+  again(items, kept)
+  read_later(log, PAGE_ROOM)
   return {REPLAYED, replies}
 end
+-- A step is mended as for an event that comes alone (storage/step_mend.go), but first: the batch stands in one piece.
+local wrong = {}
+for _, item in ipairs(items) do
+  if look(item) and log.spec > 1 and step_wrong(log, item.step_key, item.correlation) then
+    wrong[#wrong + 1] = item.correlation
+  end
+end
+if #wrong > 0 then
+  return {STEPS_WRONG, wrong}
+end
+for i, item in ipairs(items) do
+  local reply = apply[item.type](item)
+  replies[i] = reply
+  if reply[1] == DONE then
+    reply[2] = log.stamp
+    kept[i] = reply[3] .. ' ' .. (reply.note or '') .. ';'
+  else
+    kept[i] = '!' .. reply[1] .. ' ' .. (reply[2] or '') .. ';'
+  end
+end
+write_held(log)
+read_later(log, PAGE_ROOM)
 remember(table.concat(kept))
-return {DONE, replies, mended}
+return {DONE, replies}

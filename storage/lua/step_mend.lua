@@ -1,14 +1,82 @@
--- step_mend: makes a step what its events say, when it is something else. Scripts cannot leave it so;
--- a person or a restore of half the keys can, and then every event of the step would be refused for ever.
+-- step_mend: makes a step what its events say, when it is something else. Scripts cannot leave it so; a person or a restore of
+-- half the keys can, and then every event of the step would be refused for ever. A call reads a part of the events and tells
+-- what they make of the step, for the next call; the one that reads the last of them writes the step.
 -- KEYS: run events related step steps
--- ARGV: correlation
+-- ARGV: correlation count after
+--       then what the events up to the position after make of the step: field value ...
 -- CODES: DONE UNCHANGED
--- REPLY: DONE | UNCHANGED
+-- REPLY: DONE it is mended | DONE after {field, value, ...} there are more events | UNCHANGED
 -- $include lib/codes.lua
 -- $include lib/log.lua
--- $include lib/step_mend.lua
+-- $include lib/step_wrong.lua
 local log = {run = KEYS[1], events = KEYS[2], related = KEYS[3]}
-if step_mend(log, KEYS[4], KEYS[5], ARGV[1]) then
+local step_key = KEYS[4]
+local steps_key = KEYS[5]
+local step_id = ARGV[1]
+local count = tonumber(ARGV[2])
+local after = ARGV[3]
+
+if tonumber(redis.call('HGET', log.run, 'v') or 0) <= 1 then
+  return {UNCHANGED} -- no run, or one of the legacy calls, whose steps have no events
+end
+local wrong, has_events = step_wrong(log, step_key, step_id)
+if not wrong then
+  return {UNCHANGED}
+end
+if not has_events then
+  redis.call('DEL', step_key)
+  redis.call('ZREM', steps_key, step_id)
   return {DONE}
 end
-return {UNCHANGED}
+
+-- cr is when the step was created; it is no field of a step.
+local fields = {}
+for i = 4, #ARGV, 2 do
+  fields[ARGV[i]] = ARGV[i + 1]
+end
+local attempt = tonumber(fields.a or 0)
+local from = after == '' and '[' .. step_id .. '/' or '(' .. step_id .. '/' .. string.format('%07d', after)
+local page = redis.call('ZRANGEBYLEX', log.related, from, '(' .. step_id .. '0', 'LIMIT', 0, count)
+-- The record of a step_retrying has the error, of any size.
+local positions, bytes = {}, 0
+for i, member in ipairs(page) do
+  local position = string.match(member, '0*(%d+)$', #step_id + 2)
+  bytes = bytes + redis.call('HSTRLEN', log.events, position)
+  if bytes > PAGE_ROOM and i > 1 then
+    break
+  end
+  positions[i] = position
+end
+local records = #positions > 0 and redis.call('HMGET', log.events, unpack(positions))
+for i, position in ipairs(positions) do
+  local record = records[i] or lost(position)
+  local kind, at = string.lower(kind_of(record)), string.match(record, '^%d+')
+  fields.s, fields.u = STEP_STATUS[kind] or fields.s, at
+  if kind == 'g' then
+    fields.ie, fields.cr = position, at
+  elseif kind == 'h' then
+    attempt, fields.sa = attempt + 1, fields.sa or at
+  elseif kind == 'j' then
+    fields.oe, fields.ca = position, at
+  elseif kind == 'k' then
+    fields.ee, fields.ca = position, at
+  elseif kind == 'i' then
+    fields.ee = position
+  end
+end
+fields.a = string.format('%d', attempt)
+local created, flat = fields.cr, {}
+local more = #page == count or #positions < #page
+if not more then
+  fields.cr = nil
+end
+for field, value in pairs(fields) do
+  flat[#flat + 1], flat[#flat + 2] = field, value
+end
+if more then
+  return {DONE, positions[#positions], flat}
+end
+redis.call('DEL', step_key)
+redis.call('HSET', step_key, unpack(flat))
+redis.call('ZADD', steps_key, 'NX', created, step_id)
+return {DONE}

@@ -1,7 +1,8 @@
 -- $include lib/log.lua
 -- append adds one event, {now, correlation, record, payload}, to the log and returns when it was created and its
 -- position, both as text; log.stamp is the former as the record has it. Times never go back, whatever the clocks of the
--- callers say. log.count and log.last say what the log is like now; set_run writes them.
+-- callers say. log.count and log.last say what the log is like now; set_run writes them. A script that appends many has
+-- log.held, {fields = {}, related = {}}: what is to be written is held there, and written together (lib/many.lua).
 local function append(log, event)
   local position, created = log.count, event.now
   if log.last and tonumber(log.last) > tonumber(created) then
@@ -12,13 +13,26 @@ local function append(log, event)
   if log.purged then
     record = bare(record)
   end
-  if event.payload == '' or log.purged then
+  local held = log.held
+  if held then
+    local n = #held.fields
+    held.fields[n + 1], held.fields[n + 2] = position, record
+    if event.payload ~= '' and not log.purged then -- it may be large, so it is not copied once more with all others
+      redis.call('HSET', log.events, position .. '/p', event.payload)
+    end
+  elseif event.payload == '' or log.purged then
     redis.call('HSET', log.events, position, record)
   else
     redis.call('HSET', log.events, position, record, position .. '/p', event.payload)
   end
   if event.correlation ~= '' then
-    redis.call('ZADD', log.related, '0', event.correlation .. '/' .. string.format('%07d', position))
+    local member = event.correlation .. '/' .. string.format('%07d', position)
+    if held then
+      held.related[#held.related + 1] = '0'
+      held.related[#held.related + 1] = member
+    else
+      redis.call('ZADD', log.related, '0', member)
+    end
   end
   log.count, log.last = string.format('%d', position + 1), created
   return created, position

@@ -3,6 +3,7 @@ local DONE = 0              -- applied now
 local REPLAYED = 1          -- applied before, by a call with the same request id
 local UNCHANGED = 2         -- nothing to apply: the run is running already
 local RECORDED = 3          -- the log has this hook's conflict already
+local STEPS_WRONG = 4       -- nothing applied: steps are not what their events say
 local RUN_MISSING = -1
 local RUN_EXISTS = -2
 local RUN_ENDED = -3        -- a transition of a terminal run; + status

@@ -36,9 +36,16 @@ local function fields_within(log, key)
 end
 
 -- refer adds {position, record, payload} to out. An entity can be shown without an event that was lost. A script that tells of
--- many entities has in log.shared the room for all of them.
+-- many entities has the list log.later: what is to be added is noted there, and read when all of it is known (lib/many.lua).
 local function refer(log, out, position, with_payload)
-  local record, payload = load_record(log.shared or log, position, with_payload)
+  local later = log.later
+  if later then
+    local n = #out
+    out[n + 1], out[n + 2], out[n + 3] = position, false, false
+    later[#later + 1] = {out = out, at = n + 2, position = position, with_payload = with_payload}
+    return
+  end
+  local record, payload = load_record(log, position, with_payload)
   if record then
     local n = #out
     out[n + 1], out[n + 2], out[n + 3] = position, record, payload

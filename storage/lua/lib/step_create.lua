@@ -1,10 +1,14 @@
--- step_create applies a step_created (contract §3.4).
+-- step_create applies a step_created (contract §3.4). item.exists says whether there is the step, nil when that is not known yet.
 local function step_create(item, step_key, steps_key)
   local refusal = child_refused()
   if refusal then
     return refusal
   end
-  if redis.call('EXISTS', step_key) == 1 then
+  local exists = item.exists
+  if exists == nil then
+    exists = redis.call('EXISTS', step_key) == 1
+  end
+  if exists then
     return {STEP_EXISTS}
   end
   local created, position = append(log, item)

@@ -6,7 +6,7 @@ local function step_end(item, step_key, new_status, reference, consults_run)
   if refusal then
     return refusal
   end
-  local step = step_of(step_key)
+  local step = item.step or step_of(step_key)
   local step_status, attempt = step[1], step[2]
   if not step_status then
     if consults_run and ended(status) then

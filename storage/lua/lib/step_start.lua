@@ -5,7 +5,7 @@ local function step_start(item, step_key)
   if refusal then
     return refusal
   end
-  local step = step_of(step_key)
+  local step = item.step or step_of(step_key)
   local step_status, attempt, started, retry_after = step[1], step[2], step[4], step[6]
   if not step_status then
     if ended(status) then
