@@ -111,9 +111,12 @@ openapi: ## write httpapi/openapi.json, which the service serves, from openapi.y
 fmt: ## format the Go files
 	@lint="$$(scripts/golangci-lint.sh)" && "$$lint" fmt ./...
 
-# Tests of thousands of calls by one caller: the race detector finds nothing there, and makes them three times as long.
+# Tests of thousands of calls, or of many megabytes, by one caller: the race detector finds nothing there, and makes them three times as long.
 # A name that is no longer right costs time only. The model test is made with it and without, where it has ten times as many sequences.
-ONE_CALLER := TestBR35EventPages|TestBR35EntityPages|TestEveryEventInEveryState|TestEventCount|TestSinceCursor
+ONE_CALLER := TestBR35EventPages|TestBR35EntityPages|TestEveryEventInEveryState|TestEventCount|TestSinceCursor|TestSameRequestSameAnswer|$\
+  TestListsOfLargeSteps|TestListsOfLargeHooks|TestAnEntryLargerThanAPage|TestBatchOfLargeSteps|TestLapsesComeInBatches|$\
+  TestTheEndOfALargeRunIsShort|TestHooksLeftByTheLastRelease|TestReadsOfALargeRunAreShort|TestBatchesOfTheMostEventsAreShort|TestAStepOfManyEventsIsMended|$\
+  TestWhateverACrashLeavesIsMendedAndSaid|TestWithoutACrashNothingIsMended|TestTheWalkFindsWhatAnEarlierBuildWrote
 MODEL := TestModel|TestModelLostReplies
 
 # The packages that take longest come first. All of vet's checks are among the linter's.

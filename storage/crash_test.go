@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/redisconn"
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
@@ -274,7 +275,11 @@ func TestWithoutACrashNothingIsMended(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		b, _, _, out := crashBundle(t, r)
-		for n := range 100 {
+		rounds := 25
+		if r.Mode == redisconn.Standalone {
+			rounds = 100
+		}
+		for n := range rounds {
 			for _, name := range []string{"hooks", "conflict", "cancelled while it is parked", "legacy"} {
 				lives[name](b, fmt.Sprintf("%d_%d", len(name), n))
 				require.Zero(t, b.sweep(), name)
