@@ -81,6 +81,15 @@ type CreateEvent struct {
 	SkipPreload         bool
 	PreloadEvents       bool
 	ResumePayloadDigest string
+	LogEnd              *LogEnd // nil: the caller does not say what it has been given
+}
+
+// LogEnd is the last event that a caller has been given of a log. Where no event stands at that position, or
+// another one, the log has lost its end, and what the caller wants to append was decided on what is gone: it
+// gets CodePrecondition, and nothing is written. A log that has more events is no reason to refuse.
+type LogEnd struct {
+	Position  int    // counted from 0
+	CreatedAt Millis // 0: not known
 }
 
 // EventResult is the answer to a CreateEvent. What is nil was not touched.
@@ -104,6 +113,7 @@ type CreateBatch struct {
 	RequestID   string // of this call; the same id again gets the first answer
 	Events      []CreateEvent
 	ResolveNone bool
+	LogEnd      *LogEnd // as in CreateEvent, for the batch as a whole
 }
 
 // BatchItem is what became of one event of a batch: a refusal in Err, else the answer that
@@ -128,7 +138,7 @@ type EventQuery struct {
 type EventStore interface {
 	// CreateEvent checks, applies and appends in one atomic step: no reader ever sees
 	// the entity without the event or the reverse. Calling it again with the same
-	// RequestID changes nothing and returns the first answer.
+	// RequestID changes nothing and returns the first answer, whatever LogEnd says.
 	CreateEvent(ctx context.Context, req CreateEvent) (EventResult, error)
 	// CreateBatch appends several events of one run in one atomic step, in their order on
 	// positions that follow each other, and answers for each in that order. An event that
@@ -140,7 +150,8 @@ type EventStore interface {
 	CreateBatch(ctx context.Context, req CreateBatch) ([]BatchItem, error)
 	// GetEvent returns one event, or CodeEventNotFound.
 	GetEvent(ctx context.Context, runID, eventID string, resolveNone bool) (Event, error)
-	// ListEvents returns a page in log order; an unknown run has an empty log.
+	// ListEvents returns a page in log order; an unknown run has an empty log. A cursor whose event does not
+	// stand in the log any more gets CodeInvalid.
 	ListEvents(ctx context.Context, q EventQuery) (Page[Event], error)
 }
 

@@ -44,7 +44,7 @@ func (d codec) batchRequest(body world.Raw) (world.CreateBatch, error) {
 		if err := readEventParams(params, &shared); err != nil {
 			return req, err
 		}
-		req.ResolveNone = shared.ResolveNone
+		req.ResolveNone, req.LogEnd = shared.ResolveNone, shared.LogEnd
 	}
 	for _, raw := range top.list("events", maxBatch) {
 		item := d.objectOf("body.events", raw)

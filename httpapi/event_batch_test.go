@@ -37,13 +37,14 @@ func TestBatchThereAndBack(t *testing.T) {
 			{"event": m{"eventType": "wait_created", "correlationId": "wait_1", "eventData": m{"resumeAt": "2027-01-15T08:00:00.001Z"}}, "computeInstanceId": "cinst_1"},
 			{"event": m{"eventType": "run_completed"}},
 		},
-		"params": m{"resolveData": "none", "requestId": "telemetry"},
+		"params": m{"resolveData": "none", "requestId": "telemetry", "logEnd": m{"position": 0}},
 	}
 	w := call{
 		method: http.MethodPost, target: batchPath, body: body,
 		header: map[string]string{headerIdempotencyKey: "key-1", "Accept": typeJSON},
 	}.do(t, newServer(t, f))
 	require.Equal(t, http.StatusOK, w.Code, w.Body.String())
+	require.Equal(t, &world.LogEnd{}, got.LogEnd)
 	require.ElementsMatch(t, got.Events[0].Data, world.Fields{{Key: "stepName", Value: raw(t, "add")}, {Key: "input", Value: raw(t, []byte{1})}})
 	got.Events[0].Data = nil
 	require.Equal(t, world.CreateBatch{

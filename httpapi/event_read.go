@@ -11,6 +11,7 @@ const (
 	maxDigest    = 512 // bytes
 	maxResolve   = 16  // bytes
 	maxEventType = 64  // bytes
+	maxPosition  = 1<<31 - 1
 )
 
 // eventRequest reads the body of an events.create call: {event, params?}. What it lets
@@ -70,7 +71,28 @@ func readEventParams(params *object, req *world.CreateEvent) error {
 	req.PreloadEvents = params.flag("preloadEvents")
 	req.ResumePayloadDigest = params.text("resumePayloadDigest", maxDigest)
 	req.ResumeID = params.text("resumeId", maxResumeID) // the SDK names it here, too
+	req.LogEnd = readLogEnd(params)
 	return params.err
+}
+
+// readLogEnd reads which event the caller has been given last, {position, createdAt}.
+func readLogEnd(params *object) *world.LogEnd {
+	end := params.object("logEnd")
+	if end == nil {
+		return nil
+	}
+	position := end.whole("position")
+	read := world.LogEnd{CreatedAt: end.millis("createdAt")}
+	switch {
+	case end.err != nil:
+		params.err = end.err
+		return nil
+	case position == nil || *position > maxPosition:
+		params.fail("logEnd.position", "must be the place of an event in the log, counted from 0")
+		return nil
+	}
+	read.Position = int(*position)
+	return &read
 }
 
 // isEntityEvent reports whether events of the type belong to one step, hook or wait.

@@ -41,6 +41,7 @@ func TestCreateEventReadsTheWholeCall(t *testing.T) {
 		"params": m{
 			"resolveData": "none", "v1Compat": true, "occurredAt": 1700000000123, "eventCount": 12.0, "sinceCursor": "c", "skipPreload": true,
 			"preloadEvents": true, "resumePayloadDigest": "sha", "requestId": "telemetry", "computeInstanceId": []int{1},
+			"logEnd": m{"position": 11.0, "createdAt": 1700000000122.0},
 		},
 	}
 	got := accepted(t, "/v1/runs/"+runID+"/events", body, map[string]string{headerIdempotencyKey: "key-1"})
@@ -48,6 +49,7 @@ func TestCreateEventReadsTheWholeCall(t *testing.T) {
 		RunID: runID, RequestID: "key-1", Type: world.EventHookReceived, CorrelationID: "hook_1", SpecVersion: 7,
 		Data: world.Fields{{Key: "payload", Value: world.Raw{0x41, 0}}}, OccurredAt: 1700000000123, ResumeID: "res_1",
 		V1Compat: true, ResolveNone: true, EventCount: &count, SinceCursor: "c", SkipPreload: true, PreloadEvents: true, ResumePayloadDigest: "sha",
+		LogEnd: &world.LogEnd{Position: 11, CreatedAt: 1700000000122},
 	}, got)
 }
 
@@ -218,6 +220,10 @@ func TestBadEvents(t *testing.T) {
 		"v1Compat":           {m{"event": m{"eventType": "run_started"}, "params": m{"v1Compat": 1}}, "body.params.v1Compat must be true or false"},
 		"occurredAt":         {m{"event": m{"eventType": "run_started"}, "params": m{"occurredAt": "soon"}}, "body.params.occurredAt must be a moment"},
 		"eventCount":         {m{"event": m{"eventType": "run_started"}, "params": m{"eventCount": -2}}, "body.params.eventCount must be a whole number"},
+		"logEnd":             {m{"event": m{"eventType": "run_started"}, "params": m{"logEnd": 3}}, "body.params.logEnd must be an object"},
+		"logEnd's time":      {m{"event": m{"eventType": "run_started"}, "params": m{"logEnd": m{"position": 3, "createdAt": "soon"}}}, "body.params.logEnd.createdAt must be a moment"},
+		"logEnd's position":  {m{"event": m{"eventType": "run_started"}, "params": m{"logEnd": m{"createdAt": 1700000000122}}}, "body.params.logEnd.position must be the place of an event"},
+		"logEnd far away":    {m{"event": m{"eventType": "run_started"}, "params": m{"logEnd": m{"position": 1 << 40}}}, "body.params.logEnd.position must be the place of an event"},
 
 		"run without input":      {event("run_created", m{"deploymentId": "d", "workflowName": "w"}), "event.eventData.input is missing"},
 		"run with null input":    {event("run_created", m{"deploymentId": "d", "workflowName": "w", "input": nil}), "event.eventData.input is missing"},

@@ -68,7 +68,7 @@ type batch struct {
 
 func (s *Store) newBatch(req world.CreateBatch, creators []string) *batch {
 	b := &batch{
-		call:  s.newCall(world.CreateEvent{RunID: req.RunID, RequestID: req.RequestID, Type: "batch", ResolveNone: req.ResolveNone}),
+		call:  s.newCall(world.CreateEvent{RunID: req.RunID, RequestID: req.RequestID, Type: "batch", ResolveNone: req.ResolveNone, LogEnd: req.LogEnd}),
 		extra: creators,
 	}
 	for i, e := range req.Events {
@@ -87,7 +87,7 @@ func (b *batch) input() ([]string, []any, error) {
 	c := b.call
 	keys := append(c.keys.event(c.now), c.keys.hooks(), c.keys.hooksOrder(), c.keys.leftHooks(), c.keys.ended(), c.keys.steps())
 	args := append(make([]any, 0, 7+5*len(b.items)),
-		c.request, strconv.FormatInt(int64(c.now), 10), "", "", "", c.want(), "")
+		c.request, strconv.FormatInt(int64(c.now), 10), "", "", "", c.want(), c.known())
 	for i, item := range b.items {
 		record, split, err := encodeRecord(item.event)
 		if err != nil {

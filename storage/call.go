@@ -20,7 +20,8 @@ type call struct {
 	now     world.Millis
 	request string // what the request id is remembered as
 	asked   question
-	news    *news // what the script had to tell; nil when nothing was asked
+	end     *world.LogEnd // what the caller was given of the log last; nil: it does not say
+	news    *news         // what the script had to tell; nil when nothing was asked
 }
 
 // requestBytes is how much of a hash is kept of a request id: enough that two calls to one run
@@ -34,7 +35,7 @@ func (s *Store) newCall(req world.CreateEvent) *call {
 	}
 	c := &call{
 		req: req, keys: s.keys.of(req.RunID), now: s.now(), asked: questionOf(req),
-		event: eventOf(req),
+		end: endOf(req), event: eventOf(req),
 	}
 	// The same id on another event of the run is another call, so both go into the hash.
 	sum := sha256.Sum256([]byte(req.RequestID + "\x00" + string(req.Type) + "\x00" + req.CorrelationID))
@@ -74,7 +75,7 @@ func (c *call) input(keys []string, args []any) ([]string, []any, error) {
 		return nil, nil, err
 	}
 	all := append(make([]any, 0, 7+len(args)),
-		c.request, strconv.FormatInt(int64(c.now), 10), c.event.CorrelationID, record, split, c.want(), c.asked.String())
+		c.request, strconv.FormatInt(int64(c.now), 10), c.event.CorrelationID, record, split, c.want(), c.known())
 	return append(c.keys.event(c.now), keys...), append(all, args...), nil
 }
 

@@ -80,10 +80,11 @@ func FuzzCursors(f *testing.F) {
 	f.Add("runs", place{ms: 1_800_000_000_000, id: "wrun_1"}.cursor("runs"), int64(-1), "")
 	f.Add("runs", "AQ", int64(1)<<40, "{}")
 	f.Fuzz(func(t *testing.T, scope, cursor string, number int64, id string) {
-		if position, err := openEventCursor(scope, cursor); err != nil {
+		if end, err := openEventCursor(scope, cursor); err != nil {
 			require.Equal(t, world.CodeInvalid, world.ErrorCode(err))
 		} else {
-			require.GreaterOrEqual(t, position, 0)
+			require.GreaterOrEqual(t, end.Position, 0)
+			require.GreaterOrEqual(t, end.CreatedAt, world.Millis(0))
 		}
 		if p, err := openPlace(scope, cursor); err != nil {
 			require.Equal(t, world.CodeInvalid, world.ErrorCode(err))
@@ -93,7 +94,11 @@ func FuzzCursors(f *testing.F) {
 		if position := int(number & (1<<31 - 1)); position >= 0 {
 			got, err := openEventCursor(scope, eventCursor(scope, position))
 			require.NoError(t, err)
-			require.Equal(t, position, got)
+			require.Equal(t, world.LogEnd{Position: position}, got)
+			created := world.Millis(max(0, number))
+			got, err = openEventCursor(scope, logCursor(scope, position, created))
+			require.NoError(t, err)
+			require.Equal(t, world.LogEnd{Position: position, CreatedAt: created}, got)
 		}
 		if id != "" && len(id) <= 600 {
 			want := place{ms: world.Millis(number), id: id}

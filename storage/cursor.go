@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"hash/fnv"
+	"math"
 
 	"github.com/world-redis/world-redis"
 )
@@ -43,7 +44,7 @@ func eventScope(runID, correlationID string) string {
 	return "events/" + runID + "/" + correlationID
 }
 
-// eventCursor points at a position in a log.
+// eventCursor points at a position among the events of one entity.
 func eventCursor(scope string, position int) string {
 	if position < 0 {
 		return ""
@@ -51,16 +52,34 @@ func eventCursor(scope string, position int) string {
 	return sealCursor(scope, binary.AppendUvarint(nil, uint64(position)))
 }
 
-func openEventCursor(scope, cursor string) (int, error) {
+// logCursor points at an event of a log, by its time, too: another event may stand there one day.
+func logCursor(scope string, position int, created world.Millis) string {
+	if position < 0 {
+		return ""
+	}
+	return sealCursor(scope, binary.AppendUvarint(binary.AppendUvarint(nil, uint64(position)), uint64(max(0, created)))) //nolint:gosec // not negative
+}
+
+// openEventCursor reads a cursor of either kind. Those of earlier versions have no time: it is 0 then.
+func openEventCursor(scope, cursor string) (world.LogEnd, error) {
 	raw, err := openCursor(scope, cursor)
 	if err != nil {
-		return 0, err
+		return world.LogEnd{}, err
 	}
 	position, n := binary.Uvarint(raw)
-	if n != len(raw) || position >= 1<<31 {
-		return 0, badCursor()
+	if n <= 0 || position >= 1<<31 {
+		return world.LogEnd{}, badCursor()
 	}
-	return int(position), nil
+	end := world.LogEnd{Position: int(position)}
+	if n == len(raw) {
+		return end, nil
+	}
+	created, more := binary.Uvarint(raw[n:])
+	if n+more != len(raw) || more <= 0 || created > math.MaxInt64 {
+		return world.LogEnd{}, badCursor()
+	}
+	end.CreatedAt = world.Millis(created) //nolint:gosec // checked
+	return end, nil
 }
 
 // place is a position in a list that is ordered by time and then by id.

@@ -28,10 +28,15 @@
 // the commit and taken back after it; readers compare every entry with the run's own slot;
 // [Store.Run] mends what a crash left behind.
 //
-// # What is left out on purpose
+// # A log knows its end
 //
-// The v4 guard stateUpdatedAt (contract §3.7) is not implemented: it is optional, and no reference
-// World that users run themselves has it. On a 412 SDK v4 loads the log and sends the same event once
-// more without deciding anew (only the end of a run is decided anew), so the guard would cost round
-// trips and add little. Duplicates and writes to what has ended are refused by the scripts' own checks.
+// Redis copies to its replicas behind the answer, so one that takes over may lack the last writes. A caller
+// that decided on what is gone must not append to what is left: no replay could ever explain that log. So a caller
+// says which event it has been given last, by position and time (log_end.go), and gets CodePrecondition where
+// another one stands, or none. How many events there are and when the last was created, which each script reads anyway, mostly
+// decide that. A log that is longer is never a reason (contract §3.8), which is why the guard of v4, stateUpdatedAt
+// (§3.7), is ignored: it is optional, and refuses what was decided before other events came.
+//
+// The time alone tells two events at one position apart. They can only have the same one where the clocks of two
+// replicas of the service differ by as much as Redis took for the change of masters.
 package storage

@@ -81,7 +81,7 @@ type logWalk struct {
 func (w logWalk) page(ctx context.Context) (world.Page[world.Event], error) {
 	var out world.Page[world.Event]
 	backwards := w.q.Page.Order == world.Descending
-	step, next := 1, 0
+	step, next, after := 1, 0, ""
 	if backwards {
 		step, next = -1, -1 // from the end, wherever that is
 	}
@@ -90,14 +90,15 @@ func (w logWalk) page(ctx context.Context) (world.Page[world.Event], error) {
 		if err != nil {
 			return out, err
 		}
-		if next = last + step; next < 0 {
+		if next = last.Position + step; next < 0 {
 			return world.Page[world.Event]{Data: []world.Event{}}, nil // the first event was on the page before
 		}
+		after = endText(last)
 	}
 	limit := limitOf(w.q.Page.Limit, maxTotalPages)
 	out.Data = []world.Event{}
 	for bytes := 0; len(out.Data) < limit; {
-		chunk, err := w.chunk(ctx, next, min(pageChunk, limit-len(out.Data)), pageBytes-bytes)
+		chunk, err := w.chunk(ctx, next, min(pageChunk, limit-len(out.Data)), pageBytes-bytes, after)
 		if err != nil {
 			return world.Page[world.Event]{}, err
 		}
@@ -107,7 +108,8 @@ func (w logWalk) page(ctx context.Context) (world.Page[world.Event], error) {
 		out.Data = append(out.Data, chunk.events...)
 		bytes += chunk.bytes
 		last := chunk.first + step*(len(chunk.events)-1)
-		out.Cursor, next = eventCursor(w.scope, last), last+step
+		out.Cursor, next = logCursor(w.scope, last, chunk.events[len(chunk.events)-1].CreatedAt), last+step
+		after = "" // it goes on from what has just been read
 		out.HasMore = next >= 0 && next < chunk.total
 		if !out.HasMore || bytes >= pageBytes || chunk.cut {
 			break
@@ -123,16 +125,23 @@ type logChunk struct {
 }
 
 // chunk reads up to count events from position first on. Only the first chunk of a page may
-// exceed the size left, by its one first event, so that a page is never empty for its size.
-func (w logWalk) chunk(ctx context.Context, first, count, maxBytes int) (logChunk, error) {
+// exceed the size left, by its one first event, so that a page is never empty for its size. after is
+// the event that the caller had last, see endText; "" for none.
+func (w logWalk) chunk(ctx context.Context, first, count, maxBytes int, after string) (logChunk, error) {
 	keys := w.store.keys.of(w.q.RunID)
 	backwards := w.q.Page.Order == world.Descending
 	r, err := w.store.scripts.eventPage.Run(ctx, w.store.redis, []string{keys.run(), keys.events()},
-		first, count, flag(backwards), maxBytes, flag(maxBytes == pageBytes), want(w.q.ResolveNone))
+		first, count, flag(backwards), maxBytes, flag(maxBytes == pageBytes), want(w.q.ResolveNone), after)
 	if err != nil {
 		return logChunk{}, w.store.failIn(ctx, w.q.RunID, err)
 	}
 	answer := reply(r)
+	if code, err := answer.code(); err != nil || code != codeDone {
+		if code == codeEventMissing {
+			return logChunk{}, world.Errorf(world.CodeInvalid, "The log does not have the event of the cursor any more; list it from the beginning")
+		}
+		return logChunk{}, fail(err)
+	}
 	c := logChunk{total: answer.number(1), first: answer.number(2)}
 	flat := answer.list(3)
 	step := 1

@@ -26,10 +26,11 @@ func (s *Store) listRelated(ctx context.Context, q world.EventQuery) (world.Page
 	scope := eventScope(q.RunID, q.CorrelationID)
 	after := -1
 	if q.Page.Cursor != "" {
-		var err error
-		if after, err = openEventCursor(scope, q.Page.Cursor); err != nil {
+		last, err := openEventCursor(scope, q.Page.Cursor)
+		if err != nil {
 			return out, err
 		}
+		after = last.Position
 	}
 	keys, limit := s.keys.of(q.RunID), limitOf(q.Page.Limit, relatedLimit)
 	for bytes := 0; ; {

@@ -37,7 +37,12 @@ func (s *Store) Stats() Stats {
 // failIn is fail for a script that reads the log of a run. A log with a hole can never be replayed,
 // so its run is failed: otherwise it would be delivered again and again for nothing.
 func (s *Store) failIn(ctx context.Context, runID string, err error) error {
-	if err == nil || !strings.Contains(err.Error(), lostMark) {
+	switch {
+	case err == nil:
+		return nil
+	case endMissing(err):
+		return endRefusal(runID, err)
+	case !strings.Contains(err.Error(), lostMark):
 		return fail(err)
 	}
 	s.log.ErrorContext(ctx, "an event is gone from the log of a run", slog.String("run_id", runID), slog.Any("error", err))

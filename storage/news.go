@@ -20,9 +20,9 @@ func questionOf(req world.CreateEvent) question {
 	case req.Type == world.EventHookReceived && req.PreloadEvents:
 		return question{kind: 'a', after: -1}
 	case req.SinceCursor != "":
-		after, err := openEventCursor(eventScope(req.RunID, ""), req.SinceCursor)
+		last, err := openEventCursor(eventScope(req.RunID, ""), req.SinceCursor)
 		if err == nil {
-			return question{kind: 'a', after: after}
+			return question{kind: 'a', after: last.Position}
 		}
 	case req.EventCount != nil && *req.EventCount >= 1 && *req.EventCount < maxTotalEvents:
 		return question{kind: 'b', after: int(*req.EventCount) - 1} // slots count from 1
@@ -71,7 +71,10 @@ func (c *call) hear(o outcome, told reply) error {
 	if own := atoi(o.stored.position); complete && own == last+1 {
 		events, last = append(events, *c.answer(o.stored.event)), own
 	}
-	*c.news = news{events: events, cursor: eventCursor(eventScope(c.req.RunID, ""), last), hasMore: !complete}
+	*c.news = news{events: events, hasMore: !complete, cursor: c.req.SinceCursor}
+	if n := len(events); n > 0 {
+		c.news.cursor = logCursor(eventScope(c.req.RunID, ""), last, events[n-1].CreatedAt)
+	}
 	return nil
 }
 

@@ -99,6 +99,8 @@ func (s *Store) startResult(ctx context.Context, c *call, o outcome, e entity) (
 		return result, nil
 	}
 	result.Events, result.HasMore = events, len(events) < log.number(0)
-	result.Cursor = eventCursor(eventScope(c.req.RunID, ""), len(events)-1)
+	if n := len(events); n > 0 {
+		result.Cursor = logCursor(eventScope(c.req.RunID, ""), n-1, events[n-1].CreatedAt)
+	}
 	return result, nil
 }

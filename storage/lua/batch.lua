@@ -113,6 +113,7 @@ if before then
   read_later(log, PAGE_ROOM)
   return {REPLAYED, replies}
 end
+demand_end()
 -- A step is mended as for an event that comes alone (storage/step_mend.go), but first: the batch stands in one piece.
 local wrong = {}
 for _, item in ipairs(items) do

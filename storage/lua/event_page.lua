@@ -1,7 +1,8 @@
 -- event_page: a part of a run's log. first < 0 with backwards = 1 means from the end.
 -- KEYS: run events
--- ARGV: first count backwards max_bytes at_least want
--- CODES: DONE
+-- ARGV: first count backwards max_bytes at_least want after
+--       after is the event that the caller has had last, <position + 1>@<createdAt, if known>, or ''
+-- CODES: DONE EVENT_MISSING
 -- REPLY: DONE total first {record, payload, ...}; a record or payload that has no room is its length
 -- $include lib/codes.lua
 -- $include lib/log.lua
@@ -12,10 +13,14 @@ local backwards = ARGV[3] == '1'
 local max_bytes = tonumber(ARGV[4])
 local at_least = tonumber(ARGV[5])
 local with_payload = ARGV[6] == 'all'
+local after = ARGV[7]
 
-local state = redis.call('HMGET', log.run, 'en', 'x')
+local state = redis.call('HMGET', log.run, 'en', 'x', 'et')
 local total = tonumber(state[1] or 0)
-log.purged = state[2]
+log.purged, log.count, log.last = state[2], state[1] or '0', state[3]
+if after ~= '' and not has_end(log, after) then
+  return {EVENT_MISSING}
+end
 if backwards and first < 0 then
   first = total - 1
 end

@@ -9,8 +9,14 @@ local request = {now = KEYS[4], before = KEYS[5], id = ARGV[1]}
 local event = {now = ARGV[2], correlation = ARGV[3], record = ARGV[4], payload = ARGV[5]}
 local with_payload = ARGV[6] == 'all'
 -- News are events that the caller does not have yet: 'a<p>' asks for all after position p,
--- 'b<p>' for those between p and the caller's own event, '' for none.
-local asked = ARGV[7]
+-- 'b<p>' for those between p and the caller's own event, '' for none. Behind them may stand '@' and the event that the caller has
+-- been given last, as has_end reads it (lib/log.lua).
+local asked, seen = ARGV[7], false
+local seen_at = string.find(asked, '@', 1, true)
+if seen_at then
+  seen = string.sub(asked, seen_at + 1) -- not in one statement: the Lua of the embedded Redis mixes the two up
+  asked = string.sub(asked, 1, seen_at - 1)
+end
 local NEWS_BYTES = 4194304
 
 -- bucket is the number of request.now: a bucket takes new ids for ten minutes (storage/keys.go).
@@ -67,12 +73,23 @@ local function remembered()
   return value
 end
 
+-- demand_end stops a script that has not written yet when the log does not have the event that the caller has been given last: a
+-- Redis has taken over that lacks the last writes of the one before it, and what the caller wants to append was decided on
+-- what is gone. A log that is longer is none of that. The text is known to storage/log_end.go.
+local function demand_end()
+  if seen and log.status and not has_end(log, seen) then
+    error('LOGENDS after ' .. log.count .. ' events, and not with ' .. seen)
+  end
+end
+
 -- replayed returns {REPLAYED, record, payload, position, note, news} when a call with this request
 -- id was applied before, else nil; what else the answer has comes after that. The news are those of the first
--- answer. The payload is there in any case: it may be an error, which entities keep without payloads, too.
+-- answer. The payload is there in any case: it may be an error, which entities keep without payloads, too. A call that was
+-- not applied before stops where the log has lost its end.
 local function replayed()
   local value = remembered()
   if not value then
+    demand_end()
     return nil
   end
   local position, note = string.match(value, '^(%d+) ?(%d*)$')

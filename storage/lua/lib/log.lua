@@ -74,6 +74,21 @@ local function load_record(log, field, with_payload)
   return record, redis.call('HGET', log.events, field .. '/p')
 end
 
+-- has_end reports whether an event stands in the log, given as <position + 1>@<createdAt>; without the time any event will do.
+-- log.count and log.last tell so of the last event: where that is the caller's there is nothing to read.
+local function has_end(log, seen)
+  if log.last and seen == log.count .. '@' .. log.last then
+    return true
+  end
+  local count, created = string.match(seen, '^(%d+)@(%d*)$')
+  local more = log.count - count
+  if more < 0 or created == '' then
+    return more >= 0
+  end
+  local record = more > 0 and redis.call('HGET', log.events, string.format('%d', count - 1))
+  return record and string.match(record, '^%d+') == created
+end
+
 -- related_position returns the position, as text, of the first (or last) event of an entity, or nil.
 local function related_position(log, correlation, last)
   local from, to = '[' .. correlation .. '/', '(' .. correlation .. '0'
