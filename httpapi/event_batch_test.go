@@ -48,7 +48,7 @@ func TestBatchThereAndBack(t *testing.T) {
 	require.ElementsMatch(t, got.Events[0].Data, world.Fields{{Key: "stepName", Value: raw(t, "add")}, {Key: "input", Value: raw(t, []byte{1})}})
 	got.Events[0].Data = nil
 	require.Equal(t, world.CreateBatch{
-		RunID: runID, RequestID: "key-1", ResolveNone: true,
+		RunID: runID, RequestID: "key-1", ResolveNone: true, LogEnd: &world.LogEnd{},
 		Events: []world.CreateEvent{
 			{Type: world.EventStepCreated, CorrelationID: "step_1", SpecVersion: 7, OccurredAt: 1700000000123},
 			{Type: world.EventWaitCreated, CorrelationID: "wait_1", Data: world.Fields{{Key: "resumeAt", Value: raw(t, int64(1800000000001))}}},

@@ -6,6 +6,7 @@ import { inTurn, type Reply } from './deliveries.js';
 import { inStepDelivery } from './fanIn.js';
 import { withGivenStreams } from './givenStreams.js';
 import { overBudgetWait } from './overBudget.js';
+import { replayWait, withLogEnd } from './logEnd.js';
 import { nameForHandler, parseQueueName } from './queueName.js';
 import { bodyOf, noteArrivals } from './requestBody.js';
 import { refusalOfDelivery, refusalOfHeaders, signingKeys, warnOfUnsigned } from './signature.js';
@@ -67,7 +68,8 @@ export function createQueueHandler(
       return refuse(400, `The message cannot be read: ${messageOf(error)}`);
     }
 
-    const handle = () => withGivenStreams(() => inDelivery(prefix, message, () => handler(message, { attempt, queueName: name, messageId })));
+    const work = () => handler(message, { attempt, queueName: name, messageId });
+    const handle = () => withLogEnd(message, () => withGivenStreams(() => inDelivery(prefix, message, work)));
     const { status, body: reply } = await inTurn(messageId, isStepOfItsOwn(queueName, message), (waited) =>
       inStepDelivery(message, () => replyOf(() => withAttached(settings, waited ? undefined : parts.attached, handle))),
     );
@@ -86,7 +88,8 @@ async function replyOf(handle: () => Promise<unknown>): Promise<Reply> {
     return { status: 200, body: { ok: true } };
   } catch (error) {
     // The service has too much to do for the moment, and that is no failure of the message: it comes again.
-    const wait = overBudgetWait(error);
+    // Nor is it one that Redis has lost events which the handler has seen: the next delivery sees what is there.
+    const wait = overBudgetWait(error) ?? replayWait(error);
     if (wait !== undefined) return { status: 200, body: { timeoutSeconds: wait } };
     // Not logged here: the SDK has done so, and the service records the answer. A value that is too large would be so
     // at each further delivery, and the SDK has no error for it, so the service then fails the run.

@@ -7,6 +7,7 @@ import { encode } from './encoding.js';
 import { readTogether } from './fanIn.js';
 import { noteBegin } from './givenStreams.js';
 import { createLegacyCalls, mayBeLegacy } from './legacy.js';
+import { beforeWrite, type LogEnd, notePage, noteRefusedCursor } from './logEnd.js';
 import { eventDataToWire, type Fields, isFields, reviveEntity, reviveEvent, toMillis } from './moments.js';
 import { pathSegment, withQuery } from './path.js';
 import { queueCall, queuedAs } from './queue.js';
@@ -25,23 +26,41 @@ export function createStorage(config: () => Config): Storage {
   const legacy = createLegacyCalls(config);
 
   /** Not async itself: each of its callers waits in its own way, and a promise less is made for every event. */
-  const postEvent = (runId: string | null, event: Fields, params: Fields | undefined): Promise<unknown> => {
+  const postEvent = (runId: string | null, event: Fields, params: Fields | undefined, logEnd: LogEnd | undefined): Promise<unknown> => {
     const settings = config();
     const path = runId ? `/v1/runs/${pathSegment(runId)}/events` : '/v1/events';
-    const body = encode(createRequest(event, params));
+    const body = encode(createRequest(event, params, logEnd));
     return call(settings, { method: 'POST', path, body, next: nextCall(settings, runId, event), beforeTry: beforeStepEvent(runId, event) });
+  };
+
+  /** Writes an event: what the SDK is answered then is an event of the log that it was given. */
+  const writeEvent = async (runId: string | null, event: Fields, params: Fields | undefined): Promise<unknown> => {
+    const telling = beforeWrite(runId);
+    try {
+      const answer = postEvent(runId, event, params, telling?.end);
+      noteBegin(event, answer);
+      const result = reviveResult(await answer);
+      telling?.answered(result);
+      return result;
+    } catch (error) {
+      telling?.failed(error);
+      throw error;
+    }
   };
 
   /** Many events that are too large only together go in several calls, as the SDK itself cuts long batches. */
   const createBatch = async (runId: string, requests: BatchRequest[], resolveData: ResolveData | undefined): Promise<unknown[]> => {
-    const body = encode({ events: requests, params: { resolveData } });
+    const telling = beforeWrite(runId);
+    const body = encode({ events: requests, params: { resolveData, logEnd: telling?.end } });
     try {
       const path = `/v1/runs/${pathSegment(runId)}/events/batch`;
       const answer = await call(config(), { method: 'POST', path, body, beforeTry: beforeStepEvents(runId, requests) });
       const results = listIn(answer, 'results', serviceUrl(config(), path)).map(reviveResult);
+      for (const result of results) telling?.answered(result);
       requests.forEach(({ event }, i) => noteStepEvent(runId, event, results[i], inputIn(requests, event)));
       return results;
     } catch (error) {
+      telling?.failed(error);
       const at = tooLarge(error) && parting(requests.map(({ event }) => event['correlationId']));
       if (at === undefined) throw error;
       const first = await createBatch(runId, requests.slice(0, at), resolveData);
@@ -81,6 +100,7 @@ export function createStorage(config: () => Config): Storage {
         const attached = takeAttached(config, runId, () => createRequest(event as Fields, params as Fields | undefined));
         if (attached !== undefined) {
           const result = reviveResult(attached);
+          beforeWrite(runId)?.answered(result);
           noteRun(runId, event as Fields, result);
           return result;
         }
@@ -94,16 +114,14 @@ export function createStorage(config: () => Config): Storage {
           }
         }
         try {
-          const answer = postEvent(runId, event as Fields, params as Fields | undefined);
-          noteBegin(event as Fields, answer);
-          const result = reviveResult(await answer);
+          const result = await writeEvent(runId, event as Fields, params as Fields | undefined);
           noteRun(runId, event as Fields, result);
           noteStepEvent(runId, event as Fields, result);
           return result;
         } catch (error) {
           const refused = tooLarge(error);
           if (!refused || event.eventType !== 'step_completed') throw error;
-          return reviveResult(await postEvent(runId, failedForSize(event as Fields, refused), params as Fields | undefined));
+          return await writeEvent(runId, failedForSize(event as Fields, refused), params as Fields | undefined);
         }
       },
       createBatch: async (runId, events, params) => {
@@ -119,9 +137,13 @@ export function createStorage(config: () => Config): Storage {
       // Without a limit the whole log is asked for; the service sends a long one in several pages.
       list: async ({ runId, pagination, resolveData }) => {
         const path = `/v1/runs/${pathSegment(runId)}/events`;
+        const { limit, cursor, sortOrder } = pagination ?? {};
         const read = async () => {
-          const page = await getPage(path, { pagination, resolveData }, reviveEvent);
-          while (page.hasMore && page.cursor !== null && pagination?.limit === undefined) {
+          const page = await getPage(path, { pagination, resolveData }, reviveEvent).catch((error: unknown) => {
+            if (cursor !== undefined) noteRefusedCursor(runId, error);
+            throw error;
+          });
+          while (page.hasMore && page.cursor !== null && limit === undefined) {
             const next = await getPage(path, { pagination: { ...pagination, cursor: page.cursor }, resolveData }, reviveEvent);
             page.data.push(...next.data);
             page.cursor = next.cursor ?? page.cursor;
@@ -129,8 +151,10 @@ export function createStorage(config: () => Config): Storage {
           }
           return page;
         };
-        const whole = pagination?.limit === undefined && pagination?.cursor === undefined && pagination?.sortOrder === 'asc' && resolveData !== 'none';
-        return whole ? readTogether(runId, read) : read();
+        const fromStart = limit === undefined && cursor === undefined && sortOrder === 'asc';
+        const page = await (fromStart && resolveData !== 'none' ? readTogether(runId, read) : read());
+        if (sortOrder !== 'desc') notePage(runId, page.data, fromStart);
+        return page;
       },
       listByCorrelationId: async ({ correlationId, runId, pagination, resolveData }) =>
         getPage('/v1/events', { correlationId, runId, pagination, resolveData }, reviveEvent),
@@ -192,7 +216,7 @@ interface Query {
  * The body of events.create. A resume id is a parameter to the SDK and part of the event to the service. The SDK passes
  * other parameters, too, among them functions and trace ids, so those that the service knows are picked by name.
  */
-function createRequest(event: Fields, params: Fields = {}): Fields {
+function createRequest(event: Fields, params: Fields = {}, logEnd?: LogEnd): Fields {
   const { resolveData, v1Compat, eventCount, sinceCursor, skipPreload, preloadEvents, resumePayloadDigest, occurredAt, resumeId } = params;
   return {
     event: eventToWire(event, resumeId),
@@ -205,6 +229,7 @@ function createRequest(event: Fields, params: Fields = {}): Fields {
       preloadEvents,
       resumePayloadDigest,
       occurredAt: toMillis(occurredAt),
+      logEnd,
     },
   };
 }
