@@ -12,7 +12,7 @@ import { keepRun, startShadow } from './lib/rollback.mjs';
 import { sdks } from './lib/sdks.mjs';
 import { startStack } from './lib/stack.mjs';
 import { until } from './lib/wait.mjs';
-import { redisAway, replicaGone } from './lib/warns.mjs';
+import { isReplica, redisAway, replicaGone } from './lib/warns.mjs';
 
 /** A run whose steps wait for the test. */
 async function begin(t, app, workflow, ...args) {
@@ -41,7 +41,7 @@ async function checkExecutions(run, expected) {
 
 for (const sdk of sdks) {
   test(`SDK ${sdk}: the whole of Redis is what it was a moment ago`, { concurrency: true }, async (t) => {
-    const stack = await startStack(t, { sdk, warns: [redisAway, replicaGone] });
+    const stack = await startStack(t, { sdk, warns: [isReplica, redisAway, replicaGone] });
     const { app, api, redis } = stack;
     const shadow = await startShadow(t, redis);
     const runs = {

@@ -28,16 +28,16 @@ func (c *call) known() string {
 	if c.end == nil {
 		return c.asked.String()
 	}
-	return c.asked.String() + "@" + endText(*c.end)
+	return c.asked.String() + endText(*c.end)
 }
 
-// endText is <count>@<createdAt>, what a script compares with what it knows of the log; createdAt is empty if it is not known.
+// endText is @<count>@<createdAt>, what a script compares with what it knows of the log; createdAt is empty if it is not known.
 func endText(end world.LogEnd) string {
 	created := ""
 	if end.CreatedAt != 0 {
 		created = strconv.FormatInt(int64(end.CreatedAt), 10)
 	}
-	return strconv.Itoa(end.Position+1) + "@" + created
+	return "@" + strconv.Itoa(end.Position+1) + "@" + created
 }
 
 // endMissing reports whether a script was stopped because the log has lost its end.

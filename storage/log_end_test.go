@@ -144,7 +144,7 @@ func testLostEnd(b *bundle, eventType world.EventType, from scene) {
 		first, err := b.CreateEvent(b.ctx, req)
 		require.NoError(b.t, err, name)
 		b.check(runID)
-		req.LogEnd = &world.LogEnd{Position: 1000, CreatedAt: 1}
+		req.LogEnd = &world.LogEnd{Position: 1000, CreatedAt: b.now()}
 		again, err := b.CreateEvent(b.ctx, req)
 		require.NoError(b.t, err, "a repeat gets its answer")
 		require.Equal(b.t, first, again, name)

@@ -12,6 +12,9 @@ export const cutAtStop = /a delivery was cut at shutdown/;
 /** Redis was away. */
 export const redisAway = /Redis (does not answer|is not reachable)|connection refused|i\/o timeout/;
 
+/** Redis is a replica for a moment, as one that has just failed over is. */
+export const isReplica = /READONLY|LOADING/;
+
 /** A message was given up. */
 export const givenUp = /a message is set aside as undeliverable|its run could not be told/;
 

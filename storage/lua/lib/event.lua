@@ -13,8 +13,11 @@ local with_payload = ARGV[6] == 'all'
 -- been given last, as has_end reads it (lib/log.lua).
 local asked, seen = ARGV[7], false
 local seen_at = string.find(asked, '@', 1, true)
-if seen_at then
-  seen = string.sub(asked, seen_at + 1) -- not in one statement: the Lua of the embedded Redis mixes the two up
+if seen_at == 1 then
+  seen = asked
+  asked = '' -- not in one statement: the Lua of the embedded Redis mixes the two up
+elseif seen_at then
+  seen = string.sub(asked, seen_at)
   asked = string.sub(asked, 1, seen_at - 1)
 end
 local NEWS_BYTES = 4194304
