@@ -100,7 +100,12 @@ export function notePage(runId: string, events: unknown[], whole: boolean): void
 /** Notes that the service does not know a cursor of the log: the event that it stands for is gone. */
 export function noteRefusedCursor(runId: string, error: unknown): void {
   const delivery = of(runId);
-  if (delivery?.end && (error as { status?: unknown } | null)?.status === 400) delivery.lost = true;
+  if (delivery?.end && isRefusedCursor(error)) delivery.lost = true;
+}
+
+/** Whether an error of a list says that. */
+export function isRefusedCursor(error: unknown): boolean {
+  return (error as { status?: unknown } | null | undefined)?.status === 400;
 }
 
 /** After how many seconds a delivery has to come again whose handler threw this; undefined: for another reason. */

@@ -7,7 +7,7 @@ import { encode } from './encoding.js';
 import { readTogether } from './fanIn.js';
 import { noteBegin } from './givenStreams.js';
 import { createLegacyCalls, mayBeLegacy } from './legacy.js';
-import { beforeWrite, type LogEnd, notePage, noteRefusedCursor } from './logEnd.js';
+import { beforeWrite, isRefusedCursor, type LogEnd, notePage, noteRefusedCursor } from './logEnd.js';
 import { eventDataToWire, type Fields, isFields, reviveEntity, reviveEvent, toMillis } from './moments.js';
 import { pathSegment, withQuery } from './path.js';
 import { queueCall, queuedAs } from './queue.js';
@@ -138,11 +138,8 @@ export function createStorage(config: () => Config): Storage {
       list: async ({ runId, pagination, resolveData }) => {
         const path = `/v1/runs/${pathSegment(runId)}/events`;
         const { limit, cursor, sortOrder } = pagination ?? {};
-        const read = async () => {
-          const page = await getPage(path, { pagination, resolveData }, reviveEvent).catch((error: unknown) => {
-            if (cursor !== undefined) noteRefusedCursor(runId, error);
-            throw error;
-          });
+        const readAll = async () => {
+          const page = await getPage(path, { pagination, resolveData }, reviveEvent);
           while (page.hasMore && page.cursor !== null && limit === undefined) {
             const next = await getPage(path, { pagination: { ...pagination, cursor: page.cursor }, resolveData }, reviveEvent);
             page.data.push(...next.data);
@@ -151,6 +148,12 @@ export function createStorage(config: () => Config): Storage {
           }
           return page;
         };
+        const read = () =>
+          readAll().catch((error: unknown) => {
+            if (cursor !== undefined) noteRefusedCursor(runId, error);
+            else if (limit === undefined && isRefusedCursor(error)) return readAll(); // what was listed is gone by now
+            throw error;
+          });
         const fromStart = limit === undefined && cursor === undefined && sortOrder === 'asc';
         const page = await (fromStart && resolveData !== 'none' ? readTogether(runId, read) : read());
         if (sortOrder !== 'desc') notePage(runId, page.data, fromStart);

@@ -248,6 +248,20 @@ test('v5: a cursor that is refused says so, too: the list that follows is added 
   assert.deepEqual(made.map(({ logEnd }) => logEnd), [end(1)]);
 });
 
+test('a log of several pages whose beginning is gone when its end is read is read anew', async () => {
+  const { world, made, lists, replies, deliver } = await setUp();
+  await deliver({ runId: 'r' }, async () => {
+    const first = { body: { data: [ulid(0), ulid(9)], cursor: 'c', hasMore: true } };
+    replies.push(first, BAD_CURSOR, page(ulid(0), ulid(1)));
+    assert.equal((await list(world)).data.length, 2);
+    await write(world, 'step_created');
+    replies.push(first, BAD_CURSOR, first, BAD_CURSOR);
+    await assert.rejects(list(world), { status: 400 });
+  });
+  assert.deepEqual(made.map(({ logEnd }) => logEnd), [end(1)]);
+  assert.equal(lists.length, 7);
+});
+
 test('a delivery that ends with a 412 comes again after a second; one that ends with another error fails', async () => {
   for (const prefix of [FLOW, STEP]) {
     const { world, replies, deliver } = await setUp();
