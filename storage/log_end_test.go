@@ -234,6 +234,13 @@ func TestACursorBehindTheEndOfALog(t *testing.T) {
 			_, err = b.CreateEvent(b.ctx, req)
 			require.Equal(t, world.CodePrecondition, world.ErrorCode(err), "%s: %v", name, err)
 
+			req.LogEnd = &world.LogEnd{Position: 1, CreatedAt: log[1].CreatedAt}
+			_, err = b.CreateEvent(b.ctx, req)
+			require.Equal(t, world.CodePrecondition, world.ErrorCode(err), "the cursor is later than what the caller says")
+			req.SinceCursor, req.LogEnd = kept, &world.LogEnd{Position: 3, CreatedAt: log[0].CreatedAt}
+			_, err = b.CreateEvent(b.ctx, req)
+			require.Equal(t, world.CodePrecondition, world.ErrorCode(err), "what the caller says is later than the cursor")
+
 			_, err = list(eventCursor(scope, 3))
 			require.Equal(t, name == "shorter", err != nil, "%s: %v", name, err)
 			for _, cursor := range []string{kept, eventCursor(scope, 1)} {

@@ -87,7 +87,7 @@ local function has_end(log, seen)
   if more < 0 or created == '' then
     return more >= 0
   end
-  local record = more > 0 and redis.call('HGET', log.events, count - 1)
+  local record = redis.call('HGET', log.events, count - 1)
   return record and string.sub(record, 1, #created) == created
 end
 
