@@ -1,9 +1,6 @@
 package world
 
-import (
-	"context"
-	"time"
-)
+import "context"
 
 // RunRest is what tells whether a run that no message will wake is at rest or forgotten.
 type RunRest struct {
@@ -53,7 +50,4 @@ type RestStore interface {
 	// MarkRested notes that a run whose log has so many events needs no wake-up. It does
 	// nothing when the log has grown since.
 	MarkRested(ctx context.Context, runID string, events int64) error
-	// Lead reports whether holder may do a piece of work that one process at a time should
-	// do, for the time to come. While it asks again in time nobody else may.
-	Lead(ctx context.Context, work, holder string, lease time.Duration) (bool, error)
 }

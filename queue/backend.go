@@ -15,6 +15,7 @@ import (
 //	dequeue          our script, and waits for a message instead of saying "none"
 //	done and so on   nothing: the handler has written the outcome before it returned
 //	forward, recover nothing: the upkeep moves due and lapsed messages, to the millisecond
+//	reclaim          nothing: we have no groups of messages
 //	subscribe        nothing: it would hear of deliveries to cancel, which are not asynq's
 //
 // All else passes; asynq's list of servers is thinned out.
@@ -43,7 +44,7 @@ func (b *backend) EvalSha(ctx context.Context, sha string, keys []string, args .
 		return result(ctx, message, nil)
 	case opFinish:
 		return result(ctx, "OK", nil)
-	case opForward:
+	case opForward, opReclaim:
 		return result(ctx, int64(0), nil)
 	case opListLapsed:
 		return result(ctx, []any{}, nil)
@@ -101,6 +102,7 @@ const (
 	opFinish
 	opForward
 	opListLapsed
+	opReclaim
 )
 
 // recognise tells an asynq script by its keys. A key it does not expect makes it
@@ -116,8 +118,11 @@ func (b *backend) recognise(keys []string) (*lane, operation) {
 	k, isTask := &l.keys, func(key string) bool { return strings.HasPrefix(key, l.keys.task) }
 	switch len(keys) {
 	case 1:
-		if keys[0] == k.lease {
+		switch keys[0] {
+		case k.lease:
 			return l, opListLapsed
+		case k.groups:
+			return l, opReclaim
 		}
 	case 2:
 		switch {

@@ -94,7 +94,7 @@ func newLane(q *Queue, kind world.Kind, name string, concurrency int) *lane {
 type laneKeys struct {
 	asynqPrefix, task                                                             string
 	pending, paused, active, lease, scheduled, retry, archived, completed         string
-	processed, failed                                                             string
+	processed, failed, groups                                                     string
 	idempotency, request, stalled, wakes, bell, waiting, running, parked, delayed string
 	ofRun                                                                         string // and the run: its messages that are not done or dead
 	crowded                                                                       string // + the app
@@ -110,7 +110,7 @@ func keysOf(prefix, name string) laneKeys {
 		asynqPrefix: a, task: a + "t:",
 		pending: a + "pending", paused: a + "paused", active: a + "active", lease: a + "lease",
 		scheduled: a + "scheduled", retry: a + "retry", archived: a + "archived", completed: a + "completed",
-		processed: a + "processed", failed: a + "failed",
+		processed: a + "processed", failed: a + "failed", groups: a + "aggregation_sets",
 		idempotency: own + "idempotency", request: own + "request:", stalled: own + "stalled",
 		wakes: own + "wakes", bell: own + "bell",
 		waiting: own + "waiting", running: own + "running", parked: own + "parked", delayed: own + "delayed", ofRun: own + "of:",

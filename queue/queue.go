@@ -55,6 +55,9 @@ type Config struct {
 	// LookedAt is called when an app has acknowledged a delivery for a run, with what the log of the run was when that
 	// delivery began, if that is known. nil: nobody is.
 	LookedAt func(runID string, log world.LogSeen)
+	// Relieved reports whether another process is heard of that looks after the queues for all. Meanwhile this one does so
+	// rarely while it has no work. nil: it never is.
+	Relieved func() bool
 	// Observer counts what happens; nil: nobody does.
 	Observer Observer
 }
@@ -140,6 +143,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Observer == nil {
 		c.Observer = unobserved{}
+	}
+	if c.Relieved == nil {
+		c.Relieved = func() bool { return false }
 	}
 	if c.MayCall == nil {
 		c.MayCall = func(string) error { return nil }

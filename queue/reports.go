@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	reportInterval = 20 * time.Second
-	reportKept     = time.Minute
+	reportInterval = 2 * time.Minute
+	reportKept     = 5 * time.Minute
 	// reportLasts is how long one report, which is of several commands, may take.
 	reportLasts = 4 * time.Second
 )

@@ -14,6 +14,8 @@ import (
 const (
 	// upkeepInterval is how often a queue is swept when nothing is due: a third of a lease.
 	upkeepInterval = 4 * time.Second
+	// relievedInterval is how often that is done while another process does it and this one has no work.
+	relievedInterval = time.Minute
 	// upkeepPause keeps many short delays from becoming many sweeps.
 	upkeepPause = 10 * time.Millisecond
 	// sweepAtOnce is how many active messages one call of the script looks at, so that Redis is not held up.
@@ -24,13 +26,20 @@ const (
 
 // upkeep sweeps the queue every few seconds, and whenever a message is due, until ctx ends.
 func (l *lane) upkeep(ctx context.Context) {
+	var swept time.Time
 	for ctx.Err() == nil {
+		if l.isRelieved(swept) {
+			l.rest(ctx)
+			continue
+		}
+		swept = time.Now()
 		more, err := l.sweepAll(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
 			l.q.outage.failed(err)
+			swept = time.Time{} // nobody else hears that this outage is over
 			sleep(ctx, l.q.outage.pause())
 			continue
 		}
@@ -44,6 +53,17 @@ func (l *lane) upkeep(ctx context.Context) {
 			l.rest(ctx)
 		}
 	}
+}
+
+// isRelieved reports whether a sweep can be left to another process: there is one, and this one holds no lease and has heard of
+// nothing that is due.
+func (l *lane) isRelieved(swept time.Time) bool {
+	if time.Since(swept) >= relievedInterval || !l.q.cfg.Relieved() || l.due.wait(time.Nanosecond) == 0 {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.claims) == 0
 }
 
 // rest sleeps until the next sweep.

@@ -24,7 +24,7 @@ func TestKindsInTheCodeAreKnown(t *testing.T) {
 		regexp.MustCompile(`"%s([a-z_]+(?::[a-z_]+)?)[:{].*\b(?:prefix|Prefix|keyPrefix|KeyPrefix)\b`),
 	}
 	found := map[string]bool{}
-	for _, folder := range []string{"storage", "streaming", "queue", "internal/recovery", "cmd/world-redis"} {
+	for _, folder := range []string{"storage", "streaming", "queue", "internal/recovery", "internal/leader", "cmd/world-redis"} {
 		files, err := filepath.Glob(filepath.Join("..", folder, "*.go"))
 		require.NoError(t, err)
 		require.NotEmpty(t, files, folder)

@@ -103,9 +103,6 @@ func (k keyspace) runsCleanup() string { return k.prefix + "runs:cleanup" }
 // once all runs that an earlier build wrote have been entered into runsWatch.
 func (k keyspace) sweepState() string { return k.prefix + "sweep" }
 
-// lead is a string: which process does a piece of work that one at a time does; a lease.
-func (k keyspace) lead(work string) string { return k.prefix + "lead:" + work }
-
 // minted is a string: the run id that a runs.create call got; expires after 20 minutes.
 func (k keyspace) minted(requestHash string) string { return k.prefix + "run_request:" + requestHash }
 

@@ -2,9 +2,7 @@ package storage
 
 import (
 	"context"
-	"errors"
 	"strconv"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -74,24 +72,4 @@ func (s *Store) MarkRested(ctx context.Context, runID string, events int64) erro
 	k := s.keys.of(runID)
 	_, err := s.send.Run(ctx, s.scripts.runRest, []string{k.run()}, events)
 	return fail(err)
-}
-
-// Lead implements world.RestStore. That two processes lead for a moment, as after a pause of
-// one, is possible and must do no harm.
-func (s *Store) Lead(ctx context.Context, work, holder string, lease time.Duration) (bool, error) {
-	key := s.keys.lead(work)
-	took, err := s.redis.SetNX(ctx, key, holder, lease).Result()
-	if err != nil || took {
-		return took, fail(err)
-	}
-	held, err := s.redis.Get(ctx, key).Result()
-	switch {
-	case errors.Is(err, redis.Nil): // it lapsed just now; next time
-		return false, nil
-	case err != nil:
-		return false, fail(err)
-	case held != holder:
-		return false, nil
-	}
-	return true, fail(s.redis.PExpire(ctx, key, lease).Err())
 }

@@ -27,6 +27,8 @@ type Config struct {
 	SweepInterval time.Duration  // the longest between two looks of the sweeper; default 30 s
 	HookRetention time.Duration  // the longest that a hook may keep its token after its run; default 30 days
 	Bell          *doorbell.Bell // the process's subscription connection; default: one of its own
+	// Leadership tells whether this process sweeps; nil: it does, and is alone.
+	Leadership world.Leadership
 	// PurgeStreams removes what a run that keeps nothing after its end has in streams. It must be
 	// safe to call again; nil: there are no streams.
 	PurgeStreams func(ctx context.Context, runID string) error
@@ -51,6 +53,9 @@ func (c Config) withDefaults() Config {
 	if c.HookRetention <= 0 {
 		c.HookRetention = 30 * 24 * time.Hour
 	}
+	if c.Leadership == nil {
+		c.Leadership = world.Alone{}
+	}
 	if c.PurgeStreams == nil {
 		c.PurgeStreams = func(context.Context, string) error { return nil }
 	}
@@ -70,6 +75,7 @@ type Store struct {
 	log        *slog.Logger
 	maxEvents  int
 	interval   time.Duration
+	leadership world.Leadership
 	retention  time.Duration
 	mended     atomic.Int64 // things that a crash had left
 	departures departures
@@ -106,7 +112,7 @@ func New(ctx context.Context, client redis.UniversalClient, c Config) (*Store, e
 	return &Store{
 		endings: newEndings(c.Bell, keys), cleanups: newCleanups(), auditInterval: 1500 * time.Millisecond,
 		redis: client, send: luascript.NewRunner(client), clustered: clustered, keys: keys, scripts: scripts,
-		ids: ids.NewMinter(c.Clock), clock: c.Clock, log: c.Logger, maxEvents: c.MaxEvents, interval: c.SweepInterval,
+		ids: ids.NewMinter(c.Clock), clock: c.Clock, log: c.Logger, maxEvents: c.MaxEvents, interval: c.SweepInterval, leadership: c.Leadership,
 		retention: c.HookRetention, purgeStreams: c.PurgeStreams, portions: semaphore.NewWeighted(portionsBytes),
 	}, nil
 }

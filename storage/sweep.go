@@ -25,7 +25,7 @@ const (
 	lapsesAtOnce = 20
 )
 
-// Run does what goes on in the background until ctx ends: it sweeps, one replica at a time, and listens for the ends of runs
+// Run does what goes on in the background until ctx ends: it sweeps while this process leads, and listens for the ends of runs
 // that somebody awaits here. What calls have left to do behind them is done when it returns.
 func (s *Store) Run(ctx context.Context) error {
 	parts, ctx := errgroup.WithContext(ctx)
@@ -39,10 +39,13 @@ func (s *Store) Run(ctx context.Context) error {
 	return err
 }
 
-// mend sweeps as long as this process leads, and looks whether it does every SweepInterval.
+// mend sweeps while this process leads. What one sweeper was at when it stood still does no harm when it goes on beside another one:
+//
+//   - What is removed is found to be over by what stands in Redis, and goes by its own value or is written again if it lives (tidy,
+//     restoreEntry, dropRun); a script looks before it removes a portion.
+//   - The places up to which hooks and runs were looked at are those of work that is done. An older place has some looked at again.
+//   - Entries are added to lists of hints.
 func (s *Store) mend(ctx context.Context) error {
-	holder := s.ids.New().String()
-	defer s.resign(ctx, holder)
 	timer := time.NewTimer(min(s.interval, time.Second))
 	defer timer.Stop()
 	var pace walkPace
@@ -52,25 +55,22 @@ func (s *Store) mend(ctx context.Context) error {
 			return nil
 		case <-timer.C:
 		}
-		wait := s.interval
-		leads, err := s.Lead(ctx, "sweep", holder, 2*s.interval)
-		if err == nil && leads {
-			wait, err = s.sweepOnce(ctx, &pace)
+		if !s.leadership.Await(ctx) {
+			return nil
 		}
-		if err != nil && ctx.Err() == nil {
+		var wait time.Duration
+		leads, err := s.leadership.Lead(ctx, func(ctx context.Context) (err error) {
+			wait, err = s.sweepOnce(ctx, &pace)
+			return err
+		})
+		switch {
+		case err != nil && ctx.Err() == nil:
 			s.log.WarnContext(ctx, "the storage sweeper failed; it tries again", slog.Any("error", err))
 			wait = min(s.interval, 5*time.Second)
+		case !leads:
+			wait = sweepPause
 		}
 		timer.Reset(wait)
-	}
-}
-
-// resign lets another replica lead at once when this one stops.
-func (s *Store) resign(ctx context.Context, holder string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-	defer cancel()
-	if _, err := s.scripts.valueRelease.Run(ctx, s.redis, []string{s.keys.lead("sweep")}, holder); err != nil {
-		s.log.DebugContext(ctx, "the lead of the sweeper lapses by itself", slog.Any("error", err))
 	}
 }
 

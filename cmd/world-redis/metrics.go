@@ -58,6 +58,9 @@ func newMetrics(tenants []*tenant, log *slog.Logger) *metrics {
 			counterOf("world_redis_steps_mended_total", "Steps that were not what their events say; the log names them.",
 				func() int64 { return t.store.Stats().StepsMended }),
 			counterOf("world_redis_runs_woken_total", "Runs that had nothing which would wake them and were woken; the log names them.", t.woken.Load),
+			prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+				Name: "world_redis_leader", Help: "1 while this replica does the background work of its namespace; one of them does.",
+			}, func() float64 { return float64(min(1, t.lease.Term())) }),
 			depthCollector{
 				depths: t.queue.Depths, log: log, desc: prometheus.NewDesc("world_redis_queue_messages",
 					"Messages in a queue, by state.", []string{"queue", "state"}, nil),

@@ -29,6 +29,9 @@ func TestPlugsArePulled(t *testing.T) {
 		"BR-18: a key comes again at another replica":   keyComesAgainAtAnotherReplica,
 		"BR-27: three replicas boot together":           replicasBootTogether,
 		"BR-62: an idle service asks Redis for little":  idleServiceAsksLittle,
+		"ten replicas ask for little more than one":     tenReplicasAskForLittleMoreThanOne,
+		"a leader stands still":                         leaderStandsStill,
+		"a replica gives connections back":              connectionsGoBack,
 	}
 	for how, p := range map[string]plug{
 		"stands still": {(*redistest.Server).Freeze, (*redistest.Server).Thaw},

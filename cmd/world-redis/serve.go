@@ -110,9 +110,9 @@ func serve(ctx context.Context, c config, logger *slog.Logger, out io.Writer) (e
 	forbidListener(policy, api.MetricsAddr)
 	return runParts(ctx, parts{
 		api:     api.Run,
-		queue:   together(tenants, func(t *tenant, ctx context.Context) error { return t.queue.Run(ctx) }),
+		queue:   together(tenants, (*tenant).deliver),
 		streams: together(tenants, func(t *tenant, ctx context.Context) error { return t.streams.Run(ctx) }),
-		store:   together(tenants, func(t *tenant, ctx context.Context) error { return t.background(ctx) }),
+		store:   together(tenants, (*tenant).background),
 	}, func() {
 		announce(out, api, conn, c)
 	}, api.Listening())

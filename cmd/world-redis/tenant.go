@@ -14,7 +14,7 @@ import (
 	"github.com/world-redis/world-redis/httpapi"
 	"github.com/world-redis/world-redis/internal/dialpolicy"
 	"github.com/world-redis/world-redis/internal/doorbell"
-	"github.com/world-redis/world-redis/internal/ids"
+	"github.com/world-redis/world-redis/internal/leader"
 	"github.com/world-redis/world-redis/internal/luascript"
 	"github.com/world-redis/world-redis/internal/recovery"
 	"github.com/world-redis/world-redis/internal/redisconn"
@@ -36,6 +36,7 @@ type tenant struct {
 	queue      *queue.Queue
 	reconciler *recovery.Reconciler
 	parker     *recovery.Parker
+	lease      *leader.Lease // of who sweeps and wakes forgotten runs
 	apps       *appCheck
 	observer   *queueMetrics
 	woken      atomic.Int64 // runs, by the reconciler
@@ -49,12 +50,16 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, p
 	}
 	t := &tenant{namespace: n, observer: newQueueMetrics(), log: logger, clustered: conn.Mode == redisconn.Cluster}
 	var err error
+	t.lease, err = leader.New(ctx, conn.Client, leader.Config{Prefix: n.keyPrefix, Bell: bell, Clock: clock, Logger: logger})
+	if err != nil {
+		return nil, err
+	}
 	t.streams, err = streaming.New(ctx, conn.Client, streaming.Config{Prefix: n.keyPrefix, Clock: clock, Logger: logger, Bell: bell, Runs: t, Quiet: c.StreamQuiet})
 	if err != nil {
 		return nil, err
 	}
 	t.store, err = storage.New(ctx, conn.Client, storage.Config{
-		Prefix: n.keyPrefix, Clock: clock, Logger: logger, Bell: bell, HookRetention: c.HookRetention, PurgeStreams: t.streams.PurgeRun,
+		Prefix: n.keyPrefix, Clock: clock, Logger: logger, Bell: bell, HookRetention: c.HookRetention, PurgeStreams: t.streams.PurgeRun, Leadership: t.lease,
 	})
 	if err != nil {
 		return nil, err
@@ -81,7 +86,7 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, p
 		ShutdownGrace: c.ShutdownGrace, BaseURL: n.baseURL, MayCall: policy.Check, Clock: clock, Logger: logger, Bell: bell, Observer: t.observer, RunDead: t.runDead,
 		AppConcurrency: c.AppConcurrency, Policy: c.DeploymentPolicy, Patience: c.DeploymentPatience,
 		Deliverer: forwarder, Along: along, LookedAt: t.parker.LookedAt, Backoff: queue.Backoff{CrashesMost: c.MaxCrashes},
-		StepMissing: t.stepMissing,
+		StepMissing: t.stepMissing, Relieved: t.lease.Relieved,
 	})
 	if err != nil {
 		return nil, err
@@ -91,7 +96,7 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, p
 		t.apps.look(world.App{BaseURL: n.baseURL})
 	}
 	t.reconciler = recovery.New(t.store, t.queue, recovery.Config{
-		Holder: ids.NewMinter(clock).New().String(), Grace: c.RecoveryAfter, Clock: clock, Logger: logger, Woken: func() { t.woken.Add(1) },
+		Leadership: t.lease, Grace: c.RecoveryAfter, Clock: clock, Logger: logger, Woken: func() { t.woken.Add(1) },
 	})
 	return t, nil
 }
@@ -118,6 +123,15 @@ func (t *tenant) stepMissing(ctx context.Context, messageID string, m world.Mess
 // RunEnds implements world.RunEnds for the streams, which are made before the store.
 func (t *tenant) RunEnds(ctx context.Context, runIDs []string) ([]world.RunEnd, error) {
 	return t.store.RunEnds(ctx, runIDs)
+}
+
+// deliver delivers messages, and leads if it is this replica's turn. Both end first: one that stops sees to no queues any more, so
+// another one has to.
+func (t *tenant) deliver(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return t.lease.Run(ctx) })
+	g.Go(func() error { return t.queue.Run(ctx) })
+	return g.Wait()
 }
 
 // background is what goes on beside requests and deliveries: mending, waking forgotten runs, and

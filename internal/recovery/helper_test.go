@@ -106,12 +106,31 @@ func (q *fakeQueue) woken() []string {
 	return out
 }
 
+// fakeLeadership leads or does not. What it is told to do before each portion may change that.
+type fakeLeadership struct {
+	leads  bool
+	before func()
+}
+
+func (l *fakeLeadership) Await(ctx context.Context) bool { return ctx.Err() == nil }
+
+func (l *fakeLeadership) Lead(ctx context.Context, portion func(context.Context) error) (bool, error) {
+	if l.before != nil {
+		l.before()
+	}
+	if !l.leads {
+		return false, nil
+	}
+	return true, portion(ctx)
+}
+
 // bundle is a reconciler on a real store.
 type bundle struct {
 	*Reconciler
 	t      *testing.T
 	store  *storage.Store
 	queue  *fakeQueue
+	leads  *fakeLeadership
 	clock  *testClock
 	minter *ids.Minter
 }
@@ -121,10 +140,11 @@ func newBundle(t *testing.T, r *redistest.Redis) *bundle {
 	clock := &testClock{now: time.UnixMilli(1_800_000_000_000)}
 	store, err := storage.New(t.Context(), r.Client, storage.Config{Prefix: r.Prefix, Clock: clock})
 	require.NoError(t, err)
+	leads := &fakeLeadership{leads: true}
 	queue := &fakeQueue{requests: map[string]bool{}, busy: map[string]bool{}, due: map[string]world.Millis{}, steps: map[string][]world.Message{}}
 	return &bundle{
-		Reconciler: New(store, queue, Config{Holder: "me", Clock: clock}),
-		t:          t, store: store, queue: queue, clock: clock, minter: ids.NewMinter(clock),
+		Reconciler: New(store, queue, Config{Leadership: leads, Clock: clock}), leads: leads,
+		t: t, store: store, queue: queue, clock: clock, minter: ids.NewMinter(clock),
 	}
 }
 

@@ -18,8 +18,6 @@ const (
 	longestLook = time.Minute
 	// longestWait is how long a run that waits for a delayed message is not looked at, at most.
 	longestWait = time.Hour
-	// leadLease is how long a leader that is not heard of keeps the others waiting.
-	leadLease = 30 * time.Second
 	// retryPause follows a failed pass.
 	retryPause = 5 * time.Second
 )
@@ -45,11 +43,11 @@ type Queue interface {
 
 // Config says how a Reconciler works. The zero value of a field means its default.
 type Config struct {
-	Holder string        // of this process, unlike that of any other
-	Grace  time.Duration // how long a run must have been still; 1 min
-	Every  time.Duration // between two passes; half of Grace, 1 s to 30 s
-	Clock  world.Clock
-	Logger *slog.Logger
+	Leadership world.Leadership // tells whether this process looks; it does, and is alone
+	Grace      time.Duration    // how long a run must have been still; 1 min
+	Every      time.Duration    // between two passes; half of Grace, 1 s to 30 s
+	Clock      world.Clock
+	Logger     *slog.Logger
 	// Woken hears of every run that was woken; nil: nobody does.
 	Woken func()
 }
@@ -64,6 +62,9 @@ type Reconciler struct {
 
 // New returns a Reconciler.
 func New(store Store, queue Queue, cfg Config) *Reconciler {
+	if cfg.Leadership == nil {
+		cfg.Leadership = world.Alone{}
+	}
 	if cfg.Grace <= 0 {
 		cfg.Grace = time.Minute
 	}
@@ -82,9 +83,9 @@ func New(store Store, queue Queue, cfg Config) *Reconciler {
 	return &Reconciler{cfg: cfg, store: store, queue: queue, looks: looks{}}
 }
 
-// Run makes one pass after another until ctx ends. It is for every replica: one leads.
+// Run makes one pass after another until ctx ends, while this process leads.
 func (r *Reconciler) Run(ctx context.Context) error {
-	for {
+	for r.cfg.Leadership.Await(ctx) {
 		wait := r.cfg.Every
 		if err := r.pass(ctx); err != nil && ctx.Err() == nil {
 			r.cfg.Logger.WarnContext(ctx, "the search for forgotten runs failed; it begins again soon", slog.Any("error", err))
@@ -94,22 +95,26 @@ func (r *Reconciler) Run(ctx context.Context) error {
 			return nil
 		}
 	}
+	return nil
 }
 
 // pass looks at the runs that it is time to look at, as long as this process leads. What it costs depends on how many
 // these are, and not on how many runs there are.
+//
+// What a process was at when it stood still does no harm when it goes on beside another leader. A wake-up has the length of
+// the log in its request id, so the queue takes it once; a run is noted as parked only if its log is as long as it was read, and its next look
+// only if nobody has entered it anew.
 func (r *Reconciler) pass(ctx context.Context) error {
 	before := world.MillisOf(r.cfg.Clock.Now().Add(-r.lookAfter()))
 	for skip := 0; ; {
-		leads, err := r.store.Lead(ctx, "recovery", r.cfg.Holder, leadLease)
+		var due world.DueRuns
+		leads, err := r.cfg.Leadership.Lead(ctx, func(ctx context.Context) (err error) {
+			if due, err = r.store.DueRuns(ctx, before, skip, batch); err != nil {
+				return err
+			}
+			return r.check(ctx, due.Live)
+		})
 		if err != nil || !leads {
-			return err
-		}
-		due, err := r.store.DueRuns(ctx, before, skip, batch)
-		if err != nil {
-			return err
-		}
-		if err := r.check(ctx, due.Live); err != nil {
 			return err
 		}
 		skip += due.Left

@@ -94,7 +94,7 @@ func TestALongGrace(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
 	b := newBundle(t, r)
-	b.Reconciler = New(b.store, b.queue, Config{Holder: "me", Clock: b.clock, Grace: 10 * time.Minute})
+	b.Reconciler = New(b.store, b.queue, Config{Clock: b.clock, Grace: 10 * time.Minute})
 	var runIDs []string
 	for range batch + 1 {
 		runIDs = append(runIDs, b.begin(3))

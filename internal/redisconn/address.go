@@ -9,11 +9,15 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/world-redis/world-redis/internal/idleconn"
 	"github.com/world-redis/world-redis/internal/quietconn"
 )
 
 // dialTimeout is what go-redis gives a dialer of its own if the address says nothing of it.
 const dialTimeout = 5 * time.Second
+
+// clientName is what CLIENT LIST shows of our connections, unless the address has a client_name.
+const clientName = "world-redis"
 
 // target is an address that was read.
 type target struct {
@@ -21,6 +25,7 @@ type target struct {
 	shown   string         // the address for people: its passwords are hidden
 	hosts   []string       // of the server, the Sentinels or nodes of the cluster
 	reached *servers       // those that were dialled
+	idle    *idleconn.Set  // the connections to them
 	options *redis.Options // of a connection to Redis; its address is that of the first host
 
 	master, sentinelUser, sentinelPassword string
@@ -38,7 +43,7 @@ func parse(address string) (*target, error) {
 	if err != nil {
 		return nil, errors.New("the Redis address is no valid URL (is a special character in the password not percent-encoded?)")
 	}
-	t := &target{shown: redacted(u), reached: &servers{}}
+	t := &target{shown: redacted(u), reached: &servers{}, idle: idleconn.New()}
 	scheme, mode, _ := strings.Cut(u.Scheme, "+")
 	switch mode {
 	case "":
@@ -96,7 +101,10 @@ func (t *target) read(u *url.URL, scheme string) error {
 		t.hosts = []string{o.Addr}
 	}
 	o.ContextTimeoutEnabled = true
-	o.Dialer = dialer(o, t.reached)
+	o.Dialer = t.idle.Dialer(dialer(o, t.reached))
+	if o.ClientName == "" {
+		o.ClientName = clientName
+	}
 	t.options = o
 	return nil
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/world-redis/world-redis/internal/idleconn"
 )
 
 // Mode is how the Redis behind a connection is run.
@@ -32,6 +34,7 @@ type Conn struct {
 	embedded *embedded
 	masters  *masters // of a cluster
 	servers  *servers
+	idle     *idleconn.Set // nil: of the embedded Redis
 	hosts    []string
 }
 
@@ -79,7 +82,8 @@ func Connect(address string) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Conn{Mode: t.mode, Address: t.shown, servers: t.reached, hosts: t.hosts}
+	c := &Conn{Mode: t.mode, Address: t.shown, servers: t.reached, hosts: t.hosts, idle: t.idle}
+	t.idle.Watch()
 	switch t.mode {
 	case Cluster:
 		client := redis.NewClusterClient(t.universal().Cluster())
@@ -98,6 +102,9 @@ func (c *Conn) Close() error {
 		c.masters.close()
 	}
 	err := c.Client.Close()
+	if c.idle != nil {
+		c.idle.Close()
+	}
 	if c.embedded != nil {
 		c.embedded.stop()
 	}

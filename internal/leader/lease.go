@@ -1,0 +1,293 @@
+package leader
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/doorbell"
+	"github.com/world-redis/world-redis/internal/ids"
+	"github.com/world-redis/world-redis/internal/luascript"
+)
+
+//go:embed lua
+var luaFiles embed.FS
+
+// times are how long things take. Tests have shorter ones.
+type times struct {
+	lease time.Duration // how long a lease stands that nobody renews
+	// spare is how long before that the leader itself takes its term for over: its clock and Redis's do not run alike.
+	spare time.Duration
+	// beat is how often the leader tells that it is there. That is also what keeps the subscription connection of
+	// each replica from asking, after 3 s of silence, whether it still stands.
+	beat time.Duration
+	// After silence without a beat the others ask for the lease, and after quiet they do for themselves what a leader
+	// spares them.
+	silence, quiet time.Duration
+	pause          time.Duration // between a failed call and the next
+}
+
+var usual = times{
+	lease: 12 * time.Second, spare: 2 * time.Second, beat: 2500 * time.Millisecond,
+	silence: 10 * time.Second, quiet: 6 * time.Second, pause: time.Second,
+}
+
+const (
+	// beatsRenewal is at each how many beats the lease is renewed.
+	beatsRenewal = 2
+	// callTime is what one call may take.
+	callTime = 2 * time.Second
+)
+
+// Config sets up a [Lease].
+type Config struct {
+	Prefix string         // of every key of the namespace
+	Bell   *doorbell.Bell // of the process; somebody has to run it
+	Clock  world.Clock    // nil: the system's
+	Logger *slog.Logger   // nil: nothing is logged
+}
+
+// Lease implements [world.Leadership] with a lease in Redis.
+type Lease struct {
+	redis        redis.UniversalClient
+	log          *slog.Logger
+	times        times
+	bell         *doorbell.Bell
+	holder       string
+	lead, resign *luascript.Script
+	lease, term  string // keys
+	channel      string
+
+	mu      sync.Mutex
+	now     func() time.Time
+	number  int64         // of the term that this process leads in; 0: it does not lead
+	until   time.Time     // when it counts as over
+	ended   chan struct{} // closed at its end
+	started chan struct{} // closed when this process comes to lead
+	heard   time.Time     // when another leader was last heard of; zero: not, or it has stopped
+	vacant  chan struct{} // capacity 1: the lease may be free
+}
+
+var _ world.Leadership = (*Lease)(nil)
+
+// New loads the scripts and returns a Lease that [Lease.Run] asks for.
+func New(ctx context.Context, client redis.UniversalClient, c Config) (*Lease, error) {
+	if c.Clock == nil {
+		c.Clock = world.SystemClock{}
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	l := &Lease{
+		redis: client, log: c.Logger, times: usual, bell: c.Bell, holder: ids.NewMinter(c.Clock).New().String(), now: c.Clock.Now,
+		lease: c.Prefix + "lead:{lead}", term: c.Prefix + "lead:{lead}:term", channel: c.Prefix + "lead:{lead}:bell",
+		started: make(chan struct{}), vacant: make(chan struct{}, 1),
+	}
+	for name, script := range map[string]**luascript.Script{"lead": &l.lead, "resign": &l.resign} {
+		var err error
+		if *script, err = luascript.Load(luaFiles, "lua", name); err != nil {
+			return nil, fmt.Errorf("leader: %w", err)
+		}
+		if err = luascript.Register(ctx, client, *script); err != nil {
+			return nil, fmt.Errorf("leader: %w", err)
+		}
+	}
+	return l, nil
+}
+
+// Run asks for the lease, and keeps it, until ctx ends. Then it gives it up at once.
+func (l *Lease) Run(ctx context.Context) error {
+	l.bell.Join(l.channel, l)
+	defer l.bell.Leave(l.channel)
+	defer l.giveUp(ctx)
+	for beat := 0; ctx.Err() == nil; beat++ {
+		wait := l.untilSilent()
+		switch {
+		case l.Term() != 0 && beat%beatsRenewal != 0:
+			l.tell(ctx)
+			wait = l.times.beat
+		case wait == 0 || l.Term() != 0:
+			var renewed bool
+			if wait, renewed = l.ask(ctx); renewed {
+				l.tell(ctx)
+				beat = 0
+			} else {
+				beat = beatsRenewal - 1 // the next is to ask again
+			}
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-l.vacant:
+			timer.Stop()
+		case <-ctx.Done():
+			timer.Stop()
+		}
+	}
+	return nil
+}
+
+// ask asks for the lease, or renews it, and returns how long to wait. leads says that this process has it.
+func (l *Lease) ask(ctx context.Context) (wait time.Duration, leads bool) {
+	call, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	asked := l.now()
+	number, left, err := l.call(call)
+	switch {
+	case err != nil:
+		l.log.DebugContext(ctx, "the lease of the leader cannot be asked for; it is tried again", slog.Any("error", err))
+		l.lapse(ctx)
+		return l.times.pause, false
+	case number == 0:
+		l.lose(ctx)
+		return max(0, min(left, l.times.lease)) + l.times.pause/10, false
+	default:
+		l.hold(ctx, number, asked.Add(l.times.lease-l.times.spare))
+		return l.times.beat, true
+	}
+}
+
+func (l *Lease) call(ctx context.Context) (number int64, left time.Duration, err error) {
+	reply, err := l.lead.Run(ctx, l.redis, []string{l.lease, l.term}, l.holder, l.times.lease.Milliseconds())
+	if err != nil {
+		return 0, 0, err
+	}
+	if len(reply) != 2 {
+		return 0, 0, luascript.ErrShortReply
+	}
+	if number, err = luascript.Int(reply[0]); err != nil {
+		return 0, 0, err
+	}
+	ms, err := luascript.Int(reply[1])
+	return number, time.Duration(ms) * time.Millisecond, err
+}
+
+// tell tells the others that this process leads. Where it is not allowed to, they ask.
+func (l *Lease) tell(ctx context.Context) {
+	call, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	if err := l.redis.Publish(call, l.channel, l.holder).Err(); err != nil && ctx.Err() == nil {
+		l.log.DebugContext(ctx, "the other replicas could not be told who leads; they ask", slog.Any("error", err))
+	}
+}
+
+// giveUp lets another process lead at once.
+func (l *Lease) giveUp(ctx context.Context) {
+	led := l.Term() != 0
+	l.lose(ctx)
+	if !led {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	if _, err := l.resign.Run(ctx, l.redis, []string{l.lease, l.channel}, l.holder); err != nil {
+		l.log.DebugContext(ctx, "the lease of the leader lapses by itself", slog.Any("error", err))
+	}
+}
+
+// hold notes that this process leads in a term until a moment.
+func (l *Lease) hold(ctx context.Context, number int64, until time.Time) {
+	l.lapse(ctx)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.number != 0 && l.number != number {
+		l.end()
+	}
+	l.until = until
+	if l.number == number {
+		return
+	}
+	l.number, l.ended, l.heard = number, make(chan struct{}), time.Time{}
+	close(l.started)
+	l.log.InfoContext(ctx, "this replica leads: it does the background work of the namespace", slog.String("term", strconv.FormatInt(number, 10)))
+}
+
+// lapse ends the term if it is over by this process's clocks.
+func (l *Lease) lapse(ctx context.Context) {
+	l.mu.Lock()
+	over := l.number != 0 && !l.stands()
+	l.mu.Unlock()
+	if over {
+		l.lose(ctx)
+	}
+}
+
+// lose notes that this process does not lead.
+func (l *Lease) lose(ctx context.Context) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.number == 0 {
+		return
+	}
+	l.log.InfoContext(ctx, "this replica does not lead any more; another one does the background work of the namespace", slog.String("term", strconv.FormatInt(l.number, 10)))
+	l.end()
+}
+
+// end ends the term; call it with mu held.
+func (l *Lease) end() {
+	close(l.ended)
+	l.number, l.until, l.ended, l.started = 0, time.Time{}, nil, make(chan struct{})
+}
+
+// stands reports whether the term goes on; call it with mu held. The monotonic clock stands still while a machine sleeps and
+// the other one can be set back: the term is over when one of them says so.
+func (l *Lease) stands() bool {
+	now := l.now()
+	return l.number != 0 && now.Before(l.until) && now.Round(0).Before(l.until.Round(0))
+}
+
+// Term is the number of the term in which this process leads; 0: it does not lead.
+func (l *Lease) Term() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.stands() {
+		return 0
+	}
+	return l.number
+}
+
+// Relieved reports whether another process leads, and was heard of within the last seconds.
+func (l *Lease) Relieved() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.stands() && !l.heard.IsZero() && l.now().Sub(l.heard) < l.times.quiet
+}
+
+// untilSilent is how long to wait for another leader to be heard of before the lease is asked for.
+func (l *Lease) untilSilent() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.heard.IsZero() {
+		return 0
+	}
+	return max(0, l.times.silence-l.now().Sub(l.heard))
+}
+
+// Ready implements [doorbell.Listener].
+func (l *Lease) Ready() {}
+
+// Ring implements [doorbell.Listener]: the leader is there, or has just given up the lease.
+func (l *Lease) Ring(holder string) {
+	if holder == l.holder {
+		return
+	}
+	l.mu.Lock()
+	l.heard = time.Time{}
+	if holder != "" {
+		l.heard = l.now()
+	}
+	l.mu.Unlock()
+	if holder == "" {
+		select {
+		case l.vacant <- struct{}{}:
+		default:
+		}
+	}
+}

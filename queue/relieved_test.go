@@ -1,0 +1,46 @@
+package queue
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/redistest"
+)
+
+// A process leaves the sweeps of a queue to the one that does them for all, for a minute at a time. It sweeps by itself as soon as
+// nobody is heard of who does, and whenever it has a lease to renew or hears of a message that is due.
+func TestSweepsAreLeftToTheLeader(t *testing.T) {
+	t.Parallel()
+	r := redistest.New(t)
+	relieved := true
+	q, err := New(t.Context(), r.Client, Config{
+		KeyPrefix: r.Prefix, JobPrefix: strings.TrimSuffix(r.Prefix, ":") + "_", BaseURL: "http://app", Deliverer: deliverer(nil0),
+		Relieved: func() bool { return relieved },
+	})
+	require.NoError(t, err)
+	l := q.steps
+	require.False(t, l.isRelieved(time.Time{}), "the first one looks at what there is")
+	now := time.Now()
+	require.True(t, l.isRelieved(now))
+	require.False(t, l.isRelieved(now.Add(-time.Minute)), "now and then")
+	relieved = false
+	require.False(t, l.isRelieved(now))
+	relieved = true
+
+	l.due.note(world.MillisOf(now.Add(time.Hour)))
+	require.True(t, l.isRelieved(now))
+	l.due.note(world.MillisOf(now))
+	require.False(t, l.isRelieved(now))
+	require.NoError(t, l.sweep(t.Context()))
+	require.True(t, l.isRelieved(now))
+
+	add(t, q)
+	c := takeOne(t, l)
+	require.False(t, l.isRelieved(now))
+	l.release(c)
+	require.True(t, l.isRelieved(now))
+}
