@@ -32,6 +32,8 @@ func TestPlugsArePulled(t *testing.T) {
 		"ten replicas ask for little more than one":     tenReplicasAskForLittleMoreThanOne,
 		"a leader stands still":                         leaderStandsStill,
 		"a replica gives connections back":              connectionsGoBack,
+		"BR-41: notifications of chunks are lost":       notificationsAreLost,
+		"BR-46: what is silent is cut":                  quietReadsAreCut,
 	}
 	for how, p := range map[string]plug{
 		"stands still": {(*redistest.Server).Freeze, (*redistest.Server).Thaw},

@@ -66,8 +66,7 @@ func steadily(ctx context.Context, t *testing.T, base, path string) []time.Time 
 // BR-41: while one replica writes, the other one's subscription is killed every two seconds, Redis
 // restarts, and the reader's whole process stands still for 70 seconds with hundreds of doorbells
 // waiting. The reader gets every chunk once, in order, soon after each cut, and ends on close.
-func TestBR41LostNotifications(t *testing.T) {
-	t.Parallel()
+func notificationsAreLost(t *testing.T) {
 	server := redistest.Start(t, "--appendonly", "yes", "--appendfsync", "always")
 	client := redistest.Client(t, server.Addr)
 	environ := []string{"WORKFLOW_REDIS_URL=redis://" + server.Addr}
@@ -117,8 +116,7 @@ func TestBR41LostNotifications(t *testing.T) {
 // BR-46: a read goes through a proxy that cuts what is silent, and over a restart of the service
 // behind it. Keep-alives hold it open and are no chunks; the restart is never a clean end, and what
 // comes after the resume joins what came before.
-func TestBR46QuietCuts(t *testing.T) {
-	t.Parallel()
+func quietReadsAreCut(t *testing.T) {
 	_, environ := redisOf(t)
 	first, second := startProcess(t, environ...), startProcess(t, environ...)
 	const path = "/v1/runs/wrun_1/streams/st"
