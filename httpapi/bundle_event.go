@@ -14,6 +14,7 @@ import (
 const (
 	routeQueue     = "/v1/queue"
 	routeEvents    = "/v1/events"
+	routeCalls     = "/v1/calls"
 	routeRunEvents = "/v1/runs/:runId/events"
 )
 

@@ -241,7 +241,7 @@ func (k *callSocket) answer(ctx context.Context, h *holding, id []byte, body wor
 	start := time.Now()
 	status, encoded := k.server.answerMessage(k.outer.WithContext(world.WithRoom(ctx, h)), id, body, over)
 	binary.BigEndian.PutUint16(encoded[messageIDSize:], uint16(status)) //nolint:gosec // three digits
-	k.server.deps.Observe(methodMessage, "/v1/calls", status, time.Since(start))
+	k.server.deps.Observe(methodMessage, routeCalls, status, time.Since(start))
 	h.keep(int64(len(encoded)))
 	// The connection gives up on a client that takes nothing (whole_conn.go), and lasts while it takes something.
 	if err := k.conn.Write(ctx, websocket.MessageBinary, encoded); err != nil {

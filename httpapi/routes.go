@@ -17,6 +17,11 @@ type route struct {
 	handle       echo.HandlerFunc
 }
 
+// acknowledged reports whether the caller may rely on what the answer says was written. An app registers again and again.
+func (r route) acknowledged() bool {
+	return r.method == http.MethodPost && !strings.HasPrefix(r.path, "/v1/apps") || r.path == routeCalls
+}
+
 // webhookMethods are passed on to the app; a webhook may be called with any of them.
 var webhookMethods = []string{
 	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut,
@@ -38,8 +43,8 @@ func (s *Server) routes() []route {
 		{method: get, path: "/v1/runs/{runId}/events", handle: s.listEvents},
 		{method: get, path: "/v1/runs/{runId}/events/{eventId}", handle: s.getEvent},
 
-		{method: post, path: "/v1/calls", handle: s.bundle},
-		{method: get, path: "/v1/calls", handle: s.callSocket},
+		{method: post, path: routeCalls, handle: s.bundle},
+		{method: get, path: routeCalls, handle: s.callSocket},
 
 		{method: get, path: "/v1/runs", handle: s.listRuns},
 		{method: post, path: "/v1/runs/get", handle: s.getRuns},
@@ -113,10 +118,14 @@ func (s *Server) newEcho() *echo.Echo {
 	for i, r := range s.table {
 		handle := r.handle
 		if !r.open {
+			acknowledged := r.acknowledged()
 			handle = func(c echo.Context) error {
 				part, err := s.callerOf(c)
 				if err != nil {
 					return err
+				}
+				if request := c.Request(); acknowledged && part.deps.Acknowledged != nil {
+					c.SetRequest(request.WithContext(part.deps.Acknowledged(request.Context())))
 				}
 				return part.withHolding(c, part.table[i].handle)
 			}

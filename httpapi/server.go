@@ -78,6 +78,8 @@ type Deps struct {
 	CheckRun func(ctx context.Context, runID string) error
 	// Pair has an event of a bundle and the message that follows it travel together; nil: one after the other.
 	Pair func(ctx context.Context) Pair
+	// Acknowledged returns the context for a call whose answer says that something was written; nil: its own.
+	Acknowledged func(ctx context.Context) context.Context
 	// Ready reports why the service cannot work now, in words for people; nil: it can.
 	Ready func(ctx context.Context) error
 	// Webhook carries webhook requests to apps; nil: a transport of our own.

@@ -14,6 +14,7 @@ import (
 	"github.com/world-redis/world-redis/internal/luascript"
 	"github.com/world-redis/world-redis/internal/redisfault"
 	"github.com/world-redis/world-redis/internal/rediskey"
+	"github.com/world-redis/world-redis/internal/replicated"
 )
 
 const (
@@ -37,7 +38,7 @@ type addition struct {
 	lead    string // run whose wake-ups wait for this message's delivery
 	run     string // whose message it is
 	along   *Along // what its delivery may bring along; nil: nothing
-	orphan  bool   // out: the event that it was to follow was refused. asynq passes on the text of an error only
+	err     error  // out: why it was not stored, or not confirmed. asynq passes on the text of an error only
 }
 
 type additionKey struct{}
@@ -78,8 +79,11 @@ func (q *Queue) Enqueue(ctx context.Context, m world.Message) (string, error) {
 		switch {
 		case ctx.Err() != nil:
 			return "", fmt.Errorf("enqueue: %w", context.Cause(ctx))
-		case a.orphan:
+		case errors.Is(a.err, luascript.ErrFirstFailed):
 			return "", world.Errorf(world.CodeConflict, "the message was to follow an event that was refused")
+		}
+		if replicated.Missing(a.err) {
+			return "", world.Wrap(world.CodeUnavailable, err, "the message is stored, but "+redisfault.Sentence(a.err))
 		}
 		return "", world.Wrap(world.CodeUnavailable, err, "the message could not be stored: "+redisfault.Sentence(err))
 	}
@@ -114,20 +118,22 @@ func (q *Queue) add(ctx context.Context, l *lane, task string, args []any) (any,
 		replies, errs, _ := q.send.RunInOrder(ctx, call)
 		reply, err = replies[0], errs[0]
 	}
-	a.orphan = errors.Is(err, luascript.ErrFirstFailed)
-	if err != nil {
+	a.err = err
+	if err != nil && !replicated.Missing(err) {
 		return nil, err
 	}
 	if len(reply) < 2 {
 		return nil, luascript.ErrShortReply
 	}
-	if a.id, err = replyText(reply[1]); err != nil {
-		return nil, err
+	id, unreadable := replyText(reply[1])
+	if unreadable != nil {
+		return nil, unreadable
 	}
+	a.id = id
 	if reply[0] == int64(0) && !direct {
-		l.heard(a.due)
+		l.heard(a.due) // it is there, confirmed or not
 	}
-	return int64(1), nil
+	return int64(1), err
 }
 
 // dueScore is the score of a moment, or empty for now.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/luascript"
+	"github.com/world-redis/world-redis/internal/replicated"
 )
 
 const (
@@ -130,16 +131,16 @@ func (l *lane) addAndTake(ctx context.Context, add luascript.Call, along *Along)
 		calls = append(calls, along.Call)
 	}
 	replies, errs, late := l.q.send.RunInOrder(ctx, calls...)
-	brought, left, err := 0, int64(0), errs[1]
+	brought, left, err := 0, int64(0), carriedOut(errs[1])
 	if err == nil {
 		brought, left, err = l.took(t, replies[1])
 	}
 	// What was read before the take does not have what a wake-up was about that this one absorbed in between.
-	if along != nil && errs[2] == nil && !late && len(replies[0]) > 1 {
+	if along != nil && carriedOut(errs[2]) == nil && !late && len(replies[0]) > 1 {
 		what, seen := along.Read(ctx, replies[2])
 		l.bringAlong(replies[0][1], t, what, seen)
 	}
-	if added := errs[0] == nil && len(replies[0]) > 0 && replies[0][0] == int64(0); added && (brought == 0 || late) || left > 0 || err != nil {
+	if added := carriedOut(errs[0]) == nil && len(replies[0]) > 0 && replies[0][0] == int64(0); added && (brought == 0 || late) || left > 0 || err != nil {
 		l.bell.ring()
 	}
 	select {
@@ -149,6 +150,15 @@ func (l *lane) addAndTake(ctx context.Context, add luascript.Call, along *Along)
 	// The app waits for the delivery; the answer to queue() is in nobody's way.
 	runtime.Gosched()
 	return replies[0], errs[0]
+}
+
+// carriedOut is the error of a script that was not: one that replicas have not confirmed has an answer, by which
+// its message is delivered.
+func carriedOut(err error) error {
+	if replicated.Missing(err) {
+		return nil
+	}
+	return err
 }
 
 // awaited reports whether next waits for a message and whoever asks may take one for it, with

@@ -169,7 +169,7 @@ func ACLRule(namespaces []Prefixes) string {
 // connectionCommands are needed besides: those of connections, of subscriptions and of clusters.
 var connectionCommands = []string{
 	"hello", "auth", "select", "client|setname", "client|id", "multi", "exec", "subscribe", "unsubscribe", "psubscribe", "punsubscribe",
-	"pubsub|channels", "asking", "readonly", "cluster|slots", "cluster|info", "role", "command", "scan", "dbsize", "info", "config|get",
+	"pubsub|channels", "asking", "readonly", "cluster|slots", "cluster|info", "wait", "role", "command", "scan", "dbsize", "info", "config|get",
 }
 
 // commandNames are the commands of usedCommands; SCRIPT LOAD is one.

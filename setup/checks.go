@@ -38,6 +38,9 @@ func check(ctx context.Context, conn *redisconn.Conn, nodes []*node, namespaces 
 		}
 		checks = append(checks, cluster)
 	}
+	if conn.Replicas > 0 {
+		checks = append(checks, each(nodes, checkReplicas(ctx, int(conn.Replicas))))
+	}
 	checks = append(checks, each(nodes, checkPersistence(production)), each(nodes, checkEviction), each(nodes, checkMemory))
 	if !mode.Refuse && conn.Mode != redisconn.Embedded { // a replica or a Sentinel refuses everything
 		rights, err := checkRights(ctx, conn, namespaces)

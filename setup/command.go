@@ -10,6 +10,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/world-redis/world-redis/internal/redisconn"
+	"github.com/world-redis/world-redis/internal/replicated"
 )
 
 // Environment is what the command takes from the program around it.
@@ -93,6 +94,13 @@ func execute(ctx context.Context, address string, o Options, environment Environ
 		return unreachable(o, err)
 	}
 	o.Conn = conn
+	var durability replicated.Durability
+	if text := environment.Getenv("WORKFLOW_WORLD_DURABILITY"); text != "" {
+		err = durability.UnmarshalText([]byte(text))
+	}
+	if err = errors.Join(err, conn.Confirm(durability, o.Prefix+"replicated:")); err != nil {
+		return errors.Join(fmt.Errorf("WORKFLOW_WORLD_DURABILITY: %w", err), conn.Close())
+	}
 	if environment.Depths != nil {
 		o.Depths = func(ctx context.Context) ([]QueueDepth, error) {
 			return environment.Depths(ctx, conn, o.Prefix, o.JobPrefix)

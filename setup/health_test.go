@@ -70,6 +70,14 @@ func TestVerdictsOfServers(t *testing.T) {
 		"INFO forbidden": {
 			[]string{"--rename-command", "INFO", ""}, nil, 0, "eviction", setup.Warn, "unknown",
 		},
+		"WAIT forbidden": {
+			[]string{"--rename-command", "WAIT", ""},
+			map[string]string{"WORKFLOW_WORLD_DURABILITY": "replicas"},
+			1, "replicas", setup.Fail, "the replicas cannot be asked whether they have a write",
+		},
+		"too few replicas": {
+			nil, map[string]string{"WORKFLOW_WORLD_DURABILITY": "replicas:2"}, 0, "replicas", setup.Warn, "0 connected, and WORKFLOW_WORLD_DURABILITY asks for 2",
+		},
 		"a replica": {
 			[]string{"--replicaof", "127.0.0.1 1"}, nil, 1, "mode", setup.Fail, "the server is a replica and takes no writes",
 		},
@@ -93,6 +101,19 @@ func TestVerdictsOfServers(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestReplicasThatConfirm(t *testing.T) {
+	t.Parallel()
+	r, _, _ := redistest.StartReplicated(t, 1)
+	environ := map[string]string{"WORKFLOW_WORLD_DURABILITY": "replicas"}
+	code, out, errOut := command(t, environ, "", "--redis", r.URL(), "--json")
+	require.Equal(t, 0, code, errOut)
+	require.Equal(t, setup.Check{Name: "replicas", Verdict: setup.OK, Message: "1 connected, 1 confirm each write"}, check(t, report(t, out), "replicas"))
+	environ["WORKFLOW_WORLD_DURABILITY"] = "replicas:0"
+	code, _, errOut = command(t, environ, "", "--redis", r.URL())
+	require.Equal(t, 1, code)
+	require.Contains(t, errOut, `WORKFLOW_WORLD_DURABILITY: "replicas:0": use local, replicas or replicas:n`)
 }
 
 // A cluster node that has no slots is found unfit when addressed as a cluster as well.

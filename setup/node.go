@@ -16,7 +16,7 @@ import (
 // node is one Redis server that takes writes: of a cluster every master, else the one.
 type node struct {
 	addr   string // empty when there is but one
-	client redis.Cmdable
+	client redis.UniversalClient
 
 	info     map[string]string // INFO; nil when the server does not let us ask
 	settings map[string]string // CONFIG GET save and appendfsync; nil likewise

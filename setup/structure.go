@@ -39,6 +39,7 @@ func structures() []structure {
 		{"streams:by_run", "zset", "the streams of a run"},
 		{"format", "string", "the form of the data, by which a build knows whether it can use it"},
 		{"ready", "string", "what the readiness check writes"},
+		{"replicated", "string", "what is written before replicas are asked whether they have a write"},
 		{"lead", "string", "which replica does what one at a time does; a lease"},
 		{"apps", "hash", "apps to deliver to"},
 		{"queue", "hash, set, zset, string", "idempotency keys, stalled messages and the like of the two queues"},

@@ -191,3 +191,17 @@ func FuzzDecodeRecord(f *testing.F) {
 		}
 	})
 }
+
+// The scripts that only read, and so wait for no replica.
+func TestScriptsThatOnlyRead(t *testing.T) {
+	t.Parallel()
+	set, err := loadScripts()
+	require.NoError(t, err)
+	var reads []string
+	for _, s := range set.all() {
+		if s.Reads {
+			reads = append(reads, s.Name)
+		}
+	}
+	require.ElementsMatch(t, []string{"event_page", "event_read", "event_related", "hook_read", "run_read", "start_read", "step_read"}, reads)
+}

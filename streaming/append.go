@@ -8,6 +8,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/luascript"
+	"github.com/world-redis/world-redis/internal/replicated"
 )
 
 // One script call stores at most this much, so that no call holds Redis for long.
@@ -117,7 +118,8 @@ func (s *Service) storeBatch(ctx context.Context, name string, keys []string, he
 	now := s.clock.Now()
 	tail, known := s.tails.get(name, now)
 	how := scripted
-	if known && tail != contended && areLarge(chunks) {
+	// A transaction cannot wait for replicas.
+	if known && tail != contended && areLarge(chunks) && !replicated.IsWanted(ctx) {
 		reply, how = s.appendDirect(ctx, keys, head, chunks, tail)
 		if how == missed {
 			tail = contended
@@ -131,7 +133,7 @@ func (s *Service) storeBatch(ctx context.Context, name string, keys []string, he
 			args = append(args, chunk, id[:])
 		}
 		if reply, err = s.scripts.append.Run(ctx, s.client, keys, args...); err != nil {
-			return nil, err
+			return nil, err // also where only replicas are missing: the repeat learns where the end is
 		}
 	}
 	if len(reply) == 2 && reply[0] == int64(0) && tail != contended {

@@ -12,8 +12,12 @@ import (
 	"github.com/caarlos0/env/v11"
 
 	"github.com/world-redis/world-redis/cmd/internal/httpproxy"
+	"github.com/world-redis/world-redis/internal/replicated"
 	"github.com/world-redis/world-redis/queue"
 )
+
+// durability is how many replicas confirm what is acknowledged.
+type durability = replicated.Durability
 
 // config is every setting of the service. The help text is what `world-redis env` prints
 // and the only list there is: a setting that is not here does not exist.
@@ -21,6 +25,7 @@ type config struct {
 	RedisURL           string        `env:"WORKFLOW_REDIS_URL" help:"Redis to use: redis://, rediss://, unix://, redis+sentinel://…?master=NAME, redis+cluster://…; without it REDIS_URL, and without that an embedded one that loses its data at exit"`
 	RedisURLFallback   string        `env:"REDIS_URL" help:"used when WORKFLOW_REDIS_URL is not set"`
 	RedisChecks        string        `env:"WORKFLOW_WORLD_REDIS_CHECKS" envDefault:"refuse" help:"what is wrong with Redis at the start (version, eviction, rights, a replica): refuse: with WORKFLOW_WORLD_ENV=production the service does not start; warn: a warning each, as without it"`
+	Durability         durability    `env:"WORKFLOW_WORLD_DURABILITY" envDefault:"local" help:"when a write is acknowledged: local: Redis has it; replicas, replicas:2 and so on: that many of its replicas have it, too; with fewer the call answers 503 and is repeated"`
 	KeyPrefix          string        `env:"WORKFLOW_REDIS_KEY_PREFIX" envDefault:"workflow:" help:"begins every key of this service"`
 	JobPrefix          string        `env:"WORKFLOW_REDIS_JOB_PREFIX" envDefault:"workflow_" help:"begins the names of the two queues, flows and steps"`
 	WorkerConcurrency  int           `env:"WORKFLOW_REDIS_WORKER_CONCURRENCY" envDefault:"100" help:"deliveries in flight, for each queue; flows of SDK v5 that last give up their slots when nothing moves"`
@@ -120,6 +125,8 @@ func (c config) validate() error {
 		return fmt.Errorf("WORKFLOW_WORLD_LOG_FORMAT is %q: use text or json", c.LogFormat)
 	case c.RedisChecks != "refuse" && c.RedisChecks != "warn":
 		return fmt.Errorf("WORKFLOW_WORLD_REDIS_CHECKS is %q: use refuse or warn", c.RedisChecks)
+	case c.RedisURL == "" && c.Durability > 0:
+		return errors.New("WORKFLOW_WORLD_DURABILITY asks for replicas, and the embedded Redis has none: set WORKFLOW_REDIS_URL, or WORKFLOW_WORLD_DURABILITY=local")
 	case c.RedisURL == "" && c.Environment == "production":
 		return errors.New("WORKFLOW_WORLD_ENV is production but no Redis is configured: set WORKFLOW_REDIS_URL")
 	}

@@ -56,6 +56,8 @@ func TestConfigRefusesWhatCannotWork(t *testing.T) {
 	for variable, want := range map[string]string{
 		"WORKFLOW_REDIS_WORKER_CONCURRENCY=ten":            "a setting cannot be read",
 		"WORKFLOW_REDIS_WORKER_CONCURRENCY=0":              "must be at least 1",
+		"WORKFLOW_WORLD_DURABILITY=replicas:0":             `"replicas:0": use local, replicas or replicas:n`,
+		"WORKFLOW_WORLD_DURABILITY=replicas":               "the embedded Redis has none",
 		"WORKFLOW_REDIS_KEY_PREFIX=a{b}":                   "WORKFLOW_REDIS_KEY_PREFIX",
 		"WORKFLOW_REDIS_JOB_PREFIX=a:b":                    "WORKFLOW_REDIS_JOB_PREFIX",
 		"WORKFLOW_WORLD_MAX_BODY=1":                        "WORKFLOW_WORLD_MAX_BODY",

@@ -13,6 +13,7 @@ import (
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redisconn"
 	"github.com/world-redis/world-redis/internal/redisfault"
+	"github.com/world-redis/world-redis/internal/replicated"
 )
 
 const (
@@ -27,7 +28,9 @@ type readiness struct {
 	running context.Context //nolint:containedctx // it ends with the signal to stop
 	client  redis.UniversalClient
 	keys    []string
-	logger  *slog.Logger
+	// replicated: replicas are to confirm the writes, as they do those of calls.
+	replicated bool
+	logger     *slog.Logger
 
 	mu    sync.Mutex // held while one asks; the others wait for the answer
 	asked time.Time
@@ -36,7 +39,7 @@ type readiness struct {
 
 // newReadiness prepares one key in each slot that matters: on a cluster three a namespace, otherwise one.
 func newReadiness(running context.Context, conn *redisconn.Conn, tenants []*tenant, logger *slog.Logger) *readiness {
-	r := &readiness{running: running, client: conn.Client, logger: logger}
+	r := &readiness{running: running, client: conn.Client, replicated: conn.Replicas > 0, logger: logger}
 	for _, t := range tenants {
 		// The tag of a list without one is the whole key.
 		tags := []string{t.keyPrefix + "runs:index", t.jobPrefix + "flows", t.jobPrefix + "steps"}
@@ -73,6 +76,9 @@ func (r *readiness) ask(ctx context.Context) error {
 	probe, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	written := strconv.FormatInt(time.Now().UnixMilli(), 10)
+	if r.replicated {
+		probe = replicated.Wanted(probe)
+	}
 	_, err := r.client.Pipelined(probe, func(p redis.Pipeliner) error {
 		for _, key := range r.keys {
 			p.Set(probe, key, written, readyKeyLife)

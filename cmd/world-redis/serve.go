@@ -59,6 +59,9 @@ func serve(ctx context.Context, c config, logger *slog.Logger, out io.Writer) (e
 		return err
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
+	if err := conn.Confirm(c.Durability, c.KeyPrefix+"replicated:"); err != nil {
+		return fmt.Errorf("WORKFLOW_WORLD_DURABILITY: %w", err)
+	}
 	if err := awaitRedis(ctx, conn, c, logger); err != nil {
 		if ctx.Err() != nil {
 			return nil // stopped before it began

@@ -18,6 +18,7 @@ import (
 	"github.com/world-redis/world-redis/internal/luascript"
 	"github.com/world-redis/world-redis/internal/recovery"
 	"github.com/world-redis/world-redis/internal/redisconn"
+	"github.com/world-redis/world-redis/internal/replicated"
 	"github.com/world-redis/world-redis/queue"
 	"github.com/world-redis/world-redis/storage"
 	"github.com/world-redis/world-redis/streaming"
@@ -40,6 +41,7 @@ type tenant struct {
 	apps       *appCheck
 	observer   *queueMetrics
 	woken      atomic.Int64 // runs, by the reconciler
+	replicated bool         // replicas confirm what is acknowledged
 	clustered  bool         // nothing travels together that is of different hash tags
 	log        *slog.Logger
 }
@@ -48,7 +50,7 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, p
 	if n.name != "" {
 		logger = logger.With(slog.String("namespace", n.name))
 	}
-	t := &tenant{namespace: n, observer: newQueueMetrics(), log: logger, clustered: conn.Mode == redisconn.Cluster}
+	t := &tenant{namespace: n, observer: newQueueMetrics(), log: logger, clustered: conn.Mode == redisconn.Cluster, replicated: conn.Replicas > 0}
 	var err error
 	t.lease, err = leader.New(ctx, conn.Client, leader.Config{Prefix: n.keyPrefix, Bell: bell, Clock: clock, Logger: logger})
 	if err != nil {
@@ -170,6 +172,9 @@ func (t *tenant) deps() httpapi.Deps {
 	deps := httpapi.Deps{Store: t.store, Queue: t.queue, Apps: t.apps, Streams: t.streams, Admin: t.queue, Forget: t.queue, CheckRun: t.store.CheckRun}
 	if !t.clustered {
 		deps.Pair = func(ctx context.Context) httpapi.Pair { return luascript.NewPair(ctx) }
+	}
+	if t.replicated {
+		deps.Acknowledged = replicated.Wanted
 	}
 	return deps
 }

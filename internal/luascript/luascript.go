@@ -20,6 +20,7 @@ type Script struct {
 	Name   string // the file's name without .lua
 	Source string // with includes resolved
 	Sent   string // what Redis gets: the source without what nobody uses
+	Reads  bool   // it changes nothing
 	redis  *redis.Script
 }
 
@@ -30,7 +31,7 @@ func Load(fsys fs.FS, dir, name string) (*Script, error) {
 		return nil, err
 	}
 	sent := prune(source)
-	return &Script{Name: name, Source: source, Sent: sent, redis: redis.NewScript(sent)}, nil
+	return &Script{Name: name, Source: source, Sent: sent, Reads: onlyReads(sent), redis: redis.NewScript(sent)}, nil
 }
 
 func assemble(fsys fs.FS, dir, file string, seen map[string]bool) (string, error) {
@@ -61,11 +62,12 @@ func assemble(fsys fs.FS, dir, file string, seen map[string]bool) (string, error
 // Run runs the script by its hash, sending the text only to a server that lacks it.
 //
 // A script must be safe to run twice with the same arguments: go-redis sends it again
-// when the connection breaks before the answer came.
+// when the connection breaks before the answer came. With an error that is [replicated.Missing] comes the answer, too.
 func (s *Script) Run(ctx context.Context, c redis.Scripter, keys []string, args ...any) ([]any, error) {
-	reply, err := s.redis.Run(ctx, c, keys, args...).Slice()
+	cmd := s.redis.Run(s.during(ctx), c, keys, args...)
+	reply, err := cmd.Slice()
 	if err != nil {
-		return nil, fmt.Errorf("script %s: %w", s.Name, err)
+		return answerOf(cmd), fmt.Errorf("script %s: %w", s.Name, err)
 	}
 	return reply, nil
 }

@@ -12,6 +12,8 @@ const (
 	// roundsUnderWay is how many pipelines are on their way at most. What comes meanwhile travels in the
 	// next: one alone would have Redis wait while this process reads its answers, more would each be shorter.
 	roundsUnderWay = 2
+	// confirmedUnderWay is the same for pipelines that wait for replicas, in which time Redis has nothing of them to do.
+	confirmedUnderWay = 4
 	// fullRound is the size, in bytes, from which on a pipeline takes no more: a long one must get through
 	// within the time that a connection has for a write.
 	fullRound = 256 << 10
@@ -22,6 +24,7 @@ const (
 // and then sends for all of them.
 type rounds struct {
 	redis redis.UniversalClient
+	most  int // pipelines under way
 
 	mu       sync.Mutex
 	open     *round   // takes commands; nil: the next caller begins one
@@ -67,7 +70,7 @@ func (r *rounds) join(cmds []redis.Cmder) (mine *round, leads bool) {
 	defer r.mu.Unlock()
 	if r.open == nil || r.open.bytes+size > fullRound {
 		r.open = &round{done: make(chan struct{})}
-		if leads = r.underWay < roundsUnderWay; leads {
+		if leads = r.underWay < r.most; leads {
 			r.underWay++
 		} else {
 			r.waiting = append(r.waiting, r.open)

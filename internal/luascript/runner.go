@@ -3,9 +3,12 @@ package luascript
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/world-redis/world-redis/internal/replicated"
 )
 
 // Runner runs short scripts. Calls that are under way at the same time travel together, which costs
@@ -19,11 +22,17 @@ import (
 type Runner struct {
 	redis  redis.UniversalClient
 	shared *rounds
+	// confirmed is for the calls that wait for replicas: the others are not to wait with them.
+	confirmed *rounds
 }
 
 // NewRunner returns a Runner on a client.
 func NewRunner(client redis.UniversalClient) *Runner {
-	return &Runner{redis: client, shared: &rounds{redis: client}}
+	return &Runner{
+		redis:     client,
+		shared:    &rounds{redis: client, most: roundsUnderWay},
+		confirmed: &rounds{redis: client, most: confirmedUnderWay},
+	}
 }
 
 // Run runs a script.
@@ -35,6 +44,9 @@ func (r *Runner) Run(ctx context.Context, s *Script, keys []string, args ...any)
 // this order; on a cluster only those of one node are also carried out in it.
 func (r *Runner) RunAfter(ctx context.Context, front func(redis.Pipeliner), s *Script, keys []string, args ...any) ([]any, error) {
 	alone := isLarge(args) || hasDeadline(ctx)
+	if front == nil {
+		ctx = s.during(ctx)
+	}
 	if front == nil && alone {
 		return s.Run(ctx, r.redis, keys, args...)
 	}
@@ -42,7 +54,7 @@ func (r *Runner) RunAfter(ctx context.Context, front func(redis.Pipeliner), s *S
 	var err error
 	if front == nil {
 		cmd = s.command(ctx, keys, args)
-		if err = r.shared.send(ctx, cmd); err == nil {
+		if err = r.rounds(ctx).send(ctx, cmd); err == nil {
 			err = cmd.Err()
 		}
 	} else {
@@ -52,21 +64,33 @@ func (r *Runner) RunAfter(ctx context.Context, front func(redis.Pipeliner), s *S
 		err = r.send(ctx, alone, commands)
 	}
 	if err != nil && (ctx.Err() != nil || !Lost(err) || !Lost(cmd.Err())) {
-		return nil, fmt.Errorf("script %s: %w", s.Name, err)
+		var reply []any
+		if replicated.Missing(err) { // with any other error the command may be under way still
+			reply = answerOf(cmd)
+		}
+		return reply, fmt.Errorf("script %s: %w", s.Name, err)
 	}
 	reply, _, err := r.replyOf(ctx, cmd, Call{Script: s, Keys: keys, Args: args})
 	return reply, err
 }
 
+// rounds are the pipelines that a call travels in.
+func (r *Runner) rounds(ctx context.Context) *rounds {
+	if replicated.IsWanted(ctx) {
+		return r.confirmed
+	}
+	return r.shared
+}
+
 // replyOf returns the answer to a script that was sent. One that the server had forgotten is run only now: then late is
-// true.
+// true. With an error that is [replicated.Missing] comes the answer, too.
 func (r *Runner) replyOf(ctx context.Context, cmd *redis.Cmd, c Call) (reply []any, late bool, err error) {
 	switch reply, err = cmd.Slice(); {
 	case Lost(err):
 		reply, err = c.Script.Run(ctx, r.redis, c.Keys, c.Args...)
 		return reply, true, err
 	case err != nil:
-		return nil, false, fmt.Errorf("script %s: %w", c.Script.Name, err)
+		return answerOf(cmd), false, fmt.Errorf("script %s: %w", c.Script.Name, err)
 	default:
 		return reply, false, nil
 	}
@@ -115,6 +139,9 @@ type Call struct {
 func (r *Runner) RunInOrder(ctx context.Context, calls ...Call) (replies [][]any, errs []error, late bool) {
 	replies, errs = make([][]any, len(calls)), make([]error, len(calls))
 	alone := hasDeadline(ctx)
+	if !slices.ContainsFunc(calls, func(c Call) bool { return !c.Script.Reads }) {
+		ctx = replicated.NotWanted(ctx)
+	}
 	commands := r.redis.Pipeline()
 	cmds := make([]*redis.Cmd, len(calls))
 	large := false
@@ -200,7 +227,7 @@ func (r *Runner) send(ctx context.Context, alone bool, collected redis.Pipeliner
 		return err
 	}
 	cmds := collected.Cmds() // the pipeline itself is never executed
-	if err := r.shared.send(ctx, cmds...); err != nil {
+	if err := r.rounds(ctx).send(ctx, cmds...); err != nil {
 		return err
 	}
 	return firstError(cmds)

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/world-redis/world-redis/internal/luascript"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/internal/replicated"
 )
 
 func TestMain(m *testing.M) { redistest.Main(m, goleak.Find, redistest.OnCluster) }
@@ -153,4 +155,94 @@ func TestTwoScriptsInOneRoundTrip(t *testing.T) {
 		require.NoError(t, errors.Join(errs...))
 		require.True(t, late, "the one in the middle forgotten")
 	})
+}
+
+// What waits for replicas holds up neither calls without the mark nor scripts that only read.
+func TestOthersDoNotWaitWithMarkedCalls(t *testing.T) {
+	t.Parallel()
+	r := redistest.New(t)
+	g := &markedGate{came: make(chan struct{}, 100), open: make(chan struct{})}
+	r.Client.AddHook(g)
+	runner := luascript.NewRunner(r.Client)
+	read, err := luascript.Load(fstest.MapFS{"lua/read.lua": {Data: []byte("return {redis.call('GET', KEYS[1])}")}}, "lua", "read")
+	require.NoError(t, err)
+	write, ctx := loadTake(t), replicated.Wanted(t.Context())
+	var marked sync.WaitGroup
+	for i := range 2 {
+		marked.Go(func() {
+			_, err := runner.Run(ctx, write, []string{fmt.Sprint(r.Prefix, i)}, 1)
+			require.NoError(t, err)
+		})
+		<-g.came
+	}
+	ended := make(chan []error, 1)
+	go func() {
+		_, shared := runner.Run(ctx, read, []string{r.Prefix + "k"})
+		_, alone := read.Run(ctx, r.Client, []string{r.Prefix + "k"})
+		_, ordered, _ := runner.RunInOrder(ctx, luascript.Call{Script: read, Keys: []string{r.Prefix + "k"}})
+		_, unmarked := runner.Run(t.Context(), write, []string{r.Prefix + "k"}, 1)
+		ended <- []error{shared, alone, ordered[0], unmarked}
+	}()
+	select {
+	case errs := <-ended:
+		require.Equal(t, []error{nil, nil, nil, nil}, errs)
+	case <-time.After(20 * time.Second):
+		require.FailNow(t, "they wait")
+	}
+	close(g.open)
+	marked.Wait()
+}
+
+// A write that replicas have not confirmed comes back with its answer.
+func TestUnconfirmedCallsHaveTheirAnswers(t *testing.T) {
+	t.Parallel()
+	r := redistest.New(t)
+	missing := &replicated.Error{Wanted: 1}
+	r.Client.AddHook(unconfirming{missing})
+	runner, write, ctx := luascript.NewRunner(r.Client), loadTake(t), replicated.Wanted(t.Context())
+	require.NoError(t, luascript.Register(t.Context(), r.Client, write))
+	answer := []any{nil, "1"}
+	reply, err := runner.Run(ctx, write, []string{r.Prefix + "k"}, 1)
+	require.ErrorIs(t, err, missing)
+	require.Equal(t, answer, reply)
+	deadline, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	replies, errs, _ := runner.RunInOrder(deadline, luascript.Call{Script: write, Keys: []string{r.Prefix + "k"}, Args: []any{1}}, luascript.Call{Script: write, Keys: []string{r.Prefix + "k"}, Args: []any{1}})
+	require.ErrorIs(t, errs[0], missing)
+	require.ErrorIs(t, errs[1], missing)
+	require.Equal(t, [][]any{answer, answer}, replies)
+}
+
+// markedGate is a go-redis hook that holds up pipelines of marked calls.
+type markedGate struct{ came, open chan struct{} }
+
+func (g *markedGate) DialHook(next redis.DialHook) redis.DialHook          { return next }
+func (g *markedGate) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+
+func (g *markedGate) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		if replicated.IsWanted(ctx) && cmds[0].Name() == "evalsha" {
+			g.came <- struct{}{}
+			<-g.open
+		}
+		return next(ctx, cmds)
+	}
+}
+
+// unconfirming is a go-redis hook that says of all scripts in pipelines that they are not confirmed.
+type unconfirming struct{ missing error }
+
+func (h unconfirming) DialHook(next redis.DialHook) redis.DialHook          { return next }
+func (h unconfirming) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+
+func (h unconfirming) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		if err := next(ctx, cmds); err != nil || cmds[0].Name() != "evalsha" {
+			return err
+		}
+		for _, cmd := range cmds {
+			cmd.SetErr(h.missing)
+		}
+		return h.missing
+	}
 }

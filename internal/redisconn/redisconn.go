@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/world-redis/world-redis/internal/idleconn"
+	"github.com/world-redis/world-redis/internal/replicated"
 )
 
 // Mode is how the Redis behind a connection is run.
@@ -30,12 +31,15 @@ type Conn struct {
 	Client  redis.UniversalClient
 	Mode    Mode
 	Address string // for people: the password is hidden
+	// Replicas is how many replicas confirm the writes of marked calls; see [Conn.Confirm].
+	Replicas replicated.Durability
 
-	embedded *embedded
-	masters  *masters // of a cluster
-	servers  *servers
-	idle     *idleconn.Set // nil: of the embedded Redis
-	hosts    []string
+	readTimeout time.Duration // of a command, if the address says it
+	embedded    *embedded
+	masters     *masters // of a cluster
+	servers     *servers
+	idle        *idleconn.Set // nil: of the embedded Redis
+	hosts       []string
 }
 
 // Open connects and makes one real call, so that a wrong address fails here. See [parse] for the addresses.
@@ -82,7 +86,7 @@ func Connect(address string) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Conn{Mode: t.mode, Address: t.shown, servers: t.reached, hosts: t.hosts, idle: t.idle}
+	c := &Conn{Mode: t.mode, Address: t.shown, servers: t.reached, hosts: t.hosts, idle: t.idle, readTimeout: t.options.ReadTimeout}
 	t.idle.Watch()
 	switch t.mode {
 	case Cluster:

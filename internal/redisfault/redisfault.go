@@ -5,11 +5,14 @@ package redisfault
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/world-redis/world-redis/internal/replicated"
 )
 
 // passing lists what a Redis answers when it works but cannot serve now. All of it passes by itself or by an operator's hand.
@@ -31,6 +34,10 @@ var passing = []struct{ code, sentence string }{
 // Passing returns the sentence for an error after which Redis may serve the same call later, without a host in it. ok is false
 // for what trying again does not mend: a refusal of another kind, or no error of Redis at all.
 func Passing(err error) (sentence string, ok bool) {
+	var missing *replicated.Error
+	if errors.As(err, &missing) {
+		return unconfirmed(missing), true
+	}
 	var answer redis.Error
 	if errors.As(err, &answer) {
 		text := answer.Error()
@@ -51,6 +58,17 @@ func Passing(err error) (sentence string, ok bool) {
 	default:
 		return "", false
 	}
+}
+
+// unconfirmed is the sentence for a write that Redis carried out and that too few replicas have.
+func unconfirmed(err *replicated.Error) string {
+	if err.Cause == nil {
+		return fmt.Sprintf("%d of %d replicas of Redis confirmed the write in time", err.Confirmed, err.Wanted)
+	}
+	if sentence, ok := Passing(err.Cause); ok {
+		return sentence
+	}
+	return "the replicas of Redis could not be asked: " + Sentence(err.Cause)
 }
 
 // Sentence is Passing for those who say something in any case.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/world-redis/world-redis/internal/redisfault"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/internal/replicated"
 )
 
 type answer string
@@ -42,6 +43,9 @@ func TestSentences(t *testing.T) {
 		{refused, "Redis is not reachable", true},
 		{context.DeadlineExceeded, "Redis did not answer in time", true},
 		{redis.ErrPoolTimeout, "Redis did not answer in time", true},
+		{fmt.Errorf("script s: %w", &replicated.Error{Confirmed: 1, Wanted: 2}), "1 of 2 replicas of Redis confirmed the write in time", true},
+		{&replicated.Error{Wanted: 1, Cause: answer("NOREPLICAS Not enough good replicas to write.")}, "Redis has too few replicas and refuses writes", true},
+		{&replicated.Error{Wanted: 1, Cause: answer("NOPERM User app has no permissions to run the 'wait' command")}, "the replicas of Redis could not be asked: Redis refused it (NOPERM)", true},
 		{errors.New("a mistake of ours"), "Redis does not answer", false},
 	} {
 		sentence, ok := redisfault.Passing(c.err)

@@ -182,3 +182,51 @@ func await(ctx context.Context, tb testing.TB, what string, is func() bool) {
 		time.Sleep(20 * time.Millisecond)
 	}
 }
+
+// StartReplicated starts a master of the test's own, with replicas that follow it.
+func StartReplicated(tb testing.TB, replicas int) (r *Redis, master *Server, followers []*Server) {
+	tb.Helper()
+	master = Start(tb, soonSynced...)
+	host, port, err := net.SplitHostPort(master.Addr)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for range replicas {
+		followers = append(followers, Start(tb, append([]string{"--replicaof", host + " " + port}, soonSynced...)...))
+	}
+	r = &Redis{Client: Client(tb, master.Addr), Addr: master.Addr, Prefix: prefix(tb), Mode: redisconn.Standalone}
+	AwaitReplicas(tb, master, replicas)
+	return r, master, followers
+}
+
+// AwaitReplicas waits until so many replicas follow a master, and have what it writes: one that has just got its copy may take
+// another second for that.
+func AwaitReplicas(tb testing.TB, master *Server, replicas int) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	client := Client(tb, master.Addr)
+	await(ctx, tb, "the replicas follow", func() bool {
+		var have *redis.Cmd
+		_, err := client.Pipelined(ctx, func(p redis.Pipeliner) error {
+			p.Publish(ctx, "redistest", "a write that leaves nothing")
+			have = p.Do(ctx, "WAIT", replicas, 100)
+			return nil
+		})
+		return err == nil && have.Val() == int64(replicas)
+	})
+}
+
+// ReplicaOf has a server follow another; an empty address makes it a master.
+func (s *Server) ReplicaOf(ctx context.Context, addr string) error {
+	host, port := "NO", "ONE"
+	if addr != "" {
+		var err error
+		if host, port, err = net.SplitHostPort(addr); err != nil {
+			return err
+		}
+	}
+	client := redis.NewClient(&redis.Options{Addr: s.Addr, ContextTimeoutEnabled: true})
+	defer client.Close() //nolint:errcheck // nothing to lose
+	return client.ReplicaOf(ctx, host, port).Err()
+}

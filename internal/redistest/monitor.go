@@ -51,34 +51,26 @@ func NewMonitor(tb testing.TB, addr string) *Monitor {
 // Close ends the watch.
 func (m *Monitor) Close() { _ = m.conn.Close() }
 
+// Commands returns what connections sent since it was asked last: the connection and the command, in their order.
+func (m *Monitor) Commands() (sent [][2]string) {
+	m.tb.Helper()
+	m.each(func(from, command, _ string) {
+		if from != "lua" {
+			sent = append(sent, [2]string{from, command})
+		}
+	})
+	return sent
+}
+
 var monitored = regexp.MustCompile(`^\+[\d.]+ \[\d+ (\S+)\] "(\w+)"`)
 
 // Since returns what was done since it was asked last.
 func (m *Monitor) Since() Work {
 	m.tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	c := redis.NewClient(&redis.Options{Addr: m.addr})
-	defer c.Close() //nolint:errcheck // nothing to lose
-	mark := fmt.Sprintf("mark %d", time.Now().UnixNano())
-	if err := c.Echo(ctx, mark).Err(); err != nil {
-		m.tb.Fatalf("monitor: %v", err)
-	}
 	var w Work
 	sha, calls, fields := "", 0, 0
-	for {
-		line, err := m.lines.ReadString('\n')
-		if err != nil {
-			m.tb.Fatalf("monitor: %v", err)
-		}
-		if strings.Contains(line, mark) {
-			return w
-		}
-		found := monitored.FindStringSubmatch(line)
-		if found == nil {
-			m.tb.Fatalf("monitor: %.200q", line)
-		}
-		command, in := strings.ToUpper(found[2]), found[1] == "lua"
+	m.each(func(from, command, line string) {
+		in := from == "lua"
 		if in {
 			calls++
 		} else {
@@ -100,5 +92,33 @@ func (m *Monitor) Since() Work {
 			w.Calls, w.Script = calls, sha
 		}
 		w.Fields = max(w.Fields, fields)
+	})
+	return w
+}
+
+// each calls see with every command since it was called last: who sent it, its name and the line.
+func (m *Monitor) each(see func(from, command, line string)) {
+	m.tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	c := redis.NewClient(&redis.Options{Addr: m.addr})
+	defer c.Close() //nolint:errcheck // nothing to lose
+	mark := fmt.Sprintf("mark %d", time.Now().UnixNano())
+	if err := c.Echo(ctx, mark).Err(); err != nil {
+		m.tb.Fatalf("monitor: %v", err)
+	}
+	for {
+		line, err := m.lines.ReadString('\n')
+		if err != nil {
+			m.tb.Fatalf("monitor: %v", err)
+		}
+		if strings.Contains(line, mark) {
+			return
+		}
+		found := monitored.FindStringSubmatch(line)
+		if found == nil {
+			m.tb.Fatalf("monitor: %.200q", line)
+		}
+		see(found[1], strings.ToUpper(found[2]), line)
 	}
 }
