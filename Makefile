@@ -146,9 +146,9 @@ e2e: build client $(E2E_APPS:%=%/$(BUNDLE)) need-redis ## the SDK's workflows on
 	$(SAY) 'end-to-end tests'
 	@"$$(scripts/node22.sh e2e/apps/v5)" e2e/run.mjs 4
 
-# Figures and what broke at the end; exit code 1 if anything did. CHAOS_ARGS='--seed 1 --minutes 3 --verbose'.
+# Figures and what broke at the end; exit code 1 if anything did. CHAOS_ARGS='--mode cluster --seed 1 --minutes 3 --verbose'.
 .PHONY: chaos
-chaos: build client e2e/apps/v4/$(BUNDLE) e2e/apps/v5/$(BUNDLE) need-redis ## kill -9 of everything for 12 minutes while runs go on (CHAOS_ARGS='--seed 1 --minutes 3')
+chaos: build client e2e/apps/v4/$(BUNDLE) e2e/apps/v5/$(BUNDLE) need-redis ## kill -9 of everything for 12 minutes while runs go on (CHAOS_ARGS='--mode sentinel --seed 1 --minutes 3')
 	$(SAY) 'chaos'
 	@"$$(scripts/node22.sh e2e/apps/v5)" e2e/chaos/run.mjs $(CHAOS_ARGS)
 

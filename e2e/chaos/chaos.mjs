@@ -1,7 +1,8 @@
 // Real processes are killed and frozen while runs go on; afterwards every run is looked at.
 import { setTimeout as delay } from 'node:timers/promises';
 import { checkQueueEmpty } from '../lib/invariants.mjs';
-import { checkRuns, countExecutions } from './checks.mjs';
+import { checkChildren, checkResumes, checkRuns, countExecutions } from './checks.mjs';
+import { checkKeys } from './keys.mjs';
 import { Faults } from './faults.mjs';
 import { House } from './house.mjs';
 import { Load } from './load.mjs';
@@ -15,11 +16,12 @@ export const LONG = {
   pace: 1000,
   every: [3000, 6000],
   brief: [200, 3000],
-  long: [5000, 15_000],
-  quiet: 20,
+  long: [15_000, 40_000],
+  quiet: 60,
   recoveryAfter: 20,
   leases: 30,
-  patience: 240,
+  downAfter: 3000,
+  patience: 300,
 };
 
 /** The same in small, for a test. */
@@ -29,10 +31,11 @@ export const SHORT = {
   pace: 250,
   every: [800, 1500],
   brief: [100, 800],
-  long: [1500, 3000],
-  quiet: 5,
+  long: [2500, 5000],
+  quiet: 8,
   recoveryAfter: 5,
   leases: 10,
+  downAfter: 1500,
   patience: 90,
 };
 
@@ -40,6 +43,8 @@ export const SHORT = {
  * @param seed     of all that is chosen
  * @param seconds  with faults
  * @param mode     the kind of Redis (modes.mjs)
+ * @param downAfter  milliseconds after which a silent Redis is replaced
+ * @param durability  WORKFLOW_WORLD_DURABILITY of the services; with 'replicas' nothing that was acknowledged may be lost
  * @param rate, most    runs that are started in a second, and that are open at a time
  * @param pace     milliseconds between two chunks of a slow stream
  * @param every, brief, long  milliseconds between faults, and how long they last: most of them briefly
@@ -48,11 +53,10 @@ export const SHORT = {
  * @param patience seconds for all runs to end once the faults are over
  * @param signal   ends it early, with nothing left behind
  */
-export async function chaos({ quiet, recoveryAfter, leases, mode = 'standalone', log = () => {}, signal = new AbortController().signal, ...how }) {
+export async function chaos({ quiet, recoveryAfter, leases, downAfter, durability, mode = 'standalone', log = () => {}, signal = new AbortController().signal, ...how }) {
   const report = new Report();
   const house = await House.start({
-    mode,
-    log,
+    ...{ mode, downAfter, durability, log },
     serviceEnv: { WORKFLOW_WORLD_STREAM_QUIET: `${quiet}s`, WORKFLOW_WORLD_RECOVERY_AFTER: `${recoveryAfter}s` },
     appEnv: { WORKFLOW_INLINE_OWNERSHIP_LEASE_SECONDS: String(leases) },
   });
@@ -90,10 +94,13 @@ async function withFaults(house, report, { seed, seconds, rate, most, pace, ever
   report.runs = runs;
   report.journal = await house.journal();
   await checkRuns(house, runs, report);
+  checkResumes(house, load.lostResumes, report);
+  checkChildren(house, report);
   late.abort();
   await checkQueueEmpty({ api: house.apis[0], redis: house.redis, timeout: patience * 1000 }).catch((error) => {
     report.problem('queue', undefined, `${error.message}: ${error.cause?.message}`);
   });
+  await checkKeys(house, runs, report);
   Object.assign(report, countExecutions(report.journal));
 }
 

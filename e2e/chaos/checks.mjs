@@ -7,6 +7,8 @@ import { storedParts, streamOf } from '../lib/liveReader.mjs';
 const AT_ONCE = 8;
 const SDK_PATIENCE = 90_000;
 const RETURNED_PATIENCE = 45_000;
+/** What a resume takes at most, its repeats included. */
+const RESUME_TIME = 60_000;
 
 /** Looks at each run; what is wrong goes to `report.problems`, by what it is, and figures to `report`. */
 export async function checkRuns(house, runs, report) {
@@ -21,7 +23,10 @@ async function checkRun(house, run, report) {
   const problem = (kind, what) => report.problem(kind, run, what);
   const [api] = house.apis;
   const found = await house.get(`/v1/runs/${run.runId}`);
-  if (!found) return problem('lost', 'an acknowledged run is not there');
+  if (!found) {
+    run.lostByRedis = house.mayLose(run.begunAt, run.ackedAt);
+    return run.lostByRedis ? report.lostByRedis.starts++ : problem('lost', 'an acknowledged run is not there');
+  }
   run.status = found.status;
   if (found.status === 'pending' || found.status === 'running') return problem('stuck', `is ${found.status}`);
   try {
@@ -77,24 +82,36 @@ async function checkWritten(house, run, report) {
     for (const { step, execution, attempt, count } of here) {
       const numbers = values.filter((v) => v.step === step && v.execution === execution).map((v) => v.n);
       report.chunks += numbers.length;
-      if (!isDeepStrictEqual(numbers, numbersTo(count))) {
+      if (!isDeepStrictEqual(numbers, numbersTo(count)) && !lostByRedis(house, run, numbers, count, report)) {
         const lengths = parts.map(({ chunks }) => chunks.length).join(' + ');
         report.problem('chunks', run, `${step} attempt ${attempt} wrote 0…${count - 1} to "${namespace ?? ''}", stored is ${JSON.stringify(numbers)} among ${lengths}`);
       }
     }
     report.earlierChunks += values.filter((v) => !here.some((w) => w.execution === v.execution)).length;
-    await checkLive(run, name, parts[0].chunks, report);
+    await checkLive(house, run, name, parts[0].chunks, report);
   }
 }
 
+/** Whether chunks that are missing, and nothing else, may be what a new master did not have. */
+function lostByRedis(house, run, numbers, count, report) {
+  const inOrder = numbers.every((n, i) => n < count && (i === 0 || numbers[i - 1] < n));
+  if (!inOrder || !mayHaveLost(house, run)) return false;
+  report.lostByRedis.chunks += count - numbers.length;
+  return true;
+}
+
+const mayHaveLost = (house, run) => house.mayLose(run.begunAt ?? 0, run.settledAt ?? Date.now());
+
 /** A reader that was there from the beginning has got what stands before the first end. */
-async function checkLive(run, name, stored, report) {
+async function checkLive(house, run, name, stored, report) {
   if (!run.live?.has(name)) return;
   const { chunks, ended } = await Promise.race([run.live.get(name), delay(SDK_PATIENCE, { chunks: [], ended: false }, { ref: false })]);
   run.live.delete(name);
   if (!ended) return report.problem('reader', run, `a live reader of ${name} is not told that it is done`);
   const differs = chunks.findIndex((chunk, i) => !stored[i]?.equals(chunk));
-  if (differs >= 0) report.problem('reader', run, `a live reader of ${name} got another chunk ${differs} than is stored`);
+  // What it got before a failover may be lost, and other chunks be in its place.
+  if (differs >= 0 && mayHaveLost(house, run)) return report.lostByRedis.reads++;
+  if (differs >= 0) return report.problem('reader', run, `a live reader of ${name} got another chunk ${differs} than is stored`);
   report.liveChunks += chunks.length;
   if (chunks.length < stored.length) report.toldEarly++;
 }
@@ -109,7 +126,7 @@ async function checkReturned(house, run, report) {
   try {
     returned = await house.apps[run.sdk].returned(run.runId, RETURNED_PATIENCE);
   } catch (error) {
-    if (!excused || error.name !== 'TimeoutError') throw error;
+    if (!(excused || mayHaveLost(house, run)) || error.name !== 'TimeoutError') throw error;
     report.unended++; // not one chunk was written, so nobody knows whose stream it is
     return;
   }
@@ -119,16 +136,33 @@ async function checkReturned(house, run, report) {
   if (stream.some((chunk) => chunk.execution !== execution)) return report.problem('chunks', run, `${step} returned the stream of another execution`);
   if (isDeepStrictEqual(numbers, numbersTo(count))) return;
   if (excused && isDeepStrictEqual(numbers, numbersTo(numbers.length))) report.cutByKill++;
-  else report.problem('chunks', run, `${step} returned 0…${count - 1}, read is ${JSON.stringify(numbers)}${killed ? ', its process was killed' : ''}`);
+  else if (!lostByRedis(house, run, numbers, count, report)) report.problem('chunks', run, `${step} returned 0…${count - 1}, read is ${JSON.stringify(numbers)}${killed ? ', its process was killed' : ''}`);
 }
 
 const numbersTo = (count) => Array.from({ length: count }, (_, i) => i);
+
+/** What was resumed, and was acknowledged, is in the log. */
+export function checkResumes(house, lost, report) {
+  for (const { run, at } of lost) {
+    if (house.mayLose(at - RESUME_TIME, at)) report.lostByRedis.resumes++;
+    else report.problem('lost', run, 'an acknowledged resume is not in the log');
+  }
+}
+
+/** Runs that steps started, and whose start was acknowledged to them, are there. */
+export function checkChildren(house, report) {
+  for (const { what, step, execution, attempt } of report.journal) {
+    if (what !== 'lost') continue;
+    if (house.mayLose(0, Date.now())) report.lostByRedis.starts++;
+    else report.problem('lost', undefined, `the child ${execution}, started by ${step}, attempt ${attempt}, is not there`);
+  }
+}
 
 /** How often steps were executed, executions that were cut off, and ends beyond the first of a step. */
 export function countExecutions(journal) {
   const ends = new Map();
   for (const { what, step } of journal) if (what === 'ends') ends.set(step, (ends.get(step) ?? 0) + 1);
-  const executions = journal.filter(({ what }) => what === 'begins').length;
-  const ended = journal.length - executions;
+  const count = (kind) => journal.filter(({ what }) => what === kind).length;
+  const [executions, ended] = [count('begins'), count('ends')];
   return { executions, cut: executions - ended, doubled: ended - ends.size };
 }

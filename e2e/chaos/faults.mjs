@@ -1,10 +1,14 @@
-// Every few seconds something is killed, or stands still for a while: when, what, how and how long is chosen by the seed.
+// Every few seconds something is killed, stands still for a while, is cut off or is no longer the master: when, what, how and how long is chosen by the seed.
 import { setTimeout as delay } from 'node:timers/promises';
 
-const HOW = [
-  [13, 'kill'],
-  [7, 'freeze'],
-];
+/** How likely each way is where it is possible, and how likely it is to last long. */
+const WAYS = {
+  kill: { weight: 12, long: 0.2 },
+  freeze: { weight: 7, long: 0.6 },
+  drop: { weight: 4, long: 0.4 },
+  refuse: { weight: 2, long: 0.4 },
+  failover: { weight: 5, long: 0 },
+};
 
 export class Faults {
   #parts;
@@ -33,14 +37,25 @@ export class Faults {
   #one(brief, long) {
     // As many numbers are drawn for each fault, so that a part that happens to be away changes nothing of those that follow.
     const first = this.#random.between(0, this.#parts.length - 1);
-    const how = this.#random.oneOf(HOW);
-    const lasts = this.#random.between(...(this.#random.next() < (how === 'kill' ? 0.2 : 0.5) ? long : brief));
-    const part = [...this.#parts.slice(first), ...this.#parts.slice(0, first)].find(({ idle }) => idle);
+    const atMaster = this.#random.next() < 0.5;
+    const [way, size, lasts] = [this.#random.next(), this.#random.next(), this.#random.next()];
+    const inTurn = [...this.#parts.slice(first), ...this.#parts.slice(0, first)];
+    const masters = atMaster && inTurn[0].kind === 'redis' ? inTurn.filter(({ isMaster }) => isMaster) : [];
+    const part = [...masters, ...inTurn].find(({ free }) => free);
     if (!part) return;
-    const what = `${how} ${part.kind}`;
-    this.counts[what] = (this.counts[what] ?? 0) + 1;
-    this.#log(`${how} ${part.name} for ${lasts} ms`);
-    const fault = (how === 'kill' ? part.kill(lasts) : part.freeze(lasts)).finally(() => this.#underWay.delete(fault));
+    const how = chosen(part.ways, way);
+    const [from, to] = size < WAYS[how].long ? long : brief;
+    const milliseconds = Math.round(from + lasts * (to - from));
+    const kind = part.isMaster ? 'master' : part.kind;
+    this.counts[`${how} ${kind}`] = (this.counts[`${how} ${kind}`] ?? 0) + 1;
+    this.#log(`${how} ${part.name}${part.isMaster ? ', a master,' : ''} for ${milliseconds} ms`);
+    const fault = part.suffer(how, milliseconds).finally(() => this.#underWay.delete(fault));
     this.#underWay.add(fault);
   }
+}
+
+/** One of the ways, by a number from 0 to 1. */
+function chosen(ways, number) {
+  let at = number * ways.reduce((sum, way) => sum + WAYS[way].weight, 0);
+  return ways.find((way) => (at -= WAYS[way].weight) < 0) ?? ways.at(-1);
 }

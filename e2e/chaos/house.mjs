@@ -11,20 +11,25 @@ import { MODES } from './modes.mjs';
 import { Part } from './part.mjs';
 
 const SDKS = ['v4', 'v5'];
+/** Of these several may be away at once. */
+const OURS = new Set(['service', 'app']);
+/** By how much the clocks of a fault and of what is lost by it may differ: a replica is behind, an answer takes its time. */
+const AROUND = 3000;
 
 export class House {
   #mode;
   #folder;
+  #replicas;
   #services = [];
   #appList = [];
   parts = [];
   apps = {};
   apis = [];
 
-  static async start({ mode, serviceEnv, appEnv, log }) {
+  static async start(how) {
     const house = new House();
     try {
-      await house.#build({ mode, serviceEnv, appEnv, log });
+      await house.#build(how);
     } catch (error) {
       await house.kill();
       throw error;
@@ -32,9 +37,11 @@ export class House {
     return house;
   }
 
-  async #build({ mode, serviceEnv, appEnv, log }) {
+  async #build({ mode, downAfter, durability, serviceEnv, appEnv, log }) {
     this.#folder = await mkdtemp(join(tmpdir(), 'world-redis-chaos-'));
-    this.#mode = await MODES[mode].start();
+    this.#mode = await MODES[mode].start({ downAfter });
+    this.#replicas = durability === 'replicas';
+    if (durability) serviceEnv = { ...serviceEnv, WORKFLOW_WORLD_DURABILITY: durability };
     for (let i = 0; i < 2; i++) {
       const service = new Service({ redis: this.#mode, port: await freePort(), env: serviceEnv });
       await service.start();
@@ -50,7 +57,8 @@ export class House {
       await app.start();
       this.#own('app', `app ${sdk}`, app, log);
     }
-    for (const [name, process] of Object.entries(this.#mode.processes)) this.#own('redis', name, process, log);
+    for (const { kind, name, process } of this.#mode.processes) this.#own(kind, name, process, log);
+    for (const part of this.parts) if (!OURS.has(part.kind)) part.besides(this.parts.filter(({ kind }) => kind === part.kind));
   }
 
   /** Takes a process that runs into its care. */
@@ -67,6 +75,21 @@ export class House {
 
   get redis() {
     return this.#mode.redis;
+  }
+
+  /** The Redis nodes that have keys of their own. */
+  get masters() {
+    return this.#mode.masters;
+  }
+
+  /**
+   * Whether what Redis acknowledged between two times may be lost: replicas copy later, so a new master may lack what the old one
+   * had. Never where the service waits for a replica.
+   */
+  mayLose(from, to) {
+    if (this.#replicas || !this.#mode.replicated) return false;
+    const faults = this.parts.filter(({ kind }) => kind === 'redis').flatMap((part) => part.faults);
+    return faults.some((fault) => fault.from - AROUND <= to && from <= fault.to + AROUND);
   }
 
   get urls() {

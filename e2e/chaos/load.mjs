@@ -17,6 +17,8 @@ export class Load {
   runs = [];
   /** How many starts were not, because what was asked for them went away. */
   unacknowledged = 0;
+  /** The resumes that were acknowledged, and of which Redis knew nothing later: `{run, at}`. They were made again. */
+  lostResumes = [];
 
   constructor(house, random) {
     this.#house = house;
@@ -51,20 +53,34 @@ export class Load {
   }
 
   async #live(run, patience) {
+    run.begunAt = Date.now();
     try {
       run.runId = await this.#house.apps[run.sdk].begin(run.workflow, ...run.args);
     } catch {
       this.unacknowledged++;
       return;
     }
+    run.ackedAt = Date.now();
     this.runs.push(run);
     if (run.plans) this.#read(run, patience);
     if (run.payload !== undefined) await this.#resume(run, patience);
     while (!patience.aborted) {
       await delay(1000);
       const found = await this.#house.get(`/v1/runs/${run.runId}`, patience).catch(() => undefined);
-      if (found && ENDED.has(found.status)) return;
+      if (!found || ENDED.has(found.status)) break;
+      if (run.resumedAt && (await this.#waits(run, patience))) {
+        this.lostResumes.push({ run, at: run.resumedAt });
+        await this.#resume(run, patience);
+      }
     }
+    run.settledAt = Date.now();
+  }
+
+  /** Whether a run whose hook was resumed waits for that. */
+  async #waits(run, patience) {
+    const page = await this.#house.get(`/v1/runs/${run.runId}/events?sortOrder=asc`, patience).catch(() => undefined);
+    const types = page?.data.map(({ eventType }) => eventType) ?? [];
+    return types.includes('hook_created') && !types.includes('hook_received');
   }
 
   /** Reads the streams of a run from its beginning on, each through another replica than its writer. */
@@ -79,7 +95,10 @@ export class Load {
     while (!patience.aborted) {
       await delay(500);
       const done = await this.#house.apps[run.sdk].resume(run.args[0], run.payload).then(() => true, () => false);
-      if (done) return;
+      if (done) {
+        run.resumedAt = Date.now();
+        return;
+      }
       const found = await this.#house.get(`/v1/runs/${run.runId}`, patience).catch(() => undefined);
       if (found && ENDED.has(found.status)) return;
     }

@@ -1,4 +1,11 @@
 // The kinds of Redis that the harness can stand on. Each has a static start(), and url, redis, processes and stop().
+import { ReplicatedCluster } from '../lib/replicatedCluster.mjs';
+import { RedisSentinel } from '../lib/redisSentinel.mjs';
+import { Replicated } from './replicated.mjs';
 import { Standalone } from './standalone.mjs';
 
-export const MODES = { standalone: Standalone };
+export const MODES = {
+  standalone: Standalone,
+  sentinel: { start: ({ downAfter }) => Replicated.start(() => RedisSentinel.start({ downAfter })) },
+  cluster: { start: ({ downAfter }) => Replicated.start(() => ReplicatedCluster.start({ nodeTimeout: downAfter })) },
+};

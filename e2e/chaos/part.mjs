@@ -1,12 +1,16 @@
-// A process that is killed and frozen, and started again whatever it ended of, as a supervisor does it.
+// A process that is killed, frozen and cut off, and started again whatever it ended of, as a supervisor does it.
 import { setTimeout as delay } from 'node:timers/promises';
 
 export class Part {
   #process;
   #closing = false;
   #restart;
+  #siblings = [];
 
-  /** `process` has start(), kill() and child (lib/service.mjs, app.mjs, redis.mjs). */
+  /**
+   * `process` has start(), kill() and child (lib/service.mjs, app.mjs, redisNode.mjs); it may have cut(how) and mend(), failover(), settled(),
+   * which waits until all of its kind are at work again, and isMaster.
+   */
   constructor(kind, name, process, log) {
     this.kind = kind;
     this.name = name;
@@ -17,6 +21,28 @@ export class Part {
     /** When this harness killed which process, and what ended by itself. */
     this.kills = [];
     this.ownEnds = [];
+    /** When something was done to it, `{from, to}` each, until all was as before. */
+    this.faults = [];
+  }
+
+  /** What can be done to it. */
+  get ways() {
+    const has = (name) => typeof this.#process[name] === 'function';
+    return ['kill', 'freeze', ...(has('cut') ? ['drop', 'refuse'] : []), ...(has('failover') ? ['failover'] : [])];
+  }
+
+  get isMaster() {
+    return this.#process.isMaster ?? false;
+  }
+
+  /** Nothing is done to it while something is done to one of these. */
+  besides(parts) {
+    this.#siblings = parts.filter((part) => part !== this);
+  }
+
+  /** Whether something may be done to it now. */
+  get free() {
+    return this.idle && this.#siblings.every((part) => part.idle);
   }
 
   async start() {
@@ -26,12 +52,17 @@ export class Part {
         await this.#process.start();
         break;
       } catch (error) {
-        this.log(`${this.name} does not start yet: ${error.message.split('\n')[0]}`);
+        this.log(`${this.name} does not start yet: ${error.message.split('\n')[0]} ${lastAlarm(this.#process)}`);
         await this.#process.child?.end('SIGKILL');
         await delay(500);
       }
     }
+    await this.#settled();
     this.watch();
+  }
+
+  async #settled() {
+    await this.#process.settled?.().catch((error) => this.log(`${this.name}: ${error.message}: ${error.cause?.message}`));
   }
 
   /** Takes a process that has been started into its care. */
@@ -47,22 +78,51 @@ export class Part {
     });
   }
 
-  async kill(downtime) {
+  /** Does it in one of its ways for so long; all is as before then. */
+  async suffer(how, milliseconds) {
+    const fault = { how, from: Date.now(), to: Infinity };
+    this.faults.push(fault);
     this.idle = false;
+    if (how === 'kill') await this.#kill(milliseconds);
+    else if (how === 'freeze') await this.#freeze(milliseconds);
+    else if (how === 'failover') await this.#failover();
+    else await this.#cut(how, milliseconds);
+    fault.to = Date.now();
+  }
+
+  async #kill(milliseconds) {
     this.kills.push({ pid: this.#process.child.pid, at: Date.now() });
     await this.#process.kill();
-    await delay(downtime);
+    await delay(milliseconds);
     await this.start();
   }
 
-  async freeze(milliseconds) {
-    this.idle = false;
+  async #freeze(milliseconds) {
     const { child } = this.#process;
     child.signal('SIGSTOP');
     await delay(milliseconds);
     child.signal('SIGCONT');
-    this.idle = child.alive;
-    if (!child.alive) await this.start();
+    await this.#again(child);
+  }
+
+  async #cut(how, milliseconds) {
+    const { child } = this.#process;
+    this.#process.cut(how);
+    await delay(milliseconds);
+    this.#process.mend();
+    await this.#again(child);
+  }
+
+  async #failover() {
+    const { child } = this.#process;
+    await this.#process.failover().catch((error) => this.log(`${this.name}: no failover: ${error.message}`));
+    await this.#again(child);
+  }
+
+  async #again(child) {
+    await this.#settled();
+    if (child.alive) this.idle = true;
+    else await this.start();
   }
 
   /** No process of this part is started any more. */
@@ -72,3 +132,5 @@ export class Part {
     await this.#restart;
   }
 }
+
+const lastAlarm = ({ child, tail }) => child?.alarms.at(-1) ?? tail?.trim().split('\n').at(-1) ?? '';

@@ -3,13 +3,17 @@
 /** So many problems are told in full. */
 const TOLD = 25;
 
-const KINDS = ['lost', 'stuck', 'failed', 'wrong', 'invariant', 'chunks', 'reader', 'queue', 'check'];
+const KINDS = ['lost', 'stuck', 'failed', 'wrong', 'invariant', 'chunks', 'reader', 'queue', 'left', 'check'];
 
 export class Report {
   #began = performance.now();
   runs = [];
   faults = {};
   unacknowledged = 0;
+  /** What Redis had acknowledged and lost when a replica became the master; `reads` are live readers that had got such chunks. */
+  lostByRedis = { starts: 0, resumes: 0, chunks: 0, reads: 0 };
+  /** Keys that such runs have in other slots than their own. */
+  orphans = 0;
   /** Chunks of executions that counted, of others, and what live readers got. */
   chunks = 0;
   earlierChunks = 0;
@@ -50,7 +54,11 @@ export class Report {
     const others = this.runs.filter((run) => run.other).length;
     const broken = (kind) => new Set(this.problems.filter((p) => p.kind === kind).map((p) => p.run ?? p)).size;
     const list = (entries) => entries.map(([name, n]) => `${name} ${n}`).join(', ');
+    const count = (name) => Object.entries(this.faults).filter(([fault]) => fault.startsWith(name)).reduce((sum, [, n]) => sum + n, 0);
+    const { starts, resumes, chunks, reads } = this.lostByRedis;
     const lines = [
+      `${this.runs.length} runs, ${count('')} faults, ${count('kill')} kills; lost ${broken('lost')}, stuck ${broken('stuck')}, failed ${broken('failed')}, doubled ${this.doubled}; other problems ${this.problems.filter(({ kind }) => !['lost', 'stuck', 'failed'].includes(kind)).length}`,
+      `by Redis   lost ${starts} starts, ${resumes} resumes, ${chunks} chunks; ${reads} live readers had more than is there; ${this.orphans} keys of lost runs`,
       `runs       ${this.runs.length}: v4 ${of('v4')}, v5 ${of('v5')}; ${others} of them children or starts without an answer; ${this.unacknowledged} starts had none`,
       `faults     ${list(Object.entries(this.faults).sort())}`,
       `broken     ${list(KINDS.map((kind) => [kind, broken(kind)]))}`,

@@ -1,5 +1,5 @@
 // Kills everything while runs go on, and says what came of it:
-//   node run.mjs --minutes 12 --seed 1 --mode standalone --verbose
+//   node run.mjs --minutes 12 --seed 1 --mode standalone --durability local --verbose
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { chaos, LONG } from './chaos.mjs';
@@ -12,6 +12,7 @@ const { values } = parseArgs({
     rate: { type: 'string', default: String(LONG.rate) },
     open: { type: 'string', default: String(LONG.most) },
     mode: { type: 'string', default: 'standalone' },
+    durability: { type: 'string' },
     verbose: { type: 'boolean', default: false },
   },
 });
@@ -24,16 +25,17 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stop.abor
 
 const began = Date.now();
 const log = (line) => console.log(`${((Date.now() - began) / 1000).toFixed(1).padStart(6)} s  ${line}`);
-log(`seed ${seed}, ${minutes} minutes, ${values.mode}; again with CHAOS_ARGS='--seed ${seed} --minutes ${minutes}'`);
+const again = `--mode ${values.mode} --seed ${seed} --minutes ${minutes}${values.durability ? ` --durability ${values.durability}` : ''}`;
+log(`seed ${seed}; again with CHAOS_ARGS='${again}'`);
 
 const report = await chaos({
   ...LONG,
-  ...{ seed, seconds: minutes * 60, rate, most, mode: values.mode },
-  log: (line) => (values.verbose || !/^(kill|freeze) /.test(line)) && log(line),
+  ...{ seed, seconds: minutes * 60, rate, most, mode: values.mode, durability: values.durability },
+  log: (line) => (values.verbose || !/^(kill|freeze|drop|refuse|failover) /.test(line)) && log(line),
   signal: stop.signal,
 }).catch((error) => {
   if (!stop.signal.aborted) throw error;
 });
-if (report) console.log(`\nseed       ${seed}\n${report}`);
+if (report) console.log(`\n${again}\n${report}`);
 else log(stop.signal.reason.message);
 process.exitCode = report?.ok ? 0 : 1;

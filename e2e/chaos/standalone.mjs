@@ -1,32 +1,41 @@
-// One redis-server. Another mode is another class with the same members, named in modes.mjs.
-import { RedisServer } from '../lib/redis.mjs';
+// One redis-server behind a proxy. Another mode is another class with the same members, named in modes.mjs.
+import { safe } from '../lib/redis.mjs';
+import { RedisNode } from '../lib/redisNode.mjs';
 
 export class Standalone {
-  #server;
+  #node;
+  /** What is acknowledged is in its file. */
+  replicated = false;
 
   /** What is acknowledged must outlive a kill -9, so the append-only file is written before each answer. */
   static async start() {
     const mode = new Standalone();
-    mode.#server = await RedisServer.start({ more: ['--appendfsync', 'always'] });
+    mode.#node = await RedisNode.start(safe);
     return mode;
   }
 
   get url() {
-    return this.#server.url;
+    return `redis://127.0.0.1:${this.#node.port}/0`;
   }
 
   /** For what a check asks of Redis itself. */
   get redis() {
-    return this.#server;
+    return this.#node;
   }
 
-  /** The processes that may be killed and frozen, by name. */
+  /** All nodes that have keys of their own. */
+  get masters() {
+    return [this.#node];
+  }
+
+  /** The processes that may be killed, frozen, and so on: `{kind, name, process}`. Of one kind one at a time. */
   get processes() {
-    const server = this.#server;
-    return { redis: { start: () => server.resume(), kill: () => server.kill(), get child() { return server.child; } } };
+    const node = this.#node;
+    const process = { start: () => node.start(), kill: () => node.kill(), cut: (how) => node.cut(how), mend: () => node.mend(), get child() { return node.child; } };
+    return [{ kind: 'redis', name: 'redis', process }];
   }
 
   stop() {
-    return this.#server.stop();
+    return this.#node.stop();
   }
 }

@@ -1,7 +1,7 @@
 // A redis-server of the test's own: append-only file on (unless asked otherwise), nothing evicted, in a folder that
 // goes away with it.
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,18 +14,26 @@ export const safe = ['--appendfsync', 'always'];
 export class RedisServer {
   #folder;
   #child;
+  #file;
   #persistent;
   #more;
   #env;
 
-  /** `more` are further arguments of redis-server, `env` is for its environment. */
-  static async start({ persistent = true, more = [], env } = {}) {
+  /**
+   * `more` are further arguments of redis-server, `env` is for its environment. With `rewritten` it has a settings file, in which
+   * CONFIG REWRITE keeps whose replica it is.
+   */
+  static async start({ persistent = true, more = [], env, rewritten = false } = {}) {
     const redis = new RedisServer();
     redis.#persistent = persistent;
     redis.#more = more;
     redis.#env = env;
     redis.port = await freePort();
     redis.#folder = await mkdtemp(join(tmpdir(), 'world-redis-e2e-'));
+    if (rewritten) {
+      redis.#file = join(redis.#folder, 'redis.conf');
+      await writeFile(redis.#file, '');
+    }
     await redis.resume();
     return redis;
   }
@@ -41,6 +49,7 @@ export class RedisServer {
   /** Starts the server, with what its append-only file holds. */
   async resume() {
     const settings = [
+      ...(this.#file ? [this.#file] : []),
       ...['--port', String(this.port), '--bind', '127.0.0.1', '--dir', this.#folder],
       ...['--appendonly', this.#persistent ? 'yes' : 'no', '--appendfsync', 'everysec', '--save', ''],
       ...['--maxmemory-policy', 'noeviction'],
@@ -78,23 +87,32 @@ export class RedisServer {
     await rm(this.#folder, { recursive: true, force: true });
   }
 
-  /** Sends one command on a connection of its own; integers, strings and flat arrays come back as such. */
-  async command(...words) {
-    const socket = connect(this.port, '127.0.0.1');
-    try {
-      await once(socket, 'connect');
-      const request = words.map((word) => `$${Buffer.byteLength(String(word))}\r\n${word}\r\n`).join('');
-      socket.write(`*${words.length}\r\n${request}`);
-      let received = '';
-      for await (const data of socket.setEncoding('latin1')) {
-        received += data;
-        const reply = parse(received, 0);
-        if (reply) return reply.value;
-      }
-      throw new Error('redis-server closed the connection');
-    } finally {
-      socket.destroy();
+  /** Sends one command on a connection of its own, see {@link command}. */
+  command(...words) {
+    return command(this.port, ...words);
+  }
+}
+
+/** How long a server may be silent: one that is stopped refuses nothing. */
+const PATIENCE = 10_000;
+
+/** Sends one command to a Redis of this machine, on a connection of its own; integers, strings and flat arrays come back as such. */
+export async function command(port, ...words) {
+  const socket = connect(port, '127.0.0.1');
+  socket.setTimeout(PATIENCE, () => socket.destroy(new Error(`no answer from Redis at ${port}`)));
+  try {
+    await once(socket, 'connect');
+    const request = words.map((word) => `$${Buffer.byteLength(String(word))}\r\n${word}\r\n`).join('');
+    socket.write(`*${words.length}\r\n${request}`);
+    let received = '';
+    for await (const data of socket.setEncoding('latin1')) {
+      received += data;
+      const reply = parse(received, 0);
+      if (reply) return reply.value;
     }
+    throw new Error('redis-server closed the connection');
+  } finally {
+    socket.destroy();
   }
 }
 

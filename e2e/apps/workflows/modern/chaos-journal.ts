@@ -22,6 +22,12 @@ export function ends(me: Execution) {
   note(me, 'ends');
 }
 
+/** A run that this step's run has started, and that is not there. */
+export function lost(runId: string) {
+  const { stepId, attempt } = getStepMetadata();
+  note({ step: stepId, execution: runId, attempt, pid: process.pid }, 'lost');
+}
+
 function note({ step, execution, attempt, pid }: Execution, what: string) {
   const journal = process.env.CHAOS_JOURNAL;
   if (journal) appendFileSync(journal, `${what} ${step} ${execution} ${attempt} ${pid}\n`);

@@ -2,7 +2,7 @@
 // and returns it, so that the chunks of the execution whose result counted can be told from those of others.
 import { createHook, FatalError, getWritable, sleep } from 'workflow';
 import { getRun, start } from 'workflow/api';
-import { after, begins, ends, type Execution } from './chaos-journal';
+import { after, begins, ends, lost, type Execution } from './chaos-journal';
 
 /** Kills use up attempts, and no run is to fail by them. */
 const ATTEMPTS = 30;
@@ -74,16 +74,32 @@ async function startsChild(n: number) {
 }
 startsChild.maxRetries = ATTEMPTS;
 
+/** Undefined where the run is not there. */
 async function resultOf(runId: string) {
   'use step';
-  return (await getRun(runId).returnValue) as number;
+  try {
+    return (await getRun(runId).returnValue) as number;
+  } catch (error) {
+    if (!(await getRun(runId).exists)) {
+      lost(runId);
+      return undefined;
+    }
+    throw error;
+  }
 }
 resultOf.maxRetries = ATTEMPTS;
 
+/** A child that Redis has lost is started again. */
+async function ofChild(n: number) {
+  for (;;) {
+    const result = await resultOf(await startsChild(n));
+    if (result !== undefined) return result;
+  }
+}
+
 export async function chaosParent(count: number) {
   'use workflow';
-  const children = await Promise.all(Array.from({ length: count }, (_, i) => startsChild(i)));
-  const results = await Promise.all(children.map((runId) => resultOf(runId)));
+  const results = await Promise.all(Array.from({ length: count }, (_, i) => ofChild(i)));
   return results.reduce((a, b) => a + b, 0);
 }
 

@@ -1,0 +1,78 @@
+// A way to a server that can be cut: as a firewall does it that drops everything, or as a host that refuses.
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+
+export class CutProxy {
+  #target;
+  #server;
+  #callerOf;
+  #links = new Set();
+  /** 'drop' or 'refuse' by caller; `undefined` are all callers. */
+  #cuts = new Map();
+
+  /** From `port` to the port `target` of this machine. `callerOf` tells from the first bytes of a connection whose it is. */
+  static async start({ port, target, callerOf }) {
+    const proxy = new CutProxy();
+    proxy.#target = target;
+    proxy.#callerOf = callerOf;
+    proxy.#server = createServer((client) => proxy.#join(client));
+    proxy.#server.listen(port, '127.0.0.1');
+    await once(proxy.#server, 'listening');
+    return proxy;
+  }
+
+  #join(client) {
+    if (this.#cuts.get() === 'refuse') return client.destroy();
+    const server = connect(this.#target, '127.0.0.1');
+    const link = { sockets: [client, server], caller: undefined };
+    this.#links.add(link);
+    const end = () => {
+      this.#links.delete(link);
+      link.sockets.forEach((socket) => socket.destroy());
+    };
+    for (const [one, other] of [link.sockets, link.sockets.toReversed()]) {
+      one.setNoDelay(true).on('error', end).on('close', end);
+      one.on('data', (data) => other.write(data) || (one.pause(), other.once('drain', () => this.#cutOf(link) || one.resume())));
+    }
+    if (this.#callerOf) {
+      client.once('data', (data) => {
+        link.caller = this.#callerOf(data);
+        this.#apply(link);
+      });
+    }
+    this.#apply(link);
+  }
+
+  #cutOf({ caller }) {
+    return this.#cuts.get() ?? this.#cuts.get(caller);
+  }
+
+  #apply(link) {
+    const how = this.#cutOf(link);
+    for (const socket of link.sockets) {
+      if (how === 'refuse') socket.destroy();
+      else if (how === 'drop') socket.pause();
+      else socket.resume();
+    }
+  }
+
+  /**
+   * With 'drop' nothing gets through any more, in either direction, and connections stay open; with 'refuse' they end, and
+   * new ones end at once. For all, or for one caller.
+   */
+  cut(how, caller) {
+    this.#cuts.set(caller, how);
+    for (const link of this.#links) this.#apply(link);
+  }
+
+  /** All goes on. What was sent into a connection that was dropped arrives late. */
+  mend(caller) {
+    this.#cuts.delete(caller);
+    for (const link of this.#links) this.#apply(link);
+  }
+
+  stop() {
+    this.#server.close();
+    this.cut('refuse');
+  }
+}
