@@ -1,22 +1,25 @@
 // Kills everything while runs go on, and says what came of it:
 //   node run.mjs --minutes 12 --seed 1 --mode standalone --durability local --verbose
+// With --short it is as in the tests: faults and streams that last less.
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { chaos, LONG } from './chaos.mjs';
+import { chaos, LONG, SHORT } from './chaos.mjs';
 import { MODES } from './modes.mjs';
 
 const { values } = parseArgs({
   options: {
     minutes: { type: 'string', default: '12' },
     seed: { type: 'string', default: String(randomInt(1_000_000)) },
-    rate: { type: 'string', default: String(LONG.rate) },
-    open: { type: 'string', default: String(LONG.most) },
+    rate: { type: 'string' },
+    open: { type: 'string' },
     mode: { type: 'string', default: 'standalone' },
     durability: { type: 'string' },
+    short: { type: 'boolean', default: false },
     verbose: { type: 'boolean', default: false },
   },
 });
-const [minutes, seed, rate, most] = [values.minutes, values.seed, values.rate, values.open].map(Number);
+const size = values.short ? SHORT : LONG;
+const [minutes, seed, rate, most] = [values.minutes, values.seed, values.rate ?? size.rate, values.open ?? size.most].map(Number);
 if (![minutes, rate, most].every((n) => n > 0) || !Number.isInteger(seed)) throw new Error('--minutes, --rate and --open are numbers above 0, --seed is a whole one');
 if (!(values.mode in MODES)) throw new Error(`--mode is one of ${Object.keys(MODES).join(', ')}`);
 
@@ -25,11 +28,11 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stop.abor
 
 const began = Date.now();
 const log = (line) => console.log(`${((Date.now() - began) / 1000).toFixed(1).padStart(6)} s  ${line}`);
-const again = `--mode ${values.mode} --seed ${seed} --minutes ${minutes}${values.durability ? ` --durability ${values.durability}` : ''}`;
+const again = `--mode ${values.mode} --seed ${seed} --minutes ${minutes}${values.short ? ' --short' : ''}${values.durability ? ` --durability ${values.durability}` : ''}`;
 log(`seed ${seed}; again with CHAOS_ARGS='${again}'`);
 
 const report = await chaos({
-  ...LONG,
+  ...size,
   ...{ seed, seconds: minutes * 60, rate, most, mode: values.mode, durability: values.durability },
   log: (line) => (values.verbose || !/^(kill|freeze|drop|refuse|failover) /.test(line)) && log(line),
   signal: stop.signal,

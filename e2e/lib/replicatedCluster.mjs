@@ -44,6 +44,11 @@ export class ReplicatedCluster {
     await this.settled();
   }
 
+  /** The nodes that share a slot; the first one was its master in the beginning. */
+  pairOf(slot) {
+    return this.#pairs.findLast((_, i) => Math.floor((i * SLOTS) / PAIRS) <= slot);
+  }
+
   get nodes() {
     return this.#pairs.flat();
   }

@@ -26,6 +26,8 @@ type target struct {
 	hosts   []string       // of the server, the Sentinels or nodes of the cluster
 	reached *servers       // those that were dialled
 	idle    *idleconn.Set  // the connections to them
+	open    *conns         // to several hosts
+	dial    quietconn.Dial // without a part in open
 	options *redis.Options // of a connection to Redis; its address is that of the first host
 
 	master, sentinelUser, sentinelPassword string
@@ -43,7 +45,7 @@ func parse(address string) (*target, error) {
 	if err != nil {
 		return nil, errors.New("the Redis address is no valid URL (is a special character in the password not percent-encoded?)")
 	}
-	t := &target{shown: redacted(u), reached: &servers{}, idle: idleconn.New()}
+	t := &target{shown: redacted(u), reached: &servers{}, idle: idleconn.New(), open: &conns{}}
 	scheme, mode, _ := strings.Cut(u.Scheme, "+")
 	switch mode {
 	case "":
@@ -101,9 +103,13 @@ func (t *target) read(u *url.URL, scheme string) error {
 		t.hosts = []string{o.Addr}
 	}
 	o.ContextTimeoutEnabled = true
-	o.Dialer = t.idle.Dialer(dialer(o, t.reached))
 	if o.ClientName == "" {
 		o.ClientName = clientName
+	}
+	t.dial = dialer(o, t.reached)
+	o.Dialer = t.idle.Dialer(t.dial)
+	if t.mode != Standalone {
+		o.Dialer = t.open.tracking(o.Dialer)
 	}
 	t.options = o
 	return nil

@@ -3,7 +3,6 @@ package redisconn
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -14,30 +13,31 @@ const (
 	// slowCall is how long a call may take before its node is suspected: a master whose machine is gone, or that is
 	// frozen, refuses nothing.
 	slowCall = time.Second
-	// lookTime is what one look at the masters may take, and oneNode what one node may take to list the slots.
+	// lookTime is what one look at the masters may take, and oneNode what one node may take to answer.
 	lookTime = time.Second
 	oneNode  = 300 * time.Millisecond
-	// lookPause lies between two looks, and looksMost is how many there are after one suspicion: two minutes of them.
-	lookPause = 200 * time.Millisecond
-	looksMost = 120
+	// lookEvery lies between the beginnings of two looks, lookPause between them at least, and looksMost is how many there
+	// are after one suspicion: a minute of them at least.
+	lookEvery = 200 * time.Millisecond
+	lookPause = 50 * time.Millisecond
+	looksMost = 300
 )
 
-// masters finds out who the masters of a cluster are when calls fail. By itself go-redis asks again after MOVED, and
-// otherwise once a minute: a master that died sends no MOVED, so its slots would be out of reach for that minute, however
-// soon its replica has taken over.
+// masters finds out who the masters are when calls fail or hang, and closes the connections to those that are none any
+// more. By itself go-redis waits on them until a deadline, and learns of other masters by what may not answer either.
 type masters struct {
-	client   *redis.ClusterClient
+	look     func(ctx context.Context) (settled bool)
 	suspects chan struct{} // capacity 1: a call failed, or is slow
 	stop     context.CancelFunc
 	running  sync.WaitGroup
 }
 
-// watchMasters adds itself to a client that nobody has used yet.
-func watchMasters(client *redis.ClusterClient) *masters {
+// watchMasters adds itself to a client that nobody has used yet. look asks who the masters are, and says whether all of
+// them answer.
+func watchMasters(client redis.UniversalClient, look func(ctx context.Context) (settled bool)) *masters {
 	ctx, stop := context.WithCancel(context.Background())
-	m := &masters{client: client, suspects: make(chan struct{}, 1), stop: stop}
+	m := &masters{look: look, suspects: make(chan struct{}, 1), stop: stop}
 	client.AddHook(m)
-	client.OnNewNode(func(node *redis.Client) { node.AddHook(slotsInTime{}) })
 	m.running.Go(func() { m.run(ctx) })
 	return m
 }
@@ -63,11 +63,14 @@ func (m *masters) run(ctx context.Context) {
 		case <-m.suspects:
 		}
 		for range looksMost {
-			settled := m.look(ctx)
+			next := time.Now().Add(lookEvery)
+			looking, cancel := context.WithTimeout(ctx, lookTime)
+			settled := m.look(looking)
+			cancel()
 			select {
 			case <-ctx.Done():
 				return
-			case <-time.After(lookPause):
+			case <-time.After(max(time.Until(next), lookPause)):
 			}
 			if settled {
 				break
@@ -76,20 +79,15 @@ func (m *masters) run(ctx context.Context) {
 	}
 }
 
-// look loads the slots anew and asks each master of theirs whether it is one.
-func (m *masters) look(ctx context.Context) (settled bool) {
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
+// isMaster asks a node.
+func isMaster(ctx context.Context, node *redis.Client) bool {
+	ctx, cancel := context.WithTimeout(ctx, oneNode)
 	defer cancel()
-	return m.client.ForEachMaster(ctx, func(ctx context.Context, node *redis.Client) error {
-		role, err := node.Do(ctx, "ROLE").Slice()
-		switch {
-		case redis.IsPermissionError(err): // it answers, and more cannot be known
-			return nil
-		case err == nil && (len(role) == 0 || role[0] != "master"):
-			return fmt.Errorf("%s is no master", node.Options().Addr)
-		}
-		return err
-	}) == nil
+	role, err := node.Do(ctx, "ROLE").Slice()
+	if redis.IsPermissionError(err) { // it answers, and more cannot be known
+		return true
+	}
+	return err == nil && len(role) > 0 && role[0] == "master"
 }
 
 // lost says whether an error may come of a master that is not there.
@@ -130,27 +128,4 @@ func (m *masters) during(call func() error) error {
 		m.suspect()
 	}
 	return err
-}
-
-// slotsInTime is a hook of one node: a node that hangs must not hold up the others that know the slots as well.
-type slotsInTime struct{}
-
-// DialHook implements redis.Hook.
-func (slotsInTime) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-// ProcessHook implements redis.Hook.
-func (slotsInTime) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if args := cmd.Args(); len(args) == 2 && args[0] == "cluster" && args[1] == "slots" {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, oneNode)
-			defer cancel()
-		}
-		return next(ctx, cmd)
-	}
-}
-
-// ProcessPipelineHook implements redis.Hook.
-func (slotsInTime) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
 }

@@ -2,6 +2,7 @@ package redisconn_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -19,7 +20,7 @@ import (
 func TestClusterFindsTheNextMaster(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartReplicatedCluster(t, "--cluster-node-timeout", "1000", "--cluster-replica-validity-factor", "0")
-	conn, err := redisconn.Open(t.Context(), c.URL())
+	conn, err := redisconn.Open(t.Context(), c.URL()+"?read_timeout=1h")
 	require.NoError(t, err)
 	defer func() { require.NoError(t, conn.Close()) }()
 	set := func(key string) error {
@@ -32,14 +33,82 @@ func TestClusterFindsTheNextMaster(t *testing.T) {
 		key := keyOf(t, conn.Client.(*redis.ClusterClient), c.Masters[i].Addr)
 		require.NoError(t, set(key))
 		require.NoError(t, lose(c.Masters[i]))
+		underWay := make(chan error, 1)
+		go func() { underWay <- conn.Client.Get(t.Context(), key).Err() }()
 		replica := redistest.Client(t, c.Replicas[i].Addr)
 		require.Eventually(t, func() bool {
 			_ = set(key) // as a service does that goes on working
 			return strings.Contains(replica.Info(t.Context(), "replication").Val(), "role:master")
 		}, 30*time.Second, 20*time.Millisecond, "the replica takes over")
 		require.Eventually(t, func() bool { return set(key) == nil }, 20*time.Second, 20*time.Millisecond, "master %d", i)
+		select {
+		case <-underWay: //nolint:errcheck // answered or refused, it is over
+		case <-time.After(20 * time.Second):
+			t.Fatal("a call still waits for the old master")
+		}
 	}
 	require.NoError(t, c.Masters[1].Thaw())
+}
+
+// The same where Sentinels say who the master is, also if the one that go-redis asks hangs along with the master. Calls under
+// way and subscriptions end, however long their deadlines are.
+func TestSentinelFindsTheNextMaster(t *testing.T) {
+	t.Parallel()
+	for name, lose := range map[string]func(s *redistest.SentinelSet, asked *redistest.Server) error{
+		"killed": func(s *redistest.SentinelSet, _ *redistest.Server) error { return s.Master.Kill() },
+		"frozen": func(s *redistest.SentinelSet, _ *redistest.Server) error { return s.Master.Freeze() },
+		"frozen with a Sentinel": func(s *redistest.SentinelSet, asked *redistest.Server) error {
+			return errors.Join(s.Master.Freeze(), asked.Freeze())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := redistest.StartSentinelSet(t)
+			conn, err := redisconn.Open(t.Context(), s.URL()+"&read_timeout=1h")
+			require.NoError(t, err)
+			defer func() { require.NoError(t, conn.Close()) }()
+			set := func() error {
+				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+				defer cancel()
+				return conn.Client.Set(ctx, "k", "v", 0).Err()
+			}
+			require.NoError(t, set())
+			heard := conn.Client.Subscribe(t.Context(), "news")
+			defer heard.Close() //nolint:errcheck // nothing to lose
+			_, err = heard.Receive(t.Context())
+			require.NoError(t, err)
+			asked, other := askedSentinel(t, s)
+
+			require.NoError(t, lose(s, asked))
+			underWay := make(chan error, 1)
+			go func() { underWay <- conn.Client.Get(t.Context(), "k").Err() }()
+			s.AwaitReplica(t.Context(), t, other)
+
+			require.Eventually(t, func() bool { return set() == nil }, 20*time.Second, 20*time.Millisecond)
+			select {
+			case <-underWay: //nolint:errcheck // answered or refused, it is over
+			case <-time.After(20 * time.Second):
+				t.Fatal("a call still waits for the old master")
+			}
+			news := heard.Channel()
+			require.Eventually(t, func() bool {
+				_ = conn.Client.Publish(t.Context(), "news", "").Err()
+				return len(news) > 0
+			}, 20*time.Second, 20*time.Millisecond, "the subscription is at the new master")
+		})
+	}
+}
+
+// askedSentinel finds the Sentinel whose news go-redis listens to, and another one.
+func askedSentinel(t *testing.T, s *redistest.SentinelSet) (asked, other *redistest.Server) {
+	t.Helper()
+	for i, sentinel := range s.Sentinels {
+		if strings.Contains(redistest.Client(t, sentinel.Addr).ClientList(t.Context()).Val(), "cmd=subscribe") {
+			return sentinel, s.Sentinels[(i+1)%len(s.Sentinels)]
+		}
+	}
+	t.Fatal("go-redis listens to no Sentinel")
+	return nil, nil
 }
 
 // keyOf finds a key that a node has.

@@ -36,7 +36,7 @@ type Conn struct {
 
 	readTimeout time.Duration // of a command, if the address says it
 	embedded    *embedded
-	masters     *masters // of a cluster
+	masters     *masters // of a cluster, or where Sentinels say who it is
 	servers     *servers
 	idle        *idleconn.Set // nil: of the embedded Redis
 	hosts       []string
@@ -91,9 +91,10 @@ func Connect(address string) (*Conn, error) {
 	switch t.mode {
 	case Cluster:
 		client := redis.NewClusterClient(t.universal().Cluster())
-		c.Client, c.masters = client, watchMasters(client)
+		c.Client, c.masters = client, watchMasters(client, clusterMasters(client, t.open))
 	case Sentinel:
-		c.Client = redis.NewFailoverClient(t.universal().Failover())
+		client := redis.NewFailoverClient(t.universal().Failover())
+		c.Client, c.masters = client, watchMasters(client, newSentinels(t).look)
 	default:
 		c.Client = redis.NewClient(t.options)
 	}
