@@ -79,6 +79,33 @@ suite('Redis is away', { concurrency: 3 }, () => {
         await checkEndedRun(api, runId);
       }
     });
+
+    test(`SDK ${sdk}: it is dead for five seconds: start() and resumeHook() come through, only later; for fifteen they fail, and say why`, async (t) => {
+      const { app, api, redis } = await startStack(t, { sdk, redisArgs: safe, warns: [redisAway] });
+      const token = `outage ${sdk}`;
+      const waiting = await app.begin('hookwf', token);
+      await until('the hook', () => app.hook(token));
+
+      await redis.kill();
+      const calls = [app.begin('addition', 1, 2), app.resume(token, 'yes')];
+      await delay(5_000);
+      await redis.resume();
+      const [runId] = await Promise.all(calls);
+      assert.deepEqual(await app.outcome(runId), { status: 'completed', value: 3 });
+      assert.deepEqual(await app.outcome(waiting), { status: 'completed', value: 'yes' });
+      await checkEndedRun(api, runId);
+      await checkEndedRun(api, waiting);
+
+      await redis.kill();
+      const failing = [app.begin('addition', 1, 2), app.resume(token, 'no'), app.hook(token)].map((call) => call.catch((error) => error));
+      const errors = await Promise.all(failing);
+      await redis.resume();
+      for (const { name, message } of errors) {
+        assert.equal(name, 'WorkflowWorldError', message);
+        assert.match(message, /Redis (is not reachable|does not answer)/);
+      }
+      assert.deepEqual(await app.outcome(await app.begin('addition', 1, 2)), { status: 'completed', value: 3 });
+    });
   }
 });
 
