@@ -40,7 +40,7 @@ export class House {
   async #build({ mode, downAfter, durability, serviceEnv, appEnv, log }) {
     this.#folder = await mkdtemp(join(tmpdir(), 'world-redis-chaos-'));
     this.#mode = await MODES[mode].start({ downAfter });
-    this.#replicas = durability === 'replicas';
+    this.#replicas = durability?.startsWith('replicas') ?? false;
     if (durability) serviceEnv = { ...serviceEnv, WORKFLOW_WORLD_DURABILITY: durability };
     for (let i = 0; i < 2; i++) {
       const service = new Service({ redis: this.#mode, port: await freePort(), env: serviceEnv });

@@ -50,7 +50,38 @@ func TestClusterFindsTheNextMaster(t *testing.T) {
 	require.NoError(t, c.Masters[1].Thaw())
 }
 
-// The same where Sentinels say who the master is, also if the one that go-redis asks hangs along with the master. Calls under
+// A node that was emptied and taken out of the cluster redirects nobody either.
+func TestClusterForgetsRemovedNode(t *testing.T) {
+	t.Parallel()
+	c := redistest.StartReplicatedCluster(t)
+	conn, err := redisconn.Open(t.Context(), c.URL())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, conn.Close()) }()
+	key := keyOf(t, conn.Client.(*redis.ClusterClient), c.Masters[0].Addr)
+	require.NoError(t, conn.Client.Set(t.Context(), key, "v", 0).Err())
+	require.NoError(t, conn.Client.Del(t.Context(), key).Err()) // an empty slot is handed over at once
+
+	heir := redistest.Client(t, c.Masters[1].Addr)
+	id := heir.Do(t.Context(), "CLUSTER", "MYID").Val()
+	for _, master := range []*redistest.Server{c.Masters[1], c.Masters[2], c.Masters[0]} {
+		_, err := redistest.Client(t, master.Addr).Pipelined(t.Context(), func(p redis.Pipeliner) error {
+			for slot := range 16384 / len(c.Masters) { // those of the first
+				p.Do(t.Context(), "CLUSTER", "SETSLOT", slot, "NODE", id)
+			}
+			return nil
+		})
+		require.NoError(t, err)
+	}
+	require.NoError(t, c.Masters[0].Kill())
+
+	require.Eventually(t, func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		return conn.Client.Set(ctx, key, "v", 0).Err() == nil
+	}, 20*time.Second, 20*time.Millisecond)
+}
+
+// The next master is found where Sentinels say who it is, also if the one that go-redis asks hangs along with the master. Calls under
 // way and subscriptions end, however long their deadlines are.
 func TestSentinelFindsTheNextMaster(t *testing.T) {
 	t.Parallel()
