@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"testing"
 	"time"
@@ -47,4 +48,42 @@ func TestReplicasOfOneFormatStartSideBySide(t *testing.T) {
 	}
 	require.NoError(t, stopOne())
 	require.NoError(t, stopTwo())
+}
+
+// FLUSHALL takes the key along. A running service writes it again, and never over that of a build that was faster.
+func TestTheFormatIsWrittenAgainWhenRedisLostIt(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	client := redistest.Client(t, server.Addr)
+	base, _, stop := startService(t, "WORKFLOW_REDIS_URL=redis://"+server.Addr, "WORKFLOW_WORLD_NAMESPACES=shop=s1")
+	require.NoError(t, client.FlushAll(t.Context()).Err())
+	ready := func() int { status, _ := get(t, base+"/readyz"); return status }
+	require.Eventually(t, func() bool {
+		return ready() == http.StatusOK && client.Exists(t.Context(), "workflow:format", "workflow:ns:shop:format").Val() == 2
+	}, 20*time.Second, 20*time.Millisecond)
+	for _, key := range []string{"workflow:format", "workflow:ns:shop:format"} {
+		require.Equal(t, dataFormat, client.Get(t.Context(), key).Val(), key)
+	}
+
+	require.NoError(t, client.Set(t.Context(), "workflow:ns:shop:format", "1", 0).Err())
+	require.Eventually(t, func() bool { return ready() == http.StatusServiceUnavailable }, 20*time.Second, 20*time.Millisecond)
+	require.Equal(t, "1", client.Get(t.Context(), "workflow:ns:shop:format").Val())
+	require.NoError(t, stop())
+}
+
+// Nobody needs to ask whether the service is ready. It ends when its data is another build's.
+func TestAServiceKeepsItsFormatAndEndsOnAnother(t *testing.T) {
+	t.Parallel()
+	r := redistest.New(t)
+	key := r.Prefix + "format"
+	f := &formatClaim{client: r.Client, prefix: r.Prefix, every: time.Millisecond, logger: slog.New(slog.DiscardHandler)}
+	ended := make(chan error, 1)
+	go func() { ended <- f.Run(t.Context()) }()
+	for range 2 {
+		require.Eventually(t, func() bool { return r.Client.Get(t.Context(), key).Val() == dataFormat }, 20*time.Second, time.Millisecond)
+		require.NoError(t, r.Client.Del(t.Context(), key).Err())
+	}
+	require.NoError(t, r.Client.Set(t.Context(), key, "1", 0).Err())
+	require.ErrorContains(t, <-ended, `is of format "1" (key `+key+`)`)
+	require.Equal(t, "1", r.Client.Get(t.Context(), key).Val())
 }

@@ -23,13 +23,14 @@ const (
 )
 
 // readiness says whether Redis takes writes where the queues and the lists are. A Redis whose memory is used up, or a cluster
-// that lost some of its slots, answers a PING.
+// that lost some of its slots, answers a PING. It also says whether the data is still of our format.
 type readiness struct {
 	running context.Context //nolint:containedctx // it ends with the signal to stop
 	client  redis.UniversalClient
 	keys    []string
 	// replicated: replicas are to confirm the writes, as they do those of calls.
 	replicated bool
+	formats    []*formatClaim
 	logger     *slog.Logger
 
 	mu    sync.Mutex // held while one asks; the others wait for the answer
@@ -41,6 +42,7 @@ type readiness struct {
 func newReadiness(running context.Context, conn *redisconn.Conn, tenants []*tenant, logger *slog.Logger) *readiness {
 	r := &readiness{running: running, client: conn.Client, replicated: conn.Replicas > 0, logger: logger}
 	for _, t := range tenants {
+		r.formats = append(r.formats, t.format)
 		// The tag of a list without one is the whole key.
 		tags := []string{t.keyPrefix + "runs:index", t.jobPrefix + "flows", t.jobPrefix + "steps"}
 		for _, tag := range tags {
@@ -89,6 +91,11 @@ func (r *readiness) ask(ctx context.Context) error {
 	if err != nil {
 		r.logger.Warn("Redis does not take writes, so the service is not ready; see docs/operations.md", slog.Any("error", err))
 		return world.Wrap(world.CodeUnavailable, err, redisfault.Sentence(err))
+	}
+	for _, format := range r.formats {
+		if err := format.ready(probe); err != nil {
+			return err
+		}
 	}
 	return nil
 }

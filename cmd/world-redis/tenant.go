@@ -43,6 +43,7 @@ type tenant struct {
 	woken      atomic.Int64 // runs, by the reconciler
 	replicated bool         // replicas confirm what is acknowledged
 	clustered  bool         // nothing travels together that is of different hash tags
+	format     *formatClaim
 	log        *slog.Logger
 }
 
@@ -51,6 +52,10 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, p
 		logger = logger.With(slog.String("namespace", n.name))
 	}
 	t := &tenant{namespace: n, observer: newQueueMetrics(), log: logger, clustered: conn.Mode == redisconn.Cluster, replicated: conn.Replicas > 0}
+	t.format = &formatClaim{client: conn.Client, prefix: n.keyPrefix, every: formatEvery, logger: logger}
+	if _, err := t.format.claim(ctx); err != nil {
+		return nil, err
+	}
 	var err error
 	t.lease, err = leader.New(ctx, conn.Client, leader.Config{Prefix: n.keyPrefix, Bell: bell, Clock: clock, Logger: logger})
 	if err != nil {
@@ -144,6 +149,7 @@ func (t *tenant) background(ctx context.Context) error {
 	g.Go(func() error { return t.reconciler.Run(ctx) })
 	g.Go(func() error { return t.parker.Run(ctx) })
 	g.Go(func() error { return t.apps.Run(ctx) })
+	g.Go(func() error { return t.format.Run(ctx) })
 	return g.Wait()
 }
 
@@ -155,9 +161,6 @@ func newTenants(ctx context.Context, conn *redisconn.Conn, policy *dialpolicy.Po
 	tenants := make([]*tenant, 0, len(namespaces))
 	bell := doorbell.New(conn.Client, logger) // of all of them: one connection a process
 	for _, n := range namespaces {
-		if err := claimFormat(ctx, conn.Client, n.keyPrefix); err != nil {
-			return nil, err
-		}
 		t, err := newTenant(ctx, conn, bell, policy, c, n, clock, logger)
 		if err != nil {
 			return nil, err
