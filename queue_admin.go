@@ -80,6 +80,15 @@ const (
 	RedriveEnded   RedriveOutcome = "run_ended" // its run has ended, so it would change nothing; it stays dead
 )
 
+// DropOutcome is what became of a message that was to be removed.
+type DropOutcome string
+
+// The outcomes of a drop.
+const (
+	Dropped    DropOutcome = "dropped" // it is gone
+	DropInHand DropOutcome = "in_hand" // it is in an app's hands; it is gone, and not delivered again, when that ends
+)
+
 // QueueAdmin is the queue seen by an operator.
 type QueueAdmin interface {
 	// ListMessages lists messages: active and dead and completed ones the newest first, pending
@@ -93,6 +102,11 @@ type QueueAdmin interface {
 	RunMessages(ctx context.Context, runID string) ([]MessageInfo, error)
 	// Redrive delivers a dead message again, whatever its run; doing so twice is once.
 	Redrive(ctx context.Context, messageID string) (RedriveOutcome, error)
+	// DropMessage removes a message of any state, or returns CodeNotFound. Doing so twice is once: of one in an app's hands
+	// it is DropInHand again, of any other CodeNotFound.
+	DropMessage(ctx context.Context, messageID string) (DropOutcome, error)
+	// CountRunMessages returns how many messages a run has that are neither dead nor done.
+	CountRunMessages(ctx context.Context, runID string) (int64, error)
 	// PauseQueue stops deliveries of a kind on all replicas; those that run go on.
 	PauseQueue(ctx context.Context, kind Kind) error
 	// ResumeQueue ends a pause.

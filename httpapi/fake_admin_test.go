@@ -12,6 +12,7 @@ type fakeAdmin struct {
 	messages []world.MessageInfo
 	asked    []world.MessageQuery
 	redriven []string
+	dropped  []string
 	paused   map[world.Kind]bool
 }
 
@@ -49,6 +50,25 @@ func (f *fakeAdmin) RunMessages(_ context.Context, runID string) ([]world.Messag
 func (f *fakeAdmin) Redrive(_ context.Context, id string) (world.RedriveOutcome, error) {
 	f.redriven = append(f.redriven, id)
 	return world.Redriven, nil
+}
+
+func (f *fakeAdmin) DropMessage(_ context.Context, id string) (world.DropOutcome, error) {
+	f.dropped = append(f.dropped, id)
+	for i, m := range f.messages {
+		switch {
+		case m.MessageID == id && m.State == world.MessageActive:
+			return world.DropInHand, nil
+		case m.MessageID == id:
+			f.messages = append(f.messages[:i], f.messages[i+1:]...)
+			return world.Dropped, nil
+		}
+	}
+	return "", world.Errorf(world.CodeNotFound, "no such message")
+}
+
+func (f *fakeAdmin) CountRunMessages(_ context.Context, runID string) (int64, error) {
+	messages, err := f.RunMessages(context.Background(), runID)
+	return int64(len(messages)), err
 }
 
 func (f *fakeAdmin) PauseQueue(_ context.Context, kind world.Kind) error {

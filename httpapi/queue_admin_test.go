@@ -94,6 +94,31 @@ func TestRedriveLeavesMessagesOfEndedRuns(t *testing.T) {
 	}
 }
 
+// A message is removed once; one in an app's hands may be named again.
+func TestAMessageIsDropped(t *testing.T) {
+	t.Parallel()
+	s, admin := adminServer(t, newFakes(t),
+		world.MessageInfo{MessageID: "msg_1", RunID: "wrun_1", State: world.MessageDead}, world.MessageInfo{MessageID: "msg_2", RunID: "wrun_1", State: world.MessageActive},
+		world.MessageInfo{MessageID: "msg_3", State: world.MessagePending})
+	for _, c := range []struct {
+		id, want string
+		status   int
+	}{
+		{"msg_1", `{"messageId":"msg_1","outcome":"dropped","state":"dead","runId":"wrun_1","left":1}`, http.StatusOK},
+		{"msg_2", `{"messageId":"msg_2","outcome":"in_hand","state":"active","runId":"wrun_1","left":1}`, http.StatusOK},
+		{"msg_2", `{"messageId":"msg_2","outcome":"in_hand","state":"active","runId":"wrun_1","left":1}`, http.StatusOK},
+		{"msg_3", `{"messageId":"msg_3","outcome":"dropped","state":"pending"}`, http.StatusOK},
+		{"msg_1", "", http.StatusNotFound},
+	} {
+		status, body := post(t, s, "/v1/queue/messages/"+c.id+"/drop", nil)
+		require.Equal(t, c.status, status, body)
+		if c.want != "" {
+			require.JSONEq(t, c.want, body)
+		}
+	}
+	require.Equal(t, []string{"msg_1", "msg_2", "msg_2", "msg_3"}, admin.dropped)
+}
+
 // BR-12: whatever call ends a run lets its messages go; others do not.
 func TestQueueForgetsARunThatAnAnswerEnds(t *testing.T) {
 	t.Parallel()

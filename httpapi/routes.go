@@ -64,6 +64,7 @@ func (s *Server) routes() []route {
 		{method: get, path: "/v1/queue", handle: s.withAdmin(s.queueDepths)},
 		{method: get, path: "/v1/queue/messages", handle: s.withAdmin(s.listMessages)},
 		{method: get, path: "/v1/queue/messages/{messageId}", handle: s.withAdmin(s.getMessage)},
+		{method: post, path: "/v1/queue/messages/{messageId}/drop", handle: s.withAdmin(s.dropMessage)},
 		{method: post, path: "/v1/queue/redrive", handle: s.withAdmin(s.redrive)},
 		{method: post, path: "/v1/queue/{queue}/pause", handle: s.withAdmin(s.pauseQueue)},
 		{method: post, path: "/v1/queue/{queue}/resume", handle: s.withAdmin(s.resumeQueue)},

@@ -14,7 +14,7 @@ import (
 var luaFiles embed.FS
 
 type scripts struct {
-	enqueue, take, begin, done, again, dead, sweep, wake, forward, forget, redrive, rouse, crashed, suspect, cleared, interrupted, register *luascript.Script
+	enqueue, take, begin, done, again, dead, sweep, wake, forward, forget, remove, redrive, rouse, crashed, suspect, cleared, interrupted, register *luascript.Script
 }
 
 func loadScripts(ctx context.Context, client redis.UniversalClient) (*scripts, error) {
@@ -23,7 +23,7 @@ func loadScripts(ctx context.Context, client redis.UniversalClient) (*scripts, e
 	for name, into := range map[string]**luascript.Script{
 		"enqueue": &s.enqueue, "take": &s.take, "done": &s.done, "again": &s.again,
 		"dead": &s.dead, "sweep": &s.sweep, "wake": &s.wake, "begin": &s.begin, "forward": &s.forward,
-		"forget": &s.forget, "redrive": &s.redrive, "rouse": &s.rouse,
+		"forget": &s.forget, "remove": &s.remove, "redrive": &s.redrive, "rouse": &s.rouse,
 		"crashed": &s.crashed, "suspect": &s.suspect, "cleared": &s.cleared, "interrupted": &s.interrupted,
 		"register": &s.register,
 	} {

@@ -36,7 +36,7 @@ func TestScriptHeadersNameWhatTheScriptsUse(t *testing.T) {
 	named := regexp.MustCompile(`(?m)^-- ((?:KEYS|ARGV)\[\d+)(?:\.\.\.)?\] `)
 	files, err := fs.Glob(luaFiles, "lua/*.lua")
 	require.NoError(t, err)
-	require.Len(t, files, 17)
+	require.Len(t, files, 18)
 	for _, file := range files {
 		name := strings.TrimSuffix(strings.TrimPrefix(file, "lua/"), ".lua")
 		s, err := luascript.Load(luaFiles, "lua", name)

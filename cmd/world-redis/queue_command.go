@@ -15,7 +15,7 @@ func queueCommand() *cobra.Command {
 	s := &service{}
 	cmd := &cobra.Command{
 		Use:   "queue",
-		Short: "Look at the messages of a running service, redrive dead ones, pause and resume",
+		Short: "Look at the messages of a running service, redrive dead ones, drop one, pause and resume",
 		Long: "Talks to a running service over HTTP (--url, --token).\n\n" +
 			"A message is pending until there is a free slot, active in an app's hands, scheduled or in retry until\n" +
 			"its time comes, parked behind another one of its run, stalled while its app is away, dead when it was\n" +
@@ -25,12 +25,13 @@ func queueCommand() *cobra.Command {
 			"  world-redis queue ls --state dead        what died, of which run, and why\n" +
 			"  world-redis queue ls --run wrun_01J…     what a run waits for\n" +
 			"  world-redis queue redrive msg_01J…       deliver a dead message again\n" +
+			"  world-redis queue drop msg_01J…          remove a message, whatever its state\n" +
 			"  world-redis queue pause steps            take no more steps, on all replicas",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	s.flags(cmd)
-	cmd.AddCommand(s.listCommand(), s.showCommand(), s.redriveCommand(), s.switchCommand("pause"), s.switchCommand("resume"))
+	cmd.AddCommand(s.listCommand(), s.showCommand(), s.redriveCommand(), s.dropCommand(), s.switchCommand("pause"), s.switchCommand("resume"))
 	return cmd
 }
 

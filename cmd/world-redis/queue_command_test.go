@@ -68,6 +68,8 @@ func TestOperatorLooksAtTheQueue(t *testing.T) {
 	require.Contains(t, queue("ls", "--state", "dead"), "no messages")
 	require.Contains(t, queue("redrive", "--all"), "no dead messages")
 
+	dropQueued(t, base)
+
 	_, err := ask(t, "queue", "--url", base, "redrive", sent.MessageID)
 	require.ErrorContains(t, err, "left as it is")
 	require.Equal(t, 1, exitCode(err))
@@ -83,6 +85,38 @@ func TestOperatorLooksAtTheQueue(t *testing.T) {
 	_, err = ask(t, "queue", "--url", base, "ls")
 	require.ErrorContains(t, err, "no world-redis answers at "+base)
 	require.Equal(t, 2, exitCode(err))
+}
+
+// dropQueued drops a message of a run that has two.
+func dropQueued(t *testing.T, base string) {
+	t.Helper()
+	var sent, other struct{ MessageID string }
+	for _, one := range []*struct{ MessageID string }{&sent, &other} {
+		answer := postJSON(t, base+"/v1/queue", `{"queueName":"__wkf_step_x","message":{"workflowRunId":"wrun_2","stepId":"s"},"delaySeconds":3600}`)
+		require.NoError(t, json.Unmarshal([]byte(answer), one))
+	}
+	drop := func(typed, id string, args ...string) (string, error) {
+		root := rootCommand()
+		var out bytes.Buffer
+		root.SetIn(strings.NewReader(typed))
+		root.SetOut(&out)
+		root.SetErr(&out)
+		root.SetArgs(append([]string{"queue", "--url", base, "drop", id}, args...))
+		err := root.ExecuteContext(t.Context())
+		return out.String(), err
+	}
+	out, err := drop("no\n", sent.MessageID)
+	require.EqualError(t, err, "nothing was removed")
+	require.Regexp(t, `run +wrun_2\n`, out)
+	out, err = drop("yes\n", sent.MessageID)
+	require.NoError(t, err)
+	require.Contains(t, out, sent.MessageID+" is removed; it was scheduled\nrun wrun_2 has 1 more")
+	out, err = drop("", other.MessageID, "--yes", "--json")
+	require.NoError(t, err)
+	require.JSONEq(t, `{"messageId":"`+other.MessageID+`","outcome":"dropped","state":"scheduled","runId":"wrun_2","left":0}`, out)
+	_, err = drop("", other.MessageID, "--yes")
+	require.ErrorContains(t, err, "is not in the queue")
+	require.Equal(t, 1, exitCode(err))
 }
 
 func TestOperatorNeedsTheToken(t *testing.T) {

@@ -26,6 +26,7 @@
 --         Redis's clock in seconds, 1 if more are to be returned, id of each returned one ..., id of each lease that is no longer the caller's ...}
 -- It makes at most 2,000 calls: three a lease, of which the caller names 250 at most, 16 for each message that it returns, and 6 for
 -- each that is due. What is left is for the next time.
+-- $include lib/drop.lua
 -- $include lib/release_run.lua
 -- $include lib/server_time.lua
 
@@ -55,7 +56,11 @@ local function give_back(id)
   redis.call('LREM', KEYS[2], 1, id)
   redis.call('ZREM', KEYS[3], id)
   returned[#returned + 1] = id
-  if redis.call('EXISTS', prefix .. id) == 1 then
+  local task = redis.call('HMGET', prefix .. id, 'state', 'over')
+  if task[2] then -- its run ended meanwhile, or it was dropped by hand
+    release_run(prefix .. id, id, KEYS[7], KEYS[8], KEYS[4], KEYS[1], prefix)
+    drop(prefix .. id, id, KEYS[7])
+  elseif task[1] then
     redis.call('HDEL', prefix .. id, 'owner')
     release_run(prefix .. id, id, KEYS[7], KEYS[8], KEYS[4], KEYS[1], prefix)
     redis.call('HSET', prefix .. id, 'state', 'pending', 'pending_since', ARGV[6])

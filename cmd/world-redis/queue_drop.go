@@ -1,0 +1,107 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+// dropAnswer is what the service says of a dropped message.
+type dropAnswer struct {
+	MessageID, Outcome, State, RunID string
+	Left                             int64
+}
+
+func (s *service) dropCommand() *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "drop MESSAGE",
+		Short: "Remove a message of any state",
+		Long: "Removes a message for good: pending, scheduled, in retry, parked, stalled, dead or completed. One in an app's\n" +
+			"hands (active) stays until its delivery ends, and is not delivered again, whatever comes of that.\n\n" +
+			"The run keeps what its log says. When it has no other message, recovery wakes it about a minute after\n" +
+			"its last event, and the app queues anew what the run needs; not so a run that has ended or waits for its\n" +
+			"hooks alone. `world-redis runs wake RUN` wakes it at once. To be rid of the work, cancel the run.\n\n" +
+			"Asks before it does so; --yes does not, and is needed where there is nobody to ask. A message that is\n" +
+			"gone already is not in the queue: exit code 1.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path := "/v1/queue/messages/" + url.PathEscape(args[0])
+			if !yes {
+				if err := s.confirmDrop(cmd, path); err != nil {
+					return err
+				}
+			}
+			answer, err := s.call(cmd.Context(), http.MethodPost, path+"/drop", nil, nil)
+			if err != nil {
+				return err
+			}
+			return show(s, cmd.OutOrStdout(), answer, func(d dropAnswer) { writeDropped(cmd.OutOrStdout(), d) })
+		},
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	return cmd
+}
+
+// confirmDrop shows the message and asks whether it is to go.
+func (s *service) confirmDrop(cmd *cobra.Command, path string) error {
+	in := cmd.InOrStdin()
+	if file, ok := in.(*os.File); ok && !term.IsTerminal(int(file.Fd())) {
+		return errors.New("nothing was removed: there is nobody to ask, so drop needs --yes here")
+	}
+	answer, err := s.call(cmd.Context(), http.MethodGet, path, nil, nil)
+	if err != nil {
+		return err
+	}
+	out := cmd.ErrOrStderr()
+	shown := *s
+	shown.asJSON = false
+	if err := show(&shown, out, answer, func(m messageLine) { writeMessage(out, m) }); err != nil {
+		return err
+	}
+	say(out, "\nThis removes the message for good. Type yes to go on: ")
+	return readYes(cmd.Context(), in)
+}
+
+// readYes is nil when the next line is yes.
+func readYes(ctx context.Context, in io.Reader) error {
+	typed := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(in).ReadString('\n') // what there is of it
+		typed <- strings.TrimSpace(line)
+	}()
+	select {
+	case text := <-typed:
+		if text != "yes" {
+			return errors.New("nothing was removed")
+		}
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("nothing was removed: %w", ctx.Err())
+	}
+}
+
+func writeDropped(out io.Writer, d dropAnswer) {
+	if d.Outcome == "in_hand" {
+		say(out, "%s is in an app's hands: it is removed when its delivery ends, and is not delivered again\n", d.MessageID)
+		d.Left--
+	} else {
+		say(out, "%s is removed; it was %s\n", d.MessageID, d.State)
+	}
+	switch {
+	case d.RunID == "":
+	case d.Left > 0:
+		say(out, "run %s has %d more (world-redis queue ls --run %s)\n", d.RunID, d.Left, d.RunID)
+	default:
+		say(out, "run %s has no other message: recovery wakes it about a minute after its last event, unless it has ended or waits for its hooks alone\n", d.RunID)
+	}
+}
