@@ -51,6 +51,7 @@ func (s *Server) routes() []route {
 		{method: post, path: "/v1/runs/cancel", handle: s.cancelRuns},
 		{method: get, path: "/v1/runs/{runId}", handle: s.getRun},
 		{method: get, path: "/v1/runs/{runId}/wait", handle: s.awaitRun},
+		{method: post, path: "/v1/runs/{runId}/wake", handle: s.wakeRun},
 		{method: post, path: "/v1/runs/{runId}/attributes", handle: s.setAttributes},
 		{method: get, path: "/v1/runs/{runId}/steps", handle: s.listSteps},
 		{method: get, path: "/v1/runs/{runId}/steps/{stepId}", handle: s.getStep},

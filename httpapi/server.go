@@ -74,6 +74,8 @@ type Deps struct {
 	Admin world.QueueAdmin
 	// Forget is told of every run that an answer ends; nil: nobody is.
 	Forget world.RunForgetter
+	// Waker wakes runs for operators; nil: its route answers 404.
+	Waker world.RunWaker
 	// CheckRun is CodeRunNotFound for a run that does not exist and is not about to; nil: any may exist.
 	CheckRun func(ctx context.Context, runID string) error
 	// Pair has an event of a bundle and the message that follows it travel together; nil: one after the other.

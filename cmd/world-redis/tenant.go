@@ -173,6 +173,7 @@ func newTenants(ctx context.Context, conn *redisconn.Conn, policy *dialpolicy.Po
 // deps are what the API needs of a namespace.
 func (t *tenant) deps() httpapi.Deps {
 	deps := httpapi.Deps{Store: t.store, Queue: t.queue, Apps: t.apps, Streams: t.streams, Admin: t.queue, Forget: t.queue, CheckRun: t.store.CheckRun}
+	deps.Waker = recovery.Waker{Store: t.store, Queue: t.queue, Logger: t.log}
 	if !t.clustered {
 		deps.Pair = func(ctx context.Context) httpapi.Pair { return luascript.NewPair(ctx) }
 	}
