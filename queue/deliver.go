@@ -206,7 +206,7 @@ func (l *lane) judge(c *claim, baseURL string, m world.Message, out world.Outcom
 			o.unseen, o.hold = true, 0
 		}
 		return o, ""
-	case out.Verdict == world.Failed && l.stepMissing(c, m, out):
+	case out.Verdict == world.Failed && l.isStray(c, m, out):
 		return outcome{step: stepDone}, baseURL
 	case out.Verdict == world.Failed:
 		l.q.targets.refused(l.kind, baseURL, c.id, out)

@@ -44,10 +44,10 @@ type Config struct {
 	// RunDead is told before a message of a run is set aside as dead, so that the run does not
 	// wait for it for ever. While it fails the message is delivered again instead. nil: nobody is.
 	RunDead func(ctx context.Context, m world.Message, why Death, reason string) error
-	// StepMissing is asked about a message for a step that an app did not acknowledge: whether its run has
+	// Stray is asked about a message that an app did not acknowledge: whether its run does not exist or has
 	// no such step, so that it never will be. If so it has seen to the run, and says why the
-	// message is done; else the reason is empty. nil: nobody is asked.
-	StepMissing func(ctx context.Context, messageID string, m world.Message) (reason string, err error)
+	// message is done; otherwise the reason is empty. nil: nobody is asked.
+	Stray func(ctx context.Context, messageID string, m world.Message) (reason string, err error)
 	// Along says how to read what a wake-up of a run brings along to an app that takes it (world.Delivery.Attach), so
 	// that this needs no round trip of its own. The Deliverer looks for itself where it was not read. nil: it always does. Not for
 	// a cluster, where the run is at another node than the queue. With whole false only the length of the log is asked for.

@@ -93,7 +93,7 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, p
 		ShutdownGrace: c.ShutdownGrace, BaseURL: n.baseURL, MayCall: policy.Check, Clock: clock, Logger: logger, Bell: bell, Observer: t.observer, RunDead: t.runDead,
 		AppConcurrency: c.AppConcurrency, Policy: c.DeploymentPolicy, Patience: c.DeploymentPatience,
 		Deliverer: forwarder, Along: along, LookedAt: t.parker.LookedAt, Backoff: queue.Backoff{CrashesMost: c.MaxCrashes},
-		StepMissing: t.stepMissing, Relieved: t.lease.Relieved,
+		Stray: t.stray, Relieved: t.lease.Relieved,
 	})
 	if err != nil {
 		return nil, err
@@ -122,8 +122,8 @@ func (t *tenant) runDead(ctx context.Context, m world.Message, why queue.Death, 
 	return recovery.Failer{Store: t.store}.FailRun(ctx, m.RunID, code, sentence)
 }
 
-// stepMissing handles a message for a step that an app refused.
-func (t *tenant) stepMissing(ctx context.Context, messageID string, m world.Message) (reason string, err error) {
+// stray handles a message that an app refused and that may be for a run or a step that does not exist.
+func (t *tenant) stray(ctx context.Context, messageID string, m world.Message) (reason string, err error) {
 	return recovery.Strays{Store: t.store, Queue: t.queue}.Settle(ctx, messageID, m)
 }
 

@@ -12,9 +12,9 @@ import (
 	"github.com/world-redis/world-redis/internal/ids"
 )
 
-// Strays handles messages for steps that the log of their run does not have: Redis lost the
-// step's first event, or somebody queued the message by hand. No app can do anything with
-// such a message. The run can: it looks at its log and dispatches what it needs.
+// Strays handles messages for steps that the log of their run does not have, and messages of runs that do not exist:
+// Redis lost an event and not the message, or somebody queued it by hand. No app can do anything with
+// such a message. The run, if there is one, can: it looks at its log and dispatches what it needs.
 type Strays struct {
 	Store interface {
 		world.RunStore
@@ -24,12 +24,24 @@ type Strays struct {
 	Clock world.Clock // nil: the system's
 }
 
-// Settle decides about a message for a step that an app did not acknowledge. When the run lives
+// The keys with which a message brings what makes its run, or the event that it is about (contract §5.2): then the app creates
+// what is missing.
+var (
+	runInputs  = []string{"runInput", "hookInput"}
+	stepInputs = []string{"stepInput", "runInput", "hookInput"}
+)
+
+// Settle decides about a message that an app did not acknowledge. When the run lives
 // and has no such step, it queues a wake-up of the run. A reason means that the message is
 // done; an empty one that it is as good as any other. It is safe to call twice: the wake-up
 // of a message is queued once.
 func (s Strays) Settle(ctx context.Context, messageID string, m world.Message) (reason string, err error) {
-	if m.RunID == "" || m.StepID == "" || bringsInput(m) || !ids.Valid(m.RunID) || !ids.Valid(m.StepID) {
+	switch {
+	case m.RunID == "" || !ids.Valid(m.RunID) || brings(m, runInputs):
+		return "", nil
+	case m.StepID == "":
+		return s.settleWakeUp(ctx, m)
+	case !ids.Valid(m.StepID):
 		return "", nil
 	}
 	found, err := s.Store.FindSteps(ctx, []world.StepRef{{RunID: m.RunID, StepID: m.StepID}})
@@ -38,13 +50,10 @@ func (s Strays) Settle(ctx context.Context, messageID string, m world.Message) (
 	}
 	switch {
 	case found[0].Run == "":
-		if aboutToBegin(s.Clock, m.RunID) {
-			return "", nil // its first event may be on its way
-		}
-		return "the run does not exist", nil
+		return s.noRun(m.RunID), nil
 	case found[0].Run.Terminal():
 		return "the run has ended", nil
-	case found[0].Step:
+	case found[0].Step, brings(m, stepInputs):
 		return "", nil
 	}
 	run, err := s.Store.GetRun(ctx, m.RunID, true)
@@ -62,9 +71,25 @@ func (s Strays) Settle(ctx context.Context, messageID string, m world.Message) (
 	return "the log of the run has no such step; the run is woken instead", nil
 }
 
-// bringsInput reports whether a message carries what makes its step or its run (contract §5.2):
-// then the app creates what is missing. A message that cannot be read counts as one.
-func bringsInput(m world.Message) bool {
+// settleWakeUp decides about a message of a run that is for no step.
+func (s Strays) settleWakeUp(ctx context.Context, m world.Message) (reason string, err error) {
+	_, err = s.Store.GetRun(ctx, m.RunID, true)
+	if world.ErrorCode(err) == world.CodeRunNotFound {
+		return s.noRun(m.RunID), nil
+	}
+	return "", err
+}
+
+// noRun is the reason to drop a message of a run that does not exist; its first event may be on its way.
+func (s Strays) noRun(runID string) string {
+	if aboutToBegin(s.Clock, runID) {
+		return ""
+	}
+	return "the run does not exist"
+}
+
+// brings reports whether a message has one of the keys. One that cannot be read counts as such.
+func brings(m world.Message, wanted []string) bool {
 	mediaType, _, err := mime.ParseMediaType(m.ContentType)
 	if err != nil {
 		return true
@@ -84,7 +109,7 @@ func bringsInput(m world.Message) bool {
 		}
 		keys = keysOf(fields)
 	}
-	for _, key := range []string{"stepInput", "runInput", "hookInput"} {
+	for _, key := range wanted {
 		if _, brings := keys[key]; brings {
 			return true
 		}
@@ -116,7 +141,7 @@ func (r *Reconciler) withStraysOnly(ctx context.Context, runs []world.RunLook) (
 	first := make([]int, len(runs)+1) // of the references of each run
 	for i, ofRun := range messages {
 		for _, m := range ofRun {
-			if bringsInput(m) {
+			if brings(m, stepInputs) {
 				refs = refs[:first[i]]
 				break
 			}

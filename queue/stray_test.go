@@ -14,9 +14,9 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// A message for a step that its app refused, and that its run does not have, is done. One of which that is
+// A message that its app refused, and whose run does not exist or does not have its step, is done. One of which that is
 // not known, or of which the step exists, is delivered again.
-func TestMessageForAMissingStepIsDone(t *testing.T) {
+func TestStrayMessageIsDone(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		refusal := world.Outcome{Verdict: world.Failed, Status: 500, Reason: "Step not found", Sent: true}
@@ -33,11 +33,14 @@ func TestMessageForAMissingStepIsDone(t *testing.T) {
 		c, said := config(r, a), &lines{}
 		c.Logger = said.logger()
 		asked := map[string]int{}
-		c.StepMissing = func(_ context.Context, messageID string, m world.Message) (string, error) {
+		c.Stray = func(_ context.Context, messageID string, m world.Message) (string, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			require.True(t, strings.HasPrefix(messageID, "msg_"))
 			asked[m.StepID]++
+			if m.RunID == "wrun_lost" {
+				return "it does not exist", nil
+			}
 			switch m.StepID {
 			case "missing":
 				return "it is not there", nil
@@ -52,15 +55,16 @@ func TestMessageForAMissingStepIsDone(t *testing.T) {
 		v5.StepID = "missing"
 		ids := []string{
 			enqueue(t, q, stepOf("wrun_1", "missing")), enqueue(t, q, v5), enqueue(t, q, stepOf("wrun_1", "unknown")),
-			enqueue(t, q, stepOf("wrun_1", "there")), enqueue(t, q, flow("wrun_2")),
+			enqueue(t, q, stepOf("wrun_1", "there")), enqueue(t, q, flow("wrun_2")), enqueue(t, q, flow("wrun_lost")),
 		}
-		a.await(t, 2+3*3)
+		a.await(t, 3+3*3)
 		requireQuiet(t, r)
-		for i, n := range []int{1, 1, 3, 3, 3} {
+		for i, n := range []int{1, 1, 3, 3, 3, 1} {
 			require.Len(t, a.attempts(ids[i]), n, i)
 		}
-		require.Equal(t, map[string]int{"missing": 2, "unknown": 2, "there": 2}, asked)
+		require.Equal(t, map[string]int{"missing": 2, "unknown": 2, "there": 2, "": 3}, asked)
 		require.Equal(t, 2, said.count("a message for a step is dropped: it is not there"))
+		require.Equal(t, 1, said.count("a message of a run is dropped: it does not exist"))
 	})
 }
 
