@@ -49,6 +49,7 @@ func (s *Server) routes() []route {
 		{method: get, path: "/v1/runs", handle: s.listRuns},
 		{method: post, path: "/v1/runs/get", handle: s.getRuns},
 		{method: post, path: "/v1/runs/cancel", handle: s.cancelRuns},
+		{method: get, path: "/v1/runs/lost", handle: s.lostCalls},
 		{method: get, path: "/v1/runs/{runId}", handle: s.getRun},
 		{method: get, path: "/v1/runs/{runId}/wait", handle: s.awaitRun},
 		{method: post, path: "/v1/runs/{runId}/wake", handle: s.wakeRun},

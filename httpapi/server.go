@@ -76,6 +76,8 @@ type Deps struct {
 	Forget world.RunForgetter
 	// Waker wakes runs for operators; nil: its route answers 404.
 	Waker world.RunWaker
+	// Lost lists answered calls that Redis lost; nil: its route answers 404.
+	Lost func(ctx context.Context, p world.PageRequest) (world.Page[world.AnsweredCall], error)
 	// CheckRun is CodeRunNotFound for a run that does not exist and is not about to; nil: any may exist.
 	CheckRun func(ctx context.Context, runID string) error
 	// Pair has an event of a bundle and the message that follows it travel together; nil: one after the other.

@@ -28,6 +28,7 @@ func structures() []structure {
 		{"runs:by_status", "zset", "runs by status"},
 		{"runs:watch", "zset", "runs that recovery looks at, by time"},
 		{"runs:cleanup", "zset", "runs that have ended and are not cleaned up yet, by time"},
+		{"runs:lost", "zset", "starts and resumes that were answered and that a change of master lost"},
 		{"run_request", "string", "run ids that calls of the last minutes got"},
 		{"sweep", "hash", "where the sweeper goes on"},
 		{"locator", "hash", "the run of a step, hook or wait"},

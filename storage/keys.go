@@ -61,6 +61,9 @@ func (k runKeys) resumes() string { return k.prefix + "hook_resumes:" + k.tag }
 // ended is a channel: the status with which the run ended.
 func (k runKeys) ended() string { return k.prefix + "run_ended:" + k.tag }
 
+// lostCalls is a zset of answered calls that Redis lost, as JSON, score when they were answered; expires a day after the last.
+func (k keyspace) lostCalls() string { return k.prefix + "runs:lost" }
+
 // requestSpan is how long one bucket of request ids takes new ones; it expires 20 minutes
 // after the first, so an id is remembered for 10 minutes at least.
 const requestSpan = 600_000

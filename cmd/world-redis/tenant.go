@@ -19,6 +19,7 @@ import (
 	"github.com/world-redis/world-redis/internal/recovery"
 	"github.com/world-redis/world-redis/internal/redisconn"
 	"github.com/world-redis/world-redis/internal/replicated"
+	"github.com/world-redis/world-redis/internal/rollback"
 	"github.com/world-redis/world-redis/queue"
 	"github.com/world-redis/world-redis/storage"
 	"github.com/world-redis/world-redis/streaming"
@@ -44,6 +45,8 @@ type tenant struct {
 	replicated bool         // replicas confirm what is acknowledged
 	clustered  bool         // nothing travels together that is of different hash tags
 	format     *formatClaim
+	answered   world.Store       // the store, for the API: it remembers what it answered
+	lost       *rollback.Watcher // of all namespaces, with the first one; nil with the others
 	log        *slog.Logger
 }
 
@@ -150,6 +153,9 @@ func (t *tenant) background(ctx context.Context) error {
 	g.Go(func() error { return t.parker.Run(ctx) })
 	g.Go(func() error { return t.apps.Run(ctx) })
 	g.Go(func() error { return t.format.Run(ctx) })
+	if t.lost != nil {
+		g.Go(func() error { return t.lost.Run(ctx) })
+	}
 	return g.Wait()
 }
 
@@ -158,21 +164,32 @@ func newTenants(ctx context.Context, conn *redisconn.Conn, policy *dialpolicy.Po
 	if err != nil {
 		return nil, err
 	}
-	tenants := make([]*tenant, 0, len(namespaces))
+	tenants, ledger := make([]*tenant, 0, len(namespaces)), &rollback.Ledger{}
 	bell := doorbell.New(conn.Client, logger) // of all of them: one connection a process
 	for _, n := range namespaces {
 		t, err := newTenant(ctx, conn, bell, policy, c, n, clock, logger)
 		if err != nil {
 			return nil, err
 		}
+		t.remember(conn, ledger)
 		tenants = append(tenants, t)
 	}
+	tenants[0].lost = rollback.New(rollback.Config{Masters: conn.ReplicationIDs, Ledger: ledger, Logger: logger})
 	return tenants, nil
+}
+
+// remember has the starts and resumes that the API answers looked up when Redis has another master. The data of an
+// embedded Redis ends with the process.
+func (t *tenant) remember(conn *redisconn.Conn, ledger *rollback.Ledger) {
+	t.answered = t.store
+	if conn.Mode != redisconn.Embedded {
+		t.answered = &rollback.Recorder{Store: t.store, Ledger: ledger, Home: &rollback.Home{Store: t.store, Runs: t.store, Logger: t.log}}
+	}
 }
 
 // deps are what the API needs of a namespace.
 func (t *tenant) deps() httpapi.Deps {
-	deps := httpapi.Deps{Store: t.store, Queue: t.queue, Apps: t.apps, Streams: t.streams, Admin: t.queue, Forget: t.queue, CheckRun: t.store.CheckRun}
+	deps := httpapi.Deps{Store: t.answered, Lost: t.store.ListLost, Queue: t.queue, Apps: t.apps, Streams: t.streams, Admin: t.queue, Forget: t.queue, CheckRun: t.store.CheckRun}
 	deps.Waker = recovery.Waker{Store: t.store, Queue: t.queue, Logger: t.log}
 	if !t.clustered {
 		deps.Pair = func(ctx context.Context) httpapi.Pair { return luascript.NewPair(ctx) }

@@ -1,0 +1,119 @@
+package rollback
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/world-redis/world-redis"
+)
+
+const (
+	// CallsKept and bytesKept bound a ledger: of a process, whatever the number of namespaces.
+	CallsKept = 100_000
+	bytesKept = 32 << 20
+	// entryBytes is what an entry takes beside its texts.
+	entryBytes = 192
+)
+
+// entry is one answered call.
+type entry struct {
+	home *Home
+	call world.AnsweredCall
+	at   time.Time
+	gone bool // it is known to be lost, or is not to be looked up any more
+}
+
+func (e *entry) size() int {
+	c := &e.call
+	return entryBytes + len(c.RunID) + len(c.EventID) + len(c.HookID) + len(c.Token) + len(c.ResumeID) + len(c.WorkflowName)
+}
+
+// Ledger remembers the last answered calls: 100,000 of them, or as many as have room in 32 MiB. The zero value is empty.
+type Ledger struct {
+	mu      sync.Mutex
+	entries []entry // in the order in which they came, those before head are forgotten
+	head    int
+	base    uint64 // the number of entries[0]
+	bytes   int
+}
+
+func (l *Ledger) add(home *Home, call world.AnsweredCall, at time.Time) {
+	// The texts may be parts of larger ones, which would be kept with them.
+	for _, text := range []*string{&call.RunID, &call.EventID, &call.HookID, &call.Token, &call.ResumeID, &call.WorkflowName} {
+		*text = strings.Clone(*text)
+	}
+	e := entry{home: home, call: call, at: at}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.entries = append(l.entries, e)
+	l.bytes += e.size()
+	for len(l.entries)-l.head > CallsKept || l.bytes > bytesKept {
+		l.dropFirst()
+	}
+	if l.head > len(l.entries)/2 { // what was forgotten makes room
+		n := copy(l.entries, l.entries[l.head:])
+		clear(l.entries[n:])
+		l.entries, l.base, l.head = l.entries[:n], l.base+uint64(l.head), 0 //nolint:gosec // not negative
+	}
+}
+
+func (l *Ledger) dropFirst() {
+	l.bytes -= l.entries[l.head].size()
+	l.entries[l.head] = entry{}
+	l.head++
+}
+
+// forget drops what came before a moment.
+func (l *Ledger) forget(before time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.head < len(l.entries) && l.entries[l.head].at.Before(before) {
+		l.dropFirst()
+	}
+	if l.head == len(l.entries) {
+		l.base, l.entries, l.head = l.base+uint64(l.head), nil, 0 //nolint:gosec // not negative
+	}
+}
+
+// numbered is an entry with its number; numbers rise.
+type numbered struct {
+	number uint64
+	entry
+}
+
+// after returns up to most entries from a number on and before another.
+func (l *Ledger) after(from, before uint64, most int) []numbered {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var out []numbered
+	first := l.base + uint64(l.head) //nolint:gosec // not negative
+	for n := max(from, first); n < before && n < l.base+uint64(len(l.entries)) && len(out) < most; n++ {
+		if e := l.entries[n-l.base]; !e.gone {
+			out = append(out, numbered{n, e})
+		}
+	}
+	return out
+}
+
+// next is the number that the next entry gets, and first that of the oldest.
+func (l *Ledger) next() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.base + uint64(len(l.entries))
+}
+
+func (l *Ledger) first() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.base + uint64(l.head) //nolint:gosec // not negative
+}
+
+// settle has an entry not looked up again.
+func (l *Ledger) settle(number uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if number >= l.base+uint64(l.head) && number < l.base+uint64(len(l.entries)) { //nolint:gosec // not negative
+		l.entries[number-l.base].gone = true
+	}
+}
