@@ -89,6 +89,7 @@ func TestADroppedWakeUpAbsorbsNothing(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, world.MessageParked, info.State)
 		drop(parked, world.Dropped)
+		require.NotContains(t, keysLeft(t, r, q.flows), q.flows.keys.parked)
 		drop(running.id, world.DropInHand)
 		drop(running.id, world.DropInHand)
 		ours, err := q.flows.write(t.Context(), running, outcome{step: stepMoved, due: q.dueIn(time.Hour)})

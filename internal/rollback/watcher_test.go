@@ -173,7 +173,9 @@ func TestALossIsEnteredUntilRedisTakesIt(t *testing.T) {
 	store.refuse = nil
 	w.save(t.Context())
 	w.save(t.Context())
-	require.Equal(t, []world.AnsweredCall{started("wrun_1"), started("wrun_2")}, store.noted)
+	w.tell(t.Context(), home, []world.AnsweredCall{started("wrun_3")})
+	w.save(t.Context())
+	require.Equal(t, []world.AnsweredCall{started("wrun_1"), started("wrun_2"), started("wrun_3")}, store.noted)
 }
 
 // However many are lost, the log has a hundred of them and the number of the others. The list has all.
