@@ -6,6 +6,18 @@ import "context"
 type Room interface {
 	// MakeRoom returns CodeOverBudget when there is no room for so many bytes.
 	MakeRoom(ctx context.Context, bytes int64) error
+	// GiveBack says that so many of those bytes were not read after all.
+	GiveBack(bytes int64)
+	// Lend has room for a part of an answer that goes on for as long as its reader does: most bytes if there is room for
+	// them now, else it waits until there is for least bytes. Its only error is that of ctx.
+	Lend(ctx context.Context, least, most int64) (Loan, error)
+}
+
+// Loan is room for a part of an answer.
+type Loan interface {
+	Bytes() int64
+	// Keep gives back what is more than so many bytes; 0 ends it.
+	Keep(bytes int64)
 }
 
 type roomKey struct{}
@@ -28,6 +40,28 @@ func MakeRoom(ctx context.Context, bytes int64) error {
 	}
 	return nil
 }
+
+// GiveBack tells the [Room] of the context, if it has one.
+func GiveBack(ctx context.Context, bytes int64) {
+	if room := RoomOf(ctx); room != nil && bytes > 0 {
+		room.GiveBack(bytes)
+	}
+}
+
+// Lend asks the [Room] of the context; without one there is always room for the most.
+func Lend(ctx context.Context, least, most int64) (Loan, error) {
+	if room := RoomOf(ctx); room != nil {
+		return room.Lend(ctx, least, most)
+	}
+	return boundless(most), nil
+}
+
+// boundless is a loan where nothing is counted.
+type boundless int64
+
+func (b boundless) Bytes() int64 { return int64(b) }
+
+func (boundless) Keep(int64) {}
 
 // OverBudget is the refusal of a call for which there is no memory at the moment. It can be made again.
 func OverBudget(what string) *Error {

@@ -24,8 +24,11 @@ const maxBignum = 1024
 // undefined members are left out; what JSON cannot say (NaN, undefined elsewhere) is null.
 // A tag that does not fit its content, and a number above maxBignum, become {"__type":"CBOR","data":"<base64>"} with
 // the bytes of the item: one value that cannot be shown must not hide those beside it.
-func cborToJSON(item []byte) ([]byte, error) {
-	w := jsonWriter{in: item, out: make([]byte, 0, len(item)+len(item)/2)}
+//
+// The text may be 34 times as long as the item. What comes before the last of it goes to flush in pieces; nil: the text is
+// returned whole.
+func cborToJSON(item []byte, flush func(piece []byte) error) ([]byte, error) {
+	w := jsonWriter{in: item, out: make([]byte, 0, len(item)+len(item)/2), piece: max(2*len(item), jsonPiece), flush: flush}
 	if err := w.value(0); err != nil {
 		return nil, err
 	}
@@ -35,9 +38,29 @@ func cborToJSON(item []byte) ([]byte, error) {
 	return w.out, nil
 }
 
+const (
+	// jsonPiece is the least that is flushed at a time, in bytes. An item may be half of what its piece is.
+	jsonPiece = 256 << 10
+	// longestKey is the size of a key that is not text up to which it is written as the text of its JSON. That stands in
+	// memory whole.
+	longestKey = 16 << 10
+)
+
 type jsonWriter struct {
 	in, out []byte
 	inKey   bool // it writes a key that is not text
+	piece   int
+	flush   func(piece []byte) error
+}
+
+// pass flushes what there is if that is much. It is called where nothing of it can change any more.
+func (w *jsonWriter) pass() error {
+	if len(w.out) < w.piece || w.inKey || w.flush == nil {
+		return nil
+	}
+	err := w.flush(w.out)
+	w.out = w.out[:0]
+	return err
 }
 
 func (w *jsonWriter) head() (h cborHead, err error) {
@@ -131,6 +154,9 @@ func (w *jsonWriter) array(h cborHead, depth int) error {
 		if h.indefinite() && w.atBreak() {
 			break
 		}
+		if err := w.pass(); err != nil {
+			return err
+		}
 		if i > 0 {
 			w.out = append(w.out, ',')
 		}
@@ -148,6 +174,9 @@ func (w *jsonWriter) object(h cborHead, depth int) error {
 	for i := uint64(0); h.indefinite() || i < h.n; i++ {
 		if h.indefinite() && w.atBreak() {
 			break
+		}
+		if err := w.pass(); err != nil {
+			return err
 		}
 		start := len(w.out)
 		if !empty {
@@ -170,23 +199,23 @@ func (w *jsonWriter) object(h cborHead, depth int) error {
 	return nil
 }
 
-// key writes a map key; one that is not text becomes the text of its JSON. A key within such a key is its bytes in base64
-// alone: each text within a text doubles the backslashes of what is in it, so that 50 bytes would become gigabytes.
+// key writes a map key; one that is not text becomes the text of its JSON. A long one, and a key within such a key, is its
+// bytes in base64 alone: each text within a text doubles the backslashes of what is in it, so that 50 bytes would become gigabytes.
 func (w *jsonWriter) key(depth int) error {
-	start, item := len(w.out), w.in
-	switch isText := len(w.in) > 0 && w.in[0]>>5 == majorText; {
-	case isText:
+	if len(w.in) > 0 && w.in[0]>>5 == majorText {
 		return w.value(depth)
-	case w.inKey:
-		key, rest, err := splitItem(item)
-		if err != nil {
-			return err
-		}
+	}
+	start := len(w.out)
+	key, rest, err := splitItem(w.in)
+	switch {
+	case err != nil:
+		return err
+	case w.inKey, len(key) > longestKey:
 		w.in, w.out = rest, appendJSONText(w.out, []byte(base64.StdEncoding.EncodeToString(key)))
 		return nil
 	}
 	w.inKey = true
-	err := w.value(depth)
+	err = w.value(depth)
 	w.inKey = false
 	if err != nil {
 		return err

@@ -81,11 +81,7 @@ func (s *Server) answer(c echo.Context, status int, item []byte) error {
 	if answersCBOR(c.Request()) {
 		return s.send(c, status, typeCBOR, item)
 	}
-	asJSON, err := cborToJSON(item)
-	if err != nil {
-		return world.Wrap(world.CodeInternal, err, "the answer could not be written as JSON")
-	}
-	return s.send(c, status, typeJSON, asJSON)
+	return s.answerJSON(c, status, item)
 }
 
 // send sends a body whose length the client learns first: one in chunks of unknown length takes a

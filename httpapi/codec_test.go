@@ -84,20 +84,20 @@ func TestCBORToJSON(t *testing.T) {
 		"c2590401" + strings.Repeat("00", 1024) + "07": `{"__type":"CBOR","data":"` + base64.StdEncoding.EncodeToString(unhex(t, "c2590401"+strings.Repeat("00", 1024)+"07")) + `"}`,
 	}
 	for item, want := range cases {
-		got, err := cborToJSON(unhex(t, item))
+		got, err := cborToJSON(unhex(t, item), nil)
 		require.NoError(t, err, item)
 		require.Equal(t, want, string(got), item)
 	}
 	for _, bad := range []string{"", "18", "41", "62" + "61", "81", "a1", "a101", "ff", "1c", "5f01ff", "5f5fffff", "5f41", "9f", "bf6161ff", "c1", "c2", "c1ff", "c2ff", "c162", "0000", "f8"} {
-		_, err := cborToJSON(unhex(t, bad))
+		_, err := cborToJSON(unhex(t, bad), nil)
 		require.Error(t, err, bad)
 	}
-	_, err := cborToJSON(bytes.Repeat([]byte{0x81}, 1<<20))
+	_, err := cborToJSON(bytes.Repeat([]byte{0x81}, 1<<20), nil)
 	require.Error(t, err)
 
 	// Keys in keys: each level would double the backslashes of those below.
 	nested := append(bytes.Repeat([]byte{0xa1}, 300), 0)
-	got, err := cborToJSON(append(nested, make([]byte, 300)...))
+	got, err := cborToJSON(append(nested, make([]byte, 300)...), nil)
 	require.NoError(t, err)
 	require.True(t, json.Valid(got))
 	require.Less(t, len(got), 4096)

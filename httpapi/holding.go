@@ -37,10 +37,11 @@ type holding struct {
 	answers  int64 // bytes of them, so far
 	waited   bool  // in vain, so the other calls of the bundle do not
 	ahead    int64 // of these, for which room was made before they were read
+	live     liveRoom
 }
 
 func (s *Server) holdingIn(p *budget.Pool) *holding {
-	return &holding{hold: budget.Of(p), patience: s.roomPatience}
+	return &holding{hold: budget.Of(p), patience: s.roomPatience, live: s.live}
 }
 
 // holdingOf is that of the call that a context belongs to; without one nothing is counted.
@@ -69,6 +70,14 @@ func (h *holding) MakeRoom(ctx context.Context, n int64) error {
 	h.answers += n
 	h.ahead += n
 	return nil
+}
+
+// GiveBack implements world.Room.
+func (h *holding) GiveBack(n int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.answers, h.ahead = max(0, h.answers-n), max(0, h.ahead-n)
+	h.hold.Shrink(max(0, h.hold.Bytes()-copies*n))
 }
 
 // fits returns an error if n more bytes would exceed the limit of a bundle's answers.

@@ -45,6 +45,7 @@ func (s *Server) addNamespaces(namespaces []Namespace, process *budget.Pool, sha
 			cfg: s.cfg, deps: n.Deps, log: s.log, keepAlive: s.keepAlive, patience: s.patience, retireGrace: s.retireGrace, codec: s.codec, proxy: s.proxy,
 			roomPatience: s.roomPatience, pool: process.Part(share), crew: s.crew, sockets: s.sockets, draining: s.draining,
 		}
+		part.live = newLiveRoom(part.pool)
 		part.deps.Observe, part.deps.NewRequestID = s.deps.Observe, s.deps.NewRequestID
 		part.cfg.BaseURL = "" // an app of the default namespace
 		part.setDefaults()

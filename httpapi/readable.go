@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -25,35 +24,69 @@ const (
 	readableBytes = 1 << 20
 )
 
+const (
+	// readableChunk is the size up to which a chunk is looked into. What is larger is nothing that people read.
+	readableChunk = 512 << 10
+	// readableCopies is how often the bytes of a value are in memory while its line is made.
+	readableCopies = 8
+	// readableStep is what a value that is larger than its chunk takes at a time.
+	readableStep = 16 << 10
+	// readableEntries is how many entries lists and maps may have together: they take far more than their bytes.
+	readableEntries = 4 * readableParts
+)
+
 var errNotReadable = errors.New("not a value that people can read")
 
-// readable turns a chunk into one line of JSON for people: the value that the app wrote, or
-// with bytes set the chunk itself in base64 (it is encrypted, compressed, or not the SDK's).
-// Nothing but a person's view may depend on it.
-func readable(chunk []byte) (line []byte, opaque bool) {
-	if value, err := chunkValue(chunk); err == nil {
-		if line, err := json.Marshal(value); err == nil {
-			return line, false
-		}
+// readable turns a chunk into one line of JSON for people: the value that the app wrote. It has room for readableCopies of
+// the chunk, and asks more for so many bytes of a value that is larger. nil: it is not readable (it is encrypted,
+// compressed, not the SDK's, or too large), or there is no room. Nothing but a person's view may depend on it.
+func readable(chunk []byte, more func(bytes int) bool) (line []byte) {
+	value, err := chunkValue(chunk, more)
+	if err != nil {
+		return nil
 	}
-	line, _ = json.Marshal(base64.StdEncoding.EncodeToString(chunk)) // a text is always JSON
-	return line, true
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false) // six bytes for one
+	if encoder.Encode(value) != nil {
+		return nil
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }
 
-func chunkValue(chunk []byte) (any, error) {
-	if len(chunk) < chunkHeader+formatSize || int(binary.BigEndian.Uint32(chunk)) != len(chunk)-chunkHeader {
+func chunkValue(chunk []byte, more func(bytes int) bool) (any, error) {
+	if len(chunk) < chunkHeader+formatSize || len(chunk) > readableChunk || int(binary.BigEndian.Uint32(chunk)) != len(chunk)-chunkHeader {
 		return nil, errNotReadable
 	}
 	text, ok := bytes.CutPrefix(chunk[chunkHeader:], []byte(formatText))
 	if !ok {
 		return nil, errNotReadable
 	}
+	if entries(text) > readableEntries {
+		return nil, errNotReadable
+	}
 	var list []json.RawMessage
 	if err := json.Unmarshal(text, &list); err != nil {
 		return nil, fmt.Errorf("%w: %w", errNotReadable, err)
 	}
-	v := valueReader{list: list, left: readableParts, bytes: len(chunk) + readableBytes}
+	v := valueReader{list: list, left: readableParts, bytes: len(chunk) + readableBytes, room: len(chunk), more: more}
 	return v.at(0, readableDepth)
+}
+
+// entries counts the commas of JSON outside of its texts.
+func entries(text []byte) (n int) {
+	quoted := false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			quoted = !quoted
+		case c == '\\':
+			i++
+		case c == ',' && !quoted:
+			n++
+		}
+	}
+	return n
 }
 
 // valueReader reads a value out of its list.
@@ -61,6 +94,8 @@ type valueReader struct {
 	list  []json.RawMessage
 	left  int // parts that may still come
 	bytes int // that they may have
+	room  int // of these, bytes that there is memory for
+	more  func(bytes int) bool
 }
 
 // at returns the value at a place, with what it refers to.
@@ -72,7 +107,7 @@ func (v *valueReader) at(place, depth int) (any, error) {
 	if place >= len(v.list) || depth == 0 || v.left < 0 {
 		return nil, errNotReadable
 	}
-	if v.bytes -= len(v.list[place]); v.bytes < 0 {
+	if !v.fits(len(v.list[place])) {
 		return nil, errNotReadable
 	}
 	var entry any
@@ -94,6 +129,21 @@ func (v *valueReader) at(place, depth int) (any, error) {
 	default:
 		return e, nil
 	}
+}
+
+// fits reports whether there is room for a part of n bytes.
+func (v *valueReader) fits(n int) bool {
+	v.bytes -= n
+	v.room -= n
+	if v.bytes < 0 {
+		return false
+	}
+	if v.room >= 0 {
+		return true
+	}
+	step := max(-v.room, min(readableStep, v.bytes))
+	v.room += step
+	return v.more(step)
 }
 
 // listOf is an array of places, or the name of a type and its parts.

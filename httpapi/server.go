@@ -114,6 +114,7 @@ type Server struct {
 	table     []route
 	echo      *echo.Echo
 	pool      *budget.Pool // what the calls of this namespace hold
+	live      liveRoom     // of it: what its live reads hold
 	keepAlive time.Duration
 	patience  time.Duration // how long a body may stand still
 	// answerPatience is how long a caller may take nothing of its answer.
@@ -171,6 +172,7 @@ func New(cfg Config, deps Deps, namespaces ...Namespace) (*Server, error) {
 		share /= 2
 	}
 	s.pool = process.Part(share)
+	s.live = newLiveRoom(s.pool)
 	var err error
 	if s.codec, err = newCodec(); err != nil {
 		return nil, err

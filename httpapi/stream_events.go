@@ -1,6 +1,8 @@
 package httpapi
 
 import (
+	"context"
+	"encoding/base64"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -9,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/budget"
 )
 
 const (
@@ -22,11 +25,13 @@ const (
 // ended, and where it goes on behind that end; a body that ends without it was cut, and goes on after Last-Event-ID.
 type eventWriter struct {
 	*chunkWriter
-	next int64
+	next  int64
+	reads context.Context
+	views *budget.Pool // that the values take from
 }
 
-func newEventWriter(w http.ResponseWriter) *eventWriter {
-	return &eventWriter{chunkWriter: newChunkWriter(w, false)}
+func newEventWriter(ctx context.Context, w http.ResponseWriter) *eventWriter {
+	return &eventWriter{chunkWriter: newChunkWriter(w, false), reads: ctx, views: holdingOf(ctx).live.views}
 }
 
 func (w *eventWriter) beats() bool { return true }
@@ -38,20 +43,51 @@ func (w *eventWriter) open(start int64) error {
 
 // send implements world.ChunkSink.
 func (w *eventWriter) send(chunks []world.Chunk) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	for _, chunk := range chunks {
-		line, opaque := readable(chunk.Data)
-		event := ""
-		if opaque {
-			event = "event: bytes\n"
-		}
-		if err := w.write(fmt.Appendf(nil, "%sid: %d\ndata: %s\n\n", event, chunk.Index, line)); err != nil {
+		if err := w.event(chunk); err != nil {
 			return err
 		}
-		w.next = chunk.Index + 1
 	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	return w.flush()
+}
+
+// event writes one chunk. It waits for the memory of a value without the lock, so that a reader who waits is kept alive.
+func (w *eventWriter) event(chunk world.Chunk) error {
+	hold := budget.Of(w.views)
+	defer hold.Release()
+	var line []byte
+	if n := len(chunk.Data); n <= readableChunk {
+		if err := hold.Grow(w.reads, int64(readableCopies*n), forGood); err != nil {
+			return err
+		}
+		line = readable(chunk.Data, func(n int) bool { return hold.Grow(w.reads, int64(readableCopies*n), 0) == nil })
+		hold.Shrink(int64(3 * len(line))) // it has grown, and stands in its event
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.next = chunk.Index + 1
+	if line == nil {
+		return w.bytes(chunk)
+	}
+	return w.write(fmt.Appendf(nil, "id: %d\ndata: %s\n\n", chunk.Index, line))
+}
+
+// bytes writes a chunk that is not readable, in pieces.
+func (w *eventWriter) bytes(chunk world.Chunk) error {
+	const piece = gatherBytes / 4 * 3 // a multiple of 3, so that no padding comes before the end
+	text := fmt.Appendf(make([]byte, 0, 64+min(gatherBytes, base64.StdEncoding.EncodedLen(len(chunk.Data)))), "event: bytes\nid: %d\ndata: \"", chunk.Index)
+	rest := chunk.Data
+	for ; len(rest) > piece; rest = rest[piece:] {
+		text = base64.StdEncoding.AppendEncode(text, rest[:piece])
+		if err := w.write(text); err != nil {
+			return err
+		}
+		text = text[:0]
+	}
+	text = base64.StdEncoding.AppendEncode(text, rest)
+	return w.write(append(text, "\"\n\n"...))
 }
 
 func (w *eventWriter) keepAlive(interval time.Duration) error {

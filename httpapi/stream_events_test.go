@@ -91,9 +91,7 @@ func TestReadable(t *testing.T) {
 		`devl[{}]`:                             `{}`,
 		`devl[[]]`:                             `[]`,
 	} {
-		line, opaque := readable(framedValue(text))
-		require.False(t, opaque, text)
-		require.Equal(t, want, string(line))
+		require.Equal(t, want, string(readable(framedValue(text), noMore(t))))
 	}
 	bomb := "[[1,1]"
 	for i := 2; i < 60; i++ {
@@ -104,9 +102,7 @@ func TestReadable(t *testing.T) {
 		framedValue(`devl[[0]]`), framedValue(`devl[["Map",1]]`), framedValue(`devl[{"a":"b"}]`), framedValue(`devl` + bomb + `,1]`),
 		framedValue(`devl["x"]`)[1:], append(framedValue(`devl["x"]`), 'x'), framedValue(`devl[["x",{}]]`), framedValue(`devl[1e99]`)[:6],
 	} {
-		line, opaque := readable(chunk)
-		require.True(t, opaque, string(chunk))
-		require.Equal(t, `"`+base64.StdEncoding.EncodeToString(chunk)+`"`, string(line))
+		require.Nil(t, readable(chunk, func(int) bool { return true }), string(chunk))
 	}
 }
 
@@ -116,11 +112,27 @@ func TestReadableHasABudget(t *testing.T) {
 	const refs, size = 9_999, 100_000
 	text := `[[1` + strings.Repeat(`,1`, refs-1) + `],"` + strings.Repeat("x", size) + `"]`
 	chunk := framedValue("devl" + text)
-	line, opaque := readable(chunk)
-	require.True(t, opaque)
-	require.Len(t, line, base64.StdEncoding.EncodedLen(len(chunk))+len(`""`))
-	// A large value that is not repeated is written out.
-	line, opaque = readable(framedValue(`devl["` + strings.Repeat("x", 4<<20) + `"]`))
-	require.False(t, opaque)
-	require.Len(t, line, 4<<20+len(`""`))
+	asked := 0
+	require.Nil(t, readable(chunk, func(n int) bool { asked += n; return true }))
+	require.LessOrEqual(t, asked, readableBytes+readableStep)
+	// One that is repeated a few times asks for what it takes, and is not shown where there is no room for that.
+	text = `[[1` + strings.Repeat(`,1`, 4) + `],"` + strings.Repeat("x", size) + `"]`
+	chunk, asked = framedValue("devl"+text), 0
+	require.Len(t, readable(chunk, func(n int) bool { asked += n; return true }), 5*(size+len(`"",`))+len(`]`))
+	require.InDelta(t, 4*size, asked, readableStep)
+	require.Nil(t, readable(chunk, func(int) bool { return false }))
+	// A large value that is not repeated is written out, up to where nobody reads it.
+	require.Len(t, readable(framedValue(`devl["`+strings.Repeat("x", 500<<10)+`"]`), noMore(t)), 500<<10+len(`""`))
+	require.Nil(t, readable(framedValue(`devl["`+strings.Repeat("x", readableChunk)+`"]`), noMore(t)))
+	// Entries take more memory than their bytes.
+	require.Nil(t, readable(framedValue(`devl["x"`+strings.Repeat(",1", readableEntries+1)+`]`), noMore(t)))
+	require.Len(t, readable(framedValue(`devl["`+strings.Repeat(`,\\\"`, readableEntries)+`"]`), noMore(t)), 5*readableEntries+len(`""`))
+}
+
+// noMore is for values that are no larger than their chunks.
+func noMore(t *testing.T) func(int) bool {
+	return func(int) bool {
+		t.Error("it asks for more memory")
+		return false
+	}
 }

@@ -46,7 +46,7 @@ func (s *Server) readStream(c echo.Context) error {
 
 	ctx, cancel := context.WithCancel(c.Request().Context())
 	defer cancel()
-	out := newLiveWriter(c)
+	out := newLiveWriter(ctx, c)
 	if err := out.open(start); err != nil {
 		panic(http.ErrAbortHandler)
 	}
@@ -139,10 +139,10 @@ type liveWriter interface {
 	end(next func(from int64) int64) error
 }
 
-func newLiveWriter(c echo.Context) liveWriter {
+func newLiveWriter(ctx context.Context, c echo.Context) liveWriter {
 	r := c.Request()
 	if accepts(r, typeEvents) {
-		return newEventWriter(c.Response())
+		return newEventWriter(ctx, c.Response())
 	}
 	return newChunkWriter(c.Response(), accepts(r, typeFrames))
 }

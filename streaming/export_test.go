@@ -12,3 +12,13 @@ func (c *Config) BetweenLooks(f func()) {
 		return nil
 	}
 }
+
+// Sharing is how many readers wait for one page, at most.
+func (s *Service) Sharing() (most int) {
+	s.pages.mu.Lock()
+	defer s.pages.mu.Unlock()
+	for _, f := range s.pages.under {
+		most = max(most, f.readers)
+	}
+	return most
+}

@@ -13,6 +13,8 @@ const (
 	listPageBytes = 8 << 20
 	// listPortion is what is read of a page at a time, in bytes: Redis builds a reply whole before it sends it.
 	listPortion = 1 << 20
+	// listFirst is read before it is known how large the chunks are.
+	listFirst = 16 << 10
 	// namesAtOnce is how many names of streams are read at a time.
 	namesAtOnce = 1000
 )
@@ -32,7 +34,7 @@ func (s *Service) ListChunks(ctx context.Context, name string, request world.Pag
 	if err != nil || from < 0 || from >= maxIndex {
 		from = 0
 	}
-	p, err := s.readList(ctx, name, from, min(limit, listMost))
+	p, err := s.readList(ctx, name, from, int64(min(limit, listMost)))
 	if err != nil {
 		return world.ChunkPage{}, err
 	}
@@ -72,31 +74,48 @@ func (s *Service) StreamInfo(ctx context.Context, name string, from int64) (worl
 	return world.StreamInfo{TailIndex: seen.count - 1, Done: seen.done, Next: seen.next, Count: state.count}, nil
 }
 
-// readList reads the page of a list in portions. What it says of the stream is as it was with the first of them.
-func (s *Service) readList(ctx context.Context, name string, from int64, limit int) (page, error) {
-	var list page
-	room := listPageBytes
+// readList reads the page of a list in portions, and asks for room before each but a small first one, which tells how
+// large the chunks are. What it says of the stream is as it was with the first of them.
+func (s *Service) readList(ctx context.Context, name string, from, limit int64) (page, error) {
+	list, err := s.readPage(ctx, name, from, limit, listFirst)
+	if err != nil {
+		return page{}, err
+	}
+	last := min(from+limit, list.count)
+	room := listPageBytes - list.size()
+	before := page{view: list.view, largest: list.largest}
 	for {
 		next := from + int64(len(list.chunks))
-		p, err := s.readPage(ctx, name, next, limit-len(list.chunks), min(room, listPortion))
-		switch {
-		case err != nil:
-			return page{}, err
-		case next == from:
-			list = p
-		case len(p.chunks) > 0 && len(p.chunks[0].Data) <= room: // only the first may be larger than its portion
-			list.chunks = append(list.chunks, p.chunks...)
-		default:
-			return list, nil // it has no room, or they were purged meanwhile
-		}
-		for _, c := range p.chunks {
-			room -= len(c.Data)
-		}
-		if room <= 0 || len(list.chunks) >= limit || from+int64(len(list.chunks)) >= list.count {
-			list.chunks = list.chunks[:min(int64(len(list.chunks)), max(0, list.count-from))]
+		if room <= 0 || next >= last {
 			return list, nil
 		}
+		portion := max(min(room, listPortion, (last-next)*before.largest), before.largest)
+		p, err := s.readPortion(ctx, name, wanted{from: next, most: last - next, room: portion, before: before})
+		if err != nil {
+			return page{}, err
+		}
+		size := p.size()
+		switch {
+		case len(p.chunks) == 0 && p.largest > portion: // they have become larger
+			before.largest = p.largest
+			continue
+		case len(p.chunks) == 0, size > room && len(list.chunks) > 0: // they were purged, or this one goes alone
+			world.GiveBack(ctx, size)
+			return list, nil
+		}
+		list.chunks = append(list.chunks, p.chunks...)
+		room -= size
 	}
+}
+
+// readPortion reads a portion into room that it asks for, and gives back what is left of it.
+func (s *Service) readPortion(ctx context.Context, name string, w wanted) (page, error) {
+	if err := world.MakeRoom(ctx, w.room); err != nil {
+		return page{}, err
+	}
+	p, err := s.readOn(ctx, name, w)
+	world.GiveBack(ctx, w.room-p.size())
+	return p, err
 }
 
 // ListStreams implements [world.StreamStore]; the oldest stream comes first. The cursor is a place in the list, which only grows.
@@ -117,6 +136,13 @@ func (s *Service) ListStreams(ctx context.Context, runID string, request world.P
 		names, err := s.client.ZRange(ctx, s.runKey(runID), from, from+namesAtOnce-1).Result()
 		if err != nil {
 			return out, redisError(ctx, err)
+		}
+		size := 0
+		for _, name := range names {
+			size += len(name)
+		}
+		if err := world.MakeRoom(ctx, int64(size)); err != nil {
+			return out, err
 		}
 		for i, name := range names {
 			if name == purgedMark {

@@ -19,9 +19,9 @@ type page struct {
 	memory  *bytes.Buffer // that the chunks lie in, if it is lent
 }
 
-// readPage reads at most most chunks from index from on, and stops early after budget
-// bytes, though never before the first chunk.
-func (s *Service) readPage(ctx context.Context, name string, from int64, most, budget int) (page, error) {
+// readPage reads at most most chunks from index from on, of at most budget bytes together. Where the first of them has no
+// room the page has none, and largest tells how much it may need: such a chunk is read past the script.
+func (s *Service) readPage(ctx context.Context, name string, from, most, budget int64) (page, error) {
 	keys := s.keys(name)
 	reply, err := s.scripts.page.Run(ctx, s.client, []string{keys.stream, keys.meta}, from, most, budget)
 	if err != nil {
@@ -46,6 +46,23 @@ func (s *Service) readPage(ctx context.Context, name string, from int64, most, b
 		p.add(from+int64(i), data)
 	}
 	return p, nil
+}
+
+// size is what the chunks have together.
+func (p *page) size() int64 {
+	total := 0
+	for _, chunk := range p.chunks {
+		total += len(chunk.Data)
+	}
+	return int64(total)
+}
+
+// held is the memory that they take.
+func (p *page) held() int64 {
+	if p.memory != nil {
+		return int64(p.memory.Cap())
+	}
+	return p.size()
 }
 
 // add takes the bytes of a reply without copying them: nobody else has them, and nobody may

@@ -16,39 +16,50 @@ import (
 // reading itself does, while a script saves nothing but a round trip.
 const directBytes = 4 << 10
 
-// readOn reads the page from index from on of a stream of which a page was read before. Chunks that
-// were counted never change, so those that the earlier page tells of need no state of the same
-// moment; and none of them is larger than what it tells.
-func (s *Service) readOn(ctx context.Context, name string, from int64, before page) (page, error) {
-	if before.largest < directBytes {
-		return s.readPage(ctx, name, from, pageChunks, s.config.PageBytes)
+// wanted is a page that is asked for.
+type wanted struct {
+	from   int64 // index of its first chunk
+	most   int64 // chunks
+	room   int64 // bytes that they may have
+	lent   bool  // they may lie in memory that is given back
+	before page  // of the same stream, without its chunks; the zero page: none was read before
+}
+
+// readOn reads a page. Chunks that were counted never change, so those that the earlier page tells of need no state of the
+// same moment; and none of them is larger than what it tells.
+//
+// If there is no room for its first chunk the page has none, and largest tells how much the next try needs.
+func (s *Service) readOn(ctx context.Context, name string, w wanted) (page, error) {
+	if w.before.largest < directBytes {
+		return s.readPage(ctx, name, w.from, w.most, w.room)
 	}
 	keys := s.keys(name)
-	if from >= before.count {
-		p, err := pageState(readPageState(ctx, s.client, keys), from)
+	known := w.before
+	if w.from >= known.count {
+		p, err := pageState(readPageState(ctx, s.client, keys), w.from)
 		if err != nil {
 			return page{}, redisError(ctx, err)
 		}
-		if from >= p.count {
+		if w.from >= p.count || p.largest > w.room {
 			return p, nil
 		}
-		before = p
+		known = p
 	}
-	last := min(before.count, from+min(pageChunks, max(1, int64(s.config.PageBytes)/max(1, before.largest))))
-	p, err := s.readRows(ctx, keys, from, last, before.largest)
-	if err != nil || int64(len(p.chunks)) != last-from {
+	last := min(known.count, w.from+min(w.most, max(1, w.room/max(1, known.largest))))
+	p, err := s.readRows(ctx, keys, w.from, last, known.largest, w.lent)
+	if err != nil || int64(len(p.chunks)) != last-w.from {
 		// Purged, broken, moved to another node, or Redis is away: the script can tell.
 		p.giveBack()
-		return s.readPage(ctx, name, from, pageChunks, s.config.PageBytes)
+		return s.readPage(ctx, name, w.from, w.most, w.room)
 	}
 	return p, nil
 }
 
 // readRows reads the state and the chunks from index from on and before last. Pages with a chunk
 // larger than themselves are not read into lent memory, which would grow for good.
-func (s *Service) readRows(ctx context.Context, keys streamKeys, from, last, largest int64) (page, error) {
+func (s *Service) readRows(ctx context.Context, keys streamKeys, from, last, largest int64, lent bool) (page, error) {
 	var memory *bytes.Buffer
-	if largest <= int64(s.config.PageBytes) {
+	if lent && largest <= int64(s.config.PageBytes) {
 		memory = borrow(int(last-from), int((last-from)*largest))
 	}
 	var state *redis.SliceCmd

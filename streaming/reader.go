@@ -82,24 +82,9 @@ type reader struct {
 
 func (r *reader) run(ctx context.Context) error {
 	for opened := false; ; opened = true {
-		p, err := r.page(ctx, opened)
+		p, err := r.readPage(ctx, opened)
 		if err != nil {
 			return err
-		}
-		if !opened && p.done { // of an open one it is asked below
-			if err := r.service.checkRun(ctx, ownerOf(r.name)); err != nil {
-				return err
-			}
-		}
-		r.before = page{view: p.view, largest: p.largest}
-		if len(p.chunks) > 0 {
-			err := r.sink(p.chunks)
-			p.giveBack()
-			if err != nil {
-				return err
-			}
-			r.next += int64(len(p.chunks))
-			r.listener.next.Store(r.next)
 		}
 		switch {
 		case p.ended(r.next):
@@ -125,6 +110,31 @@ func (r *reader) run(ctx context.Context) error {
 	}
 }
 
+// readPage reads the next page and sends its chunks. The page without them is in before, too.
+func (r *reader) readPage(ctx context.Context, opened bool) (page, error) {
+	f, err := r.page(ctx, opened)
+	if err != nil {
+		return page{}, err
+	}
+	defer r.service.pages.leave(f)
+	p := f.page
+	if !opened && p.done { // of an open one it is asked later
+		if err := r.service.checkRun(ctx, ownerOf(r.name)); err != nil {
+			return page{}, err
+		}
+	}
+	r.before = page{view: p.view, largest: p.largest}
+	if len(p.chunks) == 0 {
+		return r.before, nil
+	}
+	if err := r.sink(p.chunks); err != nil {
+		return page{}, err
+	}
+	r.next += int64(len(p.chunks))
+	r.listener.next.Store(r.next)
+	return r.before, nil
+}
+
 // look asks whether the stream is over. What fails is looked at again when the audit tells, except that
 // there is no such run.
 func (r *reader) look(ctx context.Context) (view, error) {
@@ -141,13 +151,14 @@ func (r *reader) look(ctx context.Context) (view, error) {
 	return view{}, nil
 }
 
-// page reads the next page; once the read is open it keeps trying while Redis is away.
-func (r *reader) page(ctx context.Context, opened bool) (page, error) {
+// page joins the read of the next page; once the read is open it keeps trying while Redis is away. The caller leaves
+// it when it is done with the chunks.
+func (r *reader) page(ctx context.Context, opened bool) (*pageFlight, error) {
 	pause := firstPause
 	for {
-		p, err := r.service.sharedPage(ctx, r.name, r.next, r.before, r.listener.topic)
+		f, err := r.service.sharedPage(ctx, r.name, r.next, r.before, r.listener.topic)
 		if err == nil || !opened || world.ErrorCode(err) != world.CodeUnavailable {
-			return p, err
+			return f, err
 		}
 		r.service.log.Debug("a live read waits for Redis", slog.String("stream", r.name), slog.Any("error", err))
 		// Readers that lost Redis together must not come back together.
@@ -156,10 +167,10 @@ func (r *reader) page(ctx context.Context, opened bool) (page, error) {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return page{}, ctx.Err()
+			return nil, ctx.Err()
 		case <-r.service.stopped:
 			timer.Stop()
-			return page{}, stopping()
+			return nil, stopping()
 		}
 		pause = min(2*pause, longestPause)
 	}
@@ -176,46 +187,28 @@ func (r *reader) wait(ctx context.Context) error {
 	}
 }
 
-// sharedPage reads a page once for all readers that want the same one.
-func (s *Service) sharedPage(ctx context.Context, name string, from int64, before page, t *topic) (page, error) {
-	p, both, err := shared(ctx, s, t, fmt.Sprintf("%d %s", from, name), func(ctx context.Context) (page, error) {
-		return s.readOn(ctx, name, from, before)
-	})
-	if both {
-		p.memory = nil // nobody knows when the last of the readers is done with it
-	}
-	return p, err
-}
-
 // sharedState reads the state of a stream once for all readers that want it.
 func (s *Service) sharedState(ctx context.Context, name string, t *topic) (state, error) {
-	st, _, err := shared(ctx, s, t, "state "+name, func(ctx context.Context) (state, error) { return s.look(ctx, name) })
-	return st, err
-}
-
-// shared asks once for all readers of a topic that want the same. The count of rings is part of what they
-// want: a reader that was rung must not be given what was read before the ring.
-func shared[T any](ctx context.Context, s *Service, t *topic, what string, ask func(context.Context) (T, error)) (answer T, shared bool, err error) {
-	key := fmt.Sprintf("%d %d %s", t.serial, t.rings.Load(), what)
-	flight := s.flights.DoChan(key, func() (any, error) {
+	// The count of rings is part of what they want: a reader that was rung must not be given what was read before.
+	flight := s.flights.DoChan(fmt.Sprintf("%d %d", t.serial, t.rings.Load()), func() (any, error) {
 		// It is not the first reader's call alone, so it does not end with that reader.
 		flightCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flightTime)
 		defer cancel()
-		answer, err := ask(flightCtx)
+		st, err := s.look(flightCtx, name)
 		if flightCtx.Err() != nil {
 			err = redisError(context.Background(), flightCtx.Err())
 		}
-		return answer, err
+		return st, err
 	})
 	select {
 	case result := <-flight:
 		if result.Err != nil {
-			return answer, false, result.Err
+			return state{}, result.Err
 		}
-		return result.Val.(T), result.Shared, nil //nolint:forcetypeassert // the function above returns no other
+		return result.Val.(state), nil //nolint:forcetypeassert // the function above returns no other
 	case <-ctx.Done():
-		return answer, false, ctx.Err()
+		return state{}, ctx.Err()
 	case <-s.stopped:
-		return answer, false, stopping()
+		return state{}, stopping()
 	}
 }

@@ -92,7 +92,8 @@ type Service struct {
 	known    *recent[struct{}] // runs that existed lately
 	arrivals arrivals
 	readers  *readers
-	flights  singleflight.Group // what several readers ask at once
+	flights  singleflight.Group // states that several readers ask for at once
+	pages    pageFlights        // so with pages
 	started  atomic.Bool
 	stopped  chan struct{} // closed when Run ends
 }
@@ -118,7 +119,7 @@ func New(ctx context.Context, client redis.UniversalClient, config Config) (*Ser
 		log: config.Logger.With(slog.String("part", "streaming")), minter: ids.NewMinter(config.Clock), scripts: loaded,
 		listed: newRecent[struct{}](), tails: newRecent[int64](),
 		known: newRecent[struct{}](), arrivals: arrivals{streams: map[string]*arrival{}},
-		readers: newReaders(config.Bell), stopped: make(chan struct{}),
+		readers: newReaders(config.Bell), pages: pageFlights{under: map[sharing]*pageFlight{}}, stopped: make(chan struct{}),
 	}, nil
 }
 

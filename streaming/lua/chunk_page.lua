@@ -2,13 +2,15 @@
 --
 -- KEYS  1 stream   2 meta
 -- ARGV  1 index of the first chunk   2 most chunks (at least 1)
---       3 bytes that a page has room for; a chunk that is larger goes alone
+--       3 bytes that the page has room for; it ends before the first chunk that has none
 -- Reply {0, count of chunks, 1 when closed else 0, bytes of the largest chunk, next, bytes of a chunk…}
 --              count and closed as a reader from that index finds them: up to the first end at or after
 --              it; next is the index behind that end if there are chunks behind it, else 0
 --       {-1}   records that the state counts are not there
 local stream, meta = KEYS[1], KEYS[2]
 local from, most, budget = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+
+local LOOKED_AT = 1048576 -- bytes
 
 local function integer(n) return string.format('%.0f', n) end
 
@@ -26,6 +28,10 @@ local reply = {0, n, closed and 1 or 0, largest, next}
 local last = math.min(n, from + most)
 local at = from
 
+-- Its size is known only once a chunk is read. Of a stream with a very large one none is, for it would be
+-- copied for nothing.
+if largest > math.max(budget, LOOKED_AT) then return reply end
+
 -- Ask for no more than fits if all were as large as the largest, then for what is left:
 -- one XRANGE for a usual stream, and never a flood of large chunks.
 while at < last and budget > 0 do
@@ -34,7 +40,7 @@ while at < last and budget > 0 do
   if #rows ~= ask then return {-1} end
   for _, row in ipairs(rows) do
     local bytes = row[2][2]
-    if #bytes > budget and at > from then return reply end
+    if #bytes > budget then return reply end
     reply[#reply + 1] = bytes
     budget = budget - #bytes
   end
