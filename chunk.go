@@ -83,6 +83,9 @@ type StreamStore interface {
 	// ListStreams returns a page of the names of a run's streams; limit 0: as many as fit into a page. The cursor is empty unless
 	// HasMore.
 	ListStreams(ctx context.Context, runID string, p PageRequest) (Page[string], error)
+	// ExpectPurge says that a run may keep nothing once it has ended. From then on each read of its streams asks whether it has: no
+	// chunk is read after that, also before PurgeRun. It comes before the run is known to keep nothing, and may come again.
+	ExpectPurge(ctx context.Context, runID string) error
 	// PurgeRun takes every chunk of a run's streams away, for good: each is then an empty
 	// stream that has ended, also one that is written later. Calling it again changes nothing.
 	PurgeRun(ctx context.Context, runID string) error

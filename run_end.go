@@ -6,6 +6,7 @@ import "context"
 type RunEnd struct {
 	At      Millis // when it ended; 0: it has not
 	Missing bool   // there is no such run
+	Emptied bool   // it has ended and keeps nothing
 }
 
 // RunEnds tells when runs end.

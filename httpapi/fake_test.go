@@ -266,4 +266,8 @@ func (f *fakeStreams) ListStreams(_ context.Context, runID string, p world.PageR
 	return f.list(runID, p)
 }
 
+func (f *fakeStreams) ExpectPurge(context.Context, string) error {
+	return unexpected(f.t, "ExpectPurge")
+}
+
 func (f *fakeStreams) PurgeRun(context.Context, string) error { return unexpected(f.t, "PurgeRun") }

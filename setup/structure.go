@@ -38,6 +38,7 @@ func structures() []structure {
 		{"stream_meta", "hash", "length and end of a stream, its writers"},
 		{"stream_req", "hash", "appends of the last minutes, so that repeats add nothing"},
 		{"streams:by_run", "zset", "the streams of a run"},
+		{"streams:empties", "string", "a run that keeps nothing: what is read of its streams asks whether it has ended"},
 		{"format", "string", "the form of the data, by which a build knows whether it can use it"},
 		{"ready", "string", "what the readiness check writes"},
 		{"replicated", "string", "what is written before replicas are asked whether they have a write"},

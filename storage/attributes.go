@@ -2,6 +2,7 @@ package storage
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -49,6 +50,17 @@ func firstAttributes(data world.Fields) []any {
 		out = append(out, key, attributes[key])
 	}
 	return out
+}
+
+// mayKeepNothing tells the streams of a run whose attributes say that it keeps nothing, before those are stored. They are
+// pairs as the scripts get them: a change has "=" before its value.
+func (s *Store) mayKeepNothing(ctx context.Context, runID string, attributes []any) error {
+	for i := 0; i+1 < len(attributes); i += 2 {
+		if value := attributes[i+1]; attributes[i] == "$retention" && (value == "0" || value == "=0") {
+			return s.expectPurge(ctx, runID)
+		}
+	}
+	return nil
 }
 
 // checkFirstAttributes checks the attributes that a run is created with.

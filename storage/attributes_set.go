@@ -22,6 +22,9 @@ func (s *Store) setAttributes(ctx context.Context, c *call) (world.EventResult, 
 		}
 		args = append(args, ch.Key, value)
 	}
+	if err := s.mayKeepNothing(ctx, c.req.RunID, args[1:]); err != nil {
+		return world.EventResult{}, err
+	}
 	o, err := s.apply(ctx, c, s.scripts.attrSet, nil, args...)
 	if err != nil {
 		return world.EventResult{}, err

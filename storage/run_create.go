@@ -13,8 +13,12 @@ import (
 // between leaves an entry that readers skip, not a run that no list shows.
 func (s *Store) createRun(ctx context.Context, c *call) (world.EventResult, error) {
 	entry := s.entryOf(c.req.RunID, textField(c.req.Data, "workflowName"), c.now, world.RunPending)
+	attributes := firstAttributes(c.req.Data)
+	if err := s.mayKeepNothing(ctx, c.req.RunID, attributes); err != nil {
+		return world.EventResult{}, err
+	}
 	o, err := s.applyWith(ctx, c, true, func(p redis.Pipeliner) { s.add(ctx, p, entry) },
-		s.scripts.runCreate, nil, append([]any{strconv.Itoa(c.req.SpecVersion)}, firstAttributes(c.req.Data)...)...)
+		s.scripts.runCreate, nil, append([]any{strconv.Itoa(c.req.SpecVersion)}, attributes...)...)
 	if world.ErrorCode(err) == world.CodeConflict || o.code == codeReplayed {
 		s.correct(ctx, entry) // the run may have moved on already
 	}

@@ -31,7 +31,7 @@ func (s *Store) RunEnds(ctx context.Context, runIDs []string) ([]world.RunEnd, e
 	_, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, runID := range runIDs {
 			if ids.Valid(runID) {
-				reads[i] = p.HMGet(ctx, s.keys.of(runID).run(), "s", "ca")
+				reads[i] = p.HMGet(ctx, s.keys.of(runID).run(), "s", "ca", "x")
 			}
 		}
 		return nil
@@ -50,6 +50,7 @@ func (s *Store) RunEnds(ctx context.Context, runIDs []string) ([]world.RunEnd, e
 		out[i].Missing = status == ""
 		if world.RunStatus(status).Terminal() {
 			out[i].At = world.Millis(atoi(ended))
+			out[i].Emptied = fields[2] != nil
 		}
 	}
 	return out, nil

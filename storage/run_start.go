@@ -39,7 +39,11 @@ func (s *Store) startRun(ctx context.Context, c *call) (world.EventResult, error
 			return world.EventResult{}, fail(encodeErr)
 		}
 		args[1], args[2] = record, split
-		args = append(args, firstAttributes(offer)...)
+		attributes := firstAttributes(offer)
+		if err := s.mayKeepNothing(ctx, c.req.RunID, attributes); err != nil {
+			return world.EventResult{}, err
+		}
+		args = append(args, attributes...)
 		o, err = s.applyWith(ctx, c, true, func(p redis.Pipeliner) { s.add(ctx, p, entry) }, s.scripts.runStart, nil, args...)
 		if err != nil && world.ErrorCode(err) != world.CodeUnavailable {
 			s.correct(ctx, entry)

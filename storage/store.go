@@ -32,6 +32,9 @@ type Config struct {
 	// PurgeStreams removes what a run that keeps nothing after its end has in streams. It must be
 	// safe to call again; nil: there are no streams.
 	PurgeStreams func(ctx context.Context, runID string) error
+	// ExpectPurge is called before a run gets the attribute by which it keeps nothing: what it has in streams must not be
+	// read from its end on, although PurgeStreams comes after that. It must be safe to call again; nil: there are no streams.
+	ExpectPurge func(ctx context.Context, runID string) error
 }
 
 func (c Config) withDefaults() Config {
@@ -55,6 +58,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Leadership == nil {
 		c.Leadership = world.Alone{}
+	}
+	if c.ExpectPurge == nil {
+		c.ExpectPurge = func(context.Context, string) error { return nil }
 	}
 	if c.PurgeStreams == nil {
 		c.PurgeStreams = func(context.Context, string) error { return nil }
@@ -82,8 +88,8 @@ type Store struct {
 	cleanups   *cleanups
 	endings    *endings
 	stats      stats
-	// purgeStreams is Config.PurgeStreams.
-	purgeStreams func(ctx context.Context, runID string) error
+	// purgeStreams and expectPurge are those of Config.
+	purgeStreams, expectPurge func(ctx context.Context, runID string) error
 	// auditInterval is how long a lost message may delay those who wait for a run to end.
 	auditInterval time.Duration
 }
@@ -113,7 +119,7 @@ func New(ctx context.Context, client redis.UniversalClient, c Config) (*Store, e
 		endings: newEndings(c.Bell, keys), cleanups: newCleanups(), auditInterval: 1500 * time.Millisecond,
 		redis: client, send: luascript.NewRunner(client), clustered: clustered, keys: keys, scripts: scripts,
 		ids: ids.NewMinter(c.Clock), clock: c.Clock, log: c.Logger, maxEvents: c.MaxEvents, interval: c.SweepInterval, leadership: c.Leadership,
-		retention: c.HookRetention, purgeStreams: c.PurgeStreams, portions: semaphore.NewWeighted(portionsBytes),
+		retention: c.HookRetention, purgeStreams: c.PurgeStreams, expectPurge: c.ExpectPurge, portions: semaphore.NewWeighted(portionsBytes),
 	}, nil
 }
 

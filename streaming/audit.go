@@ -61,7 +61,7 @@ func (s *Service) auditTopics(ctx context.Context, topics []*topic) (news bool, 
 	}
 	if err == nil {
 		for i, state := range open {
-			if state.over || state.gone {
+			if state.over || state.gone || state.done {
 				s.readers.tellOver(waiting[i])
 			}
 		}

@@ -130,7 +130,7 @@ func TestARungReaderDoesNotShareAnOldPage(t *testing.T) {
 	var hold atomic.Bool
 	held, release := make(chan struct{}), make(chan struct{})
 	addr := startProxy(t, r.Addr, func(fromRedis bool, data []byte) bool {
-		emptyPage := fromRedis && bytes.Contains(data, []byte("*5\r\n:0\r\n:1\r\n:0\r\n"))
+		emptyPage := fromRedis && bytes.Contains(data, []byte("*6\r\n:0\r\n:1\r\n:0\r\n"))
 		if emptyPage && hold.CompareAndSwap(true, false) {
 			close(held)
 			<-release

@@ -44,6 +44,11 @@ func (s *Service) requestKeys(name string, now time.Time) [3]string {
 	return [3]string{key(bucket), key(bucket - 1), key(bucket + 1)}
 }
 
+// emptiesKey says that a run may keep nothing once it has ended.
+func (s *Service) emptiesKey(runID string) string {
+	return s.prefix + "streams:empties:{" + rediskey.Part(runID) + "}"
+}
+
 // runKey is the list of a run's streams.
 func (s *Service) runKey(runID string) string {
 	return s.prefix + "streams:by_run:{" + rediskey.Part(runID) + "}"

@@ -77,7 +77,7 @@ func (s *Service) StreamInfo(ctx context.Context, name string, from int64) (worl
 // readList reads the page of a list in portions, and asks for room before each but a small first one, which tells how
 // large the chunks are. What it says of the stream is as it was with the first of them.
 func (s *Service) readList(ctx context.Context, name string, from, limit int64) (page, error) {
-	list, err := s.readPage(ctx, name, from, limit, listFirst)
+	list, err := s.readOn(ctx, name, wanted{from: from, most: limit, room: listFirst})
 	if err != nil {
 		return page{}, err
 	}
@@ -96,10 +96,12 @@ func (s *Service) readList(ctx context.Context, name string, from, limit int64) 
 		}
 		size := p.size()
 		switch {
+		case p.done && p.count == 0: // it was purged, or its run has ended and keeps nothing
+			return p, nil
 		case len(p.chunks) == 0 && p.largest > portion: // they have become larger
 			before.largest = p.largest
 			continue
-		case len(p.chunks) == 0, size > room && len(list.chunks) > 0: // they were purged, or this one goes alone
+		case len(p.chunks) == 0, size > room && len(list.chunks) > 0: // they are gone, or this one goes alone
 			world.GiveBack(ctx, size)
 			return list, nil
 		}

@@ -16,6 +16,7 @@ type page struct {
 	chunks []world.Chunk
 	view
 	largest int64         // bytes of the largest chunk
+	empties string        // run that may keep nothing; "": none
 	memory  *bytes.Buffer // that the chunks lie in, if it is lent
 }
 
@@ -30,15 +31,15 @@ func (s *Service) readPage(ctx context.Context, name string, from, most, budget 
 	if len(reply) == 1 {
 		return page{}, world.Errorf(world.CodeInternal, "chunks of the stream %q are missing in Redis", name)
 	}
-	if len(reply) < 5 {
+	if len(reply) < 6 {
 		return page{}, badReply(luascript.ErrShortReply)
 	}
 	state, err := integers(reply[:5])
 	if err != nil {
 		return page{}, err
 	}
-	p := page{view: view{count: state[1], done: state[2] == 1, next: state[4]}, largest: state[3]}
-	for i, v := range reply[5:] {
+	p := page{view: view{count: state[1], done: state[2] == 1, next: state[4]}, largest: state[3], empties: empties(reply[5])}
+	for i, v := range reply[6:] {
 		data, ok := v.(string)
 		if !ok {
 			return page{}, badReply(fmt.Errorf("chunk_page replied %T for a chunk", v))

@@ -30,6 +30,15 @@ type wanted struct {
 //
 // If there is no room for its first chunk the page has none, and largest tells how much the next try needs.
 func (s *Service) readOn(ctx context.Context, name string, w wanted) (page, error) {
+	p, err := s.readStored(ctx, name, w)
+	if err != nil {
+		return page{}, err
+	}
+	return s.unlessEmptied(ctx, p)
+}
+
+// readStored is what readOn reads, whatever has become of the run.
+func (s *Service) readStored(ctx context.Context, name string, w wanted) (page, error) {
 	if w.before.largest < directBytes {
 		return s.readPage(ctx, name, w.from, w.most, w.room)
 	}
@@ -65,7 +74,8 @@ func (s *Service) readRows(ctx context.Context, keys streamKeys, from, last, lar
 	var state *redis.SliceCmd
 	rows := redis.NewCmd(ctx, "XRANGE", keys.stream, chunkID(from), chunkID(last-1))
 	_, err := s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		state = readPageState(ctx, pipe, keys)
+		// The state comes after the chunks: one that says nothing of the run's end is then newer than they are.
+		defer func() { state = readPageState(ctx, pipe, keys) }()
 		if memory != nil {
 			return pipe.Process(ctx, redis.NewRawWriteToCmd(ctx, memory, rows.Args()...))
 		}
@@ -99,7 +109,7 @@ func (s *Service) readRows(ctx context.Context, keys streamKeys, from, last, lar
 func chunkID(index int64) string { return strconv.FormatInt(index+1, 10) + "-0" }
 
 func readPageState(ctx context.Context, c redis.Cmdable, keys streamKeys) *redis.SliceCmd {
-	return c.HMGet(ctx, keys.meta, "n", "eof", "mx", "ie")
+	return c.HMGet(ctx, keys.meta, "n", "eof", "mx", "ie", "z")
 }
 
 func pageState(read *redis.SliceCmd, from int64) (page, error) {
@@ -112,7 +122,7 @@ func pageState(read *redis.SliceCmd, from int64) (page, error) {
 		return page{}, badReply(err)
 	}
 	ends, _ := fields[3].(string)
-	p := page{view: viewFrom(from, view{count: count, done: fields[1] != nil}, ends)}
+	p := page{view: viewFrom(from, view{count: count, done: fields[1] != nil}, ends), empties: empties(fields[4])}
 	if p.largest, err = number(fields[2]); err != nil {
 		return page{}, badReply(err)
 	}

@@ -24,23 +24,13 @@ func (s *Service) PurgeRun(ctx context.Context, runID string) error {
 	if err := s.client.ZAddNX(ctx, key, mark).Err(); err != nil {
 		return redisError(ctx, err)
 	}
-	for from := int64(0); ; from += purgePage {
-		names, err := s.client.ZRange(ctx, key, from, from+purgePage-1).Result()
-		if err != nil {
-			return redisError(ctx, err)
-		}
-		for _, name := range names {
-			if name == purgedMark {
-				continue
-			}
-			if err := s.purge(ctx, name); err != nil {
-				return err
-			}
-		}
-		if len(names) < purgePage {
-			return nil
-		}
+	if err := s.eachStream(ctx, runID, func(name string) error { return s.purge(ctx, name) }); err != nil {
+		return err
 	}
+	if err := s.client.Del(ctx, s.emptiesKey(runID)).Err(); err != nil {
+		return redisError(ctx, err)
+	}
+	return nil
 }
 
 func (s *Service) purge(ctx context.Context, name string) error {
@@ -53,21 +43,27 @@ func (s *Service) purge(ctx context.Context, name string) error {
 
 // list puts a stream into its run's list, before it gets its first record: a crash in
 // between leaves a name too many, never a stream that nobody finds. A stream of a run that was
-// purged is purged before anything can be written to it.
+// purged is purged before anything can be written to it, and that of one that may keep nothing is marked.
 func (s *Service) list(ctx context.Context, runID, name string) error {
 	if s.isListed(runID, name) {
 		return nil
 	}
 	now := s.clock.Now()
-	var added *redis.IntCmd
+	var added, empties *redis.IntCmd
 	var purged *redis.FloatCmd
 	_, err := s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		added = pipe.ZAddNX(ctx, s.runKey(runID), redis.Z{Score: float64(now.UnixMilli()), Member: name})
+		empties = pipe.Exists(ctx, s.emptiesKey(runID))
 		purged = pipe.ZScore(ctx, s.runKey(runID), purgedMark)
 		return nil
 	})
-	if err != nil && (added.Err() != nil || !errors.Is(purged.Err(), redis.Nil)) {
+	if err != nil && (added.Err() != nil || empties.Err() != nil || !errors.Is(purged.Err(), redis.Nil)) {
 		return redisError(ctx, err)
+	}
+	if empties.Val() == 1 {
+		if err := s.markEmpties(ctx, runID, name); err != nil {
+			return err
+		}
 	}
 	if err == nil {
 		if err := s.purge(ctx, name); err != nil {

@@ -64,7 +64,11 @@ func (s *Service) askRuns(ctx context.Context, open []state) error {
 		st := &open[i]
 		end := ends[st.run]
 		st.gone = end.Missing && st.run == ownerOf(st.keys.name) && s.isDue(st.run)
-		if end.At != 0 && s.isPast(max(end.At, st.last)) {
+		if end.Emptied {
+			st.count, st.ends, st.done = 0, "", true
+			continue
+		}
+		if !st.done && end.At != 0 && s.isPast(max(end.At, st.last)) {
 			quiet = append(quiet, st)
 		}
 	}

@@ -19,6 +19,8 @@ type state struct {
 	last  world.Millis // when the last chunk came; 0: none did, or not since this is kept
 	run   string       // that the stream belongs to; empty: unknown
 
+	empties string // run that may keep nothing; "": none
+
 	over bool // its run has ended and it is quiet
 	gone bool // there is no such run
 }
@@ -37,7 +39,7 @@ func (st state) from(from int64) view {
 }
 
 func readState(ctx context.Context, c redis.Cmdable, keys streamKeys) *redis.SliceCmd {
-	return c.HMGet(ctx, keys.meta, "n", "eof", "t", "r", "ie")
+	return c.HMGet(ctx, keys.meta, "n", "eof", "t", "r", "ie", "z")
 }
 
 func stateOf(keys streamKeys, read *redis.SliceCmd) (state, error) {
@@ -54,6 +56,10 @@ func stateOf(keys streamKeys, read *redis.SliceCmd) (state, error) {
 		st.run = kept
 	}
 	st.ends, _ = fields[4].(string)
+	st.empties = empties(fields[5])
+	if st.run == "" {
+		st.run = st.empties
+	}
 	if err := errors.Join(errs[:]...); err != nil {
 		return state{}, badReply(err)
 	}
@@ -76,7 +82,7 @@ func (s *Service) look(ctx context.Context, name string) (state, error) {
 	if err != nil {
 		return st, redisError(ctx, err)
 	}
-	if st.done {
+	if st.done && st.empties == "" {
 		return st, s.checkRun(ctx, ownerOf(name))
 	}
 	open := []state{st}

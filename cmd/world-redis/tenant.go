@@ -69,7 +69,8 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, p
 		return nil, err
 	}
 	t.store, err = storage.New(ctx, conn.Client, storage.Config{
-		Prefix: n.keyPrefix, Clock: clock, Logger: logger, Bell: bell, HookRetention: c.HookRetention, PurgeStreams: t.streams.PurgeRun, Leadership: t.lease,
+		Prefix: n.keyPrefix, Clock: clock, Logger: logger, Bell: bell, HookRetention: c.HookRetention, Leadership: t.lease,
+		PurgeStreams: t.streams.PurgeRun, ExpectPurge: t.streams.ExpectPurge,
 	})
 	if err != nil {
 		return nil, err

@@ -3,9 +3,10 @@
 -- KEYS  1 stream   2 meta
 -- ARGV  1 index of the first chunk   2 most chunks (at least 1)
 --       3 bytes that the page has room for; it ends before the first chunk that has none
--- Reply {0, count of chunks, 1 when closed else 0, bytes of the largest chunk, next, bytes of a chunk…}
+-- Reply {0, count of chunks, 1 when closed else 0, bytes of the largest chunk, next, run, bytes of a chunk…}
 --              count and closed as a reader from that index finds them: up to the first end at or after
---              it; next is the index behind that end if there are chunks behind it, else 0
+--              it; next is the index behind that end if there are chunks behind it, else 0; run is the one that
+--              may keep nothing, else empty
 --       {-1}   records that the state counts are not there
 local stream, meta = KEYS[1], KEYS[2]
 local from, most, budget = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -14,7 +15,7 @@ local LOOKED_AT = 1048576 -- bytes
 
 local function integer(n) return string.format('%.0f', n) end
 
-local state = redis.call('HMGET', meta, 'n', 'eof', 'mx', 'ie')
+local state = redis.call('HMGET', meta, 'n', 'eof', 'mx', 'ie', 'z')
 local n, closed, largest = tonumber(state[1] or '0'), state[2], tonumber(state[3] or '0')
 local next = 0
 for text in string.gmatch(state[4] or '', '%d+') do
@@ -24,7 +25,7 @@ for text in string.gmatch(state[4] or '', '%d+') do
     break
   end
 end
-local reply = {0, n, closed and 1 or 0, largest, next}
+local reply = {0, n, closed and 1 or 0, largest, next, state[5] or ''}
 local last = math.min(n, from + most)
 local at = from
 

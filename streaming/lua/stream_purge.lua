@@ -13,6 +13,7 @@ if state[1] == '0' and state[2] and not of_steps and redis.call('EXISTS', stream
 
 redis.call('HSET', meta, 'n', '0', 'mx', '0', 'eof', '1')
 if of_steps then redis.call('HDEL', meta, 'by', 'ie') end
+redis.call('HDEL', meta, 'z')
 redis.call('UNLINK', stream)
 redis.call('PUBLISH', channel, 'end')
 return {0}
