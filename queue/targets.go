@@ -18,8 +18,16 @@ type targets struct {
 	said    *complaints
 
 	mu     sync.Mutex
-	down   map[string]*downtime  // by address
-	absent map[absence]time.Time // what there is no app for, since when
+	down   map[string]*downtime // by address
+	absent map[absence]*absent  // what there is no app for; at most absencesKept
+}
+
+// absencesKept bounds the absences that are remembered: each deployment that a message names is one.
+const absencesKept = 10_000
+
+// absent is for how long there has been no app.
+type absent struct {
+	since, heard time.Time // for the first time, and for the last
 }
 
 type downtime struct {
@@ -44,7 +52,7 @@ func absenceOf(kind world.Kind, m world.Message) absence {
 }
 
 func newTargets(b Backoff, clock world.Clock, log *slog.Logger) *targets {
-	return &targets{backoff: b, clock: clock, said: newComplaints(clock, log), down: map[string]*downtime{}, absent: map[absence]time.Time{}}
+	return &targets{backoff: b, clock: clock, said: newComplaints(clock, log), down: map[string]*downtime{}, absent: map[absence]*absent{}}
 }
 
 // wait returns how long not to ask an app that is down; 0: ask now.
@@ -144,25 +152,44 @@ func (t *targets) forgive() {
 func (t *targets) missing(what absence, short shortage) (since time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	since, known := t.absent[what]
-	if !known {
-		since = t.clock.Now()
-		t.absent[what] = since
+	now := t.clock.Now()
+	a := t.absent[what]
+	if a == nil {
+		t.makeRoom()
+		a = &absent{since: now}
+		t.absent[what] = a
 	}
+	a.heard = now
 	say := t.said.lasts
 	if short.urgent {
 		say = t.said.stays
 	}
 	say(fmt.Sprint("absent ", what), "messages wait: "+short.reason+"; "+short.advice,
 		slog.String("kind", string(what.kind)), slog.String("deployment", what.deployment))
-	return since
+	return a.since
+}
+
+// makeRoom forgets the absence that was not heard of for the longest time, if there are too many. Should a message wait for
+// that app after all, its absence begins anew.
+func (t *targets) makeRoom() {
+	if len(t.absent) < absencesKept {
+		return
+	}
+	var oldest absence
+	var heard time.Time
+	for what, a := range t.absent {
+		if heard.IsZero() || a.heard.Before(heard) {
+			oldest, heard = what, a.heard
+		}
+	}
+	delete(t.absent, oldest)
 }
 
 // present hears that there is an app for a message.
 func (t *targets) present(what absence) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.absent[what].IsZero() {
+	if t.absent[what] != nil {
 		t.found(what)
 	}
 }
