@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -37,12 +38,14 @@ type Bell struct {
 	endSession func()              // of the present session
 	heard      atomic.Int64
 	turn       chan struct{} // capacity 1: taken by the Run that holds the connection
+
+	rightsEvery time.Duration // rightsInterval, or less in tests
 }
 
 // New returns a Bell that hears nothing until it runs.
 func New(client redis.UniversalClient, log *slog.Logger) *Bell {
 	return &Bell{
-		client: client, log: log,
+		client: client, log: log, rightsEvery: rightsInterval,
 		listeners: map[string]Listener{}, dirty: map[string]struct{}{}, work: make(chan struct{}, 1), turn: make(chan struct{}, 1),
 	}
 }
@@ -84,6 +87,9 @@ func (b *Bell) Run(ctx context.Context) error {
 	case <-ctx.Done():
 		return nil
 	}
+	var rights sync.WaitGroup
+	rights.Go(func() { b.watchRights(ctx, b.rightsEvery) })
+	defer rights.Wait()
 	for ctx.Err() == nil {
 		sessionCtx, end := context.WithCancel(ctx)
 		b.begin(end)

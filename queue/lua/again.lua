@@ -39,12 +39,19 @@ if not leave(KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2]) then
   return {0}
 end
 local released = release_run(KEYS[1], ARGV[1], KEYS[9], KEYS[10], KEYS[11], KEYS[4], ARGV[9])
-if released then
-  redis.call('PUBLISH', KEYS[8], (string.gsub(ARGV[8], ' .*', '')))
+-- ended says, after all else, that another message is pending, and when this one is due.
+local function ended(rings, pending)
+  if released then
+    redis.pcall('PUBLISH', KEYS[8], (string.gsub(ARGV[8], ' .*', '')))
+  end
+  if rings then
+    redis.pcall('PUBLISH', KEYS[8], ARGV[8])
+  end
+  return {1, (pending or released) and 1 or 0}
 end
 if redis.call('HGET', KEYS[1], 'over') then -- the run ended meanwhile
   drop(KEYS[1], ARGV[1], KEYS[9])
-  return {1, released and 1 or 0}
+  return ended(false, false)
 end
 local due, why = ARGV[3], ARGV[4]
 if ARGV[10] == '1' and redis.call('HGET', KEYS[1], 'begun') == 'now' then
@@ -70,7 +77,7 @@ elseif why == 'moved' then
     local other_due = other and redis.call('ZSCORE', KEYS[5], other)
     if other_due and tonumber(other_due) <= tonumber(due) then
       drop(KEYS[1], ARGV[1], KEYS[9])
-      return {1, released and 1 or 0}
+      return ended(false, false)
     end
     if other_due then
       redis.call('ZREM', KEYS[5], other)
@@ -96,8 +103,7 @@ end
 if due ~= '' then
   redis.call('HSET', KEYS[1], 'state', 'retry')
   redis.call('ZADD', KEYS[5], due, ARGV[1])
-  redis.call('PUBLISH', KEYS[8], ARGV[8])
-  return {1, released and 1 or 0}
+  return ended(true, false)
 end
 redis.call('HSET', KEYS[1], 'state', 'pending', 'pending_since', ARGV[7])
 local length
@@ -106,7 +112,4 @@ if why == 'returned' then
 else
   length = redis.call('LPUSH', KEYS[4], ARGV[1])
 end
-if length == 1 then
-  redis.call('PUBLISH', KEYS[8], ARGV[8])
-end
-return {1, 1}
+return ended(length == 1, true)

@@ -35,9 +35,6 @@ if not leave(KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2]) then
   return {0}
 end
 local released = release_run(KEYS[1], ARGV[1], KEYS[10], KEYS[11], KEYS[12], KEYS[13], ARGV[6])
-if released then
-  redis.call('PUBLISH', KEYS[14], ARGV[8])
-end
 local f = redis.call('HMGET', KEYS[1], 'key', 'run')
 free_key(KEYS[5], f[1], ARGV[1])
 unlist(KEYS[5], f[2], ARGV[1])
@@ -46,4 +43,7 @@ redis.call('HINCRBY', KEYS[1], 'failed', 1)
 keep(KEYS[4], ARGV[3], ARGV[1], tonumber(ARGV[5]), ARGV[6])
 count(KEYS[6], KEYS[7], ARGV[7])
 count(KEYS[8], KEYS[9], ARGV[7])
+if released then
+  redis.pcall('PUBLISH', KEYS[14], ARGV[8])
+end
 return {1, released and 1 or 0}

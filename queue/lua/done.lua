@@ -37,9 +37,6 @@ end
 redis.call('LREM', KEYS[2], 1, id)
 redis.call('ZREM', KEYS[3], id)
 local released = (f[2] or f[5]) and release_run(KEYS[1], id, KEYS[7], KEYS[8], KEYS[9], KEYS[10], ARGV[4])
-if released then
-  redis.call('PUBLISH', KEYS[11], ARGV[5])
-end
 free_key(KEYS[4], f[3], id)
 unlist(KEYS[4], f[4], id)
 if redis.call('HSTRLEN', KEYS[1], 'msg') > tonumber(ARGV[9]) then
@@ -49,4 +46,7 @@ else
   keep(KEYS[12], ARGV[7], id, tonumber(ARGV[8]), ARGV[4])
 end
 count(KEYS[5], KEYS[6], ARGV[3])
+if released then
+  redis.pcall('PUBLISH', KEYS[11], ARGV[5])
+end
 return {1, released and 1 or 0}

@@ -85,11 +85,11 @@ end
 remember(ARGV[1])
 if ARGV[4] ~= '' then
   redis.call('ZADD', KEYS[3], ARGV[4], ARGV[1])
-  redis.call('PUBLISH', KEYS[6], ARGV[8])
+  redis.pcall('PUBLISH', KEYS[6], ARGV[8])
 else
   -- Who found the list empty listens to the bell; who did not looks again by itself.
   if redis.call('LPUSH', KEYS[2], ARGV[1]) == 1 and ARGV[8] ~= '' then
-    redis.call('PUBLISH', KEYS[6], ARGV[8])
+    redis.pcall('PUBLISH', KEYS[6], ARGV[8])
   end
 end
 return {0, ARGV[1]}

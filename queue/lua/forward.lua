@@ -27,7 +27,8 @@ for i = #forward, 1, -1 do
   redis.call('HSET', ARGV[1] .. forward[i], 'state', 'pending', 'pending_since', ARGV[3])
   redis.call('RPUSH', KEYS[3], forward[i])
 end
+local left = redis.call('ZCARD', KEYS[1])
 if #forward > 0 then
-  redis.call('PUBLISH', KEYS[4], ARGV[4])
+  redis.pcall('PUBLISH', KEYS[4], ARGV[4])
 end
-return {redis.call('ZCARD', KEYS[1])}
+return {left}

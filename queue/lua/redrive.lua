@@ -34,5 +34,5 @@ redis.call('ZREM', KEYS[2], ARGV[1])
 redis.call('HDEL', KEYS[1], 'failed', 'moved', 'reason', 'ended', 'over', 'crashes', 'longest', 'lasted', 'counted', 'crash', 'alone')
 redis.call('HSET', KEYS[1], 'state', 'pending', 'pending_since', ARGV[2])
 redis.call('LPUSH', KEYS[3], ARGV[1])
-redis.call('PUBLISH', KEYS[5], ARGV[4])
+redis.pcall('PUBLISH', KEYS[5], ARGV[4])
 return {0}

@@ -25,5 +25,5 @@ end
 redis.call('ZREM', KEYS[4], id)
 redis.call('HSET', ARGV[2] .. id, 'state', 'pending', 'pending_since', ARGV[3])
 redis.call('RPUSH', KEYS[5], id)
-redis.call('PUBLISH', KEYS[6], ARGV[4])
+redis.pcall('PUBLISH', KEYS[6], ARGV[4])
 return {1}

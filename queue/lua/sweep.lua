@@ -140,15 +140,14 @@ if earliest and tonumber(earliest) <= tonumber(now) then
   end
   earliest = earliest_due()
 end
-if moved + #returned > 0 then
-  redis.call('PUBLISH', KEYS[6], ARGV[7])
-end
-
 local reply = {redis.call('LLEN', KEYS[1]), earliest or '', looked, #returned, string.format('%.3f', clock), more}
 for _, id in ipairs(returned) do
   reply[#reply + 1] = id
 end
 for _, id in ipairs(lost) do
   reply[#reply + 1] = id
+end
+if moved + #returned > 0 then
+  redis.pcall('PUBLISH', KEYS[6], ARGV[7])
 end
 return reply

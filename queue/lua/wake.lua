@@ -23,5 +23,6 @@ while woken < tonumber(ARGV[2]) do
     redis.call('ZADD', KEYS[2], ARGV[3], id)
   end
 end
-redis.call('PUBLISH', KEYS[4], ARGV[4])
-return {redis.call('SCARD', KEYS[1])}
+local left = redis.call('SCARD', KEYS[1])
+redis.pcall('PUBLISH', KEYS[4], ARGV[4])
+return {left}

@@ -28,7 +28,7 @@ local replies = {}
 -- end_run first writes what came before: the end of a run that keeps nothing removes the payloads of it.
 local function end_run(item, status, reference)
   write_held(log)
-  return run_end(item, fields_of(log.run), status, reference, hooks_key, hooks_order, left_key, channel)
+  return run_end(item, fields_of(log.run), status, reference, hooks_key, hooks_order, left_key)
 end
 
 local apply = {
@@ -96,6 +96,7 @@ end
 
 log.later, log.held = {}, {fields = {}, related = {}}
 read_run()
+local status_before = log.status
 local before = remembered()
 local items, kept = {}, {}
 for i = 1, (#ARGV - 7) / 5 do
@@ -137,4 +138,7 @@ end
 write_held(log)
 read_later(log, PAGE_ROOM)
 remember(table.concat(kept))
+if ended(log.status) and not ended(status_before) then
+  announce_end(channel, {DONE})
+end
 return {DONE, replies}

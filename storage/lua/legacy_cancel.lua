@@ -30,5 +30,6 @@ local left, many = leave_all(hooks_key, hooks_order, left_key, now)
 if many then
   redis.call('HSET', log.run, 'cl', '0')
 end
-redis.call('PUBLISH', channel, 'cancelled')
-return {DONE, entity(log, log.run, with_payload), left}
+local reply = {DONE, entity(log, log.run, with_payload), left}
+redis.pcall('PUBLISH', channel, 'cancelled')
+return reply

@@ -42,7 +42,6 @@ if new_status == 'running' then
   redis.call('HSETNX', log.run, 'sa', at)
 elseif ended(new_status) then
   redis.call('HSET', log.run, 'ca', at)
-  redis.call('PUBLISH', channel, new_status)
 end
 for field, value in pairs({out = output, er = error, xc = context}) do
   if value ~= '' then
@@ -57,4 +56,8 @@ if ended(new_status) then
   end
 end
 remember(scalars(log.run))
-return {DONE, entity(log, log.run, with_payload), left or leave(left_key, {})}
+local reply = {DONE, entity(log, log.run, with_payload), left or leave(left_key, {})}
+if ended(new_status) then
+  redis.pcall('PUBLISH', channel, new_status)
+end
+return reply

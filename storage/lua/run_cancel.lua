@@ -20,4 +20,4 @@ end
 if log.status == 'cancelled' then
   return refused(log.spec) or {RUN_ENDED, log.status}
 end
-return finish(run_end(event, run, 'cancelled', '', hooks_key, hooks_order, left_key, channel))
+return announce_end(channel, finish(run_end(event, run, 'cancelled', '', hooks_key, hooks_order, left_key)))

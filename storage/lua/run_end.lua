@@ -19,4 +19,4 @@ if first then
   first[7] = leave(left_key, {})
   return tell(log, first, run, '', with_payload)
 end
-return finish(run_end(event, run, new_status, reference, hooks_key, hooks_order, left_key, channel))
+return announce_end(channel, finish(run_end(event, run, new_status, reference, hooks_key, hooks_order, left_key)))

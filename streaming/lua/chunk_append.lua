@@ -150,5 +150,5 @@ if life > 0 then
   redis.call('EXPIRE', stream, life)
   redis.call('EXPIRE', meta, life)
 end
-redis.call('PUBLISH', channel, integer(n))
+redis.pcall('PUBLISH', channel, integer(n))
 return {0, answer}

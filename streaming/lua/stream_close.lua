@@ -45,5 +45,5 @@ if life > 0 then
   redis.call('EXPIRE', stream, life)
   redis.call('EXPIRE', meta, life)
 end
-redis.call('PUBLISH', channel, 'end')
+redis.pcall('PUBLISH', channel, 'end')
 return {0, n}

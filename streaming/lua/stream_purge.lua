@@ -15,5 +15,5 @@ redis.call('HSET', meta, 'n', '0', 'mx', '0', 'eof', '1')
 if of_steps then redis.call('HDEL', meta, 'by', 'ie') end
 redis.call('HDEL', meta, 'z')
 redis.call('UNLINK', stream)
-redis.call('PUBLISH', channel, 'end')
+redis.pcall('PUBLISH', channel, 'end')
 return {0}

@@ -1,8 +1,8 @@
 -- $include lib/leave.lua
 -- $include lib/purge.lua
 -- run_end applies a run_completed, run_failed or run_cancelled to a run with these fields, and removes the run's hooks
--- (contract §3.2, §3.3). reference is the field for the event's position, '' for none. Whoever awaits the end listens on channel.
-local function run_end(item, run, new_status, reference, hooks_key, hooks_order, left_key, channel)
+-- (contract §3.2, §3.3). reference is the field for the event's position, '' for none.
+local function run_end(item, run, new_status, reference, hooks_key, hooks_order, left_key)
   local status = log.status
   if not status then
     return {RUN_MISSING}
@@ -29,7 +29,6 @@ local function run_end(item, run, new_status, reference, hooks_key, hooks_order,
     run[reference] = position
     set_run(log, 's', new_status, 'u', created, 'ca', created, reference, position)
   end
-  redis.call('PUBLISH', channel, new_status)
   local left, many = leave_all(hooks_key, hooks_order, left_key, item.now)
   if keeps_nothing then
     run.x = created
@@ -45,4 +44,13 @@ local function run_end(item, run, new_status, reference, hooks_key, hooks_order,
     redis.call('HSET', log.run, 'cl', '0')
   end
   return tell(log, {DONE, created, position, false, left}, run, position, with_payload)
+end
+
+-- announce_end tells those who await the end of the run. It comes after every write, and a Redis that refuses it changes
+-- nothing: they look for themselves, too (storage/run_endings.go).
+local function announce_end(channel, reply)
+  if reply[1] == DONE then
+    redis.pcall('PUBLISH', channel, log.status)
+  end
+  return reply
 end

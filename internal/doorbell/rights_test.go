@@ -1,0 +1,58 @@
+package doorbell
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis/internal/redistest"
+)
+
+// told passes on what is logged, WARN and above by its attributes.
+type told struct {
+	slog.Handler
+	records chan slog.Record
+}
+
+func (l told) Handle(_ context.Context, r slog.Record) error {
+	l.records <- r
+	return nil
+}
+
+type deaf struct{ ready chan struct{} }
+
+func (d deaf) Ready()    { d.ready <- struct{}{} }
+func (deaf) Ring(string) {}
+
+// A user without channels is told once that notifications are refused, and when they are allowed again, listeners hear.
+func TestRefusedNotificationsAreTold(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	admin := redistest.Client(t, server.Addr)
+	require.NoError(t, admin.Do(t.Context(), "ACL", "SETUSER", "world", "on", ">secret", "+@all", "~*", "resetchannels").Err())
+	client := redis.NewClient(&redis.Options{Addr: server.Addr, Username: "world", Password: "secret"})
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	log := told{slog.NewTextHandler(t.Output(), nil), make(chan slog.Record, 10)}
+	b := New(client, slog.New(log))
+	b.rightsEvery = 5 * time.Millisecond
+	listener := deaf{make(chan struct{}, 10)}
+	b.Join("workflow:run:ended", listener)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- b.Run(ctx) }()
+
+	first := <-log.records
+	require.Equal(t, slog.LevelWarn, first.Level)
+	require.Contains(t, first.Message, "Redis refuses notifications")
+	require.NoError(t, admin.Do(t.Context(), "ACL", "SETUSER", "world", "&*").Err())
+	second := <-log.records
+	require.Equal(t, slog.LevelInfo, second.Level)
+	require.Contains(t, second.Message, "again")
+	<-listener.ready
+	cancel()
+	require.NoError(t, <-ended)
+}
