@@ -2,7 +2,12 @@ package streaming
 
 import (
 	"context"
+	"io/fs"
+	"path"
+	"strings"
 	"time"
+
+	"github.com/world-redis/world-redis/internal/luascript"
 )
 
 // BetweenLooks calls f, in place of a pause, between the two looks at a stream that seems over.
@@ -21,4 +26,19 @@ func (s *Service) Sharing() (most int) {
 		most = max(most, f.readers)
 	}
 	return most
+}
+
+// ScriptTexts are the scripts as they are sent, by their names.
+func ScriptTexts() (map[string]string, error) {
+	files, err := fs.Glob(luaFiles, "lua/*.lua")
+	texts := map[string]string{}
+	for _, file := range files {
+		name := strings.TrimSuffix(path.Base(file), ".lua")
+		script, err := luascript.Load(luaFiles, "lua", name)
+		if err != nil {
+			return nil, err
+		}
+		texts[name] = script.Sent
+	}
+	return texts, err
 }

@@ -53,7 +53,7 @@ if request ~= '' then
   end
 end
 
-local state = redis.call('HMGET', meta, 'n', 'eof', 'mx', 'by')
+local state = redis.call('HMGET', meta, 'n', 'eof', 'mx', 'by', 'r')
 local n, closed, known_largest, by = tonumber(state[1] or '0'), state[2], tonumber(state[3] or '0'), state[4]
 
 -- by is "<c or w> <attempt> <step>": the step that closed the stream (c), or else the last one that
@@ -100,10 +100,22 @@ end
 if closed and not inner then return {-1} end
 if n + count - skip > most then return {-3, n} end
 if how == 'check' then return {0, answer} end
+
+-- A refused command stops the script where it stands, and what it has written stays. So each command that comes after XADD
+-- is made before it, too, in a way that no reader sees.
+local new_bucket = request ~= '' and redis.call('HLEN', KEYS[4]) == 0
+if how ~= 'commit' then
+  -- Redis asks only before the first write whether there is memory, and not for EXPIRE.
+  if life == 0 then redis.call('HSET', meta, 't', now) end
+  if new_bucket then redis.call('EXPIRE', KEYS[4], ttl) end
+  if life > 0 then redis.call('EXPIRE', meta, life) end
+  if inner then redis.call('HDEL', meta, '') end
+  if life > 0 then redis.call('HSET', meta, 't', now) end
+end
 if how == 'open' then
   if inner then return {4, n} end
   -- A stream that lacks records is left to the plain way, which meets the same trouble as ever.
-  if skip > 0 or n ~= tonumber(ARGV[13]) or redis.call('XLEN', stream) ~= n then return {2, n} end
+  if skip > 0 or n ~= tonumber(ARGV[13]) or redis.call('XLEN', stream) ~= n or redis.call('EXISTS', KEYS[7]) == 1 then return {2, n} end
   redis.call('RENAME', stream, KEYS[7])
   return {0, answer}
 end
@@ -118,11 +130,14 @@ else
     n = n + 1
   end
 end
-redis.call('HSET', meta, 'n', integer(n), 'mx', integer(math.max(known_largest, largest)), 't', now)
+local fields = {'n', integer(n), 'mx', integer(math.max(known_largest, largest)), 't', now}
+local function set(field, value)
+  fields[#fields + 1] = field
+  fields[#fields + 1] = value
+end
 if inner then
   if inner_ends ~= '' then inner_ends = inner_ends .. ' ' end
-  redis.call('HSET', meta, 'ie', inner_ends .. integer(inner))
-  redis.call('HDEL', meta, 'eof')
+  set('ie', inner_ends .. integer(inner))
 end
 if steps ~= '' then
   local record = 'w ' .. steps
@@ -135,16 +150,17 @@ if steps ~= '' then
       record = record .. ' ' .. integer(latest) .. ' ' .. s[1]
     end
   end
-  if record ~= by and (#same > 0 or by_kind ~= 'c') then redis.call('HSET', meta, 'by', record) end
+  if record ~= by and (#same > 0 or by_kind ~= 'c') then set('by', record) end
 end
-if run ~= '' then redis.call('HSETNX', meta, 'r', run) end
+if run ~= '' and not state[5] then set('r', run) end
 if writer ~= '' then
-  redis.call('HSET', meta, writer_field,
-    integer(sequence + count) .. ' ' .. integer(run_sequence) .. ' ' .. integer(run_first))
+  set(writer_field, integer(sequence + count) .. ' ' .. integer(run_sequence) .. ' ' .. integer(run_first))
 end
+redis.call('HSET', meta, unpack(fields))
+if inner then redis.call('HDEL', meta, 'eof') end
 if request ~= '' then
   redis.call('HSET', KEYS[4], request, integer(answer))
-  if redis.call('HLEN', KEYS[4]) == 1 then redis.call('EXPIRE', KEYS[4], ttl) end
+  if new_bucket then redis.call('EXPIRE', KEYS[4], ttl) end
 end
 if life > 0 then
   redis.call('EXPIRE', stream, life)

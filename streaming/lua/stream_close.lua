@@ -30,6 +30,16 @@ if steps ~= '' then
   if not open and #same == callers then return {2, n} end
 end
 
+-- A refused command stops the script where it stands. So each command that comes after XADD is made before it, too, in a way
+-- that no reader sees.
+local new_bucket = steps ~= '' and redis.call('HLEN', KEYS[4]) == 0
+-- Redis asks only before the first write whether there is memory, and not for EXPIRE.
+if life == 0 then redis.call('HSET', meta, 'n', integer(n)) end
+if new_bucket then redis.call('EXPIRE', KEYS[4], ttl) end
+if life > 0 then redis.call('EXPIRE', meta, life) end
+if steps == '' and by then redis.call('HDEL', meta, '') end
+if life > 0 then redis.call('HSET', meta, 'n', integer(n)) end
+
 -- An end has the form of an empty chunk, which is what replicas take it for that do not know
 -- of ends with chunks behind them.
 redis.call('XADD', stream, integer(n + 1) .. '-0', 'd', '', 'e', '1')
@@ -37,7 +47,7 @@ redis.call('HSET', meta, 'n', integer(n), 'eof', '1')
 if steps ~= '' then
   redis.call('HSET', meta, 'by', 'c ' .. steps)
   redis.call('HSET', KEYS[4], request, integer(n))
-  if redis.call('HLEN', KEYS[4]) == 1 then redis.call('EXPIRE', KEYS[4], ttl) end
+  if new_bucket then redis.call('EXPIRE', KEYS[4], ttl) end
 elseif by then
   redis.call('HDEL', meta, 'by')
 end

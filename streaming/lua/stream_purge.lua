@@ -7,13 +7,15 @@
 --       {1}   was purged before
 local stream, meta, channel = KEYS[1], KEYS[2], KEYS[3]
 
-local state = redis.call('HMGET', meta, 'n', 'eof', 'by', 'ie')
-local of_steps = state[3] or state[4] -- a replica that does not know them leaves them
-if state[1] == '0' and state[2] and not of_steps and redis.call('EXISTS', stream) == 0 then return {1} end
+local state = redis.call('HMGET', meta, 'n', 'eof', 'by', 'ie', 'z')
+local left = state[3] or state[4] or state[5] -- a replica that does not know them leaves them
+if state[1] == '0' and state[2] and not left and redis.call('EXISTS', stream) == 0 then return {1} end
 
+-- A command that is refused is refused before anything is written.
+redis.call('HDEL', meta, '')
+redis.call('UNLINK', channel) -- no key has its name
 redis.call('HSET', meta, 'n', '0', 'mx', '0', 'eof', '1')
-if of_steps then redis.call('HDEL', meta, 'by', 'ie') end
-redis.call('HDEL', meta, 'z')
+redis.call('HDEL', meta, 'by', 'ie', 'z')
 redis.call('UNLINK', stream)
 redis.pcall('PUBLISH', channel, 'end')
 return {0}

@@ -1,0 +1,346 @@
+package redistest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Refused lets a test see what becomes of scripts when Redis refuses one of their commands.
+//
+// A test makes the store's usual calls on [Refused.Client]. Before a script is carried out there, all of it is tried, on the
+// same data: once as it is, and once for each command that the script has, as a user who may not use that command. What the
+// refused call leaves must look to readers as if the call had not been made, or as if all of it had been done; and the
+// repeat of the call, with the right given back, must end where the call as it is ends. Then the data is put back, and the
+// call itself goes on.
+type Refused struct {
+	Server  *Server
+	Client  *redis.Client
+	Visible func(State)              // takes out what no reader sees; nil: everything is seen
+	Recover func(cmds [][]any) error // what mends by itself what a refused call leaves; nil: nothing has to
+
+	tb      testing.TB
+	admin   *redis.Client
+	user    *redis.Client
+	scripts map[string]refusedScript // by the hash
+	mu      sync.RWMutex             // held by a trial, and read-held by any other command
+	tried   map[string]map[string]bool
+}
+
+type refusedScript struct {
+	name     string
+	commands []string
+}
+
+// State is what Redis holds: by key, the fields of hashes, the members of sorted sets with their scores, the elements of
+// lists and sets, the entries of streams; "" is the value of a text, and "TTL" stands where the key expires.
+type State map[string]map[string]string
+
+const refusedUser = "refused"
+
+// NewRefused starts a server. texts are the scripts as they are sent, by their names.
+func NewRefused(tb testing.TB, texts map[string]string) *Refused {
+	tb.Helper()
+	r := &Refused{Server: Start(tb), tb: tb, scripts: map[string]refusedScript{}, tried: map[string]map[string]bool{}}
+	r.admin = Client(tb, r.Server.Addr)
+	r.Client = Client(tb, r.Server.Addr)
+	r.Client.AddHook(r)
+	r.acl("on", ">x", "+@all", "~*", "&*")
+	r.user = redis.NewClient(&redis.Options{Addr: r.Server.Addr, Username: refusedUser, Password: "x"})
+	tb.Cleanup(func() { _ = r.user.Close() })
+	for name, text := range texts {
+		r.scripts[redis.NewScript(text).Hash()] = refusedScript{name, commandsOf(text, `p?call`)}
+		r.tried[name] = nil
+	}
+	return r
+}
+
+// commandsOf returns the commands that a script makes with redis.<call>.
+func commandsOf(text, call string) []string {
+	var commands []string
+	for _, m := range regexp.MustCompile(`redis\.`+call+`\('(\w+)'`).FindAllStringSubmatch(text, -1) {
+		commands = append(commands, m[1])
+	}
+	slices.Sort(commands)
+	return slices.Compact(commands)
+}
+
+// Check asserts, at the end, that every script was tried and that each of its commands was refused in one of its calls.
+// unreached are those that a test cannot have refused, "script COMMAND", with the reason.
+func (r *Refused) Check(texts, unreached map[string]string) {
+	r.tb.Helper()
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		if r.tried[name] == nil {
+			r.tb.Errorf("no call of the script %s was tried", name)
+			continue
+		}
+		for _, command := range commandsOf(texts[name], "call") {
+			_, excused := unreached[name+" "+command]
+			if refused := r.tried[name][command]; refused == excused {
+				r.tb.Errorf("%s: %s was refused: %v, excused: %v", name, command, refused, excused)
+			}
+		}
+	}
+}
+
+func (r *Refused) acl(rules ...any) {
+	if err := r.admin.Do(context.Background(), append([]any{"ACL", "SETUSER", refusedUser}, rules...)...).Err(); err != nil {
+		r.tb.Errorf("ACL SETUSER %v: %v", rules, err)
+	}
+}
+
+// DialHook implements redis.Hook.
+func (r *Refused) DialHook(next redis.DialHook) redis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
+}
+
+// ProcessHook implements redis.Hook.
+func (r *Refused) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		defer r.enter(cmd)()
+		return next(ctx, cmd)
+	}
+}
+
+// ProcessPipelineHook implements redis.Hook.
+func (r *Refused) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		defer r.enter(cmds...)()
+		return next(ctx, cmds)
+	}
+}
+
+// enter tries what is sent, if there is a script in it, and keeps trials away until the function it returns is called.
+func (r *Refused) enter(cmds ...redis.Cmder) (leave func()) {
+	var unit [][]any
+	commands := map[string]bool{}
+	var names []string
+	for _, cmd := range cmds {
+		unit = append(unit, cmd.Args())
+		if script, ok := r.scriptOf(cmd.Args()); ok {
+			names = append(names, script.name)
+			for _, command := range script.commands {
+				commands[command] = true
+			}
+		}
+	}
+	if len(names) == 0 {
+		r.mu.RLock()
+		return r.mu.RUnlock
+	}
+	r.mu.Lock()
+	r.try(names, unit, slices.Sorted(maps.Keys(commands)))
+	return r.mu.Unlock
+}
+
+func (r *Refused) scriptOf(args []any) (refusedScript, bool) {
+	if name := strings.ToLower(fmt.Sprint(args[0])); name != "evalsha" {
+		return refusedScript{}, false
+	}
+	script, ok := r.scripts[fmt.Sprint(args[1])]
+	return script, ok
+}
+
+func (r *Refused) try(names []string, unit [][]any, commands []string) {
+	before := r.save()
+	was := r.state()
+	if errs := r.run(unit); errs != "" {
+		r.tb.Errorf("%v fails without a refusal: %s", names, errs)
+	}
+	done := r.state()
+	r.restore(before)
+	for _, name := range names {
+		if r.tried[name] == nil {
+			r.tried[name] = map[string]bool{}
+		}
+	}
+	for _, command := range commands {
+		r.acl("-" + strings.ToLower(command))
+		errs := r.run(unit)
+		r.acl("+" + strings.ToLower(command))
+		left := r.state()
+		if errs == "" {
+			if d := r.differ(left, done); d != "" {
+				r.tb.Errorf("%v without %s, which is not noticed: %s", names, command, d)
+			}
+			r.restore(before)
+			continue
+		}
+		for _, name := range names {
+			r.tried[name][command] = true
+		}
+		notBefore, notAfter := r.differ(left, was), r.differ(left, done)
+		if notBefore != "" && notAfter != "" && r.Recover == nil {
+			r.tb.Errorf("%v stopped at %s. It is not what was before: %s\nIt is not all of the call: %s\n%s", names, command, notBefore, notAfter, errs)
+		}
+		if r.Recover != nil && notBefore != "" {
+			if err := r.Recover(unit); err != nil {
+				r.tb.Errorf("%v stopped at %s: %v", names, command, err)
+			}
+		} else if errs := r.run(unit); errs != "" {
+			r.tb.Errorf("%v stopped at %s; the repeat fails: %s", names, command, errs)
+		} else if d := r.differ(r.state(), done); d != "" {
+			r.tb.Errorf("%v stopped at %s; the repeat ends in another state: %s", names, command, d)
+		}
+		r.restore(before)
+	}
+}
+
+// run sends commands as they came and returns the errors of them and of what a transaction answers, in words.
+func (r *Refused) run(unit [][]any) string {
+	ctx := context.Background()
+	conn := r.user.Conn()
+	defer conn.Close() //nolint:errcheck // it goes back to the pool
+	pipe := conn.Pipeline()
+	cmds := make([]*redis.Cmd, len(unit))
+	for i, args := range unit {
+		cmds[i] = redis.NewCmd(ctx, args...)
+		_ = pipe.Process(ctx, cmds[i])
+	}
+	_, _ = pipe.Exec(ctx)
+	var errs []string
+	for _, cmd := range cmds {
+		if err := cmd.Err(); err != nil && err != redis.Nil { //nolint:errorlint // go-redis returns it bare
+			errs = append(errs, err.Error())
+		}
+		if results, ok := cmd.Val().([]any); ok {
+			for _, result := range results {
+				if err, failed := result.(error); failed {
+					errs = append(errs, err.Error())
+				}
+			}
+		}
+	}
+	return strings.Join(errs, "; ")
+}
+
+type savedKey struct {
+	name, dump string
+	ttl        time.Duration
+}
+
+func (r *Refused) save() []savedKey {
+	ctx := context.Background()
+	var saved []savedKey
+	for _, key := range r.keys() {
+		saved = append(saved, savedKey{key, r.admin.Dump(ctx, key).Val(), max(0, r.admin.PTTL(ctx, key).Val())})
+	}
+	return saved
+}
+
+func (r *Refused) restore(saved []savedKey) {
+	ctx := context.Background()
+	_, err := r.admin.Pipelined(ctx, func(p redis.Pipeliner) error {
+		p.FlushDB(ctx)
+		for _, key := range saved {
+			p.Restore(ctx, key.name, key.ttl, key.dump)
+		}
+		return nil
+	})
+	if err != nil {
+		r.tb.Errorf("put the data back: %v", err)
+	}
+}
+
+func (r *Refused) keys() []string {
+	keys, err := r.admin.Keys(context.Background(), "*").Result()
+	if err != nil {
+		r.tb.Errorf("KEYS: %v", err)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func (r *Refused) state() State {
+	ctx := context.Background()
+	s := State{}
+	for _, key := range r.keys() {
+		fields := map[string]string{}
+		switch r.admin.Type(ctx, key).Val() {
+		case "string":
+			fields[""] = r.admin.Get(ctx, key).Val()
+		case "hash":
+			fields = r.admin.HGetAll(ctx, key).Val()
+		case "list":
+			for i, element := range r.admin.LRange(ctx, key, 0, -1).Val() {
+				fields[fmt.Sprint(i)] = element
+			}
+		case "set":
+			for _, member := range r.admin.SMembers(ctx, key).Val() {
+				fields[member] = ""
+			}
+		case "zset":
+			for _, z := range r.admin.ZRangeWithScores(ctx, key, 0, -1).Val() {
+				fields[fmt.Sprint(z.Member)] = fmt.Sprintf("%.3f", z.Score)
+			}
+		case "stream":
+			for _, entry := range r.admin.XRange(ctx, key, "-", "+").Val() {
+				fields[entry.ID] = fmt.Sprint(entry.Values)
+			}
+		}
+		if r.admin.PTTL(ctx, key).Val() > 0 {
+			fields["TTL"] = ""
+		}
+		s[key] = fields
+	}
+	return s
+}
+
+// differ says how two states differ for readers, "" if not at all.
+func (r *Refused) differ(got, want State) string {
+	got, want = clone(got), clone(want)
+	if r.Visible != nil {
+		r.Visible(got)
+		r.Visible(want)
+	}
+	var found []string
+	for _, key := range slices.Sorted(maps.Keys(union(got, want))) {
+		for _, field := range slices.Sorted(maps.Keys(union(got[key], want[key]))) {
+			is, there := got[key][field]
+			should, expected := want[key][field]
+			if there != expected || is != should && !near(is, should) {
+				found = append(found, fmt.Sprintf("\n  %s %q: %q (%v), not %q (%v)", key, field, is, there, should, expected))
+			}
+		}
+	}
+	return strings.Join(found, "")
+}
+
+func clone(s State) State {
+	out := State{}
+	for key, fields := range s {
+		out[key] = maps.Clone(fields)
+	}
+	return out
+}
+
+func union[V any](a, b map[string]V) map[string]V {
+	out := maps.Clone(a)
+	if out == nil {
+		out = map[string]V{}
+	}
+	maps.Copy(out, b)
+	return out
+}
+
+// near reports whether two values are times of Redis's clock, in seconds, of about the same moment.
+func near(a, b string) bool {
+	var x, y float64
+	if _, err := fmt.Sscanf(a, "%f", &x); err != nil {
+		return false
+	}
+	if _, err := fmt.Sscanf(b, "%f", &y); err != nil {
+		return false
+	}
+	const least, most, apart = 1.5e9, 5e9, 120
+	return x > least && x < most && y > least && y < most && max(x-y, y-x) < apart
+}

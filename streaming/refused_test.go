@@ -1,0 +1,104 @@
+package streaming_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/streaming"
+)
+
+// Whichever command of a script Redis refuses, readers see what was there before, and the repeat of the call ends right: each
+// chunk once, each end once.
+func TestACommandThatIsRefusedBreaksNoStream(t *testing.T) {
+	t.Parallel()
+	texts, err := streaming.ScriptTexts()
+	require.NoError(t, err)
+	r := redistest.NewRefused(t, texts)
+	r.Visible = visibleStreams
+	s := start(t, r.Client, "refused:", neverAudit)
+	write := func(a world.Append, chunks ...string) {
+		t.Helper()
+		a.RunID = "wrun_1"
+		for _, chunk := range chunks {
+			a.Chunks = append(a.Chunks, []byte(chunk))
+		}
+		_, err := s.AppendChunks(t.Context(), a)
+		require.NoError(t, err)
+	}
+	step := func(attempt int64) []world.StreamStep { return []world.StreamStep{{ID: "step_1", Attempt: attempt}} }
+	end := func(name string, steps []world.StreamStep) {
+		t.Helper()
+		require.NoError(t, s.CloseStream(t.Context(), world.StreamClose{Name: name, RunID: "wrun_1", Steps: steps}))
+	}
+	// By requests, by a writer's own numbers, and past the script.
+	write(world.Append{Name: "plain"}, "a", "b")
+	write(world.Append{Name: "plain"}, "c")
+	write(world.Append{Name: "numbered", WriterID: "w"}, "a", "b")
+	write(world.Append{Name: "numbered", WriterID: "w", Sequence: 1}, "b", "c")
+	write(world.Append{Name: "large"}, "a")
+	write(world.Append{Name: "large"}, strings.Repeat("x", 300<<10))
+	end("plain", nil)
+	// A step that closed its stream writes behind the end.
+	write(world.Append{Name: "of a step", Steps: step(1)}, "a")
+	end("of a step", step(1))
+	write(world.Append{Name: "of a step", Steps: step(2)}, "b")
+	end("of a step", step(2))
+	write(world.Append{Name: "closed by another", Steps: step(1)}, "a")
+	end("closed by another", nil)
+	// A health check's stream expires.
+	check := "__health_check__x"
+	write(world.Append{Name: check}, "a")
+	end(check, nil)
+	for name, want := range map[string]string{"plain": "abc", "numbered": "abc", "of a step": "a", "closed by another": "a"} {
+		var got []byte
+		for _, chunk := range all(t, s, name) {
+			got = append(got, chunk.Data...)
+		}
+		require.Equal(t, want, string(got), name)
+	}
+	require.NoError(t, s.PurgeRun(t.Context(), "wrun_1"))
+	require.NoError(t, s.PurgeRun(t.Context(), "wrun_1"))
+	r.Check(texts, nil)
+}
+
+// visibleStreams leaves out what readers do not see: chunks that the stream does not count, and of the state the moment of
+// the last append, which says no more than that there may have been one.
+func visibleStreams(s redistest.State) {
+	const metas, streams = "refused:stream_meta:", "refused:stream:"
+	for key, meta := range s {
+		if !strings.HasPrefix(key, metas) {
+			continue
+		}
+		delete(meta, "t")
+		if meta["n"] == "0" && meta["eof"] == "" {
+			delete(meta, "n")
+		}
+		if len(meta) == 0 {
+			delete(s, key)
+		}
+	}
+	for key, entries := range s {
+		tag, is := strings.CutPrefix(key, streams)
+		if !is {
+			continue
+		}
+		meta := s[metas+tag]
+		n, _ := strconv.Atoi(meta["n"])
+		if meta["eof"] != "" {
+			n++
+		}
+		for id := range entries {
+			if index, _ := strconv.Atoi(strings.TrimSuffix(id, "-0")); id != "TTL" && index > n {
+				delete(entries, id)
+			}
+		}
+		if len(entries) == 0 {
+			delete(s, key)
+		}
+	}
+}
