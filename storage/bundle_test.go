@@ -58,13 +58,15 @@ func newBundle(t testing.TB, r *redistest.Redis) *bundle {
 
 // testClock stands still until it is moved.
 type testClock struct {
-	mu  sync.Mutex
-	now time.Time
+	mu   sync.Mutex
+	now  time.Time
+	each time.Duration // by which it goes on at each look
 }
 
 func (c *testClock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.now = c.now.Add(c.each)
 	return c.now
 }
 

@@ -28,12 +28,13 @@ type Refused struct {
 	Visible func(State)              // takes out what no reader sees; nil: everything is seen
 	Recover func(cmds [][]any) error // what mends by itself what a refused call leaves; nil: nothing has to
 
-	tb      testing.TB
-	admin   *redis.Client
-	user    *redis.Client
-	scripts map[string]refusedScript // by the hash
-	mu      sync.RWMutex             // held by a trial, and read-held by any other command
-	tried   map[string]map[string]bool
+	tb       testing.TB
+	admin    *redis.Client
+	user     *redis.Client
+	scripts  map[string]refusedScript // by the hash
+	mu       sync.RWMutex             // held by a trial, and read-held by any other command
+	tried    map[string]map[string]bool
+	commands map[string]*redis.CommandInfo
 }
 
 type refusedScript struct {
@@ -74,8 +75,8 @@ func commandsOf(text, call string) []string {
 	return slices.Compact(commands)
 }
 
-// Check asserts, at the end, that every script was tried and that each of its commands was refused in one of its calls.
-// unreached are those that a test cannot have refused, "script COMMAND", with the reason.
+// Check asserts, at the end, that every script was tried and that each command with which it writes was refused in one of
+// its calls. unreached are those that it has and never makes, "script COMMAND", with the reason.
 func (r *Refused) Check(texts, unreached map[string]string) {
 	r.tb.Helper()
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
@@ -85,11 +86,22 @@ func (r *Refused) Check(texts, unreached map[string]string) {
 		}
 		for _, command := range commandsOf(texts[name], "call") {
 			_, excused := unreached[name+" "+command]
-			if refused := r.tried[name][command]; refused == excused {
+			if refused := r.tried[name][command]; refused == excused && r.writes(command) {
 				r.tb.Errorf("%s: %s was refused: %v, excused: %v", name, command, refused, excused)
 			}
 		}
 	}
+}
+
+func (r *Refused) writes(command string) bool {
+	if r.commands == nil {
+		var err error
+		if r.commands, err = r.admin.Command(context.Background()).Result(); err != nil {
+			r.tb.Errorf("COMMAND: %v", err)
+		}
+	}
+	info := r.commands[strings.ToLower(command)]
+	return info == nil || slices.Contains(info.Flags, "write")
 }
 
 func (r *Refused) acl(rules ...any) {
@@ -121,12 +133,23 @@ func (r *Refused) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 
 // enter tries what is sent, if there is a script in it, and keeps trials away until the function it returns is called.
 func (r *Refused) enter(cmds ...redis.Cmder) (leave func()) {
+	switch strings.ToLower(cmds[0].Name()) {
+	case "hello", "client", "auth", "select": // of a new connection, which another command waits for
+		return func() {}
+	}
 	var unit [][]any
 	commands := map[string]bool{}
 	var names []string
+	var beside [][]any
+	transaction := strings.EqualFold(cmds[0].Name(), "multi")
 	for _, cmd := range cmds {
-		unit = append(unit, cmd.Args())
-		if script, ok := r.scriptOf(cmd.Args()); ok {
+		script, ok := r.scriptOf(cmd.Args())
+		if ok || transaction {
+			unit = append(unit, cmd.Args())
+		} else {
+			beside = append(beside, cmd.Args())
+		}
+		if ok {
 			names = append(names, script.name)
 			for _, command := range script.commands {
 				commands[command] = true
@@ -138,7 +161,15 @@ func (r *Refused) enter(cmds ...redis.Cmder) (leave func()) {
 		return r.mu.RUnlock
 	}
 	r.mu.Lock()
-	r.try(names, unit, slices.Sorted(maps.Keys(commands)))
+	r.run(beside) // commands of their own, which stand or fall alone
+	if transaction {
+		r.try(names, unit, slices.Sorted(maps.Keys(commands)))
+		return r.mu.Unlock
+	}
+	for i, name := range names {
+		script, _ := r.scriptOf(unit[i])
+		r.try([]string{name}, unit[i:i+1], script.commands)
+	}
 	return r.mu.Unlock
 }
 
@@ -197,6 +228,9 @@ func (r *Refused) try(names []string, unit [][]any, commands []string) {
 
 // run sends commands as they came and returns the errors of them and of what a transaction answers, in words.
 func (r *Refused) run(unit [][]any) string {
+	if len(unit) == 0 {
+		return ""
+	}
 	ctx := context.Background()
 	conn := r.user.Conn()
 	defer conn.Close() //nolint:errcheck // it goes back to the pool
@@ -229,10 +263,10 @@ type savedKey struct {
 }
 
 func (r *Refused) save() []savedKey {
-	ctx := context.Background()
 	var saved []savedKey
-	for _, key := range r.keys() {
-		saved = append(saved, savedKey{key, r.admin.Dump(ctx, key).Val(), max(0, r.admin.PTTL(ctx, key).Val())})
+	for _, row := range r.look(`return {k, redis.call('PTTL', k), redis.call('DUMP', k)}`) {
+		ttl, _ := row[1].(int64)
+		saved = append(saved, savedKey{row[0].(string), row[2].(string), time.Duration(max(0, ttl)) * time.Millisecond}) //nolint:forcetypeassert // as above
 	}
 	return saved
 }
@@ -251,49 +285,67 @@ func (r *Refused) restore(saved []savedKey) {
 	}
 }
 
-func (r *Refused) keys() []string {
-	keys, err := r.admin.Keys(context.Background(), "*").Result()
+// look returns what a piece of Lua returns for each key k.
+func (r *Refused) look(lua string) [][]any {
+	all, err := r.admin.Eval(context.Background(),
+		"local rows = {}\nlocal function of(k)\n"+lua+"\nend\nfor i, k in ipairs(redis.call('KEYS', '*')) do rows[i] = of(k) end\nreturn rows", nil).Slice()
 	if err != nil {
-		r.tb.Errorf("KEYS: %v", err)
+		r.tb.Errorf("look at the data: %v", err)
 	}
-	slices.Sort(keys)
-	return keys
+	rows := make([][]any, len(all))
+	for i, row := range all {
+		rows[i], _ = row.([]any)
+	}
+	return rows
 }
 
+const stateOfKey = `
+local types = {
+  string = function() return {'', redis.call('GET', k)} end,
+  hash = function() return redis.call('HGETALL', k) end,
+  zset = function() return redis.call('ZRANGE', k, 0, -1, 'WITHSCORES') end,
+  list = function() return redis.call('LRANGE', k, 0, -1) end,
+  set = function() return redis.call('SMEMBERS', k) end,
+  stream = function()
+    local out = {}
+    for i, entry in ipairs(redis.call('XRANGE', k, '-', '+')) do
+      out[2 * i - 1], out[2 * i] = entry[1], table.concat(entry[2], ' ')
+    end
+    return out
+  end,
+}
+local kind = redis.call('TYPE', k).ok
+return {k, kind, redis.call('PTTL', k), types[kind]()}`
+
 func (r *Refused) state() State {
-	ctx := context.Background()
 	s := State{}
-	for _, key := range r.keys() {
+	for _, row := range r.look(stateOfKey) {
+		values, _ := row[3].([]any)
 		fields := map[string]string{}
-		switch r.admin.Type(ctx, key).Val() {
-		case "string":
-			fields[""] = r.admin.Get(ctx, key).Val()
-		case "hash":
-			fields = r.admin.HGetAll(ctx, key).Val()
+		switch row[1] {
 		case "list":
-			for i, element := range r.admin.LRange(ctx, key, 0, -1).Val() {
-				fields[fmt.Sprint(i)] = element
+			for i, element := range values {
+				fields[fmt.Sprint(i)] = fmt.Sprint(element)
 			}
 		case "set":
-			for _, member := range r.admin.SMembers(ctx, key).Val() {
-				fields[member] = ""
+			for _, member := range values {
+				fields[fmt.Sprint(member)] = ""
 			}
-		case "zset":
-			for _, z := range r.admin.ZRangeWithScores(ctx, key, 0, -1).Val() {
-				fields[fmt.Sprint(z.Member)] = fmt.Sprintf("%.3f", z.Score)
-			}
-		case "stream":
-			for _, entry := range r.admin.XRange(ctx, key, "-", "+").Val() {
-				fields[entry.ID] = fmt.Sprint(entry.Values)
+		default:
+			for i := 0; i+1 < len(values); i += 2 {
+				fields[fmt.Sprint(values[i])] = fmt.Sprint(values[i+1])
 			}
 		}
-		if r.admin.PTTL(ctx, key).Val() > 0 {
+		if ttl, _ := row[2].(int64); ttl > 0 {
 			fields["TTL"] = ""
 		}
-		s[key] = fields
+		s[fmt.Sprint(row[0])] = fields
 	}
 	return s
 }
+
+// Clear removes all data, for parts of a test that need nothing of each other.
+func (r *Refused) Clear() { r.restore(nil) }
 
 // differ says how two states differ for readers, "" if not at all.
 func (r *Refused) differ(got, want State) string {

@@ -27,8 +27,10 @@ end
 if ended(log.status) then
   return {RUN_ENDED, log.status}
 end
+local removes = false
 for i = 9, #ARGV, 2 do
   run['@' .. ARGV[i]] = ARGV[i + 1] ~= '-' and string.sub(ARGV[i + 1], 2) or nil
+  removes = removes or ARGV[i + 1] == '-'
 end
 local count = 0
 for field in pairs(run) do
@@ -43,6 +45,10 @@ if once and related_position(log, event.correlation, false) then
   return {ATTRIBUTE_EXISTS}
 end
 
+if removes then
+  try_memory()
+  redis.call('HDEL', log.run, '') -- is refused before anything is written
+end
 local created, position = append(log, event)
 for i = 9, #ARGV, 2 do
   if ARGV[i + 1] == '-' then

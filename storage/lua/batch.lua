@@ -94,6 +94,25 @@ local function look(item)
   end
 end
 
+-- try_all makes the commands that only a later one of several events may need in a way that changes nothing: one that Redis
+-- refuses is to be refused before the first event is written.
+local function try_all()
+  local nothing = '[/'
+  try_memory()
+  redis.call('HDEL', log.run, '')
+  redis.call('DEL', channel) -- no key has its name
+  redis.call('ZREM', steps_key, '')
+  redis.call('EXISTS', log.run)
+  redis.call('HSTRLEN', log.run, '')
+  redis.call('HMGET', log.run, '')
+  redis.call('HKEYS', left_key)
+  redis.call('HGETALL', left_key)
+  redis.call('HLEN', left_key)
+  redis.call('HSCAN', left_key, '0', 'COUNT', 1)
+  redis.call('ZRANGEBYLEX', log.related, nothing, nothing)
+  redis.call('ZREVRANGEBYLEX', log.related, nothing, nothing)
+end
+
 log.later, log.held = {}, {fields = {}, related = {}}
 read_run()
 local status_before = log.status
@@ -125,6 +144,7 @@ end
 if #wrong > 0 then
   return {STEPS_WRONG, wrong}
 end
+try_all()
 for i, item in ipairs(items) do
   local reply = apply[item.type](item)
   replies[i] = reply

@@ -29,6 +29,8 @@ if ended(status) then
   return {RUN_EXPIRED, status}
 end
 
+try_memory()
+try_leaving(hooks_key, hooks_order, left_key)
 local created, position = append(log, event)
 redis.call('HDEL', hooks_key, event.correlation)
 redis.call('ZREM', hooks_order, event.correlation)

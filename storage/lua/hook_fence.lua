@@ -17,16 +17,24 @@ local seconds = ARGV[3]
 local now = ARGV[4]
 
 local hook = redis.call('HGET', hooks_key, hook_id)
+local gone = false
 if hook and string.match(hook, '^%d+ (%S+) ') == nonce then
   local state = redis.call('HMGET', run_key, 's', 'cl')
   if hook_lives(hook, state[1], now) then
     return {UNCHANGED}
   end
-  if not state[2] then
-    redis.call('HDEL', hooks_key, hook_id)
-    redis.call('ZREM', hooks_order, hook_id)
-  end
+  gone = not state[2]
+end
+-- A command that is refused is refused before anything is written.
+redis.call('EXPIRE', fence_key, seconds)
+if gone then
+  redis.call('HDEL', hooks_key, '')
+  redis.call('ZREM', hooks_order, '')
 end
 redis.call('HSET', fence_key, nonce, 1)
 redis.call('EXPIRE', fence_key, seconds)
+if gone then
+  redis.call('HDEL', hooks_key, hook_id)
+  redis.call('ZREM', hooks_order, hook_id)
+end
 return {DONE}

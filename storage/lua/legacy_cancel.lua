@@ -25,6 +25,8 @@ end
 if status == 'cancelled' then
   return {DONE, entity(log, log.run, with_payload), leave(left_key, {})}
 end
+redis.call('HGETALL', log.run)
+try_leaving(hooks_key, hooks_order, left_key)
 redis.call('HSET', log.run, 's', 'cancelled', 'u', now, 'ca', now)
 local left, many = leave_all(hooks_key, hooks_order, left_key, now)
 if many then

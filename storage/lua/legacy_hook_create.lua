@@ -33,6 +33,8 @@ end
 if redis.call('HEXISTS', fence_key, nonce) == 1 then
   return {CLAIM_REVOKED}
 end
+try_remembering()
+redis.call('ZADD', hooks_order, 'XX', now, '')
 store_legacy_hook(log, hook, now .. record, payload)
 redis.call('HSET', hooks_key, hook, NO_POSITION .. ' ' .. nonce .. ' ' .. token_hash)
 redis.call('ZADD', hooks_order, place ~= '' and place or now, hook)

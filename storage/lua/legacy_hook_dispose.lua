@@ -24,8 +24,11 @@ local live = redis.call('HGET', hooks_key, hook)
 if not live or string.match(live, '^%d+') ~= NO_POSITION then
   return {HOOK_MISSING}
 end
+try_remembering()
+try_leaving(hooks_key, hooks_order, left_key)
+local record, payload = legacy_hook(log, hook, with_payload)
+redis.call('HSET', left_key, hook, live)
 redis.call('HDEL', hooks_key, hook)
 redis.call('ZREM', hooks_order, hook)
 remember('')
-local record, payload = legacy_hook(log, hook, with_payload)
-return {DONE, record, payload, leave(left_key, {hook, live})}
+return {DONE, record, payload, leave(left_key, {})}

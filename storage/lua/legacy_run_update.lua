@@ -33,21 +33,31 @@ if ended(status) then
   return {UNCHANGED, entity(log, log.run, with_payload), leave(left_key, {})}
 end
 
-local at = later(redis.call('HGET', log.run, 'u'))
-redis.call('HSET', log.run, 'u', at)
-if new_status ~= '' then
-  redis.call('HSET', log.run, 's', new_status)
-end
-if new_status == 'running' then
-  redis.call('HSETNX', log.run, 'sa', at)
-elseif ended(new_status) then
-  redis.call('HSET', log.run, 'ca', at)
-end
-for field, value in pairs({out = output, er = error, xc = context}) do
+local state = redis.call('HMGET', log.run, 'u', 'sa')
+local at = later(state[1])
+local changes = {'u', at}
+local function change(field, value)
   if value ~= '' then
-    redis.call('HSET', log.run, field, value)
+    changes[#changes + 1] = field
+    changes[#changes + 1] = value
   end
 end
+change('s', new_status)
+if new_status == 'running' and not state[2] then
+  change('sa', at)
+elseif ended(new_status) then
+  change('ca', at)
+end
+change('out', output)
+change('er', error)
+change('xc', context)
+try_remembering()
+redis.call('HGETALL', log.run)
+redis.call('HLEN', left_key)
+if ended(new_status) then
+  try_leaving(hooks_key, hooks_order, left_key)
+end
+redis.call('HSET', log.run, unpack(changes))
 local left, many
 if ended(new_status) then
   left, many = leave_all(hooks_key, hooks_order, left_key, now)

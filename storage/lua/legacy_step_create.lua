@@ -24,6 +24,9 @@ end
 if ended(status) then
   return {RUN_EXPIRED, status}
 end
+try_remembering()
+redis.call('HGETALL', step_key)
+redis.call('ZADD', steps_key, 'XX', now, '')
 redis.call('HSET', step_key, 's', 'pending', 'a', 0, 'c', now, 'u', now, 'n', name, 'in', input)
 redis.call('ZADD', steps_key, now, step)
 remember(scalars(step_key))

@@ -19,7 +19,7 @@ local run_status, refusal = legacy_run()
 if not run_status then
   return refusal
 end
-local state = redis.call('HMGET', step_key, 's', 'u')
+local state = redis.call('HMGET', step_key, 's', 'u', 'sa')
 local status, last = state[1], state[2]
 if not status then
   return {STEP_MISSING}
@@ -29,19 +29,25 @@ if ended(status) then
 end
 
 local at = later(last)
-redis.call('HSET', step_key, 'u', at)
-if new_status ~= '' then
-  redis.call('HSET', step_key, 's', new_status)
-end
-if new_status == 'running' then
-  redis.call('HSETNX', step_key, 'sa', at)
-elseif ended(new_status) then
-  redis.call('HSET', step_key, 'ca', at)
-end
-for field, value in pairs({a = attempt, out = output, er = error, ra = retry_after}) do
+local changes = {'u', at}
+local function change(field, value)
   if value ~= '' then
-    redis.call('HSET', step_key, field, value)
+    changes[#changes + 1] = field
+    changes[#changes + 1] = value
   end
 end
+change('s', new_status)
+if new_status == 'running' and not state[3] then
+  change('sa', at)
+elseif ended(new_status) then
+  change('ca', at)
+end
+change('a', attempt)
+change('out', output)
+change('er', error)
+change('ra', retry_after)
+try_remembering()
+redis.call('HGETALL', step_key)
+redis.call('HSET', step_key, unpack(changes))
 remember(scalars(step_key))
 return {DONE, entity(log, step_key, with_payload)}

@@ -16,7 +16,7 @@ if next(run) then
   end
   return {RUN_EXISTS}
 end
-log.spec, log.first_bucket, log.is_new = tonumber(spec), first_bucket(), true
+log.spec, log.first_bucket, log.earlier_bucket = tonumber(spec), log.earlier_bucket, false
 local created, position = append(log, event)
 run.s, run.v, run.u, run.ie = 'pending', spec, created, position
 set_run(log, 's', run.s, 'v', run.v, 'u', run.u, 'ie', run.ie, 'rb', log.first_bucket)

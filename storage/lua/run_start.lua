@@ -69,5 +69,6 @@ end
 local created, position = append(log, event)
 run.s, run.u, run.sa = 'running', created, run.sa or created
 set_run(log, 's', run.s, 'u', run.u, 'sa', run.sa)
-local told = preload()
-return tell(log, finish({DONE, created, position, false, told, status or ''}), run, own(told), with_payload)
+local reply = finish({DONE, created, position, false, false, status or ''})
+reply[5] = preload()
+return tell(log, reply, run, own(reply[5]), with_payload)

@@ -24,6 +24,7 @@ if not wrong then
   return {UNCHANGED}
 end
 if not has_events then
+  redis.call('ZREM', steps_key, '') -- is refused before anything is written
   redis.call('DEL', step_key)
   redis.call('ZREM', steps_key, step_id)
   return {DONE}
@@ -76,7 +77,17 @@ end
 if more then
   return {DONE, positions[#positions], flat}
 end
-redis.call('DEL', step_key)
-redis.call('HSET', step_key, unpack(flat))
+local gone = {}
+for _, field in ipairs(redis.call('HKEYS', step_key)) do
+  if not fields[field] then
+    gone[#gone + 1] = field
+  end
+end
+-- What Redis refuses is refused before the step is changed.
+redis.call('HDEL', step_key, '')
 redis.call('ZADD', steps_key, 'NX', created, step_id)
+redis.call('HSET', step_key, unpack(flat))
+if #gone > 0 then
+  redis.call('HDEL', step_key, unpack(gone))
+end
 return {DONE}

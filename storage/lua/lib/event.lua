@@ -4,7 +4,7 @@
 -- What every script for an event starts with: its first five KEYS and seven ARGV.
 -- A table that has all its fields from the beginning need not grow, which is dear.
 local log = {run = KEYS[1], events = KEYS[2], related = KEYS[3], status = false, spec = 0, purged = false, count = '0',
-  last = false, told = '0', first_bucket = false, expires = false, is_new = false, stamp = false}
+  last = false, told = '0', first_bucket = false, earlier_bucket = false, expires = false, new_bucket = false, stamp = false}
 local request = {now = KEYS[4], before = KEYS[5], id = ARGV[1]}
 local event = {now = ARGV[2], correlation = ARGV[3], record = ARGV[4], payload = ARGV[5]}
 local with_payload = ARGV[6] == 'all'
@@ -25,6 +25,37 @@ local NEWS_BYTES = 4194304
 -- bucket is the number of request.now: a bucket takes new ids for ten minutes (storage/keys.go).
 local bucket = math.floor(event.now / 600000)
 
+-- first_bucket returns what the run is to know as its first bucket. A batch is remembered even if there was no run yet.
+local function first_bucket()
+  return string.format('%d', bucket - redis.call('EXISTS', request.before))
+end
+
+-- try_memory is refused where Redis has no memory for a write. Redis asks that at the first write of a script only, and only of
+-- commands that take memory: so it comes before all others that are made to see whether they are refused.
+local function try_memory()
+  if not log.has_memory then
+    redis.call('ZADD', log.related, 'XX', '0', '')
+    log.has_memory = true
+  end
+end
+
+-- A command that Redis refuses stops a script where it stands, and what it has written stays. So a script reads first. Its
+-- first write is the record of the event, which nobody sees before the run counts it, then comes ZADD; each other command
+-- that it will need it makes before in a way that changes nothing. So a refused call has done nothing, and its repeat all.
+-- try_remembering does that for remember.
+local function try_remembering()
+  if not log.first_bucket or bucket < tonumber(log.first_bucket) then
+    log.earlier_bucket = first_bucket()
+  end
+  if not log.expires then
+    log.new_bucket = not log.status or redis.call('HLEN', request.now) == 0
+    if log.new_bucket then
+      try_memory()
+      redis.call('EXPIRE', request.now, '1200')
+    end
+  end
+end
+
 -- read_run reads what is to be known of the run and its log: the status (false: no such run), the spec version, and
 -- the first bucket of request ids that there ever was. The call that made the run remembered that bucket, and that it expires.
 local function read_run()
@@ -34,6 +65,7 @@ local function read_run()
   log.count, log.last = state[4] or '0', state[5]
   log.told, log.first_bucket = log.count, state[6]
   log.expires = state[6] and tonumber(state[6]) == bucket
+  try_remembering()
 end
 
 -- read_whole_run does so and returns all of the run's fields by their names.
@@ -43,6 +75,7 @@ local function read_whole_run()
   log.count, log.last = run.en or '0', run.et
   log.told, log.first_bucket = log.count, run.rb
   log.expires = run.rb and tonumber(run.rb) == bucket
+  try_remembering()
   return run
 end
 
@@ -60,11 +93,6 @@ local function news(last)
   local told = page(log, first, math.min(last, first + PAGE_EVENTS - 1), NEWS_BYTES, 0, with_payload)
   table.insert(told, 1, last - first + 1)
   return told
-end
-
--- first_bucket returns what the run is to know as its first bucket. A batch is remembered even if there was no run yet.
-local function first_bucket()
-  return string.format('%d', bucket - redis.call('EXISTS', request.before))
 end
 
 -- remembered returns what a call with this request id left, else false. Before the run's first bucket there is none.
@@ -113,13 +141,13 @@ end
 -- remember writes what there is to say of the log, unless that is done, and keeps what a request id stands for,
 -- ten minutes at least. A run without events may be none.
 local function remember(value)
-  if log.count ~= '0' and (not log.first_bucket or bucket < tonumber(log.first_bucket)) then
-    set_run(log, 'rb', first_bucket())
+  if log.count ~= '0' and log.earlier_bucket then
+    set_run(log, 'rb', log.earlier_bucket)
   elseif log.told ~= log.count then
     set_run(log)
   end
   redis.call('HSET', request.now, request.id, value)
-  if not log.expires and (log.is_new or redis.call('HLEN', request.now) == 1) then
+  if log.new_bucket then
     redis.call('EXPIRE', request.now, '1200')
   end
 end

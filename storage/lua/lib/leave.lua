@@ -24,6 +24,21 @@ local function leave(left_key, hooks)
   return some
 end
 
+-- try_leaving makes the commands of leave and leave_all in a way that changes nothing, so that one that Redis refuses is
+-- refused before anything is written.
+local function try_leaving(hooks_key, hooks_order, left_key)
+  if redis.call('EXISTS', hooks_key, left_key) == 0 then
+    return
+  end
+  redis.call('HDEL', hooks_key, '')
+  redis.call('ZREM', hooks_order, '')
+  if redis.call('HLEN', hooks_key) + redis.call('HLEN', left_key) > AT_ONCE then
+    redis.call('HSCAN', left_key, '0')
+  else
+    redis.call('HGETALL', left_key)
+  end
+end
+
 -- leave_all does so with the hooks of a run that ends, except those that are retained. If they are too many it leaves them
 -- where they are, where they do not live any more, and returns true besides.
 local function leave_all(hooks_key, hooks_order, left_key, now)

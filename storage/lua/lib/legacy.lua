@@ -11,6 +11,14 @@ local function remembered()
   return redis.call('HGET', request.now, request.id) or redis.call('HGET', request.before, request.id)
 end
 
+-- try_remembering makes the commands of remember and scalars in a way that changes nothing: one that Redis refuses is to be
+-- refused before anything is written.
+local function try_remembering()
+  redis.call('EXPIRE', request.now, 1200)
+  redis.call('HMGET', log.run, '')
+  redis.call('HEXISTS', log.run, '')
+end
+
 -- remember keeps the answer of this call for ten minutes at least.
 local function remember(what)
   redis.call('HSET', request.now, request.id, what)

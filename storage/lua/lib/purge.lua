@@ -18,9 +18,12 @@ local function purge(log, first, last)
     end
   end
   if #split_off > 0 then
-    redis.call('HDEL', log.events, unpack(split_off))
+    redis.call('HDEL', log.events, '') -- is refused before anything is written
   end
   if #bared > 0 then
     redis.call('HSET', log.events, unpack(bared))
+  end
+  if #split_off > 0 then
+    redis.call('HDEL', log.events, unpack(split_off))
   end
 end

@@ -12,14 +12,21 @@ local function run_end(item, run, new_status, reference, hooks_key, hooks_order,
     return refusal
   end
   if status == 'cancelled' and new_status == 'cancelled' then
+    local left = leave(left_key, {})
     local again, position = append(log, item)
-    return tell(log, {DONE, again, position, false, leave(left_key, {})}, run, position, with_payload)
+    return tell(log, {DONE, again, position, false, left}, run, position, with_payload)
   end
   if ended(status) then
     return {RUN_ENDED, status}
   end
   local keeps_nothing = run['@$retention'] == '0' -- the run's user asked for it
   log.purged = keeps_nothing
+  try_memory()
+  try_leaving(hooks_key, hooks_order, left_key)
+  if keeps_nothing then
+    redis.call('HDEL', log.events, '')
+    redis.call('HMGET', log.run, 's')
+  end
   local created, position = append(log, item)
   log.status = new_status
   run.s, run.u, run.ca = new_status, created, created

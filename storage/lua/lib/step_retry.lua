@@ -9,11 +9,18 @@ local function step_retry(item, step_key, retry_after)
   if ended(step_status) then
     return {STEP_ENDED, step_status}
   end
+  local clears = retry_after == '' and step[6]
+  if clears and not log.held then
+    try_memory()
+    redis.call('HDEL', step_key, '') -- is refused before anything is written; a batch has tried it
+  end
   local created, position = append(log, item)
   step[1], step[3], step[6], step[9] = 'pending', created, retry_after ~= '' and retry_after, position
   if retry_after == '' then
     redis.call('HSET', step_key, 's', 'pending', 'u', created, 'ee', position)
-    redis.call('HDEL', step_key, 'ra')
+    if clears then
+      redis.call('HDEL', step_key, 'ra')
+    end
   else
     redis.call('HSET', step_key, 's', 'pending', 'u', created, 'ee', position, 'ra', retry_after)
   end

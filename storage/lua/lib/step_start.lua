@@ -23,6 +23,10 @@ local function step_start(item, step_key)
   if retry_after and tonumber(retry_after) > tonumber(item.now) then
     return {STEP_TOO_EARLY, retry_after}
   end
+  if retry_after and not log.held then
+    try_memory()
+    redis.call('HDEL', step_key, '') -- is refused before anything is written; a batch has tried it
+  end
   local created, position = append(log, item)
   if retry_after then
     redis.call('HDEL', step_key, 'ra')
