@@ -34,6 +34,10 @@
 -- $include lib/drop.lua
 -- $include lib/release_run.lua
 -- $include lib/server_time.lua
+-- $include lib/may.lua
+
+may('DEL', 'EXISTS', 'GET', 'HDEL', 'HGET', 'HINCRBY', 'HMGET', 'HSET', 'LPUSH',
+  'LREM', 'RPUSH', 'SADD', 'SREM', 'TIME', 'ZADD', 'ZREM', 'ZSCORE')
 
 if not leave(KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2]) then
   return {0}

@@ -9,6 +9,9 @@
 -- ARGV[4] from how many crashes in a row on a message is a suspect
 -- Reply: {1, 1 if it was the last suspect of the app}; {0} no longer the caller's
 -- $include lib/interrupted.lua
+-- $include lib/may.lua
+
+may('DEL', 'HDEL', 'HEXISTS', 'HGET', 'HMGET', 'ZREM', 'ZREVRANGE')
 
 if redis.call('HGET', KEYS[1], 'owner') ~= ARGV[2] then
   return {0}

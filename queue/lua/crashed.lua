@@ -12,6 +12,9 @@
 -- ARGV[6] all deliveries that ended so, in ms
 -- Reply: {1, crashes that count}; {0} no longer the caller's
 -- $include lib/server_time.lua
+-- $include lib/may.lua
+
+may('EXPIRE', 'HDEL', 'HMGET', 'HSET', 'ZADD')
 
 local f = redis.call('HMGET', KEYS[1], 'owner', 'counted', 'crash')
 if f[1] ~= ARGV[2] then

@@ -30,6 +30,9 @@
 -- $include lib/unlist.lua
 -- $include lib/keep.lua
 -- $include lib/release_run.lua
+-- $include lib/may.lua
+
+may('DEL', 'EXISTS', 'HDEL', 'HGET', 'HINCRBY', 'HMGET', 'HSET', 'LREM', 'RPUSH', 'SREM', 'ZADD', 'ZCARD', 'ZPOPMIN', 'ZREM')
 
 if not leave(KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2]) then
   return {0}

@@ -34,16 +34,23 @@ local f = redis.call('HMGET', KEYS[1], 'owner', 'solo', 'key', 'run', 'lead')
 if f[1] ~= ARGV[2] then
   return {0}
 end
-redis.call('LREM', KEYS[2], 1, id)
+-- Until the last change the message is still the caller's, so the call can be made again where Redis refuses one of these;
+-- without its lease the sweep gives it back if nobody makes it again.
+redis.call('HSET', KEYS[1], 'ended', ARGV[6])
 redis.call('ZREM', KEYS[3], id)
 local released = (f[2] or f[5]) and release_run(KEYS[1], id, KEYS[7], KEYS[8], KEYS[9], KEYS[10], ARGV[4])
 free_key(KEYS[4], f[3], id)
 unlist(KEYS[4], f[4], id)
 if redis.call('HSTRLEN', KEYS[1], 'msg') > tonumber(ARGV[9]) then
+  redis.call('DEL', KEYS[11]) -- no key has its name
+  redis.call('LREM', KEYS[2], 1, id)
   redis.call('DEL', KEYS[1])
 else
-  redis.call('HSET', KEYS[1], 'state', 'completed', 'ended', ARGV[6], 'owner', '')
-  keep(KEYS[12], ARGV[7], id, tonumber(ARGV[8]), ARGV[4])
+  local kept = keep(KEYS[12], ARGV[7], id, tonumber(ARGV[8]), ARGV[4])
+  redis.call('LREM', KEYS[2], 1, id)
+  if kept then
+    redis.call('HSET', KEYS[1], 'state', 'completed', 'owner', '')
+  end
 end
 count(KEYS[5], KEYS[6], ARGV[3])
 if released then

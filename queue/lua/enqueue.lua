@@ -22,9 +22,19 @@
 -- ARGV[12] run whose wake-ups wait for the delivery of this message, which is more than one; empty: none
 -- Reply: {0, id} added; {1, id} that message is here already
 local function remember(id)
-  if ARGV[6] ~= '0' then
-    redis.call('SET', KEYS[5], id, 'PX', ARGV[6])
+  return ARGV[6] == '0' and {} or redis.pcall('SET', KEYS[5], id, 'PX', ARGV[6])
+end
+
+-- undo takes back what is written of the message when Redis refuses the rest of it.
+local function undo(refusal)
+  redis.call('DEL', KEYS[1], KEYS[5])
+  redis.pcall('SREM', KEYS[8], ARGV[1])
+  for key, field in pairs({[KEYS[4]] = ARGV[5], [KEYS[7]] = ARGV[9]}) do
+    if field ~= '' and redis.call('HGET', key, field) == ARGV[1] then
+      redis.call('HDEL', key, field)
+    end
   end
+  return refusal
 end
 
 if ARGV[6] ~= '0' then
@@ -77,19 +87,29 @@ field('state', ARGV[4] ~= '' and 'scheduled' or 'pending')
 field('pending_since', ARGV[4] == '' and ARGV[3] or '')
 redis.call('HSET', KEYS[1], unpack(fields))
 if ARGV[11] ~= '' then
-  redis.call('SADD', KEYS[8], ARGV[1])
+  local listed = redis.pcall('SADD', KEYS[8], ARGV[1])
+  if type(listed) == 'table' and listed.err then
+    return undo(listed)
+  end
 end
 if ARGV[5] ~= '' then
   redis.call('HSET', KEYS[4], ARGV[5], ARGV[1])
 end
-remember(ARGV[1])
+local remembered = remember(ARGV[1])
+if remembered.err then
+  return undo(remembered)
+end
+local placed
 if ARGV[4] ~= '' then
-  redis.call('ZADD', KEYS[3], ARGV[4], ARGV[1])
-  redis.pcall('PUBLISH', KEYS[6], ARGV[8])
+  placed = redis.pcall('ZADD', KEYS[3], ARGV[4], ARGV[1])
 else
-  -- Who found the list empty listens to the bell; who did not looks again by itself.
-  if redis.call('LPUSH', KEYS[2], ARGV[1]) == 1 and ARGV[8] ~= '' then
-    redis.pcall('PUBLISH', KEYS[6], ARGV[8])
-  end
+  placed = redis.pcall('LPUSH', KEYS[2], ARGV[1])
+end
+if type(placed) == 'table' then
+  return undo(placed)
+end
+-- Who found the list empty listens to the bell; who did not looks again by itself.
+if ARGV[4] ~= '' or (placed == 1 and ARGV[8] ~= '') then
+  redis.pcall('PUBLISH', KEYS[6], ARGV[8])
 end
 return {0, ARGV[1]}

@@ -17,6 +17,9 @@
 -- Reply: {runs that are finished with, where to go on in the next one, how many of each
 --         finished run are still in an app's hands ...}
 -- $include lib/drop.lua
+-- $include lib/may.lua
+
+may('DEL', 'HDEL', 'HGET', 'HMGET', 'HSET', 'LLEN', 'LREM', 'SCARD', 'SREM', 'SSCAN', 'ZREM')
 
 local prefix, most = ARGV[1], tonumber(ARGV[2])
 local search = redis.call('LLEN', KEYS[1]) <= tonumber(ARGV[3])

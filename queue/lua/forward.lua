@@ -10,6 +10,9 @@
 -- ARGV[3] now, in ns
 -- ARGV[4] what to say on the doorbell
 -- Reply: {messages still set aside}
+-- $include lib/may.lua
+
+may('HDEL', 'HSET', 'RPUSH', 'ZCARD', 'ZPOPMIN', 'ZREM')
 
 local forward, most = {}, tonumber(ARGV[2])
 while #forward < most do

@@ -12,6 +12,9 @@
 -- ARGV[4] what to say on the doorbell
 -- Reply: {0} put back; {1} it is not dead, perhaps any more; {2} its key belongs to another message now
 -- $include lib/own_key.lua
+-- $include lib/may.lua
+
+may('HDEL', 'HGET', 'HMGET', 'HSET', 'LPUSH', 'SADD', 'ZREM')
 
 local f = redis.call('HMGET', KEYS[1], 'state', 'key', 'run')
 if f[1] ~= 'archived' then

@@ -16,6 +16,9 @@
 --         nothing
 -- Reply: {0} removed; {1} it is in an app's hands, and is removed when its delivery ends; {2} there is no such message
 -- $include lib/drop.lua
+-- $include lib/may.lua
+
+may('DEL', 'HDEL', 'HGET', 'HMGET', 'HSET', 'LLEN', 'LREM', 'SREM', 'ZREM')
 
 local id = ARGV[1]
 local function forget_field(hash, field)

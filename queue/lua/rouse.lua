@@ -12,6 +12,9 @@
 -- ARGV[3] now, in ns
 -- ARGV[4] what to say on the doorbell
 -- Reply: {1 if a message is pending now, else 0}
+-- $include lib/may.lua
+
+may('DEL', 'HDEL', 'HEXISTS', 'HGET', 'HSET', 'RPUSH', 'ZREM')
 
 redis.call('DEL', KEYS[1])
 local id = redis.call('HGET', KEYS[3], ARGV[1])

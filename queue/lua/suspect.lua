@@ -24,6 +24,9 @@
 --        3 one that is set aside goes first; 4 interrupted deliveries go first
 -- $include lib/server_time.lua
 -- $include lib/interrupted.lua
+-- $include lib/may.lua
+
+may('EXPIRE', 'HMGET', 'HSET', 'ZADD', 'ZRANGE', 'ZREM', 'ZREVRANGE', 'ZSCORE')
 
 local f = redis.call('HMGET', KEYS[1], 'owner', 'crashes', 'counted', 'longest')
 if f[1] ~= ARGV[2] then

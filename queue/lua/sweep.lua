@@ -29,6 +29,10 @@
 -- $include lib/drop.lua
 -- $include lib/release_run.lua
 -- $include lib/server_time.lua
+-- $include lib/may.lua
+
+may('DEL', 'EXISTS', 'HDEL', 'HGET', 'HMGET', 'HSET', 'LLEN', 'LPUSH', 'LRANGE',
+  'LREM', 'RPUSH', 'SREM', 'ZADD', 'ZMSCORE', 'ZRANGE', 'ZRANGEBYSCORE', 'ZREM')
 
 local MOST_RETURNED, MOST_DUE = 40, 90
 local prefix, now, most = ARGV[1], ARGV[2], tonumber(ARGV[5])
@@ -55,13 +59,17 @@ local returned, looked, more = {}, 0, 0
 local function give_back(id)
   redis.call('LREM', KEYS[2], 1, id)
   redis.call('ZREM', KEYS[3], id)
-  returned[#returned + 1] = id
   local task = redis.call('HMGET', prefix .. id, 'state', 'over')
+  local state = task[1]
+  if state == 'completed' or state == 'archived' then
+    return -- it was taken off no list when it ended
+  end
+  returned[#returned + 1] = id
   if task[2] then -- its run ended meanwhile, or it was dropped by hand
     release_run(prefix .. id, id, KEYS[7], KEYS[8], KEYS[4], KEYS[1], prefix)
     drop(prefix .. id, id, KEYS[7])
-  elseif task[1] then
-    redis.call('HDEL', prefix .. id, 'owner')
+  elseif state then
+    redis.call('HDEL', prefix .. id, 'owner', 'parked')
     release_run(prefix .. id, id, KEYS[7], KEYS[8], KEYS[4], KEYS[1], prefix)
     redis.call('HSET', prefix .. id, 'state', 'pending', 'pending_since', ARGV[6])
     redis.call('RPUSH', KEYS[1], id)
@@ -97,8 +105,9 @@ end
 
 local function make_pending(id)
   local task = prefix .. id
-  if redis.call('EXISTS', task) == 0 then
-    return
+  local state = redis.call('HGET', task, 'state')
+  if state ~= 'scheduled' and state ~= 'retry' then
+    return -- it is gone, or is somewhere else already
   end
   if redis.call('HDEL', task, 'parked') == 1 then
     local run = redis.call('HGET', task, 'solo')

@@ -37,7 +37,8 @@ local taken, most, looked = 0, tonumber(ARGV[3]), 0
 local clock
 while taken < most and looked < 80 do -- up to 20 commands each
   looked = looked + 1
-  local id = redis.call('RPOP', KEYS[1])
+  -- Until it has a lease, or is nowhere any more, the sweep gives it back: also where Redis refuses what comes next.
+  local id = redis.call('RPOPLPUSH', KEYS[1], KEYS[3])
   if not id then
     break
   end
@@ -62,7 +63,6 @@ while taken < most and looked < 80 do -- up to 20 commands each
     if fields[12] then
       redis.call('HSET', KEYS[8], fields[12], id .. ' ' .. ARGV[5])
     end
-    redis.call('LPUSH', KEYS[3], id)
     clock = clock or server_time()
     redis.call('ZADD', KEYS[4], string.format('%.3f', clock + tonumber(ARGV[4])), id)
     redis.call('HSET', task, 'state', 'active', 'owner', ARGV[2], 'begun', fields[7] and 'before' or 'now')
@@ -86,6 +86,8 @@ while taken < most and looked < 80 do -- up to 20 commands each
       hold = math.max(0, math.ceil((tonumber(fields[9]) - clock) * 1000))
     end
     reply[#reply + 1] = tostring(hold)
+  else
+    redis.call('LREM', KEYS[3], 1, id)
   end
 end
 reply[1] = redis.call('LLEN', KEYS[1])

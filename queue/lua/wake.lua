@@ -10,6 +10,10 @@
 -- ARGV[3] now, in seconds with three decimals
 -- ARGV[4] what to say on the doorbell
 -- Reply: {messages still stalled}
+-- $include lib/may.lua
+
+may('HDEL', 'INCR', 'SCARD', 'SPOP', 'ZADD', 'ZSCORE')
+
 redis.call('INCR', KEYS[3])
 local woken = 0
 while woken < tonumber(ARGV[2]) do

@@ -20,8 +20,8 @@ local function release_run(task, id, running, parked, scheduled, pending, prefix
   if redis.call('HDEL', prefix .. next_id, 'parked') == 0 then
     return false
   end
-  redis.call('ZREM', scheduled, next_id)
+  redis.call('RPUSH', pending, next_id) -- where that is refused it is due by itself
   redis.call('HSET', prefix .. next_id, 'state', 'pending')
-  redis.call('RPUSH', pending, next_id)
+  redis.call('ZREM', scheduled, next_id)
   return true
 end
