@@ -45,7 +45,7 @@ func serveCommand() *cobra.Command {
 				logger.Warn("unknown setting, ignored: misspelt? see `world-redis env`", slog.String("variable", name))
 			}
 			sayProxy(c, os.Getenv, logger)
-			return serve(cmd.Context(), c, logger, cmd.OutOrStdout())
+			return serve(cmd.Context(), c, logger, cmd.OutOrStdout(), leaveProcessors)
 		},
 	}
 }
@@ -53,7 +53,7 @@ func serveCommand() *cobra.Command {
 // serve builds the parts, runs them until ctx ends, and stops them in order: first the
 // queue takes no more work and running deliveries end (they need the API to report
 // their results), then the API drains, then what the API reads from.
-func serve(ctx context.Context, c config, logger *slog.Logger, out io.Writer) (err error) {
+func serve(ctx context.Context, c config, logger *slog.Logger, out io.Writer, connected ...func(*redisconn.Conn)) (err error) {
 	conn, err := redisconn.Connect(c.RedisURL)
 	if err != nil {
 		return err
@@ -68,8 +68,8 @@ func serve(ctx context.Context, c config, logger *slog.Logger, out io.Writer) (e
 		}
 		return err
 	}
-	if conn.Mode != redisconn.Embedded {
-		leaveProcessors(conn.Servers())
+	for _, f := range connected {
+		f(conn)
 	}
 	if err := checkRedis(ctx, conn, c, logger); err != nil {
 		return err
