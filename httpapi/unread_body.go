@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -13,14 +14,14 @@ import (
 type watchedBody struct {
 	io.ReadCloser
 
-	ended bool
+	ended atomic.Bool // a proxy reads in a goroutine of its own
 }
 
 // Read implements io.Reader.
 func (b *watchedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if errors.Is(err, io.EOF) {
-		b.ended = true
+		b.ended.Store(true)
 	}
 	return n, err
 }
@@ -36,12 +37,12 @@ func waitForNoBody(next echo.HandlerFunc) echo.HandlerFunc {
 		body := &watchedBody{ReadCloser: r.Body}
 		r.Body = body
 		c.Response().Before(func() {
-			if !body.ended {
+			if !body.ended.Load() {
 				c.Response().Header().Set(echo.HeaderConnection, "close")
 			}
 		})
 		err := next(c)
-		if !body.ended {
+		if !body.ended.Load() {
 			// net/http closes the body now, and reads what is left of it for that, too. Not every ResponseWriter has
 			// deadlines; those of tests do not.
 			_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now())
