@@ -738,7 +738,9 @@ def secrets(t: Trial):
                 'hunter2' not in out + out2 or 'hunter2:' in bad,
                 f'{name}={bad} is printed: {[l for l in (out + out2).splitlines() if "hunter2" in l][:1]}',
             )
-    s = t.service(embedded=True, WORKFLOW_WORLD_LOG_LEVEL='debug', WORKFLOW_BASE_URL=others['WORKFLOW_BASE_URL'])
+    code, out = command(['serve'], {'WORKFLOW_BASE_URL': others['WORKFLOW_BASE_URL'], 'WORKFLOW_WORLD_LISTEN': f'127.0.0.1:{free_port()}'}, 5)
+    t.expect(code not in (None, 0) and 'hunter' not in out, f'serve with credentials in WORKFLOW_BASE_URL: {code}, {out[:160]}')
+    s = t.service(embedded=True, WORKFLOW_WORLD_LOG_LEVEL='debug', WORKFLOW_BASE_URL=f'http://{dead}/base')
     Caller(s.port).call('POST', '/v1/queue', {'queueName': '__wkf_workflow_x', 'message': {'runId': 'wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV'}})
     Caller(s.port).call('POST', '/v1/apps', {'baseUrl': f'http://me:hunter2@{dead}', 'deploymentId': 'dpl'})
     time.sleep(3)
