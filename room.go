@@ -6,17 +6,18 @@ import "context"
 type Room interface {
 	// MakeRoom returns CodeOverBudget when there is no room for so many bytes.
 	MakeRoom(ctx context.Context, bytes int64) error
-	// GiveBack says that so many of those bytes were not read after all.
+	// GiveBack returns bytes that were asked for and not read.
 	GiveBack(bytes int64)
-	// Lend has room for a part of an answer that goes on for as long as its reader does: most bytes if there is room for
-	// them now, else it waits until there is for least bytes. Its only error is that of ctx.
+	// Lend reserves memory for a part of an answer that lasts as long as its reader: most bytes if they are free now,
+	// otherwise it waits until least bytes are. Its only error is that of ctx.
 	Lend(ctx context.Context, least, most int64) (Loan, error)
 }
 
-// Loan is room for a part of an answer.
+// Loan is memory that was reserved by [Room.Lend].
 type Loan interface {
+	// Bytes is its size.
 	Bytes() int64
-	// Keep gives back what is more than so many bytes; 0 ends it.
+	// Keep shrinks the loan to bytes and gives the rest back; 0 ends it.
 	Keep(bytes int64)
 }
 

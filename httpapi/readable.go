@@ -38,8 +38,8 @@ const (
 var errNotReadable = errors.New("not a value that people can read")
 
 // readable turns a chunk into one line of JSON for people: the value that the app wrote. It has room for readableCopies of
-// the chunk, and asks more for so many bytes of a value that is larger. nil: it is not readable (it is encrypted,
-// compressed, not the SDK's, or too large), or there is no room. Nothing but a person's view may depend on it.
+// the chunk; for a larger value it calls more with the bytes that it needs. It returns nil if the chunk is not readable (encrypted,
+// compressed, not the SDK's, or too large), or if more returns false. Nothing but a person's view may depend on it.
 func readable(chunk []byte, more func(bytes int) bool) (line []byte) {
 	value, err := chunkValue(chunk, more)
 	if err != nil {

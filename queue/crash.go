@@ -9,6 +9,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/luascript"
+	"github.com/world-redis/world-redis/internal/pause"
 	"github.com/world-redis/world-redis/internal/rediskey"
 )
 
@@ -90,8 +91,8 @@ func (cl *crashLooker) look(ctx context.Context, app string) bool {
 	if !ok {
 		return false
 	}
-	for _, pause := range crashLooks {
-		if !sleep(ctx, pause) {
+	for _, d := range crashLooks {
+		if !pause.For(ctx, d) {
 			return false
 		}
 		if !p.Gone(ctx, app) {

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/world-redis/world-redis/internal/pause"
 )
 
 // crowdNewsPause keeps many messages that are set aside from becoming many questions.
@@ -57,7 +59,7 @@ func (l *lane) hearCrowds(ctx context.Context) {
 		if err := l.invite(ctx, apps); err != nil && ctx.Err() == nil {
 			l.log.Debug("messages that other replicas set aside come back in their own time", slog.Any("error", err))
 		}
-		sleep(ctx, crowdNewsPause)
+		pause.For(ctx, crowdNewsPause)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/hibiken/asynq"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/pause"
 )
 
 // redisHiccup is the wait after the list of apps could not be read.
@@ -132,7 +133,7 @@ func (l *lane) tryApps(c *claim, m world.Message, apps []world.App, most int) (o
 // sure that the message is still ours.
 func (l *lane) mayBegin(c *claim, app string, several bool) (o outcome, stop bool) {
 	o = outcome{step: stepReturned, unseen: true}
-	if left := c.holdLeft(); left > 0 && !sleep(c.ctx, left) {
+	if left := c.holdLeft(); left > 0 && !pause.For(c.ctx, left) {
 		o.hold = c.holdLeft()
 		return o, true
 	}
@@ -176,7 +177,7 @@ func (l *lane) send(c *claim, app world.App, m world.Message) world.Outcome {
 		out := l.q.cfg.Deliverer.Deliver(c.ctx, d)
 		d.Along = nil // out of date by now
 		quick := l.q.cfg.Backoff.Quick
-		if out.Verdict != world.Unreachable || out.Sent || out.NoApp || try >= len(quick) || !sleep(c.ctx, quick[try]) {
+		if out.Verdict != world.Unreachable || out.Sent || out.NoApp || try >= len(quick) || !pause.For(c.ctx, quick[try]) {
 			return out
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/luascript"
+	"github.com/world-redis/world-redis/internal/pause"
 )
 
 // What a queue keeps of messages that have ended, for people to look at.
@@ -83,7 +84,7 @@ func (l *lane) finish(c *claim, o outcome) {
 		}
 		l.q.outage.failed(err)
 		l.log.Debug("the outcome of a delivery waits for Redis", slog.String("message", c.id), slog.Any("error", err))
-		if !sleep(l.q.lasting, l.q.outage.pause()) {
+		if !pause.For(l.q.lasting, l.q.outage.pause()) {
 			l.log.Error("the outcome of a delivery could not be stored; it will be made again",
 				slog.String("message", c.id), slog.String("outcome", string(o.step)), slog.Any("error", err))
 			return

@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/world-redis/world-redis/internal/pause"
 	"github.com/world-redis/world-redis/internal/rediskey"
 )
 
@@ -64,7 +65,7 @@ func (l *lane) letRest(c *claim) {
 
 // sleeps waits until a run has rested enough.
 func (l *lane) sleeps(run string, end time.Time) {
-	for time.Now().Before(end) && sleep(l.q.taking, restLook) {
+	for time.Now().Before(end) && pause.For(l.q.taking, restLook) {
 		ctx, cancel := context.WithTimeout(l.q.lasting, redisTimeout)
 		left, err := l.q.stepsOnTheirWay(ctx, run)
 		if err == nil && left > 0 {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/luascript"
+	"github.com/world-redis/world-redis/internal/pause"
 	"github.com/world-redis/world-redis/internal/replicated"
 )
 
@@ -49,7 +50,7 @@ func (l *lane) next() (message string, ok bool) {
 			left, err := l.take()
 			if err != nil {
 				l.q.outage.failed(err)
-				if !sleep(l.q.taking, l.q.outage.pause()) {
+				if !pause.For(l.q.taking, l.q.outage.pause()) {
 					return "", false
 				}
 				continue
@@ -272,17 +273,5 @@ func (l *lane) returnBuffer() {
 	}
 	if len(buffer) > 0 {
 		l.log.Debug("returned messages that were not delivered yet", slog.Int("messages", len(buffer)))
-	}
-}
-
-// sleep waits and reports whether ctx still stands.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

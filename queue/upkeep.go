@@ -9,6 +9,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/luascript"
+	"github.com/world-redis/world-redis/internal/pause"
 )
 
 const (
@@ -40,13 +41,13 @@ func (l *lane) upkeep(ctx context.Context) {
 		case err != nil:
 			l.q.outage.failed(err)
 			swept = time.Time{} // nobody else hears that this outage is over
-			sleep(ctx, l.q.outage.pause())
+			pause.For(ctx, l.q.outage.pause())
 			continue
 		}
 		l.q.outage.ended()
 		switch {
 		case more:
-			sleep(ctx, upkeepPause)
+			pause.For(ctx, upkeepPause)
 		case l.backlog.exists():
 			l.backlog.rest(ctx)
 		default:
@@ -68,7 +69,7 @@ func (l *lane) isRelieved(swept time.Time) bool {
 
 // rest sleeps until the next sweep.
 func (l *lane) rest(ctx context.Context) {
-	if !sleep(ctx, upkeepPause) {
+	if !pause.For(ctx, upkeepPause) {
 		return
 	}
 	end := time.Now().Add(upkeepInterval)

@@ -10,7 +10,7 @@ import (
 )
 
 // leaveProcessors has Go use half of the processors where Redis is another process of this machine. GOMAXPROCS and the CPU limit
-// of a container count instead.
+// of a container take precedence.
 //
 // One Redis answers from one thread, and an event costs that thread two thirds of what it costs
 // the service: more processors than that are never busy for long. But Go wakes a thread for

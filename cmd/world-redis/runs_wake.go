@@ -33,7 +33,7 @@ func (s *service) wakeCommand() *cobra.Command {
 	}
 }
 
-// whereIs says what the message waits for, if that is to be known.
+// whereIs says what the message waits for; "" if the service does not know.
 func (s *service) whereIs(ctx context.Context, messageID string) string {
 	answer, err := s.call(ctx, http.MethodGet, "/v1/queue/messages/"+url.PathEscape(messageID), nil, nil)
 	var m messageLine

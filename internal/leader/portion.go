@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/world-redis/world-redis/internal/pause"
 )
 
 // errOver is why the context of a portion ends with the term.
@@ -21,23 +23,12 @@ func (l *Lease) Await(ctx context.Context) bool {
 		select {
 		case <-started:
 			// A term that is over by the clock, and that Run has yet to notice the end of, would come again and again.
-			if l.Term() == 0 && !pause(ctx, l.times.pause/10) {
+			if l.Term() == 0 && !pause.For(ctx, l.times.pause/10) {
 				return false
 			}
 		case <-ctx.Done():
 			return false
 		}
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 
@@ -71,7 +62,7 @@ func (l *Lease) Lead(ctx context.Context, portion func(ctx context.Context) erro
 // termContext ends with a term, and its deadline is when the term would end that nobody renews. Both are looked up when they are asked for:
 // a process that stood still finds at its next call that its term is over, before any timer of it has fired.
 type termContext struct {
-	context.Context //nolint:containedctx // it is one
+	context.Context //nolint:containedctx // it is a context.Context itself, with the end of the term added
 	lease           *Lease
 	number          int64
 }

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/pause"
 )
 
 const (
@@ -78,7 +79,7 @@ func (p *Parker) LookedAt(runID string, log world.LogSeen) {
 
 // Run parks until ctx ends, and then whatever there is still.
 func (p *Parker) Run(ctx context.Context) error {
-	for sleep(ctx, p.cfg.After) {
+	for pause.For(ctx, p.cfg.After) {
 		p.park(ctx, p.due(p.cfg.After))
 	}
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastNotes)

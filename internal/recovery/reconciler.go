@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/pause"
 )
 
 const (
@@ -91,7 +92,7 @@ func (r *Reconciler) Run(ctx context.Context) error {
 			r.cfg.Logger.WarnContext(ctx, "the search for forgotten runs failed; it begins again soon", slog.Any("error", err))
 			wait = min(wait, retryPause)
 		}
-		if !sleep(ctx, wait) {
+		if !pause.For(ctx, wait) {
 			return nil
 		}
 	}
@@ -118,7 +119,7 @@ func (r *Reconciler) pass(ctx context.Context) error {
 			return err
 		}
 		skip += due.Left
-		if !due.More || !sleep(ctx, pace) {
+		if !due.More || !pause.For(ctx, pace) {
 			return nil
 		}
 	}
@@ -236,15 +237,4 @@ func (r *Reconciler) decide(ctx context.Context, run world.Run, rest world.RunRe
 		}
 	}
 	return r.wake(ctx, run, rest, slog.LevelWarn, "a run had nothing that would wake it; it is woken")
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -76,7 +76,7 @@ func (s *sentinels) ask(ctx context.Context, host string) view {
 	options := s.options
 	options.Addr = host
 	client := redis.NewSentinelClient(&options)
-	defer client.Close() //nolint:errcheck // nothing to lose
+	defer func() { _ = client.Close() }() // it has asked what it had to
 	v := view{host: host}
 	if address, err := client.GetMasterAddrByName(ctx, s.master).Result(); err == nil && len(address) == 2 {
 		v.master = net.JoinHostPort(address[0], address[1])
@@ -92,6 +92,6 @@ func (s *sentinels) answers(ctx context.Context, master string) bool {
 	options := s.node
 	options.Addr = master
 	node := redis.NewClient(&options)
-	defer node.Close() //nolint:errcheck // nothing to lose
+	defer func() { _ = node.Close() }() // it has asked what it had to
 	return isMaster(ctx, node)
 }

@@ -2,6 +2,7 @@ package redistest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -243,7 +244,7 @@ func (r *Refused) run(unit [][]any) string {
 	_, _ = pipe.Exec(ctx)
 	var errs []string
 	for _, cmd := range cmds {
-		if err := cmd.Err(); err != nil && err != redis.Nil { //nolint:errorlint // go-redis returns it bare
+		if err := cmd.Err(); err != nil && !errors.Is(err, redis.Nil) {
 			errs = append(errs, err.Error())
 		}
 		if results, ok := cmd.Val().([]any); ok {
