@@ -46,17 +46,26 @@ func (b *bundle) parks(n int, hook world.Fields) []string {
 	return runIDs
 }
 
-// counter counts the commands of a client, those inside scripts not included.
+// counter counts the commands of a client. Those inside scripts are not included, nor those with which a new connection begins:
+// the pool may dial at any time.
 type counter struct{ n atomic.Int64 }
+
+func (c *counter) add(cmds ...redis.Cmder) {
+	for _, cmd := range cmds {
+		if cmd.Name() != "hello" && cmd.Name() != "client" {
+			c.n.Add(1)
+		}
+	}
+}
 
 func (c *counter) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 func (c *counter) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error { c.n.Add(1); return next(ctx, cmd) }
+	return func(ctx context.Context, cmd redis.Cmder) error { c.add(cmd); return next(ctx, cmd) }
 }
 
 func (c *counter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error { c.n.Add(int64(len(cmds))); return next(ctx, cmds) }
+	return func(ctx context.Context, cmds []redis.Cmder) error { c.add(cmds...); return next(ctx, cmds) }
 }
 
 // count returns how many commands a piece of work takes.
