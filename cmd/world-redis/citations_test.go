@@ -11,17 +11,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+const repository = "../.."
+
 // What code, tests and documents cite of the contract and of the faults is there.
 func TestCitationsLeadSomewhere(t *testing.T) {
 	t.Parallel()
-	const root = "../.."
-	sections := matches(t, filepath.Join(root, "docs/contract.md"), `(?m)^#+ §([\d.]+) `)
-	faults := matches(t, filepath.Join(root, "docs/faults.md"), `<a id="br-(\d+)"></a>`)
+	sections := matches(t, filepath.Join(repository, "docs/contract.md"), `(?m)^#+ §([\d.]+) `)
+	faults := matches(t, filepath.Join(repository, "docs/faults.md"), `<a id="br-(\d+)"></a>`)
 	require.NotEmpty(t, sections)
 	require.NotEmpty(t, faults)
 	section, fault := regexp.MustCompile(`contract §(\d+(?:\.\d+)?)`), regexp.MustCompile(`\bBR-?(\d\d)`)
 	cited := 0
-	eachText(t, root, []string{".go", ".lua", ".ts", ".mjs", ".md"}, func(path, text string) {
+	eachText(t, []string{".go", ".lua", ".ts", ".mjs", ".md"}, func(path, text string) {
 		for _, found := range section.FindAllStringSubmatch(text, -1) {
 			require.Contains(t, sections, found[1], "%s cites contract §%s", path, found[1])
 			cited++
@@ -34,11 +35,11 @@ func TestCitationsLeadSomewhere(t *testing.T) {
 	require.Greater(t, cited, 200)
 }
 
-// eachText calls do with every file below root that is ours and has one of these extensions.
-func eachText(t *testing.T, root string, extensions []string, do func(path, text string)) {
+// eachText calls do with every file of the repository that is ours and has one of these extensions.
+func eachText(t *testing.T, extensions []string, do func(path, text string)) {
 	t.Helper()
 	others := []string{"node_modules", ".git", ".well-known", ".tools", ".cache", "bin", "out", "build-test", "dist"}
-	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	require.NoError(t, filepath.WalkDir(repository, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
