@@ -52,6 +52,6 @@ func TestBR24CheckSaysWhatIsWrongWithAnAddress(t *testing.T) {
 			}
 		})
 	}
-	require.ErrorContains(t, newForwarder(t).Check(t.Context(), "http://no-such-host.invalid"), "the name of the app's host is not known here")
+	require.ErrorContains(t, newForwarder(t).Check(t.Context(), "http://no-such-host.invalid"), "the name of the app's host cannot be resolved here")
 	require.ErrorContains(t, newForwarder(t).Check(t.Context(), "localhost:3000"), "is not an http or https address")
 }

@@ -38,17 +38,17 @@ func cause(err error, connected bool) string {
 	var timeout net.Error
 	switch {
 	case errors.Is(err, context.Canceled):
-		return "the delivery was ended from this side"
+		return "the service ended the delivery"
 	case errors.As(err, &dns):
-		return "the name of the app's host is not known here; correct WORKFLOW_BASE_URL"
+		return "the name of the app's host cannot be resolved here; correct WORKFLOW_BASE_URL"
 	case errors.As(err, &cert), errors.As(err, &authority):
-		return "the app's certificate is not trusted here; add its authority (WORKFLOW_WORLD_APP_CA)"
+		return "the app's certificate is not trusted here; add its CA (WORKFLOW_WORLD_APP_CA)"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "nothing listens there; has the app started, and is WORKFLOW_BASE_URL its address?"
 	case connected && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET)):
 		return "the app closed the connection without an answer; has it ended or crashed?"
 	case errors.As(err, &timeout) && timeout.Timeout():
-		return "the app does not accept connections; is a firewall between, or is the host down?"
+		return "the app does not accept connections; is there a firewall in between, or is the host down?"
 	default:
 		return "the app could not be reached"
 	}
@@ -60,5 +60,5 @@ func causeAtProxy(err error) string {
 	if errors.As(err, &op) && op.Op == "proxyconnect" {
 		return "the proxy cannot be reached; is WORKFLOW_WORLD_PROXY its address?"
 	}
-	return "the proxy did not connect the service with the app; let it, or change WORKFLOW_WORLD_PROXY"
+	return "the proxy did not connect the service to the app; allow it there, or change WORKFLOW_WORLD_PROXY"
 }

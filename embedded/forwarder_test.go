@@ -223,7 +223,7 @@ func TestDeliveryEndsWithItsContext(t *testing.T) {
 	out := newForwarder(t).Deliver(ctx, deliveryTo(app.URL))
 	require.Equal(t, world.Unreachable, out.Verdict)
 	require.True(t, out.Sent)
-	require.Contains(t, out.Reason, "ended from this side")
+	require.Contains(t, out.Reason, "the service ended the delivery")
 }
 
 // Deliveries one after another use one connection.

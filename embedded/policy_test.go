@@ -98,7 +98,7 @@ func TestAnswersOfAService(t *testing.T) {
 		if s.noApp {
 			require.Equal(t, world.Unreachable, out.Verdict, story)
 			require.False(t, out.Sent, story)
-			require.Contains(t, out.Reason, "a world-redis service answers there and not an app", story)
+			require.Contains(t, out.Reason, "a world-redis service answers there, not an app", story)
 		} else {
 			require.Equal(t, world.Failed, out.Verdict, story)
 		}

@@ -38,15 +38,15 @@ func madeBetween(a answer) (words string, seen, ok bool) {
 	switch {
 	case a.status == http.StatusProxyAuthRequired:
 		if a.via == "" {
-			return "a proxy between the service and the app wants credentials", false, true
+			return "a proxy between the service and the app requires credentials", false, true
 		}
-		return "the proxy wants credentials: give them in WORKFLOW_WORLD_PROXY (http://user:password@host:port)", false, true
+		return "the proxy requires credentials: set them in WORKFLOW_WORLD_PROXY (http://user:password@host:port)", false, true
 	case isOfClient(a):
 		return "", false, false
 	case a.via != "":
 		seen = a.status >= http.StatusInternalServerError
-		return "this is not an answer of the app's handler, so the proxy made it, or a server that it took for the app; " +
-			"let the proxy reach the app, or change WORKFLOW_WORLD_PROXY", seen, true
+		return "this answer is not from the app's handler but from the proxy, or from a server that it reached instead of the app; " +
+			"allow the proxy to reach the app, or change WORKFLOW_WORLD_PROXY", seen, true
 	case a.status == http.StatusGatewayTimeout:
 		return "a proxy in front of the app did not wait for its answer; give it a longer time limit than the longest step", true, true
 	case a.status == http.StatusBadGateway, a.status == http.StatusServiceUnavailable && looksLikeGateway(a):

@@ -55,12 +55,12 @@ func TestAnswersOfProxiesInFrontOfTheApp(t *testing.T) {
 		"Envoy without an app":      {503, typed("text/plain"), "upstream connect error or disconnect/reset before headers", true, "does the app run?"},
 		"a proxy that says so":      {503, map[string]string{"Via": "1.1 proxy"}, "", true, "does the app run?"},
 		"a proxy that says why":     {503, map[string]string{"Proxy-Status": "edge; error=connection_refused"}, "", true, "does the app run?"},
-		"credentials":               {407, map[string]string{"Proxy-Authenticate": "Basic"}, "", true, "wants credentials"},
+		"credentials":               {407, map[string]string{"Proxy-Authenticate": "Basic"}, "", true, "requires credentials"},
 		"the app is busy":           {503, with(typed("text/plain"), "Retry-After", "7"), "busy", false, "failed"},
 		"the app, through a proxy":  {503, with(ours, "Via", "1.1 proxy"), `{"error":"x"}`, false, "failed"},
 		"the app's 502":             {502, ours, `{"error":"x"}`, false, "failed"},
 		"the app failed":            {500, with(json(), "Via", "1.1 proxy"), `{"error":"x"}`, false, "failed"},
-		"the app has no such route": {404, with(html, "Via", "1.1 proxy"), "<h1>404</h1>", false, "the workflow routes are not there"},
+		"the app has no such route": {404, with(html, "Via", "1.1 proxy"), "<h1>404</h1>", false, "the workflow routes do not exist there"},
 		"the app, under a web page": {500, html, "<h1>oops</h1>", false, "failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -104,11 +104,11 @@ func TestAnswersThroughAProxy(t *testing.T) {
 		"done":                 {acknowledge, world.Done, true, ""},
 		"refused by the app":   {answering(500, with(json(), "X-World-Redis-Client", "1"), `{"error":"x"}`), world.Failed, true, "failed"},
 		"by an older client":   {answering(500, json(), `{"error":"x"}`), world.Failed, true, "failed"},
-		"a web page":           {answering(200, typed("text/html"), "<h1>Log in</h1>"), world.Unreachable, false, "not an answer of the app's handler"},
-		"not found":            {answering(404, nil, "no such host"), world.Unreachable, false, "not an answer of the app's handler"},
-		"forbidden":            {answering(403, json(), `{"error":"blocked"}`), world.Unreachable, false, "not an answer of the app's handler"},
+		"a web page":           {answering(200, typed("text/html"), "<h1>Log in</h1>"), world.Unreachable, false, "not from the app's handler"},
+		"not found":            {answering(404, nil, "no such host"), world.Unreachable, false, "not from the app's handler"},
+		"forbidden":            {answering(403, json(), `{"error":"blocked"}`), world.Unreachable, false, "not from the app's handler"},
 		"credentials":          {answering(407, nil, ""), world.Unreachable, false, "http://user:password@host:port"},
-		"the app is not there": {answering(503, typed("text/html"), "<h1>sorry</h1>"), world.Unreachable, true, "not an answer of the app's handler"},
+		"the app is not there": {answering(503, typed("text/html"), "<h1>sorry</h1>"), world.Unreachable, true, "not from the app's handler"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -146,7 +146,7 @@ func TestProxyThatBringsAboutNoConnection(t *testing.T) {
 	out = f.Deliver(t.Context(), deliveryTo("https://app.invalid"))
 	require.Equal(t, world.Unreachable, out.Verdict)
 	require.False(t, out.Sent)
-	require.Contains(t, out.Reason, "Forbidden: the proxy did not connect the service with the app")
+	require.Contains(t, out.Reason, "Forbidden: the proxy did not connect the service to the app")
 
 	require.ErrorContains(t, f.Check(t.Context(), "http://app.invalid"), "through the proxy "+refusing.URL+" answered 403")
 }

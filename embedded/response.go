@@ -175,18 +175,18 @@ func shownHeader(value string) string { return headerValue(value[:min(len(value)
 func hint(a answer) string {
 	switch {
 	case isOfService(a):
-		return "a world-redis service answers there and not an app; correct the address (WORKFLOW_BASE_URL)"
+		return "a world-redis service answers there, not an app; correct the address (WORKFLOW_BASE_URL)"
 	case isSignatureRefusal(a):
 		return "the app refused the signature: set the same WORKFLOW_WORLD_SIGNING_KEY or WORKFLOW_WORLD_TOKEN on both sides, and compare the clocks"
 	case a.status >= 300 && a.status <= 399:
 		return fmt.Sprintf("redirects are not followed (to %q); exclude /.well-known/workflow/ from the middleware that redirects, or correct WORKFLOW_BASE_URL",
 			shownHeader(a.header.Get("Location")))
 	case a.status == http.StatusUnauthorized, a.status == http.StatusForbidden:
-		return "something in front of the handler wants to know who is asking; exclude /.well-known/workflow/ from authentication"
+		return "something in front of the handler requires authentication; exclude /.well-known/workflow/ from authentication"
 	case a.status == http.StatusNotFound, a.status == http.StatusMethodNotAllowed:
-		return "the workflow routes are not there; is WORKFLOW_BASE_URL the right address and path, and was the app built with the workflow plugin?"
+		return "the workflow routes do not exist there; is WORKFLOW_BASE_URL the right address and path, and was the app built with the workflow plugin?"
 	case a.status == http.StatusBadRequest:
-		return "the handler does not take this message; does another app or another SDK version listen there?"
+		return "the handler does not accept this message; does another app or another SDK version listen there?"
 	case a.status == http.StatusRequestEntityTooLarge:
 		return "something in front of the handler limits the size of a request"
 	case a.status == http.StatusTooManyRequests:

@@ -14,11 +14,11 @@ func checkPersistence(production bool) func(*node) Check {
 		save, known := n.settings["save"]
 		switch {
 		case aof == "":
-			c.Verdict, c.Message = Warn, "unknown: the server does not let us ask"
+			c.Verdict, c.Message = Warn, "unknown: the server does not allow the check"
 			c.Advice = "Make sure that AOF is on (appendonly yes)."
 		case aof == "1" && n.info["aof_last_write_status"] == "err":
 			c.Verdict, c.Message = Fail, "AOF is on, but its last write failed"
-			c.Advice = "Look at the disk and the log of Redis."
+			c.Advice = "Check the disk and the log of Redis."
 		case aof == "1" && n.settings["appendfsync"] == "no":
 			c.Verdict, c.Message = Warn, "AOF is on, but the system decides when it reaches the disk"
 			c.Advice = "Set appendfsync everysec (or always)."
@@ -28,11 +28,11 @@ func checkPersistence(production bool) func(*node) Check {
 				c.Message += ", appendfsync " + fsync
 			}
 		case !known:
-			c.Verdict, c.Message = Warn, "AOF is off; whether snapshots are made is unknown"
-			c.Advice = "Turn AOF on (appendonly yes): a crash loses what was acknowledged since the last snapshot."
+			c.Verdict, c.Message = Warn, "AOF is off; it is unknown whether there are snapshots"
+			c.Advice = "Turn AOF on (appendonly yes): a crash loses all writes since the last snapshot."
 		case save != "":
-			c.Verdict, c.Message = Warn, "AOF is off, only snapshots are made (save "+save+")"
-			c.Advice = "Turn AOF on (appendonly yes): a crash loses what was acknowledged since the last snapshot."
+			c.Verdict, c.Message = Warn, "AOF is off, there are only snapshots (save "+save+")"
+			c.Advice = "Turn AOF on (appendonly yes): a crash loses all writes since the last snapshot."
 		default:
 			c.Verdict, c.Message = Warn, "nothing is written to disk"
 			c.Advice = "Turn AOF on (appendonly yes): a restart of Redis loses all runs."
@@ -54,17 +54,17 @@ func checkEviction(n *node) Check {
 	policy := n.info["maxmemory_policy"]
 	switch {
 	case err != nil || policy == "":
-		c.Verdict, c.Message = Warn, "unknown: the server does not let us ask"
+		c.Verdict, c.Message = Warn, "unknown: the server does not allow the check"
 		c.Advice = "Make sure that maxmemory-policy is noeviction."
 	case policy == "noeviction":
 		c.Message = "noeviction"
 	case limit == 0:
-		c.Message = policy + ", but without effect: there is no maxmemory"
+		c.Message = policy + ", but without effect: maxmemory is not set"
 	case strings.HasPrefix(policy, "volatile-"):
-		c.Verdict, c.Message = Warn, "maxmemory-policy "+policy+" throws away what has a time to live when memory is full, such as ids of repeated calls"
+		c.Verdict, c.Message = Warn, "maxmemory-policy "+policy+" evicts keys with a time to live when memory is full, such as request ids"
 		c.Advice = evictionAdvice
 	default:
-		c.Verdict, c.Message, c.Refuse = Fail, "maxmemory-policy "+policy+" throws data away when memory is full", true
+		c.Verdict, c.Message, c.Refuse = Fail, "maxmemory-policy "+policy+" evicts data when memory is full", true
 		c.Advice = evictionAdvice
 	}
 	return c
@@ -76,7 +76,7 @@ func checkMemory(n *node) Check {
 	c := Check{Name: "memory", Verdict: OK}
 	used, err := strconv.ParseInt(n.info["used_memory"], 10, 64)
 	if err != nil {
-		c.Verdict, c.Message = Warn, "unknown: the server does not let us ask"
+		c.Verdict, c.Message = Warn, "unknown: the server does not allow the check"
 		return c
 	}
 	c.Message = megabytes(used) + " used"

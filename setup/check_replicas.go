@@ -21,10 +21,10 @@ func checkReplicas(ctx context.Context, wanted int) func(*node) Check {
 		switch {
 		case err != nil:
 			c.Verdict, c.Refuse = Fail, true
-			c.Message = fmt.Sprintf("the replicas cannot be asked whether they have a write: WAIT: %v", err)
-			c.Advice = "Allow WAIT to the Redis user (+wait), or set WORKFLOW_WORLD_DURABILITY=local."
+			c.Message = fmt.Sprintf("the replicas cannot confirm writes: WAIT: %v", err)
+			c.Advice = "Allow WAIT for the Redis user (+wait), or set WORKFLOW_WORLD_DURABILITY=local."
 		case n.info == nil:
-			c.Verdict, c.Message = Warn, "unknown: the server does not let us ask"
+			c.Verdict, c.Message = Warn, "unknown: the server does not allow the check"
 			c.Advice = fmt.Sprintf("Make sure that at least %d replicas are connected.", wanted)
 		case connected < wanted:
 			c.Verdict = Warn

@@ -30,7 +30,7 @@ func checkConnection(ctx context.Context, client redis.UniversalClient) (Check, 
 	c := Check{Name: "connection", Verdict: OK, Message: fmt.Sprintf("answers in %.1f ms", float64(middle.Microseconds())/1000)}
 	if middle > slowAnswer {
 		c.Verdict = Warn
-		c.Advice = "Run the service closer to Redis: every call waits for this several times."
+		c.Advice = "Run the service closer to Redis: every call waits for several round trips."
 	}
 	return c, nil
 }
@@ -53,7 +53,7 @@ func checkVersion(n *node) Check {
 	major, minor, ok := parseVersion(version)
 	switch {
 	case !ok:
-		c.Verdict, c.Message = Warn, "unknown: the server does not tell"
+		c.Verdict, c.Message = Warn, "unknown: the server does not report it"
 		c.Advice = "Make sure that it is Redis 6.2 or newer, or Valkey."
 	case major < 6 || major == 6 && minor < 2:
 		c.Verdict, c.Message, c.Refuse = Fail, name+" is too old", true
@@ -84,13 +84,13 @@ func checkMode(mode redisconn.Mode) func(*node) Check {
 		reported, role := n.info["redis_mode"], n.info["role"]
 		switch {
 		case reported == "sentinel":
-			c.Verdict, c.Message, c.Refuse = Fail, "the address is that of a Sentinel, which holds no data", true
+			c.Verdict, c.Message, c.Refuse = Fail, "the address is a Sentinel's, which has no data", true
 			c.Advice = "Use redis+sentinel://host:port/0?master=<name>."
 		case reported == "cluster" && mode != redisconn.Cluster:
 			c.Verdict, c.Message, c.Refuse = Fail, "the server is a node of a cluster, and the address names only this one", true
 			c.Advice = "Use redis+cluster://host:port,host:port."
 		case role == "slave":
-			c.Verdict, c.Message, c.Refuse = Fail, "the server is a replica and takes no writes", true
+			c.Verdict, c.Message, c.Refuse = Fail, "the server is a replica and accepts no writes", true
 			c.Advice = "Use the address of the master, or redis+sentinel:// to follow it."
 		}
 		return c
@@ -107,7 +107,7 @@ func checkCluster(ctx context.Context, client redis.UniversalClient) (Check, err
 	info := parseInfo(text)
 	switch state, slots := info["cluster_state"], info["cluster_slots_ok"]; {
 	case state == "":
-		c.Verdict, c.Message = Warn, "unknown: the server does not let us ask"
+		c.Verdict, c.Message = Warn, "unknown: the server does not allow the check"
 		c.Advice = "Make sure that all 16384 slots are covered."
 	case state != "ok" || slots != "16384":
 		c.Verdict, c.Message = Fail, fmt.Sprintf("state %s, %s of 16384 slots covered", state, slots)

@@ -56,11 +56,11 @@ func NewCommand(environment Environment) *cobra.Command {
 	o := Options{Production: getenv("WORKFLOW_WORLD_ENV") == "production"}
 	cmd := &cobra.Command{
 		Use:   "setup",
-		Short: "Check the Redis, count what is stored, delete it",
-		Long: "Looks at the Redis that the service uses (or would use) and says what to change: version, mode,\n" +
+		Short: "Check Redis, count the stored data, delete it",
+		Long: "Checks the Redis that the service uses (or would use) and says what to change: version, mode,\n" +
 			"persistence, eviction policy; counts the stored keys by kind and the messages in the queues.\n" +
 			"With --flush it deletes the data under the key prefix and the two queues, and nothing else.\n\n" +
-			"Exit code: 0 all is well (warnings included), 1 a check failed or the flush was not done,\n" +
+			"Exit code: 0 no check failed (there may be warnings), 1 a check failed or the flush was not done,\n" +
 			"2 Redis cannot be reached.",
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
@@ -74,11 +74,11 @@ func NewCommand(environment Environment) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&address, "redis", "", "address of the Redis (default $WORKFLOW_REDIS_URL, then $REDIS_URL)")
-	flags.StringVar(&o.Prefix, "prefix", orDefault(getenv("WORKFLOW_REDIS_KEY_PREFIX"), "workflow:"), "what every key begins with ($WORKFLOW_REDIS_KEY_PREFIX)")
-	flags.StringVar(&o.JobPrefix, "job-prefix", orDefault(getenv("WORKFLOW_REDIS_JOB_PREFIX"), "workflow_"), "what the names of the queues begin with ($WORKFLOW_REDIS_JOB_PREFIX)")
+	flags.StringVar(&o.Prefix, "prefix", orDefault(getenv("WORKFLOW_REDIS_KEY_PREFIX"), "workflow:"), "prefix of every key ($WORKFLOW_REDIS_KEY_PREFIX)")
+	flags.StringVar(&o.JobPrefix, "job-prefix", orDefault(getenv("WORKFLOW_REDIS_JOB_PREFIX"), "workflow_"), "prefix of the queues' names ($WORKFLOW_REDIS_JOB_PREFIX)")
 	flags.BoolVar(&o.JSON, "json", false, "print JSON")
-	flags.BoolVar(&o.Flush, "flush", false, "delete the data under the prefix, after asking")
-	flags.BoolVar(&o.Yes, "yes", false, "with --flush: do not ask")
+	flags.BoolVar(&o.Flush, "flush", false, "delete the data under the prefix, after confirmation")
+	flags.BoolVar(&o.Yes, "yes", false, "with --flush: do not ask for confirmation")
 	return cmd
 }
 
@@ -143,7 +143,7 @@ func unreachable(o Options, cause error) error {
 func withoutRedis(o Options) error {
 	check := Check{
 		Name: "connection", Verdict: Warn,
-		Message: "no Redis is configured: the service uses one inside itself, which loses its data at exit",
+		Message: "no Redis is configured: the service uses an embedded one, which loses its data on exit",
 		Advice:  "Set WORKFLOW_REDIS_URL (or give --redis) to check a Redis.",
 	}
 	if o.Production {

@@ -58,9 +58,9 @@ func (c *call) confirm(ctx context.Context) error {
 		return nil
 	}
 	if !o.Interactive {
-		return errors.New("nothing was deleted: there is nobody to ask, so --flush needs --yes here")
+		return errors.New("nothing was deleted: there is no terminal to ask for confirmation, so --flush needs --yes here")
 	}
-	_, err := fmt.Fprintf(o.Err, "\nThis deletes %d keys under %q and the queues %s at %s for good.\nStop every replica of the service first. Type the prefix to go on: ",
+	_, err := fmt.Fprintf(o.Err, "\nThis deletes %d keys under %q and the queues %s at %s permanently.\nStop every replica of the service first. Type the prefix to continue: ",
 		c.report.TotalKeys, o.Prefix, strings.Join(queueNames(o.JobPrefix), " and "), c.report.Address)
 	if err != nil {
 		return err

@@ -97,7 +97,7 @@ func TestFlushAsks(t *testing.T) {
 	store(t, r.Client, r.Prefix, rnd(r))
 	code, _, errOut := command(t, nil, r.Prefix+"\n", "--redis", r.URL(), "--prefix", r.Prefix, "--job-prefix", rnd(r), "--flush")
 	require.Equal(t, 1, code)
-	require.Contains(t, errOut, "there is nobody to ask, so --flush needs --yes")
+	require.Contains(t, errOut, "there is no terminal to ask for confirmation, so --flush needs --yes")
 
 	conn, err := redisconn.Open(t.Context(), r.URL())
 	require.NoError(t, err)
@@ -140,6 +140,6 @@ func TestAPrefixThatWouldTakeEverythingIsRefused(t *testing.T) {
 	for _, args := range [][]string{{"--prefix", ""}, {"--prefix", "a{b"}, {"--job-prefix", ""}, {"--job-prefix", "}"}} {
 		code, _, errOut := command(t, nil, "", append(args, "--redis", r.URL(), "--flush", "--yes")...)
 		require.Equal(t, 1, code)
-		require.Contains(t, errOut, "must not be empty or hold braces")
+		require.Contains(t, errOut, "must not be empty or contain braces")
 	}
 }

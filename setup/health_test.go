@@ -25,17 +25,17 @@ func TestVerdictsOfServers(t *testing.T) {
 		"a cache": {
 			[]string{"--maxmemory", "64mb", "--maxmemory-policy", "allkeys-lru"},
 			nil,
-			1, "eviction", setup.Fail, "maxmemory-policy allkeys-lru throws data away when memory is full",
+			1, "eviction", setup.Fail, "maxmemory-policy allkeys-lru evicts data when memory is full",
 		},
 		"keys with a time to live only": {
 			[]string{"--maxmemory", "64mb", "--maxmemory-policy", "volatile-lru"},
 			nil,
-			0, "eviction", setup.Warn, "maxmemory-policy volatile-lru throws away what has a time to live",
+			0, "eviction", setup.Warn, "maxmemory-policy volatile-lru evicts keys with a time to live",
 		},
 		"a policy without a limit": {
 			[]string{"--maxmemory-policy", "allkeys-lru"},
 			nil,
-			0, "eviction", setup.OK, "allkeys-lru, but without effect: there is no maxmemory",
+			0, "eviction", setup.OK, "allkeys-lru, but without effect: maxmemory is not set",
 		},
 		"a limit without eviction": {
 			[]string{"--maxmemory", "64mb"}, nil, 0, "eviction", setup.OK, "noeviction",
@@ -52,7 +52,7 @@ func TestVerdictsOfServers(t *testing.T) {
 			0, "persistence", setup.Warn, "AOF is on, but the system decides when it reaches the disk",
 		},
 		"snapshots only": {
-			[]string{"--save", "3600 1"}, nil, 0, "persistence", setup.Warn, "AOF is off, only snapshots are made (save 3600 1)",
+			[]string{"--save", "3600 1"}, nil, 0, "persistence", setup.Warn, "AOF is off, there are only snapshots (save 3600 1)",
 		},
 		"nothing on disk in production": {
 			nil, map[string]string{"WORKFLOW_WORLD_ENV": "production"}, 1, "persistence", setup.Fail, "nothing is written to disk",
@@ -60,7 +60,7 @@ func TestVerdictsOfServers(t *testing.T) {
 		"CONFIG forbidden": {
 			[]string{"--rename-command", "CONFIG", ""},
 			nil,
-			0, "persistence", setup.Warn, "AOF is off; whether snapshots are made is unknown",
+			0, "persistence", setup.Warn, "AOF is off; it is unknown whether there are snapshots",
 		},
 		"CONFIG forbidden, INFO tells": {
 			[]string{"--rename-command", "CONFIG", "", "--maxmemory", "64mb", "--maxmemory-policy", "allkeys-lru"},
@@ -73,13 +73,13 @@ func TestVerdictsOfServers(t *testing.T) {
 		"WAIT forbidden": {
 			[]string{"--rename-command", "WAIT", ""},
 			map[string]string{"WORKFLOW_WORLD_DURABILITY": "replicas"},
-			1, "replicas", setup.Fail, "the replicas cannot be asked whether they have a write",
+			1, "replicas", setup.Fail, "the replicas cannot confirm writes",
 		},
 		"too few replicas": {
 			nil, map[string]string{"WORKFLOW_WORLD_DURABILITY": "replicas:2"}, 0, "replicas", setup.Warn, "0 connected, and WORKFLOW_WORLD_DURABILITY asks for 2",
 		},
 		"a replica": {
-			[]string{"--replicaof", "127.0.0.1 1"}, nil, 1, "mode", setup.Fail, "the server is a replica and takes no writes",
+			[]string{"--replicaof", "127.0.0.1 1"}, nil, 1, "mode", setup.Fail, "the server is a replica and accepts no writes",
 		},
 		"one node of a cluster": {
 			[]string{"--cluster-enabled", "yes"}, nil, 1, "mode", setup.Fail, "the server is a node of a cluster",

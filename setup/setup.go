@@ -41,7 +41,7 @@ type call struct {
 // bad verdict is no error.
 func Run(ctx context.Context, o Options) (Report, error) {
 	if o.Prefix == "" || strings.ContainsAny(o.Prefix+o.JobPrefix, "{}") || o.JobPrefix == "" {
-		return Report{}, errors.New("the key prefix and the job prefix must not be empty or hold braces")
+		return Report{}, errors.New("the key prefix and the job prefix must not be empty or contain braces")
 	}
 	if o.Err == nil {
 		o.Err = o.Out

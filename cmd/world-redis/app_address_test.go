@@ -43,7 +43,7 @@ func TestBR24PrivateAuthorityAndBasePath(t *testing.T) {
 	post(t, base+"/v1/queue", fmt.Sprintf(`{"queueName":"__wkf_step_s","message":{"workflowRunId":%q,"stepId":"step_1"}}`, runID))
 	require.Eventually(t, func() bool {
 		_, text := get(t, base+"/v1/runs/"+runID+"/messages")
-		return strings.Contains(text, app.URL+"/v2/.well-known/workflow/v1/step") && strings.Contains(text, "add its authority (WORKFLOW_WORLD_APP_CA)")
+		return strings.Contains(text, app.URL+"/v2/.well-known/workflow/v1/step") && strings.Contains(text, "add its CA (WORKFLOW_WORLD_APP_CA)")
 	}, 20*time.Second, 10*time.Millisecond)
 	post(t, base+"/v1/runs/"+runID+"/events", `{"event":{"eventType":"hook_created","specVersion":7,"correlationId":"hook_1","eventData":{"token":"tok"}}}`)
 	const webhook = "/.well-known/workflow/v1/webhook/tok"
@@ -98,5 +98,5 @@ func TestConfigRefusesAnAuthorityThatIsNone(t *testing.T) {
 	require.ErrorContains(t, err, "WORKFLOW_WORLD_APP_CA cannot be read")
 	require.NoError(t, os.WriteFile(file, []byte("no certificate"), 0o600))
 	_, _, err = loadConfig([]string{"WORKFLOW_WORLD_APP_CA=" + file})
-	require.ErrorContains(t, err, "holds no PEM certificate")
+	require.ErrorContains(t, err, "contains no PEM certificate")
 }

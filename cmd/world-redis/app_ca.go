@@ -20,7 +20,7 @@ func (c config) appCAs() (*x509.CertPool, error) {
 		pool = x509.NewCertPool() // a container without any
 	}
 	if !pool.AppendCertsFromPEM(certificates) {
-		return nil, fmt.Errorf("WORKFLOW_WORLD_APP_CA names %s, which holds no PEM certificate", c.AppCA)
+		return nil, fmt.Errorf("WORKFLOW_WORLD_APP_CA names %s, which contains no PEM certificate", c.AppCA)
 	}
 	return pool, nil
 }

@@ -136,7 +136,7 @@ func (c *appCheck) check(ctx context.Context, a world.App) {
 			break // time does not mend that
 		}
 		if i == len(c.pauses)-2 {
-			c.log.Info("no workflow app answers yet at this address; it is asked once more",
+			c.log.Info("no workflow app answers yet at this address; the service tries once more",
 				slog.String("app", a.BaseURL), slog.String("deployment", a.DeploymentID), slog.String("reason", err.Error()))
 		}
 	}

@@ -51,7 +51,7 @@ func seen(result world.EventResult, length int64, whole bool) world.LogSeen {
 
 func (t *tenant) attached(runID string, result world.EventResult, ok bool, err error) []byte {
 	if err != nil {
-		t.log.Debug("a delivery goes without the log of its run", slog.String("run", runID), slog.String("error", err.Error()))
+		t.log.Debug("a delivery is sent without the log of its run", slog.String("run", runID), slog.String("error", err.Error()))
 		return nil
 	}
 	if !ok {

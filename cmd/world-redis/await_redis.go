@@ -56,7 +56,7 @@ func takesCommands(ctx context.Context, conn *redisconn.Conn, prefix string) err
 		return err
 	}
 	if err := conn.Client.Exists(ctx, formatKey(prefix)).Err(); err != nil {
-		return fmt.Errorf("the Redis at %s does not read keys: %w", conn.Address, err)
+		return fmt.Errorf("the Redis at %s cannot read keys: %w", conn.Address, err)
 	}
 	return nil
 }

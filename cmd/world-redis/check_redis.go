@@ -28,7 +28,7 @@ func checkRedis(ctx context.Context, conn *redisconn.Conn, c config, logger *slo
 	production := c.Environment == "production"
 	checks, server, err := setup.Checks(ctx, conn, prefixes, production)
 	if err != nil {
-		return fmt.Errorf("look at the Redis at %s: %w", conn.Address, err)
+		return fmt.Errorf("check the Redis at %s: %w", conn.Address, err)
 	}
 	logger.Info("Redis was checked", slog.String("redis", conn.Address), slog.String("server", server), slog.String("mode", string(conn.Mode)))
 	var refusals []string
@@ -38,7 +38,7 @@ func checkRedis(ctx context.Context, conn *redisconn.Conn, c config, logger *slo
 		case check.Refuse && production && c.RedisChecks == "refuse":
 			refusals = append(refusals, fmt.Sprintf("%s: %s. %s", check.Name, check.Message, check.Advice))
 		default:
-			logger.Warn("Redis is not set up as it should be; `workflow-redis-setup` says it again",
+			logger.Warn("Redis is not set up as it should be; `workflow-redis-setup` repeats this check",
 				slog.String("check", check.Name), slog.String("found", check.Message), slog.String("advice", check.Advice))
 		}
 	}

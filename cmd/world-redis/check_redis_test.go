@@ -56,7 +56,7 @@ func TestServeChecksRedis(t *testing.T) {
 		found string
 		mends string
 	}{
-		"eviction":           {[]string{"--maxmemory", "64mb", "--maxmemory-policy", "allkeys-lru"}, nil, "maxmemory-policy allkeys-lru throws data away", "CONFIG SET maxmemory-policy noeviction"},
+		"eviction":           {[]string{"--maxmemory", "64mb", "--maxmemory-policy", "allkeys-lru"}, nil, "maxmemory-policy allkeys-lru evicts data", "CONFIG SET maxmemory-policy noeviction"},
 		"a replica":          {[]string{"--replicaof", "127.0.0.1 1", "--replica-serve-stale-data", "yes"}, nil, "the server is a replica", "redis+sentinel://"},
 		"no channels":        {nil, []any{"+@all", "~*", "resetchannels"}, "may not use the channel workflow:ready", "&workflow:*"},
 		"a command":          {nil, []any{"+@all", "~*", "&*", "-zadd"}, "may not use ZADD", "+zadd"},

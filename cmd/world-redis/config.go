@@ -22,37 +22,37 @@ type durability = replicated.Durability
 // config is every setting of the service. The help text is what `world-redis env` prints
 // and the only list there is: a setting that is not here does not exist.
 type config struct {
-	RedisURL           string        `env:"WORKFLOW_REDIS_URL" help:"Redis to use: redis://, rediss://, unix://, redis+sentinel://…?master=NAME, redis+cluster://…; without it REDIS_URL, and without that an embedded one that loses its data at exit"`
+	RedisURL           string        `env:"WORKFLOW_REDIS_URL" help:"address of Redis: redis://, rediss://, unix://, redis+sentinel://…?master=NAME, redis+cluster://…; default: REDIS_URL, otherwise an embedded Redis that loses its data on exit"`
 	RedisURLFallback   string        `env:"REDIS_URL" help:"used when WORKFLOW_REDIS_URL is not set"`
-	RedisChecks        string        `env:"WORKFLOW_WORLD_REDIS_CHECKS" envDefault:"refuse" help:"what is wrong with Redis at the start (version, eviction, rights, a replica): refuse: with WORKFLOW_WORLD_ENV=production the service does not start; warn: a warning each, as without it"`
-	Durability         durability    `env:"WORKFLOW_WORLD_DURABILITY" envDefault:"local" help:"when a write is acknowledged: local: Redis has it; replicas, replicas:2 and so on: that many of its replicas have it, too; with fewer the call answers 503 and is repeated"`
-	KeyPrefix          string        `env:"WORKFLOW_REDIS_KEY_PREFIX" envDefault:"workflow:" help:"begins every key of this service"`
-	JobPrefix          string        `env:"WORKFLOW_REDIS_JOB_PREFIX" envDefault:"workflow_" help:"begins the names of the two queues, flows and steps"`
-	WorkerConcurrency  int           `env:"WORKFLOW_REDIS_WORKER_CONCURRENCY" envDefault:"100" help:"deliveries in flight, for each queue; flows of SDK v5 that last give up their slots when nothing moves"`
-	FlowConcurrency    int           `env:"WORKFLOW_REDIS_FLOW_CONCURRENCY" envDefault:"0" help:"the same for flows alone; 0: as WORKFLOW_REDIS_WORKER_CONCURRENCY"`
-	StepConcurrency    int           `env:"WORKFLOW_REDIS_STEP_CONCURRENCY" envDefault:"0" help:"the same for steps alone; 0: as WORKFLOW_REDIS_WORKER_CONCURRENCY"`
-	Listen             string        `env:"WORKFLOW_WORLD_LISTEN" envDefault:"127.0.0.1:8787" help:"address of the HTTP API; anything but loopback needs WORKFLOW_WORLD_TOKEN"`
-	Token              string        `env:"WORKFLOW_WORLD_TOKEN" help:"bearer token that callers must send, of at least 16 characters unless the service listens on loopback; several, for rotation, with commas"`
-	Namespaces         string        `env:"WORKFLOW_WORLD_NAMESPACES" help:"namespaces for apps that must see nothing of one another, with tokens of their own: name=token|token,name=token; WORKFLOW_WORLD_TOKEN is the default one's"`
-	MetricsToken       string        `env:"WORKFLOW_WORLD_METRICS_TOKEN" help:"bearer token for /metrics, and for nothing else, of at least 16 characters unless that is on loopback; several with commas; without it, and without WORKFLOW_WORLD_METRICS_LISTEN, they are shown on loopback alone, to this machine"`
+	RedisChecks        string        `env:"WORKFLOW_WORLD_REDIS_CHECKS" envDefault:"refuse" help:"refuse: with WORKFLOW_WORLD_ENV=production the service does not start on an unsuitable Redis (version, eviction, rights, a replica); warn: it logs a warning for each problem, as it does without production"`
+	Durability         durability    `env:"WORKFLOW_WORLD_DURABILITY" envDefault:"local" help:"when a write is acknowledged: local: once Redis has it; replicas, replicas:2 and so on: once that many replicas also have it; with fewer the call answers 503 and the client retries it"`
+	KeyPrefix          string        `env:"WORKFLOW_REDIS_KEY_PREFIX" envDefault:"workflow:" help:"prefix of every key of this service"`
+	JobPrefix          string        `env:"WORKFLOW_REDIS_JOB_PREFIX" envDefault:"workflow_" help:"prefix of the names of the two queues, flows and steps"`
+	WorkerConcurrency  int           `env:"WORKFLOW_REDIS_WORKER_CONCURRENCY" envDefault:"100" help:"deliveries in flight, per queue; long-running flows of SDK v5 give up their slots while none of them finishes"`
+	FlowConcurrency    int           `env:"WORKFLOW_REDIS_FLOW_CONCURRENCY" envDefault:"0" help:"the same limit for flows; 0: as WORKFLOW_REDIS_WORKER_CONCURRENCY"`
+	StepConcurrency    int           `env:"WORKFLOW_REDIS_STEP_CONCURRENCY" envDefault:"0" help:"the same limit for steps; 0: as WORKFLOW_REDIS_WORKER_CONCURRENCY"`
+	Listen             string        `env:"WORKFLOW_WORLD_LISTEN" envDefault:"127.0.0.1:8787" help:"address of the HTTP API; any address other than loopback requires WORKFLOW_WORLD_TOKEN"`
+	Token              string        `env:"WORKFLOW_WORLD_TOKEN" help:"bearer token that callers must send, of at least 16 characters unless the service listens on loopback; separate several, for rotation, with commas"`
+	Namespaces         string        `env:"WORKFLOW_WORLD_NAMESPACES" help:"namespaces, which are isolated tenants with their own tokens: name=token|token,name=token; WORKFLOW_WORLD_TOKEN belongs to the default namespace"`
+	MetricsToken       string        `env:"WORKFLOW_WORLD_METRICS_TOKEN" help:"bearer token for /metrics only, of at least 16 characters unless that is on loopback; separate several with commas; without it, and without WORKFLOW_WORLD_METRICS_LISTEN, metrics are served only to this machine, on loopback"`
 	MetricsListen      string        `env:"WORKFLOW_WORLD_METRICS_LISTEN" help:"separate address for /metrics, which the API then no longer serves; WORKFLOW_WORLD_METRICS_TOKEN applies there, too; without a token every client that reaches the address can read them"`
-	SigningKey         string        `env:"WORKFLOW_WORLD_SIGNING_KEY" help:"signs deliveries to apps, which need the same; several, for rotation, with commas; without it, and in other namespaces, one derived from each token"`
-	BaseURL            string        `env:"WORKFLOW_BASE_URL" help:"app to deliver to while none has registered"`
-	AppCA              string        `env:"WORKFLOW_WORLD_APP_CA" help:"file of PEM certificates: authorities that the https certificates of apps may be of, besides the system's"`
-	AppHosts           string        `env:"WORKFLOW_WORLD_APP_HOSTS" help:"hosts that apps may be at: names, *.names, addresses and networks, with commas; without it any but metadata addresses, link-local ones, this service and its Redis; a link-local address must stand here by itself; * is all the others"`
-	Proxy              string        `env:"WORKFLOW_WORLD_PROXY" help:"HTTP proxy for all requests to apps, and of the commands queue and stream: http(s)://[user:password@]host[:port]; env: what HTTP_PROXY, HTTPS_PROXY and NO_PROXY say; without it none; never for loopback"`
+	SigningKey         string        `env:"WORKFLOW_WORLD_SIGNING_KEY" help:"signs deliveries to apps, which need the same key; separate several, for rotation, with commas; default, and in other namespaces: derived from each token"`
+	BaseURL            string        `env:"WORKFLOW_BASE_URL" help:"address of the app to deliver to while no app has registered"`
+	AppCA              string        `env:"WORKFLOW_WORLD_APP_CA" help:"PEM file with extra CAs trusted for apps' HTTPS"`
+	AppHosts           string        `env:"WORKFLOW_WORLD_APP_HOSTS" help:"hosts where apps may run: names, *.names, addresses and networks, separated by commas; default: any except metadata addresses, link-local addresses, this service and its Redis; a link-local address must be listed itself; * allows all others"`
+	Proxy              string        `env:"WORKFLOW_WORLD_PROXY" help:"HTTP proxy for all requests to apps, and for the commands queue and stream: http(s)://[user:password@]host[:port]; env: use HTTP_PROXY, HTTPS_PROXY and NO_PROXY; default: none; never used for loopback"`
 	Environment        string        `env:"WORKFLOW_WORLD_ENV" help:"production: refuse to run on embedded Redis"`
-	MaxBody            int64         `env:"WORKFLOW_WORLD_MAX_BODY" envDefault:"67108864" help:"largest request body, bytes"`
-	Memory             int64         `env:"WORKFLOW_WORLD_MEMORY" envDefault:"0" help:"bytes that request bodies and answers may take together, half of them for one of several namespaces; beyond it calls wait and then get 429; 0: a quarter of GOMEMLIMIT, without that 128 MiB"`
-	MaxConnections     int           `env:"WORKFLOW_WORLD_MAX_CONNECTIONS" envDefault:"0" help:"connections of callers; 0: three quarters of the limit of open files, at most 10,000"`
-	AppConcurrency     int           `env:"WORKFLOW_WORLD_APP_CONCURRENCY" envDefault:"0" help:"deliveries in flight to one app, for each queue; 0: all there may be, or four fifths of them while several apps are registered"`
-	DeploymentPolicy   queue.Policy  `env:"WORKFLOW_WORLD_DEPLOYMENT_POLICY" envDefault:"hold" help:"while no app of a message's deployment is alive: hold it, give it to the latest app of another deployment, or fail its run"`
-	DeploymentPatience time.Duration `env:"WORKFLOW_WORLD_DEPLOYMENT_PATIENCE" envDefault:"1m" help:"how long none must be alive before the policies latest and fail apply"`
-	MaxCrashes         int           `env:"WORKFLOW_WORLD_MAX_CRASHES" envDefault:"15" help:"how often the app's process may end while one workflow is delivered, before its run is failed"`
-	ShutdownGrace      time.Duration `env:"WORKFLOW_WORLD_SHUTDOWN_GRACE" envDefault:"30s" help:"how long running deliveries may go on after SIGTERM"`
-	HookRetention      time.Duration `env:"WORKFLOW_WORLD_HOOK_RETENTION" envDefault:"720h" help:"the longest that a hook may keep its token after the end of its run"`
-	StreamQuiet        time.Duration `env:"WORKFLOW_WORLD_STREAM_QUIET" envDefault:"1m" help:"how long after its run's end, and after the last write, a stream that nobody closed counts as ended"`
-	RecoveryAfter      time.Duration `env:"WORKFLOW_WORLD_RECOVERY_AFTER" envDefault:"1m" help:"how long a run must have been still, without a message or an open hook, before it is woken"`
+	MaxBody            int64         `env:"WORKFLOW_WORLD_MAX_BODY" envDefault:"67108864" help:"largest request body, in bytes"`
+	Memory             int64         `env:"WORKFLOW_WORLD_MEMORY" envDefault:"0" help:"bytes that request bodies and answers may use together; with several namespaces, each may use half; when exceeded, calls wait and then get 429; 0: a quarter of GOMEMLIMIT, otherwise 128 MiB"`
+	MaxConnections     int           `env:"WORKFLOW_WORLD_MAX_CONNECTIONS" envDefault:"0" help:"connections from callers; 0: three quarters of the open-file limit, at most 10,000"`
+	AppConcurrency     int           `env:"WORKFLOW_WORLD_APP_CONCURRENCY" envDefault:"0" help:"deliveries in flight to one app, per queue; 0: all slots, or four fifths of them while several apps are registered"`
+	DeploymentPolicy   queue.Policy  `env:"WORKFLOW_WORLD_DEPLOYMENT_POLICY" envDefault:"hold" help:"while no app of a message's deployment is alive: hold the message, send it to the latest app of another deployment, or fail its run"`
+	DeploymentPatience time.Duration `env:"WORKFLOW_WORLD_DEPLOYMENT_PATIENCE" envDefault:"1m" help:"how long no app must be alive before the policies latest and fail apply"`
+	MaxCrashes         int           `env:"WORKFLOW_WORLD_MAX_CRASHES" envDefault:"15" help:"how many times the app's process may crash during deliveries of one workflow before its run is failed"`
+	ShutdownGrace      time.Duration `env:"WORKFLOW_WORLD_SHUTDOWN_GRACE" envDefault:"30s" help:"how long running deliveries may continue after SIGTERM"`
+	HookRetention      time.Duration `env:"WORKFLOW_WORLD_HOOK_RETENTION" envDefault:"720h" help:"longest time that a hook may keep its token after the end of its run"`
+	StreamQuiet        time.Duration `env:"WORKFLOW_WORLD_STREAM_QUIET" envDefault:"1m" help:"how long after its run's end, and after the last write, a stream that was never closed counts as ended"`
+	RecoveryAfter      time.Duration `env:"WORKFLOW_WORLD_RECOVERY_AFTER" envDefault:"1m" help:"how long a run must have been inactive, without a message or an open hook, before it is woken"`
 	LogLevel           slog.Level    `env:"WORKFLOW_WORLD_LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error"`
 	LogFormat          string        `env:"WORKFLOW_WORLD_LOG_FORMAT" envDefault:"text" help:"text or json"`
 }
@@ -60,11 +60,11 @@ type config struct {
 // clientVariables belong to the client. They share the service's prefix, so the service
 // must know them in order not to report them as mistakes.
 var clientVariables = []setting{
-	{Name: "WORKFLOW_WORLD_URL", Default: "http://127.0.0.1:8787", Help: "client: where the service is"},
-	{Name: "WORKFLOW_WORLD_SOCKET", Default: "on", Help: "client: off: calls are requests of HTTP only, and no WebSocket is opened"},
-	{Name: "WORKFLOW_WORLD_APP_LEASE_SECONDS", Default: "90", Help: "client: how long an app counts as alive after it was last heard of; 0: 30 days, for platforms that freeze processes"},
-	{Name: "WORKFLOW_WORLD_STREAM_RETRY_SECONDS", Default: "60", Help: "client: how long a write to a stream, or its close, is tried again; 0 to 540"},
-	{Name: "WORKFLOW_WORLD_SPEC_VERSION", Help: "client: the spec version to declare, for an SDK beta that it does not recognise"},
+	{Name: "WORKFLOW_WORLD_URL", Default: "http://127.0.0.1:8787", Help: "client: address of the service"},
+	{Name: "WORKFLOW_WORLD_SOCKET", Default: "on", Help: "client: off: calls use HTTP requests only, without a WebSocket"},
+	{Name: "WORKFLOW_WORLD_APP_LEASE_SECONDS", Default: "90", Help: "client: how long an app counts as alive after its last registration; 0: 30 days, for platforms that freeze processes"},
+	{Name: "WORKFLOW_WORLD_STREAM_RETRY_SECONDS", Default: "60", Help: "client: how long a stream write or close is retried; 0 to 540"},
+	{Name: "WORKFLOW_WORLD_SPEC_VERSION", Help: "client: spec version to declare, for an SDK beta that the client does not recognise"},
 }
 
 // loadConfig reads and checks the settings. Unknown WORKFLOW_WORLD_* and WORKFLOW_REDIS_*
@@ -94,9 +94,9 @@ func loadConfig(environ []string) (config, []string, error) {
 func (c config) validate() error {
 	switch {
 	case c.KeyPrefix == "" || strings.ContainsAny(c.KeyPrefix, "{}"):
-		return errors.New("WORKFLOW_REDIS_KEY_PREFIX must not be empty or hold braces, which mark hash tags")
+		return errors.New("WORKFLOW_REDIS_KEY_PREFIX must not be empty or contain braces, which mark hash tags")
 	case c.JobPrefix == "" || strings.ContainsAny(c.JobPrefix, "{}:"):
-		return errors.New("WORKFLOW_REDIS_JOB_PREFIX must not be empty or hold braces or colons")
+		return errors.New("WORKFLOW_REDIS_JOB_PREFIX must not be empty or contain braces or colons")
 	case c.FlowConcurrency < 1 || c.StepConcurrency < 1:
 		return errors.New("WORKFLOW_REDIS_WORKER_CONCURRENCY and its FLOW and STEP forms must be at least 1")
 	case c.MaxBody < 1024:

@@ -65,13 +65,13 @@ func TestConfigRefusesWhatCannotWork(t *testing.T) {
 		"WORKFLOW_WORLD_LOG_FORMAT=xml":                    "WORKFLOW_WORLD_LOG_FORMAT",
 		"WORKFLOW_BASE_URL=localhost:3000":                 "WORKFLOW_BASE_URL",
 		"WORKFLOW_WORLD_ENV=production":                    "no Redis is configured",
-		"WORKFLOW_WORLD_NAMESPACES=Shop=t":                 "no proper name",
-		"WORKFLOW_WORLD_NAMESPACES=a=t,b_c=u":              "entry 2 has no proper name",
+		"WORKFLOW_WORLD_NAMESPACES=Shop=t":                 "no valid name",
+		"WORKFLOW_WORLD_NAMESPACES=a=t,b_c=u":              "entry 2 has no valid name",
 		"WORKFLOW_WORLD_NAMESPACES=a=t,u":                  "entry 2 has no token",
-		"WORKFLOW_WORLD_NAMESPACES=a=t,a=u":                "a stands twice",
-		"WORKFLOW_WORLD_NAMESPACES=a=t,b=u|t":              "b has a token of a",
+		"WORKFLOW_WORLD_NAMESPACES=a=t,a=u":                "a is listed twice",
+		"WORKFLOW_WORLD_NAMESPACES=a=t,b=u|t":              "b has the same token as a",
 		"WORKFLOW_WORLD_NAMESPACES=default=t":              "has no entry",
-		"WORKFLOW_WORLD_SIGNING_KEY=short":                 "less than 16 characters",
+		"WORKFLOW_WORLD_SIGNING_KEY=short":                 "fewer than 16 characters",
 		"WORKFLOW_WORLD_TOKEN=" + strings.Repeat("t,", 51): "more than 50 keys",
 		"WORKFLOW_WORLD_HOOK_RETENTION=30":                 "a setting cannot be read",
 		"WORKFLOW_WORLD_HOOK_RETENTION=0":                  "WORKFLOW_WORLD_HOOK_RETENTION",
@@ -115,7 +115,7 @@ func TestConfigNamespacesHaveTokensKeysAndPrefixesOfTheirOwn(t *testing.T) {
 		{name: "blog2", tokens: []string{"t=3"}, signingKeys: [][]byte{embedded.KeyFromToken("t=3")}, keyPrefix: "workflow:ns:blog2:", jobPrefix: "workflow_blog2_"},
 	}, all)
 	_, _, err = loadConfig([]string{"WORKFLOW_WORLD_TOKEN=main", "WORKFLOW_WORLD_NAMESPACES=a=main"})
-	require.ErrorContains(t, err, "a has a token of the default one")
+	require.ErrorContains(t, err, "a has the same token as the default one")
 }
 
 // BR-26: a service in production that does not sign says so at its start.

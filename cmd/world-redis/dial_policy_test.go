@@ -225,7 +225,7 @@ func TestServicesThatTakeEachOtherForApps(t *testing.T) {
 	require.JSONEq(t, first, again, "it was delivered once more")
 	require.Eventually(t, func() bool {
 		for _, why := range waiting(t, one) {
-			return strings.Contains(why, "answered 508") && strings.Contains(why, "a world-redis service answers there and not an app")
+			return strings.Contains(why, "answered 508") && strings.Contains(why, "a world-redis service answers there, not an app")
 		}
 		return false
 	}, 20*time.Second, 10*time.Millisecond)

@@ -58,7 +58,7 @@ func (f *formatClaim) claim(ctx context.Context) (wrote bool, err error) {
 func (f *formatClaim) keep(ctx context.Context) error {
 	wrote, err := f.claim(ctx)
 	if wrote {
-		f.logger.WarnContext(ctx, "Redis lost the key that names the form of the data, and perhaps the data, too; the key is written again", slog.String("key", formatKey(f.prefix)))
+		f.logger.WarnContext(ctx, "Redis lost the key of the data format, and perhaps the data, too; the key is written again", slog.String("key", formatKey(f.prefix)))
 	}
 	return err
 }
@@ -85,8 +85,8 @@ func (f *formatClaim) Run(ctx context.Context) error {
 func (f *formatClaim) ready(ctx context.Context) error {
 	var other otherFormatError
 	if err := f.keep(ctx); errors.As(err, &other) {
-		f.logger.ErrorContext(ctx, "the service is not ready, and ends: another build writes to its data", slog.Any("error", err))
-		return world.Wrap(world.CodeUnavailable, err, "the data in Redis is of another format")
+		f.logger.ErrorContext(ctx, "the service is not ready, and stops: a build with another format writes to its data", slog.Any("error", err))
+		return world.Wrap(world.CodeUnavailable, err, "the data in Redis has another format")
 	}
 	return nil
 }

@@ -53,19 +53,19 @@ func newMetrics(tenants []*tenant, log *slog.Logger) *metrics {
 		r := m.ofTenant(t, len(tenants) > 1)
 		t.observer.register(r)
 		r.MustRegister(
-			counterOf("world_redis_runs_lost_total", "Runs that were failed because events are gone from their logs; the log names them.",
+			counterOf("world_redis_runs_lost_total", "Runs that were failed because events are missing from their logs; the service's log names them.",
 				func() int64 { return t.store.Stats().RunsLost }),
-			counterOf("world_redis_steps_mended_total", "Steps that were not what their events say; the log names them.",
+			counterOf("world_redis_steps_mended_total", "Steps that did not match their events and were repaired; the service's log names them.",
 				func() int64 { return t.store.Stats().StepsMended }),
-			counterOf("world_redis_runs_woken_total", "Runs that had nothing which would wake them and were woken; the log names them.", t.woken.Load),
+			counterOf("world_redis_runs_woken_total", "Runs that nothing scheduled would have woken and that were woken; the service's log names them.", t.woken.Load),
 			prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-				Name: "world_redis_leader", Help: "1 while this replica does the background work of its namespace; one of them does.",
+				Name: "world_redis_leader", Help: "1 while this replica does the background work of its namespace; only one replica does.",
 			}, func() float64 { return float64(min(1, t.lease.Term())) }),
 			depthCollector{
 				depths: t.queue.Depths, log: log, desc: prometheus.NewDesc("world_redis_queue_messages",
 					"Messages in a queue, by state.", []string{"queue", "state"}, nil),
 				oldest: prometheus.NewDesc("world_redis_queue_oldest_pending_seconds",
-					"For how long the oldest message that is ready has waited to be delivered; 0: none is.", []string{"queue"}, nil),
+					"How long the oldest ready message has waited for its delivery; 0 if there is none.", []string{"queue"}, nil),
 				paused: prometheus.NewDesc("world_redis_queue_paused", "1 while an operator has paused the queue.", []string{"queue"}, nil),
 			},
 		)

@@ -36,7 +36,7 @@ func (c config) namespaces() ([]namespace, error) {
 		tokens := splitList(list, "|")
 		switch {
 		case !httpapi.ValidNamespace(name):
-			return nil, fmt.Errorf("WORKFLOW_WORLD_NAMESPACES: entry %d has no proper name: use name=token|token,…, a name being a lower-case letter and then letters and digits, at most 32", len(all))
+			return nil, fmt.Errorf("WORKFLOW_WORLD_NAMESPACES: entry %d has no valid name: use name=token|token,…, where a name is a lower-case letter and then letters and digits, at most 32", len(all))
 		case name == "default":
 			return nil, errors.New("WORKFLOW_WORLD_NAMESPACES: the default namespace has no entry; its tokens are WORKFLOW_WORLD_TOKEN")
 		case len(tokens) == 0: // what looks like a name may be a token
@@ -44,12 +44,12 @@ func (c config) namespaces() ([]namespace, error) {
 		}
 		for _, n := range all {
 			if n.name == name {
-				return nil, fmt.Errorf("WORKFLOW_WORLD_NAMESPACES: %s stands twice; give all its tokens at once, as %s=token|token", name, name)
+				return nil, fmt.Errorf("WORKFLOW_WORLD_NAMESPACES: %s is listed twice; list all its tokens together, as %s=token|token", name, name)
 			}
 		}
 		for _, token := range tokens {
 			if other, taken := owner[token]; taken && other != name {
-				return nil, fmt.Errorf("WORKFLOW_WORLD_NAMESPACES: %s has a token of %s", name, other)
+				return nil, fmt.Errorf("WORKFLOW_WORLD_NAMESPACES: %s has the same token as %s", name, other)
 			}
 			owner[token] = name
 		}

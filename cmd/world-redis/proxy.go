@@ -9,10 +9,10 @@ import (
 // sayProxy says at start which way requests to apps go, if there is anything to say.
 func sayProxy(c config, getenv func(string) string, logger *slog.Logger) {
 	if c.Proxy != "" {
-		logger.Info("requests to apps go through an HTTP proxy, but for loopback addresses",
+		logger.Info("requests to apps use an HTTP proxy, except for loopback addresses",
 			slog.String("setting", httpproxy.Variable), slog.String("proxy", httpproxy.Describe(c.Proxy, getenv)))
 	} else if ignored := httpproxy.Ignored(c.Proxy, getenv); ignored != "" {
-		logger.Info("requests to apps go through no proxy, although the environment names one; set "+httpproxy.Variable+"=env to use it",
+		logger.Info("requests to apps use no proxy, although the environment names one; set "+httpproxy.Variable+"=env to use it",
 			slog.String("environment", ignored))
 	}
 }

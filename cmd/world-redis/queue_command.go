@@ -15,18 +15,18 @@ func queueCommand() *cobra.Command {
 	s := &service{}
 	cmd := &cobra.Command{
 		Use:   "queue",
-		Short: "Look at the messages of a running service, redrive dead ones, drop one, pause and resume",
+		Short: "Show the messages of a running service, redrive dead ones, drop one, pause and resume",
 		Long: "Talks to a running service over HTTP (--url, --token).\n\n" +
-			"A message is pending until there is a free slot, active in an app's hands, scheduled or in retry until\n" +
-			"its time comes, parked behind another one of its run, stalled while its app is away, dead when it was\n" +
-			"refused too often, and completed when it is done (the last 100 are kept, of dead ones the last 1,000).\n\n" +
+			"A message is pending until there is a free slot, active while it is delivered, scheduled or in retry until\n" +
+			"it is due, parked behind another one of its run, stalled while it waits for an app, dead when it has\n" +
+			"failed too often, and completed when it is done (the last 100 completed and 1,000 dead ones are kept).\n\n" +
 			"Exit code: 0 done, 1 refused or left undone, 2 no service answers.",
-		Example: "  world-redis queue ls                     how full the queues are, and the first messages\n" +
-			"  world-redis queue ls --state dead        what died, of which run, and why\n" +
+		Example: "  world-redis queue ls                     queue depths, and the first messages\n" +
+			"  world-redis queue ls --state dead        dead messages, their runs and reasons\n" +
 			"  world-redis queue ls --run wrun_01J…     what a run waits for\n" +
 			"  world-redis queue redrive msg_01J…       deliver a dead message again\n" +
 			"  world-redis queue drop msg_01J…          remove a message, whatever its state\n" +
-			"  world-redis queue pause steps            take no more steps, on all replicas",
+			"  world-redis queue pause steps            stop deliveries of steps, on all replicas",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -40,9 +40,9 @@ func (s *service) listCommand() *cobra.Command {
 	var limit int
 	cmd := &cobra.Command{
 		Use:   "ls",
-		Short: "List messages, with how full the queues are",
-		Long: "Lists messages: active, pending and ended ones the newest first, delayed ones the next due first.\n" +
-			"With --run alone: all that the run waits for.",
+		Short: "List messages and queue depths",
+		Long: "Lists messages: active, pending and ended ones newest first, delayed ones by due time.\n" +
+			"With only --run: all messages that the run waits for.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, out := cmd.Context(), cmd.OutOrStdout()
@@ -82,8 +82,8 @@ func (s *service) listCommand() *cobra.Command {
 	f.StringVar(&state, "state", "", "active, pending, retry, stalled, scheduled, parked, dead or completed")
 	f.StringVar(&queue, "queue", "", "flows or steps")
 	f.StringVar(&run, "run", "", "id of a run")
-	f.IntVar(&limit, "limit", 50, "how many, at most 200")
-	f.StringVar(&cursor, "cursor", "", "where to go on, as an earlier list said")
+	f.IntVar(&limit, "limit", 50, "number of messages, at most 200")
+	f.StringVar(&cursor, "cursor", "", "cursor from an earlier list")
 	return cmd
 }
 
@@ -108,9 +108,9 @@ func (s *service) redriveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "redrive [MESSAGE]",
 		Short: "Deliver dead messages again: one, those of a run, or all",
-		Long: "Puts dead messages back, with their failures forgotten. One whose run has ended stays dead, since it\n" +
-			"would change nothing; --force delivers it all the same. One whose idempotency key another message has\n" +
-			"now stays dead. The exit code is 1 when a message was left that was named.",
+		Long: "Makes dead messages pending again, with their failures reset. One whose run has ended stays dead, since\n" +
+			"it would change nothing; --force delivers it anyway. One whose idempotency key another message has\n" +
+			"now stays dead. The exit code is 1 if the named message stays dead.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			body := map[string]any{}
@@ -124,7 +124,7 @@ func (s *service) redriveCommand() *cobra.Command {
 				body["all"] = true
 			}
 			if len(body) != 1 {
-				return errors.New("say what to redrive: a message id, --run or --all, and one of them only")
+				return errors.New("name what to redrive: exactly one of a message id, --run or --all")
 			}
 			if queue != "" {
 				body["queue"] = queue
@@ -148,9 +148,9 @@ func (s *service) redriveCommand() *cobra.Command {
 }
 
 func (s *service) switchCommand(verb string) *cobra.Command {
-	short, said := "Take no more messages of a queue, on all replicas; deliveries that run go on", "paused"
+	short, said := "Stop deliveries of a queue, on all replicas; running deliveries continue", "paused"
 	if verb == "resume" {
-		short, said = "End a pause", "resumed"
+		short, said = "Resume deliveries of a queue", "resumed"
 	}
 	return &cobra.Command{
 		Use:       verb + " flows|steps",
@@ -187,7 +187,7 @@ func (s *service) printRedriven(out io.Writer, answer []byte, named bool) error 
 		writeRedriven(out, r)
 	}
 	if named && r.Redriven == 0 {
-		return errors.New("the message was left as it is")
+		return errors.New("the message was not changed")
 	}
 	return nil
 }

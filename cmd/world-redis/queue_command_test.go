@@ -71,10 +71,10 @@ func TestOperatorLooksAtTheQueue(t *testing.T) {
 	dropQueued(t, base)
 
 	_, err := ask(t, "queue", "--url", base, "redrive", sent.MessageID)
-	require.ErrorContains(t, err, "left as it is")
+	require.ErrorContains(t, err, "was not changed")
 	require.Equal(t, 1, exitCode(err))
 	for want, args := range map[string][]string{
-		"is not in the queue": {"show", "msg_gone"}, "say what to redrive": {"redrive"}, "one of them only": {"redrive", "--all", "--run", "wrun_1"},
+		"is not in the queue": {"show", "msg_gone"}, "name what to redrive": {"redrive"}, "exactly one of": {"redrive", "--all", "--run", "wrun_1"},
 		"invalid argument": {"pause", "mail"}, "state must be one of": {"ls", "--state", "lost"}, "is not http(s)": {"--url", "localhost", "ls"},
 	} {
 		_, err := ask(t, append([]string{"queue", "--url", base}, args...)...)

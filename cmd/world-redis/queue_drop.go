@@ -25,14 +25,14 @@ func (s *service) dropCommand() *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use:   "drop MESSAGE",
-		Short: "Remove a message of any state",
-		Long: "Removes a message for good: pending, scheduled, in retry, parked, stalled, dead or completed. One in an app's\n" +
-			"hands (active) stays until its delivery ends, and is not delivered again, whatever comes of that.\n\n" +
-			"The run keeps what its log says. When it has no other message, recovery wakes it about a minute after\n" +
-			"its last event, and the app queues anew what the run needs; not so a run that has ended or waits for its\n" +
-			"hooks alone. `world-redis runs wake RUN` wakes it at once. To be rid of the work, cancel the run.\n\n" +
-			"Asks before it does so; --yes does not, and is needed where there is nobody to ask. A message that is\n" +
-			"gone already is not in the queue: exit code 1.",
+		Short: "Remove a message in any state",
+		Long: "Removes a message permanently: pending, scheduled, in retry, parked, stalled, dead or completed. One in\n" +
+			"delivery (active) stays until that ends, and is not delivered again, however it ends.\n\n" +
+			"The run keeps its log. If it has no other message, recovery wakes it about a minute after\n" +
+			"its last event, and the app queues again what the run needs, unless the run has ended or waits only for\n" +
+			"its hooks. `world-redis runs wake RUN` wakes it immediately. To get rid of the work, cancel the run.\n\n" +
+			"Asks for confirmation; --yes skips that, and is required without a terminal. If the message does not\n" +
+			"exist any more, the exit code is 1.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path := "/v1/queue/messages/" + url.PathEscape(args[0])
@@ -48,7 +48,7 @@ func (s *service) dropCommand() *cobra.Command {
 			return show(s, cmd.OutOrStdout(), answer, func(d dropAnswer) { writeDropped(cmd.OutOrStdout(), d) })
 		},
 	}
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	return cmd
 }
 
@@ -56,7 +56,7 @@ func (s *service) dropCommand() *cobra.Command {
 func (s *service) confirmDrop(cmd *cobra.Command, path string) error {
 	in := cmd.InOrStdin()
 	if file, ok := in.(*os.File); ok && !term.IsTerminal(int(file.Fd())) {
-		return errors.New("nothing was removed: there is nobody to ask, so drop needs --yes here")
+		return errors.New("nothing was removed: there is no terminal to ask for confirmation, so drop needs --yes here")
 	}
 	answer, err := s.call(cmd.Context(), http.MethodGet, path, nil, nil)
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *service) confirmDrop(cmd *cobra.Command, path string) error {
 	if err := show(&shown, out, answer, func(m messageLine) { writeMessage(out, m) }); err != nil {
 		return err
 	}
-	say(out, "\nThis removes the message for good. Type yes to go on: ")
+	say(out, "\nThis removes the message permanently. Type yes to continue: ")
 	return readYes(cmd.Context(), in)
 }
 
@@ -92,7 +92,7 @@ func readYes(ctx context.Context, in io.Reader) error {
 
 func writeDropped(out io.Writer, d dropAnswer) {
 	if d.Outcome == "in_hand" {
-		say(out, "%s is in an app's hands: it is removed when its delivery ends, and is not delivered again\n", d.MessageID)
+		say(out, "%s is in delivery: it is removed when that ends, and is not delivered again\n", d.MessageID)
 		d.Left--
 	} else {
 		say(out, "%s is removed; it was %s\n", d.MessageID, d.State)

@@ -27,19 +27,19 @@ func newQueueMetrics() *queueMetrics {
 	}
 	m := &queueMetrics{
 		waited: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "world_redis_queue_wait_seconds", Help: "Time from a message being ready, enqueued or due, to its delivery.",
+			Name: "world_redis_queue_wait_seconds", Help: "Time from when a message is ready (enqueued or due) to its delivery.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, 1, 5, 30, 300},
 		}, byKind),
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "world_redis_queue_delivery_seconds", Help: "Time that a delivery takes.",
+			Name: "world_redis_queue_delivery_seconds", Help: "Duration of deliveries.",
 			Buckets: []float64{.0025, .01, .05, .1, .5, 1, 5, 30, 60, 300, 1800, 7200},
 		}, byKind),
 		outcomes: counter("world_redis_queue_outcomes_total",
-			"Deliveries by what became of the message: done, failed, moved (the app put it off), stalled (no app answered), returned (cut by us), dead.", "kind", "outcome"),
+			"Deliveries by outcome: done, failed, moved (rescheduled by the app), stalled (waits for an app), crowded (the app has no capacity), apart (a suspect set aside), returned (cut by the service), dead.", "kind", "outcome"),
 		redeliveries: counter("world_redis_queue_redeliveries_total",
-			"Deliveries that have to be made again, by cause: failed, moved, stalled, returned, or lapsed (the worker has gone).", "kind", "cause"),
-		dead:      counter("world_redis_queue_dead_total", "Messages set aside as undeliverable.", "kind"),
-		recovered: counter("world_redis_queue_recovered_total", "Messages taken from workers that have gone.", "kind"),
+			"Deliveries that must be repeated, by cause: failed, moved, stalled, crowded, apart, returned, or lapsed (the worker is gone).", "kind", "cause"),
+		dead:      counter("world_redis_queue_dead_total", "Messages that are dead.", "kind"),
+		recovered: counter("world_redis_queue_recovered_total", "Messages taken over from lost workers.", "kind"),
 	}
 	for _, kind := range []world.Kind{world.KindFlow, world.KindStep} {
 		// Rates and alerts need the zero.

@@ -45,7 +45,7 @@ func redriveWords(outcome string) string {
 	case "key_held":
 		return "stays dead: another message has its idempotency key now"
 	case "run_ended":
-		return "stays dead: its run has ended (--force delivers it all the same)"
+		return "stays dead: its run has ended (--force delivers it anyway)"
 	default:
 		return outcome
 	}

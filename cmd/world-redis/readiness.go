@@ -89,7 +89,7 @@ func (r *readiness) ask(ctx context.Context) error {
 		return nil
 	})
 	if err != nil {
-		r.logger.Warn("Redis does not take writes, so the service is not ready; see docs/operations.md", slog.Any("error", err))
+		r.logger.Warn("Redis does not accept writes, so the service is not ready; see docs/operations.md", slog.Any("error", err))
 		return world.Wrap(world.CodeUnavailable, err, redisfault.Sentence(err))
 	}
 	for _, format := range r.formats {

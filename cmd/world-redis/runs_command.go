@@ -8,9 +8,9 @@ func runsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "runs",
 		Short: "Act on the runs of a running service",
-		Long: "Talks to a running service over HTTP (--url, --token). The token says which namespace is meant.\n\n" +
+		Long: "Talks to a running service over HTTP (--url, --token). The token selects the namespace.\n\n" +
 			"Exit code: 0 done, 1 refused, 2 no service answers.",
-		Example: "  world-redis runs wake wrun_01J…     have a run look at its log and go on\n" +
+		Example: "  world-redis runs wake wrun_01J…     make a run read its log and continue\n" +
 			"  world-redis runs lost               starts and resumes that Redis lost",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },

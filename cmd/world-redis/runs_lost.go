@@ -24,12 +24,12 @@ func (s *service) lostCommand() *cobra.Command {
 	var limit int
 	cmd := &cobra.Command{
 		Use:   "lost",
-		Short: "List starts and resumes that were answered and that Redis lost",
-		Long: "Redis replicates behind its answers: a master that dies takes along what its replica had not heard of.\n" +
+		Short: "List acknowledged starts and resumes that Redis lost",
+		Long: "Redis replicates after it has answered: if a master dies, the writes that its replica lacks are lost.\n" +
 			"Each replica of the service remembers the starts and resumes that it answered, the last 100,000 for five\n" +
 			"minutes, and looks them up after a change of master or a restart of Redis. Those that are missing are in\n" +
-			"its log at ERROR and here, the newest first, for a day and 10,000 at most. Start such runs, and resume\n" +
-			"such hooks, again: nobody else does. What a service lost that ended at the same time is not known.",
+			"its log at ERROR and here, newest first, for a day and at most 10,000. Start these runs, and resume\n" +
+			"these hooks, again: nothing else does. The calls of a service that ended at the same time are not known.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			query := url.Values{"limit": {fmt.Sprint(limit)}}
@@ -45,14 +45,14 @@ func (s *service) lostCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.IntVar(&limit, "limit", 100, "how many, at most 1000")
-	f.StringVar(&cursor, "cursor", "", "where to go on, as an earlier list said")
+	f.IntVar(&limit, "limit", 100, "number of calls, at most 1000")
+	f.StringVar(&cursor, "cursor", "", "cursor from an earlier list")
 	return cmd
 }
 
 func writeLost(out io.Writer, p lostPage) {
 	if len(p.Data) == 0 {
-		say(out, "no answered start or resume is known to be lost\n")
+		say(out, "no acknowledged start or resume is known to be lost\n")
 		return
 	}
 	table(out, func(w io.Writer) {

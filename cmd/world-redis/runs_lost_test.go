@@ -21,7 +21,7 @@ func TestOperatorSeesWhatRedisLost(t *testing.T) {
 		require.NoError(t, err)
 		return out
 	}
-	require.Equal(t, "no answered start or resume is known to be lost\n", lost("one"))
+	require.Equal(t, "no acknowledged start or resume is known to be lost\n", lost("one"))
 	first, second, shops := newWorkflowRun(t, base, "one", "d"), newWorkflowRun(t, base, "one", "d"), newWorkflowRun(t, base, "two", "d")
 	require.NoError(t, s.Kill())
 	require.NoError(t, s.Restart())

@@ -15,10 +15,10 @@ type wakeAnswer struct{ RunID, MessageID, Status, WorkflowName, DeploymentID str
 func (s *service) wakeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "wake RUN",
-		Short: "Have a run look at its log and go on",
+		Short: "Make a run read its log and continue",
 		Long: "Queues a wake-up of a run, as recovery does for a run that nothing else will wake: its app reads the log\n" +
-			"and goes on from there. It does no harm to a run that is at work. While one wake-up waits to be\n" +
-			"delivered another one is folded into it. A run that has ended, or does not exist, is refused.",
+			"and continues from there. It does no harm to an active run. If a wake-up already waits to be delivered,\n" +
+			"the two are merged. A run that has ended, or does not exist, is refused.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, out := cmd.Context(), cmd.OutOrStdout()

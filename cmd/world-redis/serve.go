@@ -29,8 +29,8 @@ func serveCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "serve",
 		Short: "Run the service",
-		Long: "Runs the service until SIGTERM or Ctrl-C. With nothing configured it keeps its data in an embedded\n" +
-			"Redis that is lost at exit; set WORKFLOW_REDIS_URL to keep it. `world-redis env` lists the settings.",
+		Long: "Runs the service until SIGTERM or Ctrl-C. Without configuration it keeps its data in an embedded\n" +
+			"Redis that is lost on exit; set WORKFLOW_REDIS_URL to keep it. `world-redis env` lists the settings.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, unknown, err := loadConfig(os.Environ())

@@ -49,8 +49,8 @@ func (s *service) flags(cmd *cobra.Command) {
 		address = "http://127.0.0.1:8787"
 	}
 	f := cmd.PersistentFlags()
-	f.StringVar(&s.url, "url", address, "where the service is; else WORKFLOW_WORLD_URL")
-	f.StringVar(&s.token, "token", "", "bearer token; else WORKFLOW_WORLD_TOKEN, of several the first")
+	f.StringVar(&s.url, "url", address, "address of the service; default WORKFLOW_WORLD_URL")
+	f.StringVar(&s.token, "token", "", "bearer token; default WORKFLOW_WORLD_TOKEN, the first of several")
 	f.BoolVar(&s.asJSON, "json", false, "print the service's answer as JSON")
 }
 

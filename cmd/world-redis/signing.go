@@ -26,11 +26,11 @@ func (c config) signingKeys() [][]byte {
 func (c config) validateKeys() error {
 	for _, key := range splitList(c.SigningKey, ",") {
 		if len(key) < minSigningKey {
-			return fmt.Errorf("a key in WORKFLOW_WORLD_SIGNING_KEY has less than %d characters", minSigningKey)
+			return fmt.Errorf("a key in WORKFLOW_WORLD_SIGNING_KEY has fewer than %d characters", minSigningKey)
 		}
 	}
 	if len(c.signingKeys()) > maxSigningKeys {
-		return fmt.Errorf("there are more than %d keys to sign with: set WORKFLOW_WORLD_SIGNING_KEY to one", maxSigningKeys)
+		return fmt.Errorf("there are more than %d keys for signatures: set WORKFLOW_WORLD_SIGNING_KEY to one", maxSigningKeys)
 	}
 	return nil
 }
@@ -39,7 +39,7 @@ func (c config) validateKeys() error {
 // such. An address that others reach needs a token, so this is about the rest.
 func warnOfMissingKey(c config, log *slog.Logger) {
 	if c.Environment == "production" && len(c.signingKeys()) == 0 {
-		log.Warn("WORKFLOW_WORLD_ENV is production, but deliveries are NOT SIGNED: apps cannot tell this service from anybody else who posts to them",
+		log.Warn("WORKFLOW_WORLD_ENV is production, but deliveries are NOT SIGNED: apps cannot distinguish this service from any other sender",
 			slog.String("hint", "set WORKFLOW_WORLD_TOKEN or WORKFLOW_WORLD_SIGNING_KEY, here and for the apps"))
 	}
 }

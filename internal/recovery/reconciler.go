@@ -89,7 +89,7 @@ func (r *Reconciler) Run(ctx context.Context) error {
 	for r.cfg.Leadership.Await(ctx) {
 		wait := r.cfg.Every
 		if err := r.pass(ctx); err != nil && ctx.Err() == nil {
-			r.cfg.Logger.WarnContext(ctx, "the search for forgotten runs failed; it begins again soon", slog.Any("error", err))
+			r.cfg.Logger.WarnContext(ctx, "the search for forgotten runs failed; it is repeated soon", slog.Any("error", err))
 			wait = min(wait, retryPause)
 		}
 		if !pause.For(ctx, wait) {
@@ -200,7 +200,7 @@ func (r *Reconciler) look(ctx context.Context, look world.RunLook) (world.Millis
 			return 0, err
 		}
 		// A run that cannot be read must not keep those after it from being found.
-		r.cfg.Logger.ErrorContext(ctx, "a run that may be forgotten is passed over", slog.String("run", look.RunID), slog.Any("error", err))
+		r.cfg.Logger.ErrorContext(ctx, "a run that may be forgotten is skipped", slog.String("run", look.RunID), slog.Any("error", err))
 	}
 	return r.since(0), nil
 }
@@ -230,7 +230,7 @@ func (r *Reconciler) decide(ctx context.Context, run world.Run, rest world.RunRe
 		// A payload that came and perhaps was never looked at: one wake-up finds out, and after
 		// it the run may well be parked again with the same log.
 		if state.waitsForHooksOnly() {
-			if err := r.wake(ctx, run, rest, slog.LevelInfo, "a run may not have looked at all that its hooks received; it is woken to make sure"); err != nil {
+			if err := r.wake(ctx, run, rest, slog.LevelInfo, "a run may not have seen everything that its hooks received; it is woken as a precaution"); err != nil {
 				return err
 			}
 			return r.store.MarkRested(ctx, run.RunID, rest.Events)

@@ -43,7 +43,7 @@ type target struct {
 func parse(address string) (*target, error) {
 	u, err := url.Parse(address)
 	if err != nil {
-		return nil, errors.New("the Redis address is no valid URL (is a special character in the password not percent-encoded?)")
+		return nil, errors.New("the Redis address is not a valid URL (is a special character in the password not percent-encoded?)")
 	}
 	t := &target{shown: redacted(u), reached: &servers{}, idle: idleconn.New(), open: &conns{}}
 	scheme, mode, _ := strings.Cut(u.Scheme, "+")
@@ -89,7 +89,7 @@ func (t *target) read(u *url.URL, scheme string) error {
 		return err
 	}
 	if t.mode == Cluster && o.DB != 0 {
-		return fmt.Errorf("a cluster has database 0 only, not %d", o.DB)
+		return fmt.Errorf("a cluster has only database 0, not %d", o.DB)
 	}
 	if o.TLSConfig == nil && files != (tlsFiles{}) {
 		return errors.New("the options tls_… need TLS: use rediss://, rediss+sentinel:// or rediss+cluster://")

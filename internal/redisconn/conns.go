@@ -13,7 +13,7 @@ import (
 )
 
 // errMute is why an address is not dialled. As an error of a dial it says that nothing was sent, so the call is made elsewhere.
-var errMute = errors.New("did not answer a moment ago, or is no master any more")
+var errMute = errors.New("did not answer recently, or is no longer a master")
 
 // conns are the open connections, by the address that was dialled. One to a host that is gone, or to a Redis that stands
 // still, never ends by itself: a call waits on it until a deadline, and a subscription for ever.

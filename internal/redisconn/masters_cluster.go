@@ -9,7 +9,7 @@ import (
 )
 
 // errNoMaster ends a look that is to be made again.
-var errNoMaster = errors.New("not all masters answer as such")
+var errNoMaster = errors.New("not all masters answer as masters")
 
 // clusterMasters looks at the masters of a cluster. go-redis lists the slots again after MOVED, and otherwise once a minute:
 // a master that died sends no MOVED, so its slots would be out of reach for that minute, however soon its replica has taken over.

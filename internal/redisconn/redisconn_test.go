@@ -64,7 +64,7 @@ func TestOpenFailsWithASentenceThatHidesThePassword(t *testing.T) {
 		"redis+sentinel://127.0.0.1:1/0?Sentinel_Password=secret":      "",
 		"redis://127.0.0.1:1/0?password=secret":                        "not usable",
 		"redis+ring://127.0.0.1:1":                                     "unknown scheme",
-		"redis://:p#w@x%zz":                                            "no valid URL",
+		"redis://:p#w@x%zz":                                            "not a valid URL",
 	} {
 		_, err := redisconn.Open(ctx, address)
 		require.ErrorContains(t, err, want, address)

@@ -36,7 +36,7 @@ func (c *Conn) ReplicationIDs(ctx context.Context) ([]string, error) {
 func replicationID(ctx context.Context, node redis.Cmdable) (string, error) {
 	info, err := node.Info(ctx, "replication").Result()
 	if err != nil {
-		return "", fmt.Errorf("ask for the replication id: %w", err)
+		return "", fmt.Errorf("read the replication id: %w", err)
 	}
 	role, id := "", ""
 	for line := range strings.Lines(info) {
@@ -48,7 +48,7 @@ func replicationID(ctx context.Context, node redis.Cmdable) (string, error) {
 		}
 	}
 	if role != "master" || id == "" {
-		return "", fmt.Errorf("a Redis that should be a master says role %q, replication id %q", role, id)
+		return "", fmt.Errorf("a Redis that should be a master reports role %q, replication id %q", role, id)
 	}
 	return id, nil
 }

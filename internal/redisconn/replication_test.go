@@ -68,6 +68,6 @@ func TestAReplicaHasNoReplicationID(t *testing.T) {
 	conn, err := redisconn.Open(t.Context(), "redis://"+s.Addr)
 	require.NoError(t, err)
 	_, err = conn.ReplicationIDs(t.Context())
-	require.ErrorContains(t, err, `says role "slave"`)
+	require.ErrorContains(t, err, `reports role "slave"`)
 	require.NoError(t, conn.Close())
 }

@@ -31,11 +31,11 @@ func (f tlsFiles) apply(c *tls.Config, several bool) error {
 		}
 		c.RootCAs = x509.NewCertPool()
 		if !c.RootCAs.AppendCertsFromPEM(pem) {
-			return fmt.Errorf("tls_ca: the file %s holds no certificate in PEM", f.ca)
+			return fmt.Errorf("tls_ca: the file %s contains no PEM certificate", f.ca)
 		}
 	}
 	if (f.cert == "") != (f.key == "") {
-		return errors.New("tls_cert and tls_key go together: one of them is missing")
+		return errors.New("tls_cert and tls_key must be set together: one of them is missing")
 	}
 	if f.cert == "" {
 		return nil

@@ -140,11 +140,11 @@ func TestAddressesWithWrongTLSOptions(t *testing.T) {
 	for address, want := range map[string]string{
 		"redis://127.0.0.1:1?tls_ca=" + a.file("ca.crt"):                  "need TLS",
 		"rediss://127.0.0.1:1?tls_ca=" + a.file("missing"):                "tls_ca: open",
-		"rediss://127.0.0.1:1?tls_ca=" + a.file("none.crt"):               "holds no certificate in PEM",
+		"rediss://127.0.0.1:1?tls_ca=" + a.file("none.crt"):               "contains no PEM certificate",
 		"rediss+cluster://127.0.0.1:1?tls_cert=" + a.file("ca.crt"):       "one of them is missing",
 		"rediss://127.0.0.1:1?tls_cert=" + a.file("ca.crt") + "&tls_key=": "one of them is missing",
 		"rediss://127.0.0.1:1?tls_key=/x&tls_cert=" + a.file("ca.crt"):    "tls_cert, tls_key: open /x",
-		"redis+cluster://127.0.0.1:1/3":                                   "a cluster has database 0 only, not 3",
+		"redis+cluster://127.0.0.1:1/3":                                   "a cluster has only database 0, not 3",
 		"redis+cluster://127.0.0.1:1?master=x":                            "unexpected option: master",
 	} {
 		_, err := redisconn.Open(t.Context(), address)

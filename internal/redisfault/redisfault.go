@@ -18,7 +18,7 @@ import (
 // passing lists what a Redis answers when it works but cannot serve now. All of it passes by itself or by an operator's hand.
 var passing = []struct{ code, sentence string }{
 	{"LOADING", "Redis is loading its data"},
-	{"READONLY", "Redis is a read-only replica at the moment"},
+	{"READONLY", "Redis is a read-only replica"},
 	{"OOM", "Redis is out of memory"},
 	{"CLUSTERDOWN", "the Redis cluster is down"},
 	{"MASTERDOWN", "the Redis master is down"},
@@ -28,7 +28,7 @@ var passing = []struct{ code, sentence string }{
 	{"NOREPLICAS", "Redis has too few replicas and refuses writes"},
 	{"MOVED", "the Redis cluster is moving data"},
 	{"ASK", "the Redis cluster is moving data"},
-	{"ERR max number of clients", "Redis takes no more connections"},
+	{"ERR max number of clients", "Redis accepts no more connections"},
 }
 
 // Passing returns the sentence for an error after which Redis may serve the same call later, without a host in it. ok is false

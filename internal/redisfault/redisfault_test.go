@@ -37,7 +37,7 @@ func TestSentences(t *testing.T) {
 		{answer("NOREPLICAS Not enough good replicas to write."), "Redis has too few replicas and refuses writes", true},
 		{answer("BUSY Redis is busy running a script."), "Redis is busy with a script", true},
 		{answer("BUSYGROUP Consumer Group name already exists"), "Redis refused it (BUSYGROUP)", false},
-		{answer("ERR max number of clients reached"), "Redis takes no more connections", true},
+		{answer("ERR max number of clients reached"), "Redis accepts no more connections", true},
 		{answer("NOPERM this user has no permissions"), "Redis refused it (NOPERM)", false},
 		{fmt.Errorf("read: %w", io.EOF), "Redis is not reachable", true},
 		{refused, "Redis is not reachable", true},

@@ -86,12 +86,12 @@ func (w *Watcher) ask(ctx context.Context) bool {
 	defer cancel()
 	ids, err := w.cfg.Masters(ctx)
 	if err != nil {
-		w.cfg.Logger.DebugContext(ctx, "it is not known who the masters of Redis are", slog.Any("error", err))
+		w.cfg.Logger.DebugContext(ctx, "the masters of Redis are not known", slog.Any("error", err))
 		return false
 	}
 	if w.known != nil && slices.ContainsFunc(ids, func(id string) bool { return !slices.Contains(w.known, id) }) {
 		w.looking, w.changed, w.looked = true, time.Now(), time.Time{}
-		w.cfg.Logger.InfoContext(ctx, "Redis has another master, or was restarted; the starts and resumes of the last minutes are looked up",
+		w.cfg.Logger.InfoContext(ctx, "Redis has another master, or was restarted; the starts and resumes of the last minutes are checked",
 			slog.Uint64("calls", w.cfg.Ledger.next()-w.cfg.Ledger.first()))
 	}
 	w.known = ids
@@ -106,7 +106,7 @@ func (w *Watcher) tend(ctx context.Context) {
 	case time.Since(w.looked) >= w.cfg.Again:
 		began := time.Now()
 		if err := w.look(ctx); err != nil {
-			w.cfg.Logger.DebugContext(ctx, "the answered calls could not be looked up; it is tried again", slog.Any("error", err))
+			w.cfg.Logger.DebugContext(ctx, "the acknowledged calls could not be looked up; this is retried", slog.Any("error", err))
 			return
 		}
 		w.looked = began
@@ -192,9 +192,9 @@ func (w *Watcher) tell(ctx context.Context, home *Home, lost []world.AnsweredCal
 			continue
 		}
 		about := []any{slog.String("run", c.RunID), slog.String("workflow", c.WorkflowName), slog.Time("answered", c.At.Time())}
-		text := "a start that was answered is gone from Redis, lost with its master; start it again"
+		text := "an acknowledged start was lost with its Redis master; start it again"
 		if c.Kind == world.AnsweredResume {
-			text = "a resume that was answered is gone from Redis, lost with its master; resume the hook again"
+			text = "an acknowledged resume was lost with its Redis master; resume the hook again"
 			about = append(about, slog.String("hook", c.HookID))
 		}
 		home.Logger.ErrorContext(ctx, text, about...)
@@ -210,7 +210,7 @@ func (w *Watcher) tell(ctx context.Context, home *Home, lost []world.AnsweredCal
 func (w *Watcher) sayRest(ctx context.Context) {
 	for _, home := range w.homes {
 		if home.unsaid > 0 {
-			home.Logger.ErrorContext(ctx, "more starts and resumes that were answered are gone from Redis; `world-redis runs lost` lists them", slog.Int("calls", home.unsaid))
+			home.Logger.ErrorContext(ctx, "more acknowledged starts and resumes were lost; `world-redis runs lost` lists them", slog.Int("calls", home.unsaid))
 			home.unsaid = 0
 		}
 	}
@@ -248,7 +248,7 @@ func nameWorkflows(ctx context.Context, store world.RunStore, calls []world.Answ
 func (w *Watcher) save(ctx context.Context) {
 	w.homes = slices.DeleteFunc(w.homes, func(home *Home) bool {
 		if err := home.Store.NoteLost(ctx, home.unsaved); err != nil {
-			w.cfg.Logger.DebugContext(ctx, "lost calls could not be listed; it is tried again", slog.Any("error", err))
+			w.cfg.Logger.DebugContext(ctx, "lost calls could not be listed; this is retried", slog.Any("error", err))
 			return false
 		}
 		home.unsaved = nil

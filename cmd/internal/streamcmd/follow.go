@@ -177,7 +177,7 @@ func (t *tail) print(event, id, data string) error {
 		if event == "bytes" {
 			var encoded string
 			_ = json.Unmarshal([]byte(data), &encoded) // the service wrote it
-			data = fmt.Sprintf("(%d bytes that are not readable)", base64.StdEncoding.DecodedLen(len(encoded))-strings.Count(encoded, "="))
+			data = fmt.Sprintf("(%d bytes that cannot be shown)", base64.StdEncoding.DecodedLen(len(encoded))-strings.Count(encoded, "="))
 		}
 		_, err := fmt.Fprintf(t.out, "%s\t%s\n", id, data)
 		return err

@@ -32,10 +32,10 @@ func tailCommand(getenv func(string) string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tail RUN [NAME]",
 		Short: "Print a stream as it is written, until it ends",
-		Long: "Prints what a run has written to a stream, then what it goes on to write, until the stream ends.\n" +
-			"A step that closed the stream and ran again has written behind that end: a line says so, and it is printed, too.\n" +
+		Long: "Prints the chunks of a stream, and further ones as the run writes them, until the stream ends.\n" +
+			"If a step closed the stream and ran again, its chunks after that end are printed, too, after a line that says so.\n" +
 			"NAME is the namespace that the app gave to getWritable, or the whole name of any stream (strm_…);\n" +
-			"without it, the run's default stream. A connection that breaks is made again, and nothing comes twice.",
+			"without it, the run's default stream. A broken connection is opened again, and no chunk is printed twice.",
 		Example: "  world-redis stream tail wrun_01K8…\n  world-redis stream tail wrun_01K8… logs --raw",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -61,15 +61,15 @@ func tailCommand(getenv func(string) string) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&t.url, "url", cmp.Or(getenv("WORKFLOW_WORLD_URL"), defaultURL), "address of the service; WORKFLOW_WORLD_URL")
 	flags.StringVar(&t.token, "token", "", "token of the service; WORKFLOW_WORLD_TOKEN")
-	flags.Int64Var(&t.from, "from", 0, "index of the first chunk; negative: so many before the present end")
-	flags.BoolVar(&t.raw, "raw", false, "print texts and bytes as they are, without index and line end")
+	flags.Int64Var(&t.from, "from", 0, "index of the first chunk; negative: counted back from the current end")
+	flags.BoolVar(&t.raw, "raw", false, "print texts and bytes unchanged, without index and line end")
 	return cmd
 }
 
 // target returns the stream that is meant (contract §6.1).
 func target(run, name string) (runID, stream string, err error) {
 	if _, ok := ids.Time("wrun_", run); !ok && !strings.HasPrefix(name, healthCheck) {
-		return "", "", fmt.Errorf("%q is no run id: one is wrun_ and 26 letters and digits", run)
+		return "", "", fmt.Errorf("%q is not a run id: a run id is wrun_ and 26 letters and digits", run)
 	}
 	switch {
 	case name == "":

@@ -51,7 +51,7 @@ func TestTailGoesOnAfterACut(t *testing.T) {
 	)
 	out, errOut, err := run(t, base, "wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV")
 	require.NoError(t, err)
-	require.Equal(t, "0\t\"one\"\n1\t{\"a\":1}\n2\t(4 bytes that are not readable)\n", out)
+	require.Equal(t, "0\t\"one\"\n1\t{\"a\":1}\n2\t(4 bytes that cannot be shown)\n", out)
 	require.Empty(t, errOut)
 	require.Equal(t, []string{
 		"/v1/runs/wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV/streams/strm_01ARZ3NDEKTSV4RRFFQ69G5FAV_user?startIndex=0 Bearer new ",
@@ -80,7 +80,7 @@ func TestTailOfARefusal(t *testing.T) {
 	require.Equal(t, "world-redis: the service answers 503 Service Unavailable: starting; trying again\n", errOut)
 	for _, mistyped := range []string{"01ARZ", "wrun_01ARZ"} {
 		_, _, err = run(t, base, mistyped)
-		require.ErrorContains(t, err, `is no run id`)
+		require.ErrorContains(t, err, `is not a run id`)
 	}
 }
 
