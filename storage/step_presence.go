@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/redis/go-redis/v9"
 
@@ -13,15 +14,20 @@ import (
 var _ world.StepFinder = (*Store)(nil)
 
 // FindSteps implements world.StepFinder: three small reads a step, in one round trip a server. A step
-// whose hash is gone exists as long as its events do: the next event of it mends it.
+// whose hash is gone exists as long as its events do: the next event of it mends it. A reference
+// without a run costs one more round trip.
 func (s *Store) FindSteps(ctx context.Context, refs []world.StepRef) ([]world.StepPresence, error) {
+	refs, err := s.locateSteps(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
 	type reads struct {
 		status *redis.StringCmd
 		step   *redis.IntCmd
 		events *redis.StringSliceCmd
 	}
 	all := make([]reads, len(refs))
-	_, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+	_, err = s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, ref := range refs {
 			if !ids.Valid(ref.RunID) || !ids.Valid(ref.StepID) {
 				continue
@@ -46,4 +52,30 @@ func (s *Store) FindSteps(ctx context.Context, refs []world.StepRef) ([]world.St
 		out[i] = world.StepPresence{Run: world.RunStatus(r.status.Val()), Step: r.step.Val() == 1 || len(r.events.Val()) > 0}
 	}
 	return out, nil
+}
+
+// locateSteps returns the references with the runs of those that name none, as far as they are known.
+func (s *Store) locateSteps(ctx context.Context, refs []world.StepRef) ([]world.StepRef, error) {
+	if !slices.ContainsFunc(refs, func(ref world.StepRef) bool { return ref.RunID == "" }) {
+		return refs, nil
+	}
+	runs := make([]*redis.StringCmd, len(refs))
+	_, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, ref := range refs {
+			if ref.RunID == "" {
+				runs[i] = p.HGet(ctx, s.keys.locator(ref.StepID), ref.StepID)
+			}
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, redis.Nil) { // nil: nothing is known of a step
+		return nil, fail(err)
+	}
+	located := slices.Clone(refs)
+	for i, run := range runs {
+		if run != nil {
+			located[i].RunID = run.Val()
+		}
+	}
+	return located, nil
 }

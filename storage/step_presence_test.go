@@ -10,7 +10,7 @@ import (
 )
 
 // A step exists from the first event of it on, also when its hash is gone; its run has a status as
-// long as it is stored.
+// long as it is stored. One that is named without its run is found, too.
 func TestStepsAreFoundByTheLog(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -18,6 +18,8 @@ func TestStepsAreFoundByTheLog(t *testing.T) {
 		running := scene((*bundle).running).then(world.EventStepCreated)(b)
 		b.send(running, world.EventStepCreated, "x_10", sample(b, world.EventStepCreated))
 		ended := scene((*bundle).running).then(world.EventStepCreated, world.EventRunCompleted)(b)
+		const located = "x_20" // in no other run, and the reference names none
+		b.send(running, world.EventStepCreated, located, sample(b, world.EventStepCreated))
 		b.quiet()
 		require.NoError(t, r.Client.Del(b.ctx, b.keys.of(running).step("x_10")).Err())
 		found, err := b.FindSteps(b.ctx, []world.StepRef{
@@ -30,6 +32,8 @@ func TestStepsAreFoundByTheLog(t *testing.T) {
 			{RunID: ended, StepID: x},
 			{RunID: "wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV", StepID: x},
 			{RunID: "{" + running, StepID: x},
+			{StepID: located},
+			{StepID: "y_1"},
 		})
 		require.NoError(t, err)
 		require.Equal(t, []world.StepPresence{
@@ -41,6 +45,8 @@ func TestStepsAreFoundByTheLog(t *testing.T) {
 			{},
 			{Run: world.RunCompleted, Step: true},
 			{},
+			{},
+			{Run: world.RunRunning, Step: true},
 			{},
 		}, found)
 	})

@@ -20,7 +20,7 @@ const (
 // AppendChunks implements [world.StreamStore]. Up to 1,000 chunks and 8 MiB go in as one
 // unit; more are stored in order in several units, between which other writers' chunks or
 // a close may come. A stream that its run outlived is written like any other; behind a recorded
-// end only the step writes that recorded it.
+// end only the step writes that recorded it, or any step if that one is in no log any more.
 //
 // The same RequestID within ten minutes, or the same WriterID and Sequence at any time,
 // adds nothing. Chunks that are too large, or too many for the stream, are refused before any
@@ -99,18 +99,33 @@ const (
 
 func (s *Service) appendBatch(ctx context.Context, a world.Append, chunks [][]byte, part int, store bool) (int64, error) {
 	keys, head := s.appendCall(a, chunks, part)
-	var reply []any
-	var err error
-	if store {
-		reply, err = s.storeBatch(ctx, a.Name, keys, head, chunks)
-	} else {
-		reply, err = s.scripts.append.Run(ctx, s.client, keys, append(head, "check")...)
+	call := func() (reply []any, err error) {
+		if store {
+			reply, err = s.storeBatch(ctx, a.Name, keys, head, chunks)
+		} else {
+			reply, err = s.scripts.append.Run(ctx, s.client, keys, append(head, "check")...)
+		}
+		if err != nil {
+			return nil, redisError(ctx, err)
+		}
+		return reply, nil
+	}
+	reply, err := call()
+	if err == nil && isClosed(reply) {
+		var gone string
+		if gone, err = s.closedByGone(ctx, a); gone != "" {
+			head[len(head)-1] = gone
+			reply, err = call()
+		}
 	}
 	if err != nil {
-		return 0, redisError(ctx, err)
+		return 0, err
 	}
 	return s.readAppendReply(a, reply)
 }
+
+// isClosed reports whether chunk_append has refused chunks because the stream is closed.
+func isClosed(reply []any) bool { return len(reply) == 1 && reply[0] == int64(-1) }
 
 // storeBatch stores a unit past the script if it is large and the end of the stream is known from the unit
 // before, else by the script, whose reply it returns.
@@ -159,7 +174,7 @@ func (s *Service) appendCall(a world.Append, chunks [][]byte, part int) (keys []
 		[]any{
 			request, int(requestTTL.Seconds()), a.WriterID, a.Sequence, largest, s.clock.Now().UnixMilli(),
 			keptOwner(a.Name, a.RunID), s.config.MaxChunks - int64(len(a.Chunks)-len(chunks)), len(chunks),
-			stepList(a.Steps), int(lifeOf(a.Name).Seconds()),
+			stepList(a.Steps), int(lifeOf(a.Name).Seconds()), noneGone,
 		}
 }
 
@@ -171,7 +186,7 @@ func (s *Service) readAppendReply(a world.Append, reply []any) (int64, error) {
 	switch {
 	case len(numbers) == 2 && (numbers[0] == 0 || numbers[0] == 1):
 		return numbers[1], nil
-	case len(numbers) == 1 && numbers[0] == -1:
+	case isClosed(reply):
 		return 0, closed(a.Name)
 	case len(numbers) == 2 && numbers[0] == -2:
 		return 0, world.Errorf(world.CodeConflict, "writer %q continues with sequence %d, not %d", a.WriterID, numbers[1], a.Sequence)

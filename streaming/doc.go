@@ -14,7 +14,8 @@
 //	                                        something is written behind it, it keeps its index
 //	stream_meta:{<name>}            hash    n = count of chunks and of ends between them, eof = 1
 //	                                        when closed, ie = indexes of the ends between chunks,
-//	                                        by = the step that may write behind the end,
+//	                                        by = the step that may write behind the end (any, if it
+//	                                        is in no log any more),
 //	                                        mx = bytes of the largest chunk, t = time of the last,
 //	                                        r = run, where the name does not say it,
 //	                                        w:<writer> = next sequence and where it went

@@ -20,7 +20,8 @@ func TestACommandThatIsRefusedBreaksNoStream(t *testing.T) {
 	require.NoError(t, err)
 	r := redistest.NewRefused(t, texts)
 	r.Visible = visibleStreams
-	s := start(t, r.Client, "refused:", neverAudit)
+	steps := &logs{steps: map[string][]string{"wrun_1": {"step_1"}}}
+	s := start(t, r.Client, "refused:", neverAudit, func(c *streaming.Config) { c.Steps = steps })
 	write := func(a world.Append, chunks ...string) {
 		t.Helper()
 		a.RunID = "wrun_1"
@@ -50,11 +51,16 @@ func TestACommandThatIsRefusedBreaksNoStream(t *testing.T) {
 	end("of a step", step(2))
 	write(world.Append{Name: "closed by another", Steps: step(1)}, "a")
 	end("closed by another", nil)
+	// The step is in no log any more, so another one writes behind the end.
+	write(world.Append{Name: "taken over", Steps: step(1)}, "a")
+	end("taken over", step(1))
+	steps.set("wrun_1", "step_2")
+	write(world.Append{Name: "taken over", Steps: []world.StreamStep{{ID: "step_2", Attempt: 1}}}, "b")
 	// A health check's stream expires.
 	check := "__health_check__x"
 	write(world.Append{Name: check}, "a")
 	end(check, nil)
-	for name, want := range map[string]string{"plain": "abc", "numbered": "abc", "of a step": "a", "closed by another": "a"} {
+	for name, want := range map[string]string{"plain": "abc", "numbered": "abc", "of a step": "a", "closed by another": "a", "taken over": "a"} {
 		var got []byte
 		for _, chunk := range all(t, s, name) {
 			got = append(got, chunk.Data...)

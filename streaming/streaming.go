@@ -32,6 +32,9 @@ type Config struct {
 	Bell *doorbell.Bell // the process's subscription connection; default: one of its own
 	Runs world.RunEnds  // tells when runs end; default: streams end by being closed only, and of any run
 
+	// Steps tells whether a step is in a log; default: each is, so only the step that closed a stream writes to it.
+	Steps world.StepFinder
+
 	// Between the two looks at a stream that seems over; tests do there what happens meanwhile.
 	pause func(ctx context.Context, stopped <-chan struct{}, d time.Duration) error
 }

@@ -99,6 +99,50 @@ func TestASlowUploadHoldsTheStreamOpen(t *testing.T) {
 	require.JSONEq(t, `{"tailIndex":0,"done":true}`, info)
 }
 
+// byStep makes a call to a stream in the name of a step, or of none, and returns the status of the answer.
+func byStep(t *testing.T, url, body, step string, attempt int) int {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+	require.NoError(t, err)
+	req.Header.Set("Content-Type", "application/octet-stream")
+	if step != "" {
+		req.Header.Set("X-Stream-Step", step)
+		req.Header.Set("X-Stream-Attempt", fmt.Sprint(attempt))
+	}
+	res, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+	require.NoError(t, err)
+	require.NoError(t, res.Body.Close())
+	return res.StatusCode
+}
+
+// A failover takes the step out of the log that has closed the stream. The run executes it under another id, and that
+// execution writes; before, nobody but the first one did.
+func TestAStreamThatALostStepClosedIsTakenOver(t *testing.T) {
+	t.Parallel()
+	r := redistest.New(t)
+	base, _, stop := startService(t, "WORKFLOW_REDIS_URL="+r.URL(), "WORKFLOW_REDIS_KEY_PREFIX="+r.Prefix, "WORKFLOW_REDIS_JOB_PREFIX="+strings.ReplaceAll(r.Prefix, ":", "_"))
+	runID := newRun(t, base, "")
+	for _, id := range []string{"step_1", "step_2"} {
+		post(t, base+"/v1/runs/"+runID+"/events", event{kind: "step_created", id: id, data: `{"stepName":"s","input":[]}`}.body())
+	}
+	name := "strm_" + strings.TrimPrefix(runID, "wrun_") + "_user"
+	path := base + "/v1/runs/" + runID + "/streams/" + name
+	require.Equal(t, http.StatusOK, byStep(t, path, "first", "step_1", 1))
+	require.Equal(t, http.StatusOK, byStep(t, path+"/close", "", "step_1", 1))
+	require.Equal(t, http.StatusConflict, byStep(t, path, "second", "step_2", 1))
+
+	byID := r.Prefix + "events:by_correlation:{" + runID + "}"
+	require.Equal(t, int64(1), r.Client.ZRemRangeByLex(t.Context(), byID, "[step_1/", "(step_10").Val())
+	require.Equal(t, int64(1), r.Client.Del(t.Context(), r.Prefix+"step:{"+runID+"}:step_1").Val())
+	require.Equal(t, http.StatusOK, byStep(t, path, "second", "step_2", 1))
+	require.Equal(t, http.StatusOK, byStep(t, path+"/close", "", "step_2", 1))
+	for start, want := range map[string]string{"0": "first", "2": "second"} {
+		_, body := get(t, base+"/v1/streams/"+name+"?startIndex="+start)
+		require.Equal(t, want, body, start)
+	}
+	require.NoError(t, stop())
+}
+
 // A step writes, closes and runs again, at another replica. Readers get the first attempt's part and then are told
 // where the second begins; `stream tail` prints both.
 func TestAStepThatClosedItsStreamRunsAgain(t *testing.T) {
@@ -107,17 +151,11 @@ func TestAStepThatClosedItsStreamRunsAgain(t *testing.T) {
 	runID := newRun(t, bases[0], "")
 	name := "strm_" + strings.TrimPrefix(runID, "wrun_") + "_user"
 	call := func(base, path, body string, attempt int) int {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/v1/runs/"+runID+"/streams/"+name+path, strings.NewReader(body))
-		require.NoError(t, err)
-		req.Header.Set("Content-Type", "application/octet-stream")
+		step := ""
 		if attempt > 0 {
-			req.Header.Set("X-Stream-Step", "step_1")
-			req.Header.Set("X-Stream-Attempt", fmt.Sprint(attempt))
+			step = "step_1"
 		}
-		res, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
-		require.NoError(t, err)
-		require.NoError(t, res.Body.Close())
-		return res.StatusCode
+		return byStep(t, base+"/v1/runs/"+runID+"/streams/"+name+path, body, step, attempt)
 	}
 	for attempt := 1; attempt <= 2; attempt++ {
 		for _, text := range []string{"a", "b", "c"} {

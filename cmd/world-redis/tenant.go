@@ -64,7 +64,7 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, p
 	if err != nil {
 		return nil, err
 	}
-	t.streams, err = streaming.New(ctx, conn.Client, streaming.Config{Prefix: n.keyPrefix, Clock: clock, Logger: logger, Bell: bell, Runs: t, Quiet: c.StreamQuiet})
+	t.streams, err = streaming.New(ctx, conn.Client, streaming.Config{Prefix: n.keyPrefix, Clock: clock, Logger: logger, Bell: bell, Runs: t, Steps: t, Quiet: c.StreamQuiet})
 	if err != nil {
 		return nil, err
 	}
@@ -134,6 +134,11 @@ func (t *tenant) stray(ctx context.Context, messageID string, m world.Message) (
 // RunEnds implements world.RunEnds for the streams, which are made before the store.
 func (t *tenant) RunEnds(ctx context.Context, runIDs []string) ([]world.RunEnd, error) {
 	return t.store.RunEnds(ctx, runIDs)
+}
+
+// FindSteps implements world.StepFinder for the streams.
+func (t *tenant) FindSteps(ctx context.Context, refs []world.StepRef) ([]world.StepPresence, error) {
+	return t.store.FindSteps(ctx, refs)
 }
 
 // deliver delivers messages, and leads if it is this replica's turn. Both end first: one that stops sees to no queues any more, so

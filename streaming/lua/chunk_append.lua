@@ -4,7 +4,8 @@
 -- stream its second name, under which, and only under which, the XADD between find it. "commit" takes
 -- that name away and does what else there is to do. Nobody sees a stream under its second name.
 --
--- A write of the step that closed the stream goes in behind that end, which keeps an index of its own.
+-- A write of the step that closed the stream goes in behind that end, which keeps an index of its own. So does one of any
+-- step where those that closed it are in no log any more.
 --
 -- KEYS  1 stream   2 meta   3 channel   4 5 6 request buckets: of now, before, after   7 second name of the stream
 -- ARGV  1 request, 16 bytes; empty: do not remember the request
@@ -16,9 +17,10 @@
 --       9 count of the chunks
 --       10 step that writes, "<attempt> <step>"; several, parted by a space: it is one of them; empty: none
 --       11 seconds that the stream lives from now on; 0: it does not expire
---       12 store, check, open or commit
---       13 open: the index that the first chunk must get, not 0
---          store: 13… pairs: bytes of the chunk, bytes of its ULID
+--       12 who closed the stream, as its state says it, if none of these steps is in a log any more; else empty
+--       13 store, check, open or commit
+--       14 open: the index that the first chunk must get, not 0
+--          store: 14… pairs: bytes of the chunk, bytes of its ULID
 -- Reply {0, first index}   stored, or would be
 --       {1, first index}   stored before; -1 when the index is no longer known
 --       {-1}               refused: the stream is closed
@@ -34,8 +36,8 @@ local writer, sequence, largest = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 local now, run, most = ARGV[6], ARGV[7], tonumber(ARGV[8])
 local count = tonumber(ARGV[9])
 local steps, life = ARGV[10], tonumber(ARGV[11])
-local how = ARGV[12]
-local FIRST_PAIR = 13
+local gone, how = ARGV[12], ARGV[13]
+local FIRST_PAIR = 14
 local MOST_ENDS = 1000 -- that are not the last
 
 local function integer(n) return string.format('%.0f', n) end
@@ -61,10 +63,11 @@ local n, closed, known_largest, by = tonumber(state[1] or '0'), state[2], tonumb
 -- made that call, all of them stand there, until one of them is known to write.
 local by_kind, by_steps = string.match(by or '', '^(%a) (.+)$')
 local same = both(steps, by_steps)
+local taken_over = gone ~= '' and gone == by
 
 -- The end that these chunks go in behind. A stream without its end's record was purged.
 local inner, inner_ends
-if closed and by_kind == 'c' and #same > 0 and redis.call('XLEN', stream) == n + 1 then
+if closed and by_kind == 'c' and (#same > 0 or taken_over) and redis.call('XLEN', stream) == n + 1 then
   inner_ends = redis.call('HGET', meta, 'ie') or ''
   local _, ends = string.gsub(inner_ends, '%d+', '')
   if ends < MOST_ENDS then
@@ -115,7 +118,7 @@ end
 if how == 'open' then
   if inner then return {4, n} end
   -- A stream that lacks records is left to the plain way, which meets the same trouble as ever.
-  if skip > 0 or n ~= tonumber(ARGV[13]) or redis.call('XLEN', stream) ~= n or redis.call('EXISTS', KEYS[7]) == 1 then return {2, n} end
+  if skip > 0 or n ~= tonumber(ARGV[14]) or redis.call('XLEN', stream) ~= n or redis.call('EXISTS', KEYS[7]) == 1 then return {2, n} end
   redis.call('RENAME', stream, KEYS[7])
   return {0, answer}
 end
@@ -150,7 +153,7 @@ if steps ~= '' then
       record = record .. ' ' .. integer(latest) .. ' ' .. s[1]
     end
   end
-  if record ~= by and (#same > 0 or by_kind ~= 'c') then set('by', record) end
+  if record ~= by and (#same > 0 or taken_over or by_kind ~= 'c') then set('by', record) end
 end
 if run ~= '' and not state[5] then set('r', run) end
 if writer ~= '' then
