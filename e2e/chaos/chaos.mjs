@@ -44,7 +44,7 @@ export const SHORT = {
  * @param seconds  with faults
  * @param mode     the kind of Redis (modes.mjs)
  * @param downAfter  milliseconds after which a silent Redis is replaced
- * @param durability  WORKFLOW_WORLD_DURABILITY of the services; with 'replicas' nothing that was acknowledged may be lost
+ * @param durability  WORKFLOW_WORLD_DURABILITY of the services; nothing that all replicas of a master confirm may be lost
  * @param rate, most    runs that are started in a second, and that are open at a time
  * @param pace     milliseconds between two chunks of a slow stream
  * @param every, brief, long  milliseconds between faults, and how long they last: most of them briefly

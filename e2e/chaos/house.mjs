@@ -7,6 +7,7 @@ import { Api } from '../lib/api.mjs';
 import { App } from '../lib/app.mjs';
 import { freePort } from '../lib/process.mjs';
 import { Service } from '../lib/service.mjs';
+import { mayLoseConfirmed } from './durability.mjs';
 import { MODES } from './modes.mjs';
 import { Part } from './part.mjs';
 
@@ -19,7 +20,7 @@ const AROUND = 3000;
 export class House {
   #mode;
   #folder;
-  #replicas;
+  #durability;
   #services = [];
   #appList = [];
   parts = [];
@@ -40,7 +41,7 @@ export class House {
   async #build({ mode, downAfter, durability, serviceEnv, appEnv, log }) {
     this.#folder = await mkdtemp(join(tmpdir(), 'world-redis-chaos-'));
     this.#mode = await MODES[mode].start({ downAfter });
-    this.#replicas = durability?.startsWith('replicas') ?? false;
+    this.#durability = durability;
     if (durability) serviceEnv = { ...serviceEnv, WORKFLOW_WORLD_DURABILITY: durability };
     for (let i = 0; i < 2; i++) {
       const service = new Service({ redis: this.#mode, port: await freePort(), env: serviceEnv });
@@ -84,10 +85,10 @@ export class House {
 
   /**
    * Whether what Redis acknowledged between two times may be lost: replicas copy later, so a new master may lack what the old one
-   * had. Never where the service waits for a replica.
+   * had. Never where the service waits for all replicas of a master: of several, the one that did not confirm may be the new master.
    */
   mayLose(from, to) {
-    if (this.#replicas || !this.#mode.replicated) return false;
+    if (!mayLoseConfirmed(this.#durability, this.#mode.replicas)) return false;
     const faults = this.parts.filter(({ kind }) => kind === 'redis').flatMap((part) => part.faults);
     return faults.some((fault) => fault.from - AROUND <= to && from <= fault.to + AROUND);
   }

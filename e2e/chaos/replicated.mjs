@@ -5,12 +5,14 @@ const TOGETHER = { timeout: 120_000, every: 100 };
 
 export class Replicated {
   #set;
-  replicated = true;
+  /** Of each master. */
+  replicas;
 
   /** `start` gives a RedisSentinel or a ReplicatedCluster. */
   static async start(start) {
     const mode = new Replicated();
     mode.#set = await start();
+    mode.replicas = mode.#set.nodes.length / mode.masters.length - 1;
     return mode;
   }
 

@@ -5,7 +5,7 @@ import { RedisNode } from '../lib/redisNode.mjs';
 export class Standalone {
   #node;
   /** What is acknowledged is in its file. */
-  replicated = false;
+  replicas = 0;
 
   /** What is acknowledged must outlive a kill -9, so the append-only file is written before each answer. */
   static async start() {
