@@ -15,15 +15,19 @@ import (
 
 const slowAnswer = 5 * time.Millisecond
 
-// checkConnection takes the middle of five answers, so that one hiccup does not count.
-func checkConnection(ctx context.Context, client redis.UniversalClient) (Check, error) {
+// checkConnection takes the middle of five answers of the slowest node, so that one hiccup does not count.
+func checkConnection(ctx context.Context, nodes []*node) (Check, error) {
 	var took []time.Duration
 	for range 5 {
-		begin := time.Now()
-		if err := client.Ping(ctx).Err(); err != nil {
-			return Check{}, fmt.Errorf("PING: %w", err)
+		var slowest time.Duration
+		for _, n := range nodes {
+			begin := time.Now()
+			if err := n.client.Ping(ctx).Err(); err != nil {
+				return Check{}, fmt.Errorf("PING: %w", err)
+			}
+			slowest = max(slowest, time.Since(begin))
 		}
-		took = append(took, time.Since(begin))
+		took = append(took, slowest)
 	}
 	slices.Sort(took)
 	middle := took[len(took)/2]

@@ -19,20 +19,25 @@ func Checks(ctx context.Context, conn *redisconn.Conn, namespaces []Prefixes, pr
 }
 
 func check(ctx context.Context, conn *redisconn.Conn, nodes []*node, namespaces []Prefixes, production bool) (checks []Check, server string, err error) {
-	connection, err := checkConnection(ctx, conn.Client)
+	nodes, away, err := ask(ctx, nodes)
 	if err != nil {
 		return nil, "", err
 	}
-	for _, n := range nodes {
-		if err := n.ask(ctx); err != nil {
-			return nil, "", err
-		}
+	connection, err := checkConnection(ctx, nodes)
+	if err != nil {
+		return nil, "", err
 	}
 	server, _ = serverName(nodes[0].info)
 	mode := each(nodes, checkMode(conn.Mode))
 	checks = append(checks, connection, each(nodes, checkVersion), mode)
+	if away != "" {
+		checks = append(checks, Check{
+			Name: "nodes", Verdict: Warn, Message: away,
+			Advice: "Bring the node back, or have a replica take over: until then nothing in its slots can be read or written.",
+		})
+	}
 	if conn.Mode == redisconn.Cluster {
-		cluster, err := checkCluster(ctx, conn.Client)
+		cluster, err := checkCluster(ctx, nodes[0].client)
 		if err != nil {
 			return nil, "", err
 		}
@@ -43,7 +48,7 @@ func check(ctx context.Context, conn *redisconn.Conn, nodes []*node, namespaces 
 	}
 	checks = append(checks, each(nodes, checkPersistence(production)), each(nodes, checkEviction), each(nodes, checkMemory))
 	if !mode.Refuse && conn.Mode != redisconn.Embedded { // a replica or a Sentinel refuses everything
-		rights, err := checkRights(ctx, conn, namespaces)
+		rights, err := checkRights(ctx, conn, namespaces, away != "")
 		if err != nil {
 			return nil, "", err
 		}

@@ -42,6 +42,26 @@ func findNodes(ctx context.Context, conn *redisconn.Conn) ([]*node, error) {
 	return nodes, nil
 }
 
+// ask asks all nodes and returns those that answer. That others of a cluster do not is said in away; if none does, it is an error.
+func ask(ctx context.Context, all []*node) (nodes []*node, away string, err error) {
+	for _, n := range all {
+		failed := n.ask(ctx)
+		if failed == nil {
+			nodes = append(nodes, n)
+			continue
+		}
+		if n.addr == "" {
+			return nil, "", failed
+		}
+		err = failed
+		away = fmt.Sprintf("node %s does not answer: %v", n.addr, failed)
+	}
+	if len(nodes) == 0 {
+		return nil, "", err
+	}
+	return nodes, away, nil
+}
+
 // ask reads what the checks need. Managed servers and restricted users may forbid either
 // command; only a broken connection is an error.
 func (n *node) ask(ctx context.Context) error {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/pause"
 	"github.com/world-redis/world-redis/internal/redisconn"
 )
 
@@ -18,11 +19,15 @@ import (
 const redisPause = 250 * time.Millisecond
 
 // awaitRedis waits for a Redis that is there and does not take commands yet: a large one loads its data for minutes, and a
-// service that ended meanwhile would be started again and again. Until then the address of the API answers: /healthz as always,
-// everything else 503. A Redis that is not there, or that refuses us, is an error at once.
+// service that ended meanwhile would be started again and again. So does a cluster that lacks a master with one of our formats.
+// Until then the address of the API answers: /healthz as always, everything else 503. A Redis that is not there, or that refuses us, is an error at once.
 func awaitRedis(ctx context.Context, conn *redisconn.Conn, c config, logger *slog.Logger) (err error) {
-	err = takesCommands(ctx, conn, c.KeyPrefix)
-	if !redisconn.NotReady(err) {
+	namespaces, err := c.namespaces()
+	if err != nil {
+		return err
+	}
+	err = takesCommands(ctx, conn, namespaces)
+	if !isPassing(ctx, conn, err) {
 		return err
 	}
 	logger.Warn("Redis is not ready; the service starts as soon as it is, and is not ready until then",
@@ -40,7 +45,7 @@ func awaitRedis(ctx context.Context, conn *redisconn.Conn, c config, logger *slo
 			return ctx.Err()
 		case <-ticker.C:
 		}
-		if err := takesCommands(ctx, conn, c.KeyPrefix); !redisconn.NotReady(err) {
+		if err := takesCommands(ctx, conn, namespaces); !isPassing(ctx, conn, err) {
 			ticker.Stop()
 			if err == nil {
 				logger.Info("Redis is ready", slog.Duration("waited", time.Since(began).Round(time.Second)))
@@ -50,13 +55,31 @@ func awaitRedis(ctx context.Context, conn *redisconn.Conn, c config, logger *slo
 	}
 }
 
-// takesCommands reads a key: a Redis may answer a PING and not that.
-func takesCommands(ctx context.Context, conn *redisconn.Conn, prefix string) error {
+// whileReady makes what the start makes with Redis, and again if Redis went away meanwhile.
+func whileReady(ctx context.Context, conn *redisconn.Conn, c config, logger *slog.Logger, start func() error) error {
+	err := start()
+	for isPassing(ctx, conn, err) && pause.For(ctx, redisPause) {
+		if err = awaitRedis(ctx, conn, c, logger); err == nil {
+			err = start()
+		}
+	}
+	return err
+}
+
+// isPassing says whether a Redis that fails so will take commands later.
+func isPassing(ctx context.Context, conn *redisconn.Conn, err error) bool {
+	return redisconn.NotReady(err) || conn.LacksNodes(ctx, err)
+}
+
+// takesCommands reads the keys that the start needs: a Redis may answer a PING and not that.
+func takesCommands(ctx context.Context, conn *redisconn.Conn, namespaces []namespace) error {
 	if err := conn.Ping(ctx); err != nil {
 		return err
 	}
-	if err := conn.Client.Exists(ctx, formatKey(prefix)).Err(); err != nil {
-		return fmt.Errorf("the Redis at %s cannot read keys: %w", conn.Address, err)
+	for _, n := range namespaces {
+		if err := conn.Client.Exists(ctx, formatKey(n.keyPrefix)).Err(); err != nil {
+			return fmt.Errorf("the Redis at %s cannot read keys: %w", conn.Address, err)
+		}
 	}
 	return nil
 }
@@ -87,7 +110,7 @@ func openWaitingRoom(ctx context.Context, address string) (closeRoom func() erro
 func waitingRoom(w http.ResponseWriter, r *http.Request) {
 	status, answer := http.StatusServiceUnavailable, map[string]any{"error": map[string]any{
 		"name": "WorkflowWorldError", "status": http.StatusServiceUnavailable, "code": world.CodeUnavailable,
-		"message": "Redis is not ready yet: it loads its data, or waits for its master", "retryAfter": 1,
+		"message": "Redis is not ready yet: it loads its data, or waits for a master", "retryAfter": 1,
 	}}
 	if r.URL.Path == "/healthz" {
 		status, answer = http.StatusOK, map[string]any{"status": "ok"}

@@ -71,17 +71,24 @@ func serve(ctx context.Context, c config, logger *slog.Logger, out io.Writer, co
 	for _, f := range connected {
 		f(conn)
 	}
-	if err := checkRedis(ctx, conn, c, logger); err != nil {
-		return err
-	}
 	policy, err := c.dialPolicy()
 	if err != nil {
 		return err
 	}
 	forbidRedis(policy, conn)
 	clock := world.SystemClock{}
-	tenants, err := newTenants(ctx, conn, policy, c, clock, logger)
+	var tenants []*tenant
+	err = whileReady(ctx, conn, c, logger, func() (err error) {
+		if err := checkRedis(ctx, conn, c, logger); err != nil {
+			return err
+		}
+		tenants, err = newTenants(ctx, conn, policy, c, clock, logger)
+		return err
+	})
 	if err != nil {
+		if ctx.Err() != nil {
+			return nil // stopped before it began
+		}
 		return err
 	}
 	warnOfMissingKey(c, logger)

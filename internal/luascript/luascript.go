@@ -72,17 +72,6 @@ func (s *Script) Run(ctx context.Context, c redis.Scripter, keys []string, args 
 	return reply, nil
 }
 
-// Register loads scripts into the server, so that a syntax error stops the start and
-// not the first call.
-func Register(ctx context.Context, c redis.UniversalClient, scripts ...*Script) error {
-	for _, s := range scripts {
-		if err := s.redis.Load(ctx, c).Err(); err != nil {
-			return fmt.Errorf("load script %s: %w", s.Name, err)
-		}
-	}
-	return nil
-}
-
 // Int reads an integer element of a reply.
 func Int(v any) (int64, error) {
 	n, ok := v.(int64)

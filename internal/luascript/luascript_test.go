@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis/internal/luascript"
+	"github.com/world-redis/world-redis/internal/redistest"
 )
 
 func TestLoadJoinsIncludesOnce(t *testing.T) {
@@ -25,4 +26,18 @@ func TestLoadNamesTheMissingFile(t *testing.T) {
 	t.Parallel()
 	_, err := luascript.Load(fstest.MapFS{"lua/a.lua": {Data: []byte("-- $include lib/gone.lua\n")}}, "lua", "a")
 	require.ErrorContains(t, err, "lib/gone.lua")
+}
+
+// What Redis refuses stops the start, on a cluster, too, and is named.
+func TestRegisterNamesTheScriptThatRedisRefuses(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		var scripts []*luascript.Script
+		for name, text := range map[string]string{"good": "return 1", "wrong": "return )"} {
+			s, err := luascript.Load(fstest.MapFS{"lua/" + name + ".lua": {Data: []byte(text)}}, "lua", name)
+			require.NoError(t, err)
+			scripts = append(scripts, s)
+		}
+		require.ErrorContains(t, luascript.Register(t.Context(), r.Client, scripts...), "load script wrong: ")
+	})
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -58,10 +59,37 @@ func Open(ctx context.Context, address string) (*Conn, error) {
 func (c *Conn) Ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	if err := c.Client.Ping(ctx).Err(); err != nil {
+	if err := c.ping(ctx); err != nil {
 		return fmt.Errorf("no Redis answers at %s: %w", c.Address, err)
 	}
 	return nil
+}
+
+// ping asks the server, or the masters of a cluster, of which one has to answer.
+func (c *Conn) ping(ctx context.Context) error {
+	cluster, ok := c.Client.(*redis.ClusterClient)
+	if !ok {
+		return c.Client.Ping(ctx).Err()
+	}
+	var answers atomic.Bool
+	err := cluster.ForEachMaster(ctx, func(ctx context.Context, node *redis.Client) error {
+		err := node.Ping(ctx).Err()
+		if err == nil {
+			answers.Store(true)
+		}
+		return err
+	})
+	if answers.Load() {
+		return nil
+	}
+	return err
+}
+
+// LacksNodes says whether an error comes of a node of a cluster that cannot be reached while another one answers: the cluster
+// is there, and its replica, or its operator, brings the node back.
+func (c *Conn) LacksNodes(ctx context.Context, err error) bool {
+	var answer redis.Error
+	return err != nil && ctx.Err() == nil && c.Mode == Cluster && !errors.As(err, &answer) && c.Ping(ctx) == nil
 }
 
 // NotReady says whether Redis is there and will take commands later: it loads its data, waits for its master or for
