@@ -92,15 +92,17 @@ func New(ctx context.Context, client redis.UniversalClient, c Config) (*Lease, e
 	}
 	for name, script := range map[string]**luascript.Script{"lead": &l.lead, "resign": &l.resign} {
 		var err error
-		if *script, err = luascript.Load(luaFiles, "lua", name); err != nil {
-			return nil, fmt.Errorf("leader: %w", err)
-		}
-		if err = luascript.Register(ctx, client, *script); err != nil {
+		if *script, err = load(name); err != nil {
 			return nil, fmt.Errorf("leader: %w", err)
 		}
 	}
+	if err := luascript.Register(ctx, client, l.lead, l.resign); err != nil {
+		return nil, fmt.Errorf("leader: %w", err)
+	}
 	return l, nil
 }
+
+func load(name string) (*luascript.Script, error) { return luascript.Load(luaFiles, "lua", name) }
 
 // Run asks for the lease, and keeps it, until ctx ends. Then it gives it up at once.
 func (l *Lease) Run(ctx context.Context) error {
