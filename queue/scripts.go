@@ -4,6 +4,7 @@ import (
 	"context"
 	"embed"
 	"fmt"
+	"io/fs"
 
 	"github.com/redis/go-redis/v9"
 
@@ -18,6 +19,10 @@ type scripts struct {
 }
 
 func loadScripts(ctx context.Context, client redis.UniversalClient) (*scripts, error) {
+	return loadScriptsOf(ctx, client, luaFiles)
+}
+
+func loadScriptsOf(ctx context.Context, client redis.UniversalClient, files fs.FS) (*scripts, error) {
 	s := &scripts{}
 	all := []*luascript.Script{}
 	for name, into := range map[string]**luascript.Script{
@@ -27,7 +32,7 @@ func loadScripts(ctx context.Context, client redis.UniversalClient) (*scripts, e
 		"crashed": &s.crashed, "suspect": &s.suspect, "cleared": &s.cleared, "interrupted": &s.interrupted,
 		"register": &s.register,
 	} {
-		script, err := luascript.Load(luaFiles, "lua", name)
+		script, err := luascript.Load(files, "lua", name)
 		if err != nil {
 			return nil, err
 		}

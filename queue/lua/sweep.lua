@@ -31,9 +31,6 @@
 -- $include lib/server_time.lua
 -- $include lib/may.lua
 
-may('DEL', 'EXISTS', 'HDEL', 'HGET', 'HMGET', 'HSET', 'LLEN', 'LPUSH', 'LRANGE',
-  'LREM', 'RPUSH', 'SREM', 'ZADD', 'ZMSCORE', 'ZRANGE', 'ZRANGEBYSCORE', 'ZREM')
-
 local MOST_RETURNED, MOST_DUE = 40, 90
 local prefix, now, most = ARGV[1], ARGV[2], tonumber(ARGV[5])
 local lost = {}
@@ -42,6 +39,8 @@ local clock = server_time()
 if #ARGV < 12 and redis.call('EXISTS', KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]) == 0 then
   return {0, '', 0, 0, string.format('%.3f', clock), 0}
 end
+may('DEL', 'EXISTS', 'HDEL', 'HGET', 'HMGET', 'HSET', 'LLEN', 'LPUSH', 'LRANGE',
+  'LREM', 'RPUSH', 'SREM', 'ZADD', 'ZMSCORE', 'ZRANGE', 'ZRANGEBYSCORE', 'ZREM')
 local lease_end = string.format('%.3f', clock + tonumber(ARGV[3]))
 for i = 12, #ARGV, 3 do
   local id, owner, app = ARGV[i], ARGV[i + 1], ARGV[i + 2]
