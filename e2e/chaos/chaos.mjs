@@ -47,6 +47,7 @@ export const SHORT = {
  * @param durability  WORKFLOW_WORLD_DURABILITY of the services; nothing that all replicas of a master confirm may be lost
  * @param rate, most    runs that are started in a second, and that are open at a time
  * @param pace     milliseconds between two chunks of a slow stream
+ * @param ways     what may happen, all that is possible unless it is given (faults.mjs)
  * @param every, brief, long  milliseconds between faults, and how long they last: most of them briefly
  * @param quiet    WORKFLOW_WORLD_STREAM_QUIET in seconds, longer than any fault
  * @param recoveryAfter, leases  in seconds: how soon what was cut off is taken up again
@@ -72,9 +73,9 @@ export async function chaos({ quiet, recoveryAfter, leases, downAfter, durabilit
   return report;
 }
 
-async function withFaults(house, report, { seed, seconds, rate, most, pace, every, brief, long, patience, log, signal }) {
+async function withFaults(house, report, { seed, seconds, rate, most, pace, ways, every, brief, long, patience, log, signal }) {
   const load = new Load(house, randomFrom(seed));
-  const faults = new Faults(house.parts, randomFrom(seed ^ 0x5eed), log);
+  const faults = new Faults(house.parts, randomFrom(seed ^ 0x5eed), log, ways);
   const over = AbortSignal.any([AbortSignal.timeout(seconds * 1000), signal]);
   const late = new AbortController();
   const gaveUp = AbortSignal.any([late.signal, signal]);

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** How likely each way is where it is possible, and how likely it is to last long. */
-const WAYS = {
+export const WAYS = {
   kill: { weight: 12, long: 0.2 },
   freeze: { weight: 7, long: 0.6 },
   drop: { weight: 4, long: 0.4 },
@@ -12,14 +12,17 @@ const WAYS = {
 
 export class Faults {
   #parts;
+  #ways;
   #random;
   #log;
   #underWay = new Set();
   /** How often what happened: `{'kill app': 3}`. */
   counts = {};
 
-  constructor(parts, random, log) {
-    this.#parts = parts;
+  /** `ways` are those of WAYS that may happen. */
+  constructor(parts, random, log, ways = Object.keys(WAYS)) {
+    this.#ways = ways;
+    this.#parts = parts.filter((part) => this.#of(part).length > 0);
     this.#random = random;
     this.#log = log;
   }
@@ -34,6 +37,10 @@ export class Faults {
     await Promise.all(this.#underWay);
   }
 
+  #of(part) {
+    return part.ways.filter((way) => this.#ways.includes(way));
+  }
+
   #one(brief, long) {
     // As many numbers are drawn for each fault, so that a part that happens to be away changes nothing of those that follow.
     const first = this.#random.between(0, this.#parts.length - 1);
@@ -43,7 +50,7 @@ export class Faults {
     const masters = atMaster && inTurn[0].kind === 'redis' ? inTurn.filter(({ isMaster }) => isMaster) : [];
     const part = [...masters, ...inTurn].find(({ free }) => free);
     if (!part) return;
-    const how = chosen(part.ways, way);
+    const how = chosen(this.#of(part), way);
     const [from, to] = size < WAYS[how].long ? long : brief;
     const milliseconds = Math.round(from + lasts * (to - from));
     const kind = part.isMaster ? 'master' : part.kind;

@@ -1,9 +1,11 @@
 // Kills everything while runs go on, and says what came of it:
 //   node run.mjs --minutes 12 --seed 1 --mode standalone --durability local --verbose
-// With --short it is as in the tests: faults and streams that last less.
+// With --short it is as in the tests: faults and streams that last less. --only failover,kill chooses what may happen, --every 20 how many
+// seconds lie between two faults.
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { chaos, LONG, SHORT } from './chaos.mjs';
+import { WAYS } from './faults.mjs';
 import { MODES } from './modes.mjs';
 
 const { values } = parseArgs({
@@ -14,6 +16,8 @@ const { values } = parseArgs({
     open: { type: 'string' },
     mode: { type: 'string', default: 'standalone' },
     durability: { type: 'string' },
+    only: { type: 'string' },
+    every: { type: 'string' },
     short: { type: 'boolean', default: false },
     verbose: { type: 'boolean', default: false },
   },
@@ -23,17 +27,23 @@ const [minutes, seed, rate, most] = [values.minutes, values.seed, values.rate ??
 if (![minutes, rate, most].every((n) => n > 0) || !Number.isInteger(seed)) throw new Error('--minutes, --rate and --open are numbers above 0, --seed is a whole one');
 if (!(values.mode in MODES)) throw new Error(`--mode is one of ${Object.keys(MODES).join(', ')}`);
 
+const ways = values.only?.split(',');
+for (const way of ways ?? []) if (!(way in WAYS)) throw new Error(`--only is a list of ${Object.keys(WAYS).join(', ')}`);
+const every = values.every === undefined ? size.every : [Number(values.every) * 1000, Number(values.every) * 1000];
+if (!(every[0] > 0)) throw new Error('--every is a number of seconds above 0');
+
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stop.abort(new Error(`ended by ${signal}`)));
 
 const began = Date.now();
 const log = (line) => console.log(`${((Date.now() - began) / 1000).toFixed(1).padStart(6)} s  ${line}`);
-const again = `--mode ${values.mode} --seed ${seed} --minutes ${minutes}${values.short ? ' --short' : ''}${values.durability ? ` --durability ${values.durability}` : ''}`;
+const given = ['rate', 'open', 'durability', 'only', 'every'].filter((name) => values[name] !== undefined).map((name) => ` --${name} ${values[name]}`).join('');
+const again = `--mode ${values.mode} --seed ${seed} --minutes ${minutes}${values.short ? ' --short' : ''}${given}`;
 log(`seed ${seed}; again with CHAOS_ARGS='${again}'`);
 
 const report = await chaos({
   ...size,
-  ...{ seed, seconds: minutes * 60, rate, most, mode: values.mode, durability: values.durability },
+  ...{ seed, seconds: minutes * 60, rate, most, ways, every, mode: values.mode, durability: values.durability },
   log: (line) => (values.verbose || !/^(kill|freeze|drop|refuse|failover) /.test(line)) && log(line),
   signal: stop.signal,
 }).catch((error) => {
