@@ -58,6 +58,10 @@ func (s *Service) AppendChunks(ctx context.Context, a world.Append) (int64, erro
 		}
 		a.Chunks, a.Sequence = a.Chunks[n:], a.Sequence+int64(n)
 	}
+	// Where another master took the chunks, it may lack the entry that the former one had.
+	if err := s.list(ctx, a.RunID, a.Name); err != nil {
+		return 0, err
+	}
 	return first, nil
 }
 

@@ -31,5 +31,5 @@ func (s *Service) CloseStream(ctx context.Context, c world.StreamClose) error {
 	if err != nil {
 		return redisError(ctx, err)
 	}
-	return nil
+	return s.list(ctx, c.RunID, c.Name) // as after an append
 }

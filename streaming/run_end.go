@@ -141,6 +141,7 @@ func (s *Service) isPast(moment world.Millis) bool {
 
 // runEnds asks for the ends of runs, and remembers which of them exist.
 func (s *Service) runEnds(ctx context.Context, runIDs []string) (map[string]world.RunEnd, error) {
+	dials := s.config.Dials()
 	list, err := s.config.Runs.RunEnds(ctx, runIDs)
 	if err != nil {
 		return nil, err
@@ -149,7 +150,7 @@ func (s *Service) runEnds(ctx context.Context, runIDs []string) (map[string]worl
 	for i, end := range list {
 		ends[runIDs[i]] = end
 		if !end.Missing {
-			s.known.put(runIDs[i], struct{}{}, now)
+			s.known.put(runIDs[i], dials, now)
 		}
 	}
 	return ends, nil
@@ -161,7 +162,7 @@ func (s *Service) checkRun(ctx context.Context, runID string) error {
 	if s.config.Runs == nil || !s.isDue(runID) {
 		return nil
 	}
-	if _, known := s.known.get(runID, s.clock.Now()); known {
+	if dials, known := s.known.get(runID, s.clock.Now()); known && dials == s.config.Dials() {
 		return nil
 	}
 	ends, err := s.runEnds(ctx, []string{runID})

@@ -31,6 +31,9 @@ type Config struct {
 
 	Bell *doorbell.Bell // the process's subscription connection; default: one of its own
 	Runs world.RunEnds  // tells when runs end; default: streams end by being closed only, and of any run
+	// Dials counts the connections to Redis that were opened. What this process remembers of Redis counts until it grows: another
+	// master may lack it. Default: it counts for a minute or two.
+	Dials func() uint64
 
 	// Steps tells whether a step is in a log; default: each is, so only the step that closed a stream writes to it.
 	Steps world.StepFinder
@@ -74,6 +77,9 @@ func (c Config) withDefaults() Config {
 	if c.Quiet <= 0 {
 		c.Quiet = defaultQuiet
 	}
+	if c.Dials == nil {
+		c.Dials = func() uint64 { return 0 }
+	}
 	if c.pause == nil {
 		c.pause = pause
 	}
@@ -90,9 +96,9 @@ type Service struct {
 	minter  *ids.Minter
 	scripts scripts
 
-	listed   *recent[struct{}] // (run, stream) pairs that this process listed lately
-	tails    *recent[int64]    // where the streams end that this process wrote to lately; see appendDirect
-	known    *recent[struct{}] // runs that existed lately
+	listed   *recent[uint64] // (run, stream) pairs that this process listed lately, and after how many dials
+	tails    *recent[int64]  // where the streams end that this process wrote to lately; see appendDirect
+	known    *recent[uint64] // runs that existed lately, and after how many dials
 	arrivals arrivals
 	readers  *readers
 	flights  singleflight.Group // states that several readers ask for at once
@@ -120,8 +126,8 @@ func New(ctx context.Context, client redis.UniversalClient, config Config) (*Ser
 	return &Service{
 		client: client, prefix: config.Prefix, config: config, clock: config.Clock,
 		log: config.Logger.With(slog.String("part", "streaming")), minter: ids.NewMinter(config.Clock), scripts: loaded,
-		listed: newRecent[struct{}](), tails: newRecent[int64](),
-		known: newRecent[struct{}](), arrivals: arrivals{streams: map[string]*arrival{}},
+		listed: newRecent[uint64](), tails: newRecent[int64](),
+		known: newRecent[uint64](), arrivals: arrivals{streams: map[string]*arrival{}},
 		readers: newReaders(config.Bell), pages: pageFlights{under: map[sharing]*pageFlight{}}, stopped: make(chan struct{}),
 	}, nil
 }

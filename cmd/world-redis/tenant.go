@@ -64,7 +64,9 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, p
 	if err != nil {
 		return nil, err
 	}
-	t.streams, err = streaming.New(ctx, conn.Client, streaming.Config{Prefix: n.keyPrefix, Clock: clock, Logger: logger, Bell: bell, Runs: t, Steps: t, Quiet: c.StreamQuiet})
+	t.streams, err = streaming.New(ctx, conn.Client, streaming.Config{
+		Prefix: n.keyPrefix, Clock: clock, Logger: logger, Bell: bell, Runs: t, Steps: t, Quiet: c.StreamQuiet, Dials: conn.Dials,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -100,7 +100,10 @@ function lostByRedis(house, run, numbers, count, report) {
   return true;
 }
 
-const mayHaveLost = (house, run) => house.mayLose(run.begunAt ?? 0, run.settledAt ?? Date.now());
+const mayHaveLost = (house, run) => house.mayLose(run.begunAt ?? 0, (run.settledAt ?? Date.now()) + writtenAfter(run));
+
+/** How many milliseconds after its run's end a returned stream may still be written. */
+const writtenAfter = ({ workflow, args }) => (workflow === 'chaosReturns' && args ? 2 * args[0] * args[1] : 0);
 
 /** A reader that was there from the beginning has got what stands before the first end. */
 async function checkLive(house, run, name, stored, report) {

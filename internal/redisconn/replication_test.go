@@ -46,11 +46,14 @@ func TestReplicationIDsChangeWithTheMaster(t *testing.T) {
 			again, err := conn.ReplicationIDs(t.Context())
 			require.NoError(t, err)
 			require.ElementsMatch(t, before, again)
+			dials := conn.Dials()
+			require.NotZero(t, dials)
 			require.NoError(t, change())
 			require.Eventually(t, func() bool {
 				now, err := conn.ReplicationIDs(t.Context())
 				return err == nil && len(now) == masters && !slices.ContainsFunc(now, func(id string) bool { return slices.Contains(before, id) })
 			}, 30*time.Second, 20*time.Millisecond)
+			require.Greater(t, conn.Dials(), dials)
 		})
 	}
 	embedded, err := redisconn.Open(t.Context(), "")

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/world-redis/world-redis/internal/quietconn"
 )
@@ -19,6 +20,8 @@ const serversKept = 1000
 type servers struct {
 	mu   sync.Mutex
 	seen map[netip.AddrPort]struct{}
+
+	dials atomic.Uint64
 }
 
 func (s *servers) note(conn net.Conn) {
@@ -39,6 +42,7 @@ func (s *servers) noting(dial quietconn.Dial) quietconn.Dial {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
 		if err == nil {
+			s.dials.Add(1)
 			s.note(conn)
 		}
 		return conn, err
@@ -51,6 +55,10 @@ func (c *Conn) Servers() []netip.AddrPort {
 	defer c.servers.mu.Unlock()
 	return slices.Collect(maps.Keys(c.servers.seen))
 }
+
+// Dials counts the connections that were opened so far. While it stays the same, no call was made of another master, or of a
+// Redis that was restarted: those may lack what was written before.
+func (c *Conn) Dials() uint64 { return c.servers.dials.Load() }
 
 // Hosts are the hosts and ports that the address names.
 func (c *Conn) Hosts() []string { return c.hosts }
