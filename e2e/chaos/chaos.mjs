@@ -73,7 +73,7 @@ export async function chaos({ quiet, recoveryAfter, leases, downAfter, durabilit
   return report;
 }
 
-async function withFaults(house, report, { seed, seconds, rate, most, pace, ways, every, brief, long, patience, log, signal }) {
+async function withFaults(house, report, { seed, seconds, rate, most, pace, ways = undefined, every, brief, long, patience, log, signal }) {
   const load = new Load(house, randomFrom(seed));
   const faults = new Faults(house.parts, randomFrom(seed ^ 0x5eed), log, ways);
   const over = AbortSignal.any([AbortSignal.timeout(seconds * 1000), signal]);
@@ -86,11 +86,10 @@ async function withFaults(house, report, { seed, seconds, rate, most, pace, ways
   signal.throwIfAborted();
   log(`faults are over, ${load.open} runs are open`);
 
-  const deadline = Date.now() + patience * 1000;
   await Promise.race([load.settled(), delay(patience * 1000, undefined, { signal, ref: false })]);
   report.faults = faults.counts;
   report.unacknowledged = load.unacknowledged;
-  const runs = await withOthers(house, load.runs, deadline, signal);
+  const runs = await withOthers(house, load.runs, Date.now() + patience * 1000, signal);
   log(`looking at ${runs.length} runs`);
   report.runs = runs;
   report.journal = await house.journal();

@@ -2,7 +2,7 @@
 
 /** How many replicas confirm each write: 0 for `local`, or where nothing is said. */
 export function confirming(durability = 'local') {
-  const [, count = '1'] = /^replicas(?::(\d+))?$/.exec(durability) ?? [, '0'];
+  const [, count = '1'] = /^replicas(?::(\d+))?$/.exec(durability) ?? [undefined, '0'];
   return Number(count);
 }
 

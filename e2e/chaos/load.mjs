@@ -5,6 +5,8 @@ import { readLive, streamOf } from '../lib/liveReader.mjs';
 import { everyWay, KINDS } from './kinds.mjs';
 
 const ENDED = new Set(['completed', 'failed', 'cancelled']);
+/** A run that is not there for so many milliseconds is lost: until then its message may bring it again. */
+const GONE = 20_000;
 const KIND_WEIGHTS = Object.values(KINDS).map((kind) => [kind.weight, kind]);
 
 export class Load {
@@ -90,9 +92,9 @@ export class Load {
     run.live = new Map([...names].map((name) => [name, readLive(urls, name, { signal: patience })]));
   }
 
-  /** Resumes the run's hook until that is acknowledged, or the run has gone on by one that was not. */
+  /** Resumes the run's hook until that is acknowledged, or the run has gone on by one that was not, or is lost. */
   async #resume(run, patience) {
-    while (!patience.aborted) {
+    for (let seen = Date.now(); !patience.aborted && Date.now() - seen < GONE; ) {
       await delay(500);
       const done = await this.#house.apps[run.sdk].resume(run.args[0], run.payload).then(() => true, () => false);
       if (done) {
@@ -101,6 +103,7 @@ export class Load {
       }
       const found = await this.#house.get(`/v1/runs/${run.runId}`, patience).catch(() => undefined);
       if (found && ENDED.has(found.status)) return;
+      if (found) seen = Date.now();
     }
   }
 }

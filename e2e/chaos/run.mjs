@@ -37,7 +37,10 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stop.abor
 
 const began = Date.now();
 const log = (line) => console.log(`${((Date.now() - began) / 1000).toFixed(1).padStart(6)} s  ${line}`);
-const given = ['rate', 'open', 'durability', 'only', 'every'].filter((name) => values[name] !== undefined).map((name) => ` --${name} ${values[name]}`).join('');
+const given = ['rate', 'open', 'durability', 'only', 'every']
+  .filter((name) => values[name] !== undefined)
+  .map((name) => ` --${name} ${values[name]}`)
+  .join('');
 const again = `--mode ${values.mode} --seed ${seed} --minutes ${minutes}${values.short ? ' --short' : ''}${given}`;
 log(`seed ${seed}; again with CHAOS_ARGS='${again}'`);
 
