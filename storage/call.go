@@ -18,6 +18,7 @@ type call struct {
 	event   world.Event // as it will be stored, but for id and time
 	keys    runKeys
 	now     world.Millis
+	dials   uint64 // connections to Redis that were opened before it
 	request string // what the request id is remembered as
 	asked   question
 	end     *world.LogEnd // what the caller was given of the log last; nil: it does not say
@@ -34,7 +35,7 @@ func (s *Store) newCall(req world.CreateEvent) *call {
 		req.RequestID = s.ids.New().String() // covers go-redis sending the script twice
 	}
 	c := &call{
-		req: req, keys: s.keys.of(req.RunID), now: s.now(), asked: questionOf(req),
+		req: req, keys: s.keys.of(req.RunID), now: s.now(), dials: s.dials(), asked: questionOf(req),
 		end: endOf(req), event: eventOf(req),
 	}
 	// The same id on another event of the run is another call, so both go into the hash.

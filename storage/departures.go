@@ -59,6 +59,12 @@ func (s *Store) takeAllOff() {
 	for now := s.departures.next(); len(now) > 0; now = s.departures.next() {
 		if err := s.send.Commands(ctx, func(p redis.Pipeliner) { s.takeOff(ctx, p, now...) }); err != nil {
 			s.log.InfoContext(ctx, "runs are left in lists of an earlier status for the sweeper", slog.Int("runs", len(now)), slog.Any("error", err))
+			continue
+		}
+		for _, e := range now {
+			if err := s.bringBack(ctx, e); err != nil {
+				s.log.WarnContext(ctx, "a run may be in no list after a failover of Redis; wake it by `world-redis runs wake`", slog.String("run_id", e.runID), slog.Any("error", err))
+			}
 		}
 	}
 }

@@ -14,6 +14,7 @@ type runEntry struct {
 	runID, name string
 	status      world.RunStatus
 	score       float64
+	dials       uint64 // connections to Redis that had been opened when the run got the status, or before
 }
 
 func (s *Store) entryOf(runID, name string, now world.Millis, status world.RunStatus) runEntry {
@@ -21,7 +22,14 @@ func (s *Store) entryOf(runID, name string, now world.Millis, status world.RunSt
 	if !ok {
 		ms = now
 	}
-	return runEntry{runID: runID, name: name, status: status, score: float64(ms)}
+	return runEntry{runID: runID, name: name, status: status, score: float64(ms), dials: s.dials()}
+}
+
+// entryFor is the entry of a run to which a call gives the status.
+func (s *Store) entryFor(c *call, status world.RunStatus) runEntry {
+	e := s.entryOf(c.req.RunID, "", c.now, status)
+	e.dials = c.dials
+	return e
 }
 
 // add queues the entry into every list it belongs to; the watch is first, so that the others are found after a crash.
@@ -46,10 +54,13 @@ func (s *Store) moveRun(ctx context.Context, e runEntry) error {
 			s.takeOff(ctx, p, e)
 		}
 	})
-	if err != nil || !s.clustered {
+	if err == nil && s.clustered {
+		err = s.send.Commands(ctx, func(p redis.Pipeliner) { s.takeOff(ctx, p, e) })
+	}
+	if err != nil {
 		return fail(err)
 	}
-	return fail(s.send.Commands(ctx, func(p redis.Pipeliner) { s.takeOff(ctx, p, e) }))
+	return s.bringBack(ctx, e)
 }
 
 // enter queues the entry into the list of its status, where it may be before the run has that status: readers go by the
@@ -145,8 +156,13 @@ func (s *Store) dropRun(ctx context.Context, e runEntry) error {
 	if err != nil || !found {
 		return err
 	}
-	_, err = s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
-		s.add(ctx, p, runEntry{runID: e.runID, name: run.WorkflowName, status: run.Status, score: e.score})
+	return s.enterAsIs(ctx, run, e.score)
+}
+
+// enterAsIs enters a run into the lists that it belongs to.
+func (s *Store) enterAsIs(ctx context.Context, run world.Run, score float64) error {
+	_, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+		s.add(ctx, p, runEntry{runID: run.RunID, name: run.WorkflowName, status: run.Status, score: score})
 		return nil
 	})
 	return fail(err)

@@ -48,7 +48,7 @@ func (s *Store) cancelLegacy(ctx context.Context, c *call) (world.EventResult, e
 	if err := s.letGo(ctx, answer.list(2), e); err != nil {
 		return world.EventResult{}, err
 	}
-	if err := s.moveLegacyRun(ctx, s.entryOf(c.req.RunID, "", c.now, world.RunCancelled)); err != nil {
+	if err := s.moveLegacyRun(ctx, s.entryFor(c, world.RunCancelled)); err != nil {
 		return world.EventResult{}, err
 	}
 	s.clearLater(ctx, e)

@@ -92,6 +92,7 @@ func (s *Store) updateLegacyRun(ctx context.Context, req world.UpdateLegacyRun) 
 		return run, false, badStatus("run that an update may set", req.Status)
 	}
 	c := s.newLegacyCall(req.RunID, "", req.RequestID, "run "+string(req.Status)+flag(req.Resume), req.ResolveNone)
+	entry := s.entryOf(req.RunID, "", c.now, req.Status)
 	if err := s.watchNow(ctx, req.RunID); err != nil {
 		return run, false, err
 	}
@@ -111,7 +112,7 @@ func (s *Store) updateLegacyRun(ctx context.Context, req world.UpdateLegacyRun) 
 		return run, false, err
 	}
 	if req.Status != "" {
-		if err := s.moveLegacyRun(ctx, s.entryOf(req.RunID, "", c.now, req.Status)); err != nil {
+		if err := s.moveLegacyRun(ctx, entry); err != nil {
 			return run, false, err
 		}
 	}

@@ -118,7 +118,7 @@ func (s *Store) cancelUnlessCancelled(ctx context.Context, runID string, many wo
 		return false, fail(err)
 	}
 	ctx = context.WithoutCancel(ctx)
-	if err := s.cleanUp(ctx, o.rest.list(0), e, s.entryOf(runID, "", c.now, world.RunCancelled)); err != nil {
+	if err := s.cleanUp(ctx, o.rest.list(0), e, s.entryFor(c, world.RunCancelled)); err != nil {
 		return false, err
 	}
 	s.clearLater(ctx, e)

@@ -9,7 +9,7 @@ import (
 // endRun applies the three terminal events. The hooks of the run are free for others when
 // this returns.
 func (s *Store) endRun(ctx context.Context, c *call, status world.RunStatus, reference string) (world.EventResult, error) {
-	entry := s.entryOf(c.req.RunID, "", c.now, status)
+	entry := s.entryFor(c, status)
 	o, err := s.applyEntered(ctx, c, entry, s.scripts.runEnd, []string{c.keys.hooks(), c.keys.hooksOrder(), c.keys.leftHooks(), c.keys.ended()},
 		string(status), reference)
 	if err != nil {
@@ -38,7 +38,7 @@ func (s *Store) endResult(ctx context.Context, c *call, o outcome, status world.
 	if err != nil {
 		return world.EventResult{}, err
 	}
-	if err := s.cleanUp(ctx, o.rest.list(0), run, s.entryOf(c.req.RunID, "", c.now, status)); err != nil {
+	if err := s.cleanUp(ctx, o.rest.list(0), run, s.entryFor(c, status)); err != nil {
 		return result, err
 	}
 	s.clearLater(ctx, run)

@@ -29,6 +29,9 @@ type Config struct {
 	Bell          *doorbell.Bell // the process's subscription connection; default: one of its own
 	// Leadership tells whether this process sweeps; nil: it does, and is alone.
 	Leadership world.Leadership
+	// Dials counts the connections to Redis that were opened; nil: Redis loses nothing that it has acknowledged. While it stays the
+	// same, all calls are made of the same master.
+	Dials func() uint64
 	// PurgeStreams removes what a run that keeps nothing after its end has in streams. It must be
 	// safe to call again; nil: there are no streams.
 	PurgeStreams func(ctx context.Context, runID string) error
@@ -59,6 +62,9 @@ func (c Config) withDefaults() Config {
 	if c.Leadership == nil {
 		c.Leadership = world.Alone{}
 	}
+	if c.Dials == nil {
+		c.Dials = func() uint64 { return 0 }
+	}
 	if c.ExpectPurge == nil {
 		c.ExpectPurge = func(context.Context, string) error { return nil }
 	}
@@ -83,7 +89,8 @@ type Store struct {
 	interval   time.Duration
 	leadership world.Leadership
 	retention  time.Duration
-	mended     atomic.Int64 // things that a crash had left
+	dials      func() uint64 // that of Config
+	mended     atomic.Int64  // things that a crash had left
 	departures departures
 	cleanups   *cleanups
 	endings    *endings
@@ -119,7 +126,7 @@ func New(ctx context.Context, client redis.UniversalClient, c Config) (*Store, e
 		endings: newEndings(c.Bell, keys), cleanups: newCleanups(), auditInterval: 1500 * time.Millisecond,
 		redis: client, send: luascript.NewRunner(client), clustered: clustered, keys: keys, scripts: scripts,
 		ids: ids.NewMinter(c.Clock), clock: c.Clock, log: c.Logger, maxEvents: c.MaxEvents, interval: c.SweepInterval, leadership: c.Leadership,
-		retention: c.HookRetention, purgeStreams: c.PurgeStreams, expectPurge: c.ExpectPurge, portions: semaphore.NewWeighted(portionsBytes),
+		retention: c.HookRetention, dials: c.Dials, purgeStreams: c.PurgeStreams, expectPurge: c.ExpectPurge, portions: semaphore.NewWeighted(portionsBytes),
 	}, nil
 }
 

@@ -156,7 +156,7 @@ func (s *Store) readWatched(ctx context.Context, runs []watched) error {
 // after sweepAge only: till then its call may be at it. wait says that the entry has to stay until then.
 func (s *Store) settleWatched(ctx context.Context, w *watched) (mended, wait bool, err error) {
 	young := s.now()-w.last < sweepAge
-	entry := runEntry{runID: w.look.RunID, score: float64(w.look.Since)}
+	entry := runEntry{runID: w.look.RunID, score: float64(w.look.Since), dials: s.dials()}
 	if ms, ok := runTime(w.look.RunID); ok {
 		entry.score = float64(ms)
 	}

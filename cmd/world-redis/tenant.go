@@ -71,7 +71,7 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, p
 		return nil, err
 	}
 	t.store, err = storage.New(ctx, conn.Client, storage.Config{
-		Prefix: n.keyPrefix, Clock: clock, Logger: logger, Bell: bell, HookRetention: c.HookRetention, Leadership: t.lease,
+		Prefix: n.keyPrefix, Clock: clock, Logger: logger, Bell: bell, HookRetention: c.HookRetention, Leadership: t.lease, Dials: conn.Dials,
 		PurgeStreams: t.streams.PurgeRun, ExpectPurge: t.streams.ExpectPurge,
 	})
 	if err != nil {
