@@ -1,14 +1,12 @@
 package httpapi
 
 import (
-	"net/http"
+	"context"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/labstack/echo/v4"
 
 	"github.com/world-redis/world-redis"
 )
@@ -22,51 +20,32 @@ const (
 	attachStart = string(world.EventRunStarted)
 )
 
-func (s *Server) registerApp(c echo.Context) error {
-	body, err := s.readObject(c)
-	if err != nil {
-		return err
+func decodeApp(r *request) (world.App, error) {
+	body := r.object()
+	if body.err != nil {
+		return world.App{}, body.err
 	}
-	app, err := readApp(body)
-	if err != nil {
-		return err
-	}
-	if err := s.deps.Apps.RegisterApp(c.Request().Context(), app); err != nil {
-		return err
-	}
-	return s.emptyAnswer(c)
+	return readApp(body)
 }
 
-// unregisterApp serves POST /v1/apps/unregister: an app that stops says good-bye.
-func (s *Server) unregisterApp(c echo.Context) error {
-	body, err := s.readObject(c)
-	if err != nil {
-		return err
-	}
-	app, err := readApp(body)
-	if err != nil {
-		return err
-	}
-	if err := s.deps.Apps.UnregisterApp(c.Request().Context(), app.BaseURL, app.DeploymentID); err != nil {
-		return err
-	}
-	return s.emptyAnswer(c)
+func (s *Server) registerApp(ctx context.Context, app world.App) (nothing, error) {
+	return nothing{}, s.deps.Apps.RegisterApp(ctx, app)
 }
 
-func (s *Server) listApps(c echo.Context) error {
-	apps, err := s.deps.Apps.ListApps(c.Request().Context())
-	if err != nil {
-		return err
-	}
-	e := newEncoder(64 + 256*len(apps))
+// unregisterApp is called by an app that stops.
+func (s *Server) unregisterApp(ctx context.Context, app world.App) (nothing, error) {
+	return nothing{}, s.deps.Apps.UnregisterApp(ctx, app.BaseURL, app.DeploymentID)
+}
+
+func (s *Server) listApps(ctx context.Context, _ nothing) ([]world.App, error) {
+	return s.deps.Apps.ListApps(ctx)
+}
+
+func encodeApps(e *encoder, apps []world.App) {
+	e.grow(64 + 256*len(apps))
 	o := e.object()
-	o.key("data")
-	e.array(len(apps))
-	for i := range apps {
-		writeApp(e, &apps[i])
-	}
+	encodeData(e, &o, apps, writeApp)
 	o.end()
-	return s.answer(c, http.StatusOK, e.bytes)
 }
 
 func writeApp(e *encoder, a *world.App) {

@@ -1,11 +1,11 @@
 package httpapi
 
 import (
-	"bytes"
-	"io"
+	"cmp"
+	"context"
 	"log/slog"
 	"net/http"
-	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -17,23 +17,8 @@ import (
 // maxBundle is how many calls one bundle may have, with those that are made after another.
 const maxBundle = 64
 
-// bundledCall is one call of a bundle: a POST when it has a body, else a GET. then is the one to
-// make after it, if it succeeds.
-type bundledCall struct {
-	path, key string
-	body      []byte
-	then      *bundledCall
-}
-
-func (b *bundledCall) method() string {
-	if b.body == nil {
-		return http.MethodGet
-	}
-	return http.MethodPost
-}
-
 // bundle serves {calls: [{path, key?, body?, then?}]}: several calls in one request, each with an
-// answer of its own, as if they had come at the same moment on connections of their own. It
+// answer of its own, as if they had come at the same time on connections of their own. It
 // saves both sides the handling of HTTP requests and gives the driver of Redis commands to send
 // together. One that fails does not touch the others, but for its then.
 //
@@ -41,66 +26,98 @@ func (b *bundledCall) method() string {
 // service that does not know then does not see it, does the first alone and gives no answer to the
 // next. One that overlooked a note would make both at once.
 func (s *Server) bundle(c echo.Context) error {
-	holdingOf(c.Request().Context()).bundled = true
+	ctx := c.Request().Context()
+	holdingOf(ctx).bundled = true
 	body, err := s.readItem(c)
 	if err != nil {
 		return err
 	}
-	answers, err := s.serveBundle(c.Request(), body)
+	calls, err := s.serveBundle(ctx, body)
 	if err != nil {
 		return err
 	}
-	defer releaseAll(answers)
-	return answerOne(s, c, &answers, sizes(answers, bundledSize), writeBundle)
+	defer releaseAll(calls)
+	e := borrowEncoder()
+	defer e.release()
+	e.grow(sizes(calls, bundledSize) + 128)
+	writeBundle(e, calls)
+	return s.answer(c, http.StatusOK, e.bytes)
 }
 
-// serveBundle makes the calls of a bundle for whoever made the outer request. The answers are to be released.
-func (s *Server) serveBundle(outer *http.Request, body world.Raw) ([]bundledAnswer, error) {
-	calls, err := s.codec.bundledCalls(body)
+// serveBundle makes the calls of a bundle, whose caller is known. Their answers are to be released.
+func (s *Server) serveBundle(ctx context.Context, body world.Raw) ([]bundledCall, error) {
+	calls, err := s.bundledCalls(body)
 	if err != nil {
 		return nil, err
 	}
-	answers := make([]bundledAnswer, len(calls))
 	var others sync.WaitGroup
 	others.Add(len(calls) - 1)
-	serve := func(i int) { s.serveInOrder(outer, &calls[i], &answers[i]) }
+	serve := func(i int) { s.serveInOrder(ctx, &calls[i]) }
 	for i := 1; i < len(calls); i++ {
 		s.crew.start(task{make: serve, i: i, done: &others})
 	}
 	serve(0)
 	others.Wait()
-	return answers, nil
+	return calls, nil
 }
 
-func (d codec) bundledCalls(body world.Raw) ([]bundledCall, error) {
-	top := d.objectOf("body", body)
+// serveInOrder makes a call, and the one after it once it has succeeded; else that is answered
+// 424.
+func (s *Server) serveInOrder(ctx context.Context, call *bundledCall) {
+	then, queued := call.then, false
+	if then != nil && s.isPair(call, then) {
+		queued = s.servePair(ctx, call, then)
+	} else {
+		s.serveBundled(ctx, call)
+	}
+	switch {
+	case then == nil || queued:
+	case call.succeeded():
+		s.serveBundled(ctx, then)
+	default:
+		then.status = http.StatusFailedDependency
+	}
+}
+
+// serveBundled makes one call for the caller of the bundle.
+func (s *Server) serveBundled(ctx context.Context, call *bundledCall) {
+	defer func() {
+		if r := recover(); r != nil { // a handler that wants its connection cut; the others' must last
+			s.log.Info("a call of a bundle was cut; it is made again", slog.String("path", call.path))
+			call.bundledAnswer = bundledAnswer{status: http.StatusServiceUnavailable}
+		}
+	}()
+	s.serve(ctx, call)
+}
+
+// bundledCalls reads the calls of a bundle.
+func (s *Server) bundledCalls(body world.Raw) ([]bundledCall, error) {
+	top := s.codec.objectOf("body", body)
 	items := top.list("calls", maxBundle)
 	if top.err == nil && len(items) == 0 {
 		return nil, invalid("body.calls is empty")
 	}
-	calls := make([]bundledCall, 0, len(items))
+	calls := make([]bundledCall, len(items))
 	count := len(items)
-	for _, item := range items {
-		one := d.objectOf("body.calls", item)
-		call, err := one.bundledCall()
-		if err != nil {
+	for i, item := range items {
+		one := s.codec.objectOf("body.calls", item)
+		if err := calls[i].read(s, one); err != nil {
 			return nil, err
 		}
 		if next := one.object("then"); next != nil {
-			then, err := next.bundledCall()
-			if err != nil {
+			then := new(bundledCall)
+			if err := then.read(s, next); err != nil {
 				return nil, err
 			}
 			if next.get("then") != nil {
 				return nil, invalid("body.calls.then.then: only one call can wait for another")
 			}
-			call.then = &then
+			calls[i].then = then
 			count++
 		}
 		if one.err != nil {
 			return nil, one.err
 		}
-		calls = append(calls, call)
 	}
 	if count > maxBundle {
 		return nil, invalid("body.calls has more entries than the limit of %d, then counted", maxBundle)
@@ -108,148 +125,147 @@ func (d codec) bundledCalls(body world.Raw) ([]bundledCall, error) {
 	return calls, top.err
 }
 
-// bundledCall reads one call without its then.
-func (o *object) bundledCall() (bundledCall, error) {
-	call := bundledCall{path: o.text("path", 4096), key: o.text("key", maxIdempotencyKey), body: o.byteString("body")}
+// bundledCall is one call of a bundle: a POST when it has a body, else a GET. It is the call's [transport], and its answer.
+type bundledCall struct {
+	bundledAnswer
+	request
+
+	server         *Server
+	op             *operation
+	path           string
+	idempotencyKey string
+	sent           []byte       // its body
+	then           *bundledCall // the one to make after it, if it succeeds
+}
+
+// read reads a call without its then, and finds what it calls.
+func (b *bundledCall) read(s *Server, o *object) error {
+	b.server, b.path, b.idempotencyKey, b.sent = s, o.text("path", 4096), o.text("key", maxIdempotencyKey), o.byteString("body")
 	if o.err != nil {
-		return call, o.err
+		return o.err
 	}
-	if !maybeBundled(call.method(), call.path) {
-		return call, invalid("%s %q cannot be part of a bundle", call.method(), call.path)
+	method, path := http.MethodPost, b.path
+	if b.missing() {
+		method = http.MethodGet
+		path, b.rawQuery, _ = strings.Cut(path, "?")
 	}
-	return call, nil
-}
-
-// maybeBundled reports whether a call is one of those that are short, many, and small both ways.
-func maybeBundled(method, path string) bool {
-	ofRun, run := strings.CutPrefix(path, "/v1/runs/")
-	if method == http.MethodPost {
-		runID, ok := strings.CutSuffix(ofRun, "/events")
-		return path == routeEvents || path == routeQueue || run && ok && plainSegment(runID)
-	}
-	ofRun, _, _ = strings.Cut(ofRun, "?")
-	runID, stepID, step := strings.Cut(ofRun, "/steps/")
-	return run && plainSegment(runID) && (!step || plainSegment(stepID))
-}
-
-func plainSegment(s string) bool { return s != "" && !strings.ContainsAny(s, "/?") }
-
-// serveBundled makes one call for the caller of the bundle: an event at once, anything else as a request
-// that is sent through the routes.
-func (s *Server) serveBundled(outer *http.Request, call *bundledCall, answer *bundledAnswer) {
-	defer func() {
-		if r := recover(); r != nil { // a handler that wants its connection cut; the others' must last
-			s.log.Info("a call of a bundle was cut; it is made again", slog.String("path", call.path))
-			*answer = bundledAnswer{status: http.StatusServiceUnavailable}
-		}
-	}()
-	s.makeBundled(outer, call, answer)
-	if ctx := outer.Context(); len(answer.body) > smallAnswer && answer.succeeded() {
-		if err := holdingOf(ctx).answered(ctx, int64(len(answer.body))); err != nil {
-			answer.release()
-			s.refuseBundled(err, origin{ctx: ctx}, answer)
+	for _, op := range s.bundled {
+		if op.method == method && op.match(path, &b.params) {
+			b.op, b.codec, b.names, b.from = op, s.codec, op.names, b
+			return nil
 		}
 	}
+	return invalid("%s %q cannot be part of a bundle", method, b.path)
 }
 
-func (s *Server) makeBundled(outer *http.Request, call *bundledCall, answer *bundledAnswer) {
-	if runID, ok := call.runOfEvent(); ok {
-		s.serveBundledEvent(outer.Context(), call, runID, answer)
-		return
+func (b *bundledCall) item() (world.Raw, error) {
+	if size, limit := int64(len(b.sent)), b.server.cfg.MaxBody; size > limit {
+		return nil, tooLarge(size, limit)
 	}
-	target, err := url.ParseRequestURI(call.path)
+	return b.codec.item(b.sent)
+}
+
+func (b *bundledCall) missing() bool { return b.sent == nil }
+
+// admit implements transport: the bundle has been admitted.
+func (b *bundledCall) admit() error { return nil }
+
+func (b *bundledCall) key() string { return b.idempotencyKey }
+
+func (b *bundledCall) identified(id string) { b.id = id }
+
+// make implements transport.
+func (b *bundledCall) make(ctx context.Context) error {
+	e, err := b.op.serve(ctx, b.server, &b.request)
 	if err != nil {
-		answer.status = http.StatusBadRequest
-		return
+		return err
 	}
-	header := http.Header{echo.HeaderAccept: {typeCBOR}, echo.HeaderAuthorization: outer.Header[echo.HeaderAuthorization]}
-	if call.body != nil {
-		header[echo.HeaderContentType] = []string{typeCBOR}
+	if len(e.bytes) > smallAnswer {
+		if err := holdingOf(ctx).answered(ctx, int64(len(e.bytes))); err != nil {
+			e.release()
+			return err
+		}
 	}
-	if call.key != "" {
-		header[headerIdempotencyKey] = []string{call.key}
-	}
-	r := (&http.Request{
-		Method: call.method(), URL: target, RequestURI: call.path, Header: header, Host: outer.Host,
-		Proto: outer.Proto, ProtoMajor: outer.ProtoMajor, ProtoMinor: outer.ProtoMinor,
-		Body: io.NopCloser(bytes.NewReader(call.body)), ContentLength: int64(len(call.body)), RemoteAddr: outer.RemoteAddr,
-	}).WithContext(outer.Context())
-	s.echo.ServeHTTP(answer, r)
+	b.status, b.lent, b.answer = http.StatusOK, e, e.bytes
+	return nil
 }
 
-// bundledAnswer takes the answer of one call.
-type bundledAnswer struct {
-	header http.Header
-	status int
-	body   []byte
-	lent   *encoder       // holds body, if not nil
-	then   *bundledAnswer // of the call after it, if there is one
+func (b *bundledCall) refuse(ctx context.Context, err error) {
+	refusal := b.server.refusalOf(ctx, err, b.origin())
+	status, name := wireForm(refusal.Code)
+	if refusal.RetryAfter > 0 {
+		b.retryAfter = strconv.Itoa(refusal.RetryAfter)
+	}
+	b.status, b.answer = status, encodeError(refusal, status, name)
 }
+
+// begun implements transport: an answer leaves with those of the others.
+func (b *bundledCall) begun() bool { return false }
+
+func (b *bundledCall) origin() origin {
+	return origin{method: b.op.method, route: b.op.route, request: b.id}
+}
+
+// answered implements transport. One that is cut counts as answered, as a request of HTTP does.
+func (b *bundledCall) answered() (status int, bytes int64) {
+	return cmp.Or(b.status, http.StatusOK), int64(len(b.answer))
+}
+
+// bundledAnswer is the answer to one call.
+type bundledAnswer struct {
+	status     int
+	retryAfter string
+	answer     []byte
+	lent       *encoder // holds answer, if not nil
+}
+
+func (a *bundledAnswer) succeeded() bool { return a.status >= 200 && a.status <= 299 }
 
 // release gives back the memory of an answer that has been copied.
 func (a *bundledAnswer) release() {
 	a.lent.release()
-	a.lent, a.body = nil, nil
-	if a.then != nil {
-		a.then.release()
+	a.lent, a.answer = nil, nil
+}
+
+func releaseAll(calls []bundledCall) {
+	for i := range calls {
+		calls[i].release()
+		if then := calls[i].then; then != nil {
+			then.release()
+		}
 	}
 }
 
-func releaseAll(answers []bundledAnswer) {
-	for i := range answers {
-		answers[i].release()
-	}
-}
-
-// Header implements http.ResponseWriter.
-func (a *bundledAnswer) Header() http.Header {
-	if a.header == nil {
-		a.header = http.Header{}
-	}
-	return a.header
-}
-
-// WriteHeader implements http.ResponseWriter.
-func (a *bundledAnswer) WriteHeader(status int) { a.status = status }
-
-// Write implements http.ResponseWriter.
-func (a *bundledAnswer) Write(p []byte) (int, error) {
-	a.body = append(a.body, p...)
-	return len(p), nil
-}
-
-func bundledSize(a *bundledAnswer) int {
-	size := 64 + len(a.body)
-	if a.then != nil {
-		size += bundledSize(a.then)
+func bundledSize(b *bundledCall) int {
+	size := 64 + len(b.answer)
+	if b.then != nil {
+		size += bundledSize(b.then)
 	}
 	return size
 }
 
 // writeBundle writes {answers: [{status, body?, retryAfter?, then?}]} in the order of the calls.
-func writeBundle(e *encoder, answers *[]bundledAnswer) {
+func writeBundle(e *encoder, calls []bundledCall) {
 	o := e.object()
 	o.key("answers")
-	e.array(len(*answers))
-	for i := range *answers {
-		writeBundled(e, &(*answers)[i])
+	e.array(len(calls))
+	for i := range calls {
+		writeBundled(e, &calls[i])
 	}
 	o.end()
 }
 
-func writeBundled(e *encoder, a *bundledAnswer) {
+func writeBundled(e *encoder, b *bundledCall) {
 	o := e.object()
-	o.whole("status", int64(a.status))
-	if a.header != nil {
-		o.optionalText("retryAfter", a.header.Get(echo.HeaderRetryAfter))
-	}
-	if len(a.body) > 0 {
+	o.whole("status", int64(b.status))
+	o.optionalText("retryAfter", b.retryAfter)
+	if len(b.answer) > 0 {
 		o.key("body")
-		e.byteString(a.body)
+		e.byteString(b.answer)
 	}
-	if a.then != nil {
+	if b.then != nil {
 		o.key("then")
-		writeBundled(e, a.then)
+		writeBundled(e, b.then)
 	}
 	o.end()
 }

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"net/http"
 	"sync"
 )
 
@@ -19,57 +18,36 @@ type Pair interface {
 	InTime() bool
 }
 
-// serveInOrder makes a call, and the one after it once it has succeeded; else that is answered
-// 424.
-func (s *Server) serveInOrder(outer *http.Request, call *bundledCall, answer *bundledAnswer) {
-	if call.then == nil {
-		s.serveBundled(outer, call, answer)
-		return
-	}
-	then, done := &bundledAnswer{}, false
-	if _, event := call.runOfEvent(); event && call.then.path == routeQueue && s.deps.Pair != nil {
-		done = s.servePair(outer, call, answer, then)
-	} else {
-		s.serveBundled(outer, call, answer)
-	}
-	switch {
-	case done:
-	case answer.succeeded():
-		s.serveBundled(outer, call.then, then)
-	default:
-		then.status = http.StatusFailedDependency
-	}
-	answer.then = then
+// isPair reports whether a call and the one after it are an event and the message that follows it.
+func (s *Server) isPair(call, then *bundledCall) bool {
+	return s.deps.Pair != nil && call.op.createsEvent() && then.op.path == pathQueue
 }
 
-// servePair makes an event and the queueing of a message together. done is false when the message is to be
-// queued, or refused, now that the event has its answer.
+// servePair makes an event and the queueing of the message that follows it together. The event has its answer then. queued is false when the
+// message is to be queued, or refused, now that it has.
 //
 // A message that was queued although its event was refused does no harm: the run's next replay, or the step's
 // first event, finds how things stand. But it must not stand for the one that a repeat of this call asks for, which
 // might come after the event, so it is queued under a name that no repeat has; what is queued twice after an answer that was lost
 // does no harm either.
-func (s *Server) servePair(outer *http.Request, call *bundledCall, answer, then *bundledAnswer) (done bool) {
-	pair := s.deps.Pair(outer.Context())
-	next := *call.then
-	next.key = s.deps.NewRequestID()
+func (s *Server) servePair(ctx context.Context, event, message *bundledCall) (queued bool) {
+	pair, key := s.deps.Pair(ctx), message.idempotencyKey
+	message.idempotencyKey = s.deps.NewRequestID()
 	var second sync.WaitGroup
 	second.Add(1)
 	s.crew.start(task{done: &second, make: func(int) {
 		defer pair.SecondEnded()
-		s.serveBundled(outer.WithContext(pair.Second()), &next, then)
+		s.serveBundled(pair.Second(), message)
 	}})
 	func() {
-		defer func() { pair.FirstEnded(answer.succeeded()) }()
-		s.serveBundled(outer.WithContext(pair.First()), call, answer)
+		defer func() { pair.FirstEnded(event.succeeded()) }()
+		s.serveBundled(pair.First(), event)
 	}()
 	second.Wait()
-	if answer.succeeded() && pair.InTime() {
+	if event.succeeded() && pair.InTime() {
 		return true
 	}
-	then.release()
-	*then = bundledAnswer{}
+	message.release()
+	message.bundledAnswer, message.idempotencyKey = bundledAnswer{}, key
 	return false
 }
-
-func (a *bundledAnswer) succeeded() bool { return a.status >= 200 && a.status <= 299 }

@@ -33,11 +33,18 @@ func sendBundle(t *testing.T, s *Server, header map[string]string, calls ...m) [
 	t.Helper()
 	w := call{method: http.MethodPost, target: "/v1/calls", body: m{"calls": calls}, header: header}.do(t, s)
 	require.Equal(t, http.StatusOK, w.Code, w.Body.String())
+	got := answersOf(t, w.Body.Bytes())
+	require.Len(t, got, len(calls))
+	return got
+}
+
+// answersOf reads the answers of a bundle.
+func answersOf(t *testing.T, body []byte) []bundledReply {
+	t.Helper()
 	var got struct {
 		Answers []bundledReply `cbor:"answers"`
 	}
-	require.NoError(t, cbor.Unmarshal(w.Body.Bytes(), &got))
-	require.Len(t, got.Answers, len(calls))
+	require.NoError(t, cbor.Unmarshal(body, &got))
 	return got.Answers
 }
 

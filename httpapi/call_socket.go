@@ -109,7 +109,7 @@ func (s *Server) callSocket(c echo.Context) error {
 	conn.SetReadLimit(maxCallMessage)
 	ctx, cancel := context.WithCancel(c.Request().Context())
 	pool := s.pool.Part(s.pool.Limit() / socketShare)
-	socket := &callSocket{server: s, conn: conn, pool: pool, outer: c.Request().WithContext(ctx), slots: make(chan struct{}, callsAtOnce)}
+	socket := &callSocket{server: s, conn: conn, pool: pool, slots: make(chan struct{}, callsAtOnce)}
 	socket.heard.Store(time.Now().UnixNano())
 	var retiring sync.WaitGroup
 	retiring.Go(func() {
@@ -133,7 +133,6 @@ type callSocket struct {
 	server *Server
 	conn   *websocket.Conn
 	pool   *budget.Pool  // what its messages and answers hold
-	outer  *http.Request // the one that opened it, whose caller all calls are of
 	slots  chan struct{} // one is taken by each message that is worked on
 	ended  sync.Once
 	room   bytes.Buffer // for the message that is read
@@ -239,9 +238,9 @@ func (k *callSocket) stuck(now time.Time) bool {
 
 func (k *callSocket) answer(ctx context.Context, h *holding, id []byte, body world.Raw, over error) {
 	start := time.Now()
-	status, encoded := k.server.answerMessage(k.outer.WithContext(world.WithRoom(ctx, h)), id, body, over)
+	status, encoded := k.server.answerMessage(world.WithRoom(ctx, h), id, body, over)
 	binary.BigEndian.PutUint16(encoded[messageIDSize:], uint16(status)) //nolint:gosec // three digits
-	k.server.deps.Observe(methodMessage, routeCalls, status, time.Since(start))
+	k.server.deps.Observe(methodMessage, pathCalls, status, time.Since(start))
 	h.keep(int64(len(encoded)))
 	// The connection gives up on a client that takes nothing (whole_conn.go), and lasts while it takes something.
 	if err := k.conn.Write(ctx, websocket.MessageBinary, encoded); err != nil {
@@ -250,11 +249,11 @@ func (k *callSocket) answer(ctx context.Context, h *holding, id []byte, body wor
 }
 
 // answerMessage returns what to send, with room for the status.
-func (s *Server) answerMessage(outer *http.Request, id []byte, body world.Raw, over error) (status int, encoded []byte) {
-	var answers []bundledAnswer
+func (s *Server) answerMessage(ctx context.Context, id []byte, body world.Raw, over error) (status int, encoded []byte) {
+	var calls []bundledCall
 	err := over
 	if err == nil {
-		answers, err = s.serveMessage(outer, body)
+		calls, err = s.serveMessage(ctx, body)
 	}
 	if err != nil {
 		refusal := world.Errorf(world.CodeInternal, "internal error, see the service's log")
@@ -264,19 +263,19 @@ func (s *Server) answerMessage(outer *http.Request, id []byte, body world.Raw, o
 		status, name := wireForm(refusal.Code)
 		return status, append(append(id, 0, 0), encodeError(*refusal, status, name)...)
 	}
-	defer releaseAll(answers)
-	e := newEncoder(answerHeaderSize + sizes(answers, bundledSize) + 128)
+	defer releaseAll(calls)
+	e := newEncoder(answerHeaderSize + sizes(calls, bundledSize) + 128)
 	e.bytes = append(append(e.bytes, id...), 0, 0)
-	writeBundle(e, &answers)
+	writeBundle(e, calls)
 	return http.StatusOK, e.bytes
 }
 
-func (s *Server) serveMessage(outer *http.Request, body world.Raw) ([]bundledAnswer, error) {
+func (s *Server) serveMessage(ctx context.Context, body world.Raw) ([]bundledCall, error) {
 	item, err := s.codec.item(body)
 	if err != nil {
 		return nil, err
 	}
-	return s.serveBundle(outer, item)
+	return s.serveBundle(ctx, item)
 }
 
 // retireAtTheEnd ends the socket in good order when the service stops; ctx is done when it has ended.

@@ -131,16 +131,6 @@ func (d codec) item(body []byte) (world.Raw, error) {
 	return body, nil
 }
 
-// readObject reads the body as a map, which messages call "body".
-func (s *Server) readObject(c echo.Context) (*object, error) {
-	item, err := s.readItem(c)
-	if err != nil {
-		return nil, err
-	}
-	o := s.codec.objectOf("body", item)
-	return o, o.err
-}
-
 func unsupportedMedia(got string, want ...string) error {
 	if got == "" {
 		got = "(none)"

@@ -57,17 +57,15 @@ func (c *wholeConn) Close() error {
 }
 
 // admit refuses calls on connections beyond the limit, and ends these.
-func (s *Server) admit(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		conn, ok := c.Request().Context().Value(connKey{}).(*wholeConn)
-		if !ok || !conn.extra {
-			return next(c)
-		}
-		c.Response().Header().Set(echo.HeaderConnection, "close")
-		switch c.Path() {
-		case "/healthz", "/readyz", "/metrics":
-			return next(c)
-		}
-		return world.Errorf(world.CodeUnavailable, "the service has as many connections as it may (WORKFLOW_WORLD_MAX_CONNECTIONS); try again")
+func admit(c echo.Context) error {
+	conn, ok := c.Request().Context().Value(connKey{}).(*wholeConn)
+	if !ok || !conn.extra {
+		return nil
 	}
+	c.Response().Header().Set(echo.HeaderConnection, "close")
+	switch c.Path() {
+	case "/healthz", "/readyz", "/metrics":
+		return nil
+	}
+	return world.Errorf(world.CodeUnavailable, "the service has as many connections as it may (WORKFLOW_WORLD_MAX_CONNECTIONS); try again")
 }

@@ -77,7 +77,7 @@ func (s *Server) handleError(err error, c echo.Context) {
 	if errors.As(err, &routing) {
 		err = s.routingRefusal(routing, c)
 	}
-	refusal := s.refusalOf(err, originOf(c))
+	refusal := s.refusalOf(c.Request().Context(), err, originOf(c))
 	status, name := wireForm(refusal.Code)
 	if badMethod {
 		status = http.StatusMethodNotAllowed
@@ -96,31 +96,23 @@ func (s *Server) handleError(err error, c echo.Context) {
 }
 
 // origin is the call that an error or a line of the log is about.
-type origin struct {
-	ctx                    context.Context //nolint:containedctx // lives as long as its call
-	method, route, request string
-}
-
-func originOf(c echo.Context) origin {
-	r := c.Request()
-	return origin{ctx: r.Context(), method: r.Method, route: c.Path(), request: requestID(c)}
-}
+type origin struct{ method, route, request string }
 
 // refusalOf finds what to tell the caller. What is not a refusal of ours goes to the log,
 // and the caller learns under which id.
-func (s *Server) refusalOf(err error, at origin) world.Error {
+func (s *Server) refusalOf(ctx context.Context, err error, at origin) world.Error {
 	var refusal *world.Error
 	switch {
 	case errors.As(err, &refusal) && refusal.Code != world.CodeInternal:
-	case at.ctx.Err() != nil:
+	case ctx.Err() != nil:
 		// The caller is gone or the service stops: nobody's fault, nothing to log.
 		refusal = world.Errorf(world.CodeUnavailable, "the request was cancelled")
 	case errors.Is(err, context.DeadlineExceeded):
 		refusal = world.Errorf(world.CodeUnavailable, "the service could not finish in time; try again")
-		s.logFailure(at, "a request ran out of time", slog.LevelWarn, err)
+		s.logFailure(ctx, at, "a request ran out of time", slog.LevelWarn, err)
 	default:
 		refusal = world.Errorf(world.CodeInternal, "internal error, see the service's log, request %s", at.request)
-		s.logFailure(at, "internal error", slog.LevelError, err)
+		s.logFailure(ctx, at, "internal error", slog.LevelError, err)
 	}
 	out := *refusal
 	switch out.Code {
@@ -149,8 +141,8 @@ func isMethodError(err error) bool {
 	return errors.As(err, &routing) && routing.Code == http.StatusMethodNotAllowed
 }
 
-func (s *Server) logFailure(at origin, what string, level slog.Level, err error) {
-	s.log.LogAttrs(at.ctx, level, what,
+func (s *Server) logFailure(ctx context.Context, at origin, what string, level slog.Level, err error) {
+	s.log.LogAttrs(ctx, level, what,
 		slog.String("request", at.request),
 		slog.String("method", at.method),
 		slog.String("route", at.route),

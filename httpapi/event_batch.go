@@ -1,7 +1,7 @@
 package httpapi
 
 import (
-	"github.com/labstack/echo/v4"
+	"context"
 
 	"github.com/world-redis/world-redis"
 )
@@ -9,31 +9,29 @@ import (
 // maxBatch is how many events one batch may have.
 const maxBatch = 256
 
-// createEvents serves events.createBatch: {events: [{event, occurredAt?}], params?}.
-func (s *Server) createEvents(c echo.Context) error {
-	runID, err := pathID(c, "runId")
+// decodeBatch reads events.createBatch: {events: [{event, occurredAt?}], params?}.
+func decodeBatch(r *request) (world.CreateBatch, error) {
+	runID := r.pathID("runId")
+	body, err := r.item()
 	if err != nil {
-		return err
+		return world.CreateBatch{}, err
 	}
-	body, err := s.readItem(c)
+	req, err := r.codec.batchRequest(body)
+	req.RunID, req.RequestID = runID, r.id
+	return req, err
+}
+
+func (s *Server) createBatch(ctx context.Context, req world.CreateBatch) ([]world.BatchItem, error) {
+	items, err := s.deps.Store.CreateBatch(ctx, req)
 	if err != nil {
-		return err
-	}
-	req, err := s.codec.batchRequest(body)
-	if err != nil {
-		return err
-	}
-	req.RunID, req.RequestID = runID, requestID(c)
-	items, err := s.deps.Store.CreateBatch(c.Request().Context(), req)
-	if err != nil {
-		return err
+		return nil, err
 	}
 	for i := range items {
 		if items[i].Err == nil {
-			s.runEndedBy(req.Events[i].Type, runID)
+			s.runEndedBy(req.Events[i].Type, req.RunID)
 		}
 	}
-	return answerOne(s, c, &items, sizes(items, batchItemSize), writeBatch)
+	return items, nil
 }
 
 func (d codec) batchRequest(body world.Raw) (world.CreateBatch, error) {
@@ -69,13 +67,14 @@ func (d codec) batchRequest(body world.Raw) (world.CreateBatch, error) {
 
 func batchItemSize(i *world.BatchItem) int { return 64 + resultSize(&i.Result) }
 
-// writeBatch writes {results: [...]}, an answer or a refusal for each event.
-func writeBatch(e *encoder, items *[]world.BatchItem) {
+// encodeBatch writes {results: [...]}, an answer or a refusal for each event.
+func encodeBatch(e *encoder, items []world.BatchItem) {
+	e.grow(sizes(items, batchItemSize) + 128)
 	o := e.object()
 	o.key("results")
-	e.array(len(*items))
-	for i := range *items {
-		item := &(*items)[i]
+	e.array(len(items))
+	for i := range items {
+		item := &items[i]
 		if item.Err != nil {
 			writeBatchError(e, item.Err)
 			continue

@@ -27,6 +27,11 @@ func writeEvent(e *encoder, v *world.Event) {
 	o.end()
 }
 
+func encodeEvent(e *encoder, v world.Event) {
+	e.grow(eventSize(&v) + 128)
+	writeEvent(e, &v)
+}
+
 func writeFields(e *encoder, fields world.Fields) {
 	o := e.object()
 	for _, f := range fields {
@@ -57,6 +62,11 @@ func EncodeResult(r *world.EventResult) []byte {
 	e := newEncoder(resultSize(r) + 128)
 	writeResult(e, r)
 	return e.bytes
+}
+
+func encodeResult(e *encoder, r world.EventResult) {
+	e.grow(resultSize(&r) + 128)
+	writeResult(e, &r)
 }
 
 func writeResult(e *encoder, r *world.EventResult) {

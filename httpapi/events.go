@@ -3,113 +3,56 @@ package httpapi
 import (
 	"context"
 
-	"github.com/labstack/echo/v4"
-
 	"github.com/world-redis/world-redis"
 )
 
 // entityEventsLimit is the default limit of a list by correlation id.
 const entityEventsLimit = 100
 
-// createRunEvent serves the call without a run id: a run_created whose id we mint.
-func (s *Server) createRunEvent(c echo.Context) error { return s.appendEvent(c, "") }
-
-func (s *Server) createEvent(c echo.Context) error {
-	runID, err := pathID(c, "runId")
+// decodeEvent reads an event of the run in the path. Without one there it has to be a run_created, whose run gets its id with it.
+func decodeEvent(r *request) (world.CreateEvent, error) {
+	runID := r.pathID("runId")
+	body, err := r.item()
 	if err != nil {
-		return err
+		return world.CreateEvent{}, err
 	}
-	return s.appendEvent(c, runID)
-}
-
-func (s *Server) appendEvent(c echo.Context, runID string) error {
-	body, err := s.readItem(c)
+	req, err := r.codec.eventRequest(body)
 	if err != nil {
-		return err
-	}
-	result, err := s.makeEvent(c.Request().Context(), runID, requestID(c), body)
-	if err != nil {
-		return err
-	}
-	return answerOne(s, c, &result, resultSize(&result), writeResult)
-}
-
-// makeEvent is the call itself, however it came.
-func (s *Server) makeEvent(ctx context.Context, runID, requestID string, body world.Raw) (world.EventResult, error) {
-	req, err := s.codec.eventRequest(body)
-	if err != nil {
-		return world.EventResult{}, err
+		return req, err
 	}
 	if runID == "" && req.Type != world.EventRunCreated {
-		return world.EventResult{}, invalid("runId is required for %s events", req.Type)
+		return req, invalid("runId is required for %s events", req.Type)
 	}
-	req.RunID = runID
-	req.RequestID = requestID
+	req.RunID, req.RequestID = runID, r.id
+	return req, nil
+}
+
+func (s *Server) createEvent(ctx context.Context, req world.CreateEvent) (world.EventResult, error) {
 	result, err := s.deps.Store.CreateEvent(ctx, req)
-	if err != nil {
-		return world.EventResult{}, err
+	if err == nil {
+		s.runEndedBy(req.Type, req.RunID)
 	}
-	s.runEndedBy(req.Type, runID)
-	return result, nil
+	return result, err
 }
 
-func (s *Server) getEvent(c echo.Context) error {
-	runID, err := pathID(c, "runId")
-	if err != nil {
-		return err
-	}
-	eventID, err := pathID(c, "eventId")
-	if err != nil {
-		return err
-	}
-	_, none, err := getQuery(c)
-	if err != nil {
-		return err
-	}
-	event, err := s.deps.Store.GetEvent(c.Request().Context(), runID, eventID, none)
-	if err != nil {
-		return err
-	}
-	return answerOne(s, c, &event, eventSize(&event), writeEvent)
+func (s *Server) getEvent(ctx context.Context, ref entityRef) (world.Event, error) {
+	return s.deps.Store.GetEvent(ctx, ref.runID, ref.id, ref.none)
 }
 
-func (s *Server) listEvents(c echo.Context) error {
-	runID, err := pathID(c, "runId")
-	if err != nil {
-		return err
-	}
-	_, page, none, err := listQuery(c)
-	if err != nil {
-		return err
-	}
-	return s.answerEvents(c, world.EventQuery{RunID: runID, Page: page, ResolveNone: none})
+// decodeEvents reads which events of a run are asked for.
+func decodeEvents(r *request) (world.EventQuery, error) {
+	want := world.EventQuery{RunID: r.pathID("runId"), Page: r.page(), ResolveNone: r.resolveNone()}
+	return want, r.err
 }
 
-func (s *Server) listEntityEvents(c echo.Context) error {
-	q, page, none, err := listQuery(c)
-	if err != nil {
-		return err
-	}
-	want := world.EventQuery{Page: page, ResolveNone: none}
+// decodeEntityEvents reads which events of a step, hook or wait are asked for.
+func decodeEntityEvents(r *request) (world.EventQuery, error) {
+	want := world.EventQuery{Page: r.page(), ResolveNone: r.resolveNone(), RunID: r.queryID("runId"), CorrelationID: r.queryID("correlationId")}
 	if want.Page.Limit == 0 {
 		want.Page.Limit = entityEventsLimit
 	}
-	if want.RunID, err = q.id("runId"); err != nil {
-		return err
-	}
-	if want.CorrelationID, err = q.id("correlationId"); err != nil {
-		return err
-	}
 	if want.CorrelationID == "" {
-		return invalid("correlationId is missing")
+		r.fail(invalid("correlationId is missing"))
 	}
-	return s.answerEvents(c, want)
-}
-
-func (s *Server) answerEvents(c echo.Context, want world.EventQuery) error {
-	events, err := s.deps.Store.ListEvents(c.Request().Context(), want)
-	if err != nil {
-		return err
-	}
-	return answerPage(s, c, events, sizes(events.Data, eventSize), writeEvent)
+	return want, r.err
 }

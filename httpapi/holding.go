@@ -6,8 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/labstack/echo/v4"
-
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/budget"
 )
@@ -157,17 +155,4 @@ func (h *holding) release() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.hold.Release()
-}
-
-// withHolding serves a call of this namespace with a holding of its own; one of a bundle has the bundle's.
-func (s *Server) withHolding(c echo.Context, handle echo.HandlerFunc) error {
-	r := c.Request()
-	ctx := r.Context()
-	if world.RoomOf(ctx) != nil {
-		return handle(c)
-	}
-	h := s.holdingIn(s.pool)
-	defer h.release()
-	c.SetRequest(r.WithContext(world.WithRoom(ctx, h)))
-	return handle(c)
 }

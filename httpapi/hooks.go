@@ -1,57 +1,31 @@
 package httpapi
 
 import (
-	"github.com/labstack/echo/v4"
+	"context"
 
 	"github.com/world-redis/world-redis"
 )
 
-func (s *Server) getHook(c echo.Context) error {
-	hookID, err := pathID(c, "hookId")
-	if err != nil {
-		return err
-	}
-	_, none, err := getQuery(c)
-	if err != nil {
-		return err
-	}
-	hook, err := s.deps.Store.GetHook(c.Request().Context(), hookID, none)
-	if err != nil {
-		return err
-	}
-	return answerOne(s, c, &hook, hookSize(&hook), writeHook)
+func (s *Server) getHook(ctx context.Context, ref entityRef) (world.Hook, error) {
+	return s.deps.Store.GetHook(ctx, ref.id, ref.none)
 }
 
-func (s *Server) getHookByToken(c echo.Context) error {
-	q, none, err := getQuery(c)
-	if err != nil {
-		return err
+// decodeToken reads which hook is asked for by its token, which takes the place of the id.
+func decodeToken(r *request) (entityRef, error) {
+	ref := entityRef{none: r.resolveNone(), id: r.query().Get("token")}
+	if r.err == nil {
+		r.err = checkText("token", ref.id, maxToken)
 	}
-	token := q.values.Get("token")
-	if err := checkText("token", token, maxToken); err != nil {
-		return err
-	}
-	hook, err := s.deps.Store.GetHookByToken(c.Request().Context(), token, none)
-	if err != nil {
-		return err
-	}
-	return answerOne(s, c, &hook, hookSize(&hook), writeHook)
+	return ref, r.err
 }
 
-func (s *Server) listHooks(c echo.Context) error {
-	q, page, none, err := listQuery(c)
-	if err != nil {
-		return err
-	}
-	runID, err := q.id("runId")
-	if err != nil {
-		return err
-	}
-	hooks, err := s.deps.Store.ListHooks(c.Request().Context(), world.HookQuery{RunID: runID, Page: page, ResolveNone: none})
-	if err != nil {
-		return err
-	}
-	return answerPage(s, c, hooks, sizes(hooks.Data, hookSize), writeHook)
+func (s *Server) getHookByToken(ctx context.Context, ref entityRef) (world.Hook, error) {
+	return s.deps.Store.GetHookByToken(ctx, ref.id, ref.none)
+}
+
+func decodeHooks(r *request) (world.HookQuery, error) {
+	want := world.HookQuery{Page: r.page(), ResolveNone: r.resolveNone(), RunID: r.queryID("runId")}
+	return want, r.err
 }
 
 func hookSize(h *world.Hook) int {
@@ -60,6 +34,11 @@ func hookSize(h *world.Hook) int {
 		n += 384 + len(h.Resume.TraceCarrier)
 	}
 	return n
+}
+
+func encodeHook(e *encoder, h world.Hook) {
+	e.grow(hookSize(&h) + 128)
+	writeHook(e, &h)
 }
 
 func writeHook(e *encoder, h *world.Hook) {

@@ -13,7 +13,7 @@ import (
 // limitHops refuses what has come through too many services: they take each other for apps and pass it on in a circle.
 func limitHops(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if hops := hopsOf(c.Request()); hops > world.MaxHops {
+		if hops := hopsOf(c.Request().Header); hops > world.MaxHops {
 			return world.Errorf(world.CodeLoopDetected,
 				"this request came through more than %d world-redis services: one of them has another one as its app; correct its WORKFLOW_BASE_URL, or what registers there", world.MaxHops)
 		}
@@ -23,9 +23,9 @@ func limitHops(next echo.HandlerFunc) echo.HandlerFunc {
 
 // hopsOf is how many services a request has come through. What is no number counts as too many: somebody in a circle
 // changed it.
-func hopsOf(r *http.Request) int {
+func hopsOf(header http.Header) int {
 	hops := 0
-	for _, value := range r.Header[world.HeaderHops] {
+	for _, value := range header[world.HeaderHops] {
 		n, err := strconv.Atoi(value)
 		if err != nil || n < 0 {
 			return math.MaxInt32

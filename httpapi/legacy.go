@@ -1,7 +1,7 @@
 package httpapi
 
 import (
-	"github.com/labstack/echo/v4"
+	"context"
 
 	"github.com/world-redis/world-redis"
 )
@@ -9,220 +9,118 @@ import (
 // The calls of SDKs from before event sourcing (contract §9). Their payloads are plain JSON
 // values, and stay as they are like any other.
 
-func (s *Server) createLegacyRun(c echo.Context) error {
-	body, err := s.readObject(c)
-	if err != nil {
-		return err
-	}
+func decodeLegacyRun(r *request) (world.CreateLegacyRun, error) {
+	body := r.object()
 	req := world.CreateLegacyRun{
 		DeploymentID: body.required("deploymentId", maxName), WorkflowName: body.required("workflowName", maxName),
 		Input: body.payload("input"), ExecutionContext: body.mapping("executionContext"),
-		RequestID: requestID(c), ResolveNone: body.resolveNone(),
+		RequestID: r.id, ResolveNone: body.resolveNone(),
 	}
-	if body.err != nil {
-		return body.err
-	}
-	run, err := s.deps.Store.CreateLegacyRun(c.Request().Context(), req)
-	if err != nil {
-		return err
-	}
-	return answerOne(s, c, &run, runSize(&run), writeRun)
+	return req, body.err
 }
 
-func (s *Server) updateLegacyRun(c echo.Context) error {
-	runID, err := pathID(c, "runId")
-	if err != nil {
-		return err
-	}
-	body, err := s.readObject(c)
-	if err != nil {
-		return err
-	}
+func decodeLegacyRunUpdate(r *request) (world.UpdateLegacyRun, error) {
+	runID, body := r.pathID("runId"), r.object()
 	req := world.UpdateLegacyRun{
 		RunID: runID, Status: world.RunStatus(body.text("status", maxEventType)),
 		Output: body.get("output"), Error: body.legacyError("error"), ExecutionContext: body.mapping("executionContext"),
-		RequestID: requestID(c), ResolveNone: body.resolveNone(),
+		RequestID: r.id, ResolveNone: body.resolveNone(),
 	}
-	if body.err != nil {
-		return body.err
-	}
-	return s.answerLegacyRun(c, req)
+	return req, body.err
 }
 
-// moveLegacyRun serves the calls that only set a status; their body may be left out.
-func (s *Server) moveLegacyRun(status world.RunStatus, resume bool) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		runID, err := pathID(c, "runId")
-		if err != nil {
-			return err
+// decodeLegacyMove reads a call that only sets a status; its body may be left out.
+func decodeLegacyMove(status world.RunStatus) func(*request) (world.UpdateLegacyRun, error) {
+	return func(r *request) (world.UpdateLegacyRun, error) {
+		req := world.UpdateLegacyRun{
+			RunID: r.pathID("runId"), Status: status, Resume: status == world.RunRunning, RequestID: r.id, ResolveNone: onlyResolveData(r),
 		}
-		none, err := s.onlyResolveData(c)
-		if err != nil {
-			return err
-		}
-		return s.answerLegacyRun(c, world.UpdateLegacyRun{
-			RunID: runID, Status: status, Resume: resume, RequestID: requestID(c), ResolveNone: none,
-		})
+		return req, r.err
 	}
 }
 
-func (s *Server) answerLegacyRun(c echo.Context, req world.UpdateLegacyRun) error {
-	run, err := s.deps.Store.UpdateLegacyRun(c.Request().Context(), req)
-	if err != nil {
-		return err
-	}
-	if run.Status.Terminal() {
+func (s *Server) updateLegacyRun(ctx context.Context, req world.UpdateLegacyRun) (world.Run, error) {
+	run, err := s.deps.Store.UpdateLegacyRun(ctx, req)
+	if err == nil && run.Status.Terminal() {
 		s.runEnded(run.RunID)
 	}
-	return answerOne(s, c, &run, runSize(&run), writeRun)
+	return run, err
 }
 
-func (s *Server) createLegacyStep(c echo.Context) error {
-	runID, err := pathID(c, "runId")
-	if err != nil {
-		return err
-	}
-	body, err := s.readObject(c)
-	if err != nil {
-		return err
-	}
+func decodeLegacyStep(r *request) (world.CreateLegacyStep, error) {
+	runID, body := r.pathID("runId"), r.object()
 	req := world.CreateLegacyStep{
 		RunID: runID, StepID: body.id("stepId"), StepName: body.required("stepName", maxName), Input: body.payload("input"),
-		RequestID: requestID(c), ResolveNone: body.resolveNone(),
+		RequestID: r.id, ResolveNone: body.resolveNone(),
 	}
-	switch {
-	case body.err != nil:
-		return body.err
-	case req.StepID == "":
-		return invalid("body.stepId is missing")
+	if body.err == nil && req.StepID == "" {
+		body.err = invalid("body.stepId is missing")
 	}
-	step, err := s.deps.Store.CreateLegacyStep(c.Request().Context(), req)
-	if err != nil {
-		return err
-	}
-	return answerOne(s, c, &step, stepSize(&step), writeStep)
+	return req, body.err
 }
 
-func (s *Server) updateLegacyStep(c echo.Context) error {
-	runID, err := pathID(c, "runId")
-	if err != nil {
-		return err
-	}
-	stepID, err := pathID(c, "stepId")
-	if err != nil {
-		return err
-	}
-	body, err := s.readObject(c)
-	if err != nil {
-		return err
-	}
+func decodeLegacyStepUpdate(r *request) (world.UpdateLegacyStep, error) {
+	runID, stepID, body := r.pathID("runId"), r.pathID("stepId"), r.object()
 	req := world.UpdateLegacyStep{
 		RunID: runID, StepID: stepID, Status: world.StepStatus(body.text("status", maxEventType)),
 		Output: body.get("output"), Error: body.legacyError("error"), RetryAfter: body.millis("retryAfter"),
-		RequestID: requestID(c), ResolveNone: body.resolveNone(),
+		RequestID: r.id, ResolveNone: body.resolveNone(),
 	}
 	if body.get("attempt") != nil {
 		attempt := body.small("attempt")
 		req.Attempt = &attempt
 	}
-	if body.err != nil {
-		return body.err
-	}
-	step, err := s.deps.Store.UpdateLegacyStep(c.Request().Context(), req)
-	if err != nil {
-		return err
-	}
-	return answerOne(s, c, &step, stepSize(&step), writeStep)
+	return req, body.err
 }
 
-func (s *Server) createLegacyEvent(c echo.Context) error {
-	runID, err := pathID(c, "runId")
-	if err != nil {
-		return err
-	}
-	body, err := s.readObject(c)
-	if err != nil {
-		return err
-	}
+func decodeLegacyEvent(r *request) (world.CreateLegacyEvent, error) {
+	runID, body := r.pathID("runId"), r.object()
 	req := world.CreateLegacyEvent{
 		RunID: runID, Type: world.EventType(body.required("eventType", maxEventType)), CorrelationID: body.id("correlationId"),
-		RequestID: requestID(c), ResolveNone: body.resolveNone(),
+		RequestID: r.id, ResolveNone: body.resolveNone(),
 	}
 	data := body.get("eventData")
-	if body.err != nil {
-		return body.err
+	if body.err != nil || data == nil {
+		return req, body.err
 	}
-	if data != nil {
-		if req.Data, err = s.codec.entriesOf("body.eventData", data); err != nil {
-			return err
-		}
+	var err error
+	if req.Data, err = r.codec.entriesOf("body.eventData", data); err != nil {
+		return req, err
 	}
 	for i := range req.Data {
-		if err := checkDatum(s.codec, &req.Data[i]); err != nil {
-			return err
+		if err := checkDatum(r.codec, &req.Data[i]); err != nil {
+			return req, err
 		}
 	}
-	event, err := s.deps.Store.CreateLegacyEvent(c.Request().Context(), req)
-	if err != nil {
-		return err
-	}
-	return answerOne(s, c, &event, eventSize(&event), writeEvent)
+	return req, nil
 }
 
-func (s *Server) createLegacyHook(c echo.Context) error {
-	runID, err := pathID(c, "runId")
-	if err != nil {
-		return err
-	}
-	body, err := s.readObject(c)
-	if err != nil {
-		return err
-	}
+func decodeLegacyHook(r *request) (world.CreateLegacyHook, error) {
+	runID, body := r.pathID("runId"), r.object()
 	req := world.CreateLegacyHook{
 		RunID: runID, HookID: body.id("hookId"), Token: body.required("token", maxToken), Metadata: body.get("metadata"),
-		RequestID: requestID(c), ResolveNone: body.resolveNone(),
+		RequestID: r.id, ResolveNone: body.resolveNone(),
 	}
-	switch {
-	case body.err != nil:
-		return body.err
-	case req.HookID == "":
-		return invalid("body.hookId is missing")
+	if body.err == nil && req.HookID == "" {
+		body.err = invalid("body.hookId is missing")
 	}
-	hook, err := s.deps.Store.CreateLegacyHook(c.Request().Context(), req)
-	if err != nil {
-		return err
-	}
-	return answerOne(s, c, &hook, hookSize(&hook), writeHook)
+	return req, body.err
 }
 
-func (s *Server) disposeLegacyHook(c echo.Context) error {
-	hookID, err := pathID(c, "hookId")
-	if err != nil {
-		return err
-	}
-	none, err := s.onlyResolveData(c)
-	if err != nil {
-		return err
-	}
-	req := world.DisposeLegacyHook{HookID: hookID, RequestID: requestID(c), ResolveNone: none}
-	hook, err := s.deps.Store.DisposeLegacyHook(c.Request().Context(), req)
-	if err != nil {
-		return err
-	}
-	return answerOne(s, c, &hook, hookSize(&hook), writeHook)
+func decodeLegacyDispose(r *request) (world.DisposeLegacyHook, error) {
+	req := world.DisposeLegacyHook{HookID: r.pathID("hookId"), RequestID: r.id, ResolveNone: onlyResolveData(r)}
+	return req, r.err
 }
 
 // onlyResolveData reads a body that has nothing else to say and may be missing.
-func (s *Server) onlyResolveData(c echo.Context) (none bool, err error) {
-	if c.Request().ContentLength == 0 {
-		return false, nil
+func onlyResolveData(r *request) (none bool) {
+	if r.err != nil || r.from.missing() {
+		return false
 	}
-	body, err := s.readObject(c)
-	if err != nil {
-		return false, err
-	}
+	body := r.object()
 	none = body.resolveNone()
-	return none, body.err
+	r.err = body.err
+	return none
 }
 
 // required returns a text that must be there.

@@ -89,7 +89,7 @@ func (s *Server) metrics(c echo.Context) error {
 func (s *Server) serveMetrics(w http.ResponseWriter, r *http.Request) {
 	if s.scrapes.loopback || len(s.scrapes.holders.tokens) > 0 {
 		if err := s.scrapes.admit(w.Header(), r); err != nil {
-			refusal := s.refusalOf(err, origin{ctx: r.Context(), method: r.Method, route: r.Pattern})
+			refusal := s.refusalOf(r.Context(), err, origin{method: r.Method, route: r.Pattern})
 			status, _ := wireForm(refusal.Code)
 			http.Error(w, refusal.Message, status)
 			return

@@ -42,14 +42,13 @@ func (s *Server) addNamespaces(namespaces []Namespace, process *budget.Pool, sha
 			return fmt.Errorf("namespace %q: %w", n.Name, err)
 		}
 		part := &Server{
-			cfg: s.cfg, deps: n.Deps, log: s.log, keepAlive: s.keepAlive, patience: s.patience, retireGrace: s.retireGrace, codec: s.codec, proxy: s.proxy,
+			cfg: s.cfg, deps: n.Deps, bundled: s.bundled, log: s.log, keepAlive: s.keepAlive, patience: s.patience, retireGrace: s.retireGrace, codec: s.codec, proxy: s.proxy,
 			roomPatience: s.roomPatience, pool: process.Part(share), crew: s.crew, sockets: s.sockets, draining: s.draining,
 		}
 		part.live = newLiveRoom(part.pool)
 		part.deps.Observe, part.deps.NewRequestID = s.deps.Observe, s.deps.NewRequestID
 		part.cfg.BaseURL = "" // an app of the default namespace
 		part.setDefaults()
-		part.table = part.routes()
 		if err := s.auth.add(n.Tokens, part); err != nil {
 			return err
 		}
@@ -71,9 +70,10 @@ func (s *Server) namespaceWebhook(c echo.Context) error {
 	if part := s.namespaces[c.Param("namespace")]; part != nil {
 		return part.webhook(c)
 	}
-	token, err := pathText(c, "token", maxToken)
-	if err != nil {
-		return err
+	request := s.requestOf(c)
+	token := request.pathText("token", maxToken)
+	if request.err != nil {
+		return request.err
 	}
 	return world.HookNotFound(token)
 }

@@ -85,7 +85,7 @@ func TestOpenAPIHasEveryRoute(t *testing.T) {
 	for route := range operations {
 		documented = append(documented, route)
 	}
-	for _, r := range newServer(t, newFakes(t)).routes() {
+	for _, r := range newServer(t, newFakes(t)).table {
 		served = append(served, r.method+" "+r.path)
 	}
 	require.ElementsMatch(t, served, documented)
@@ -96,7 +96,7 @@ func TestOpenAPIOperationsAreComplete(t *testing.T) {
 	document, operations := openAPIOperations(t)
 	require.Equal(t, "3.1.0", document["openapi"])
 	open := make(map[string]bool)
-	for _, r := range newServer(t, newFakes(t)).routes() {
+	for _, r := range newServer(t, newFakes(t)).table {
 		open[r.method+" "+r.path] = r.open
 	}
 	for route, op := range operations {

@@ -1,41 +1,30 @@
 package httpapi
 
-import (
-	"net/http"
+import "github.com/world-redis/world-redis"
 
-	"github.com/labstack/echo/v4"
-
-	"github.com/world-redis/world-redis"
-)
-
-// answerPage sends {data, cursor, hasMore}. size is about what the entries take together.
-func answerPage[T any](s *Server, c echo.Context, page world.Page[T], size int, write func(*encoder, *T)) error {
-	e := newEncoder(size + 128)
-	o := e.object()
-	o.key("data")
-	e.array(len(page.Data))
-	for i := range page.Data {
-		write(e, &page.Data[i])
+// encodePage writes {data, cursor, hasMore}. size is about how many bytes an entry takes.
+func encodePage[T any](size func(*T) int, write func(*encoder, *T)) func(*encoder, world.Page[T]) {
+	return func(e *encoder, page world.Page[T]) {
+		e.grow(sizes(page.Data, size) + 128)
+		o := e.object()
+		encodeData(e, &o, page.Data, write)
+		o.cursor(page.Cursor)
+		o.flag("hasMore", page.HasMore)
+		o.end()
 	}
-	o.cursor(page.Cursor)
-	o.flag("hasMore", page.HasMore)
-	o.end()
-	return s.answer(c, http.StatusOK, e.bytes)
 }
 
-// answerOne sends one entity.
-func answerOne[T any](s *Server, c echo.Context, entity *T, size int, write func(*encoder, *T)) error {
-	e := borrowEncoder()
-	defer e.release()
-	e.grow(size + 128)
-	write(e, entity)
-	return s.answer(c, http.StatusOK, e.bytes)
+// encodeData writes the entries of a list as its field data.
+func encodeData[T any](e *encoder, o *objectWriter, entries []T, write func(*encoder, *T)) {
+	o.key("data")
+	e.array(len(entries))
+	for i := range entries {
+		write(e, &entries[i])
+	}
 }
 
-// emptyAnswer is {}.
-func (s *Server) emptyAnswer(c echo.Context) error {
-	return s.answer(c, http.StatusOK, []byte{majorMap << 5})
-}
+// encodeNothing writes {}.
+func encodeNothing(e *encoder, _ nothing) { e.raw(world.Raw{majorMap << 5}) }
 
 // sizes adds up what entities take, so that an answer is written into room made once.
 func sizes[T any](entities []T, size func(*T) int) int {

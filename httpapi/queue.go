@@ -1,10 +1,8 @@
 package httpapi
 
 import (
-	"net/http"
+	"context"
 	"time"
-
-	"github.com/labstack/echo/v4"
 
 	"github.com/world-redis/world-redis"
 )
@@ -17,21 +15,26 @@ const (
 	maxDelay = 10 * 366 * 24 * time.Hour
 )
 
-// enqueue serves POST /v1/queue.
-func (s *Server) enqueue(c echo.Context) error {
-	body, err := s.readObject(c)
-	if err != nil {
-		return err
+// sentMessage is a message, and the app that sends it if it registers on the way.
+type sentMessage struct {
+	world.Message
+	app *world.App
+}
+
+// decodeMessage reads POST /v1/queue.
+func decodeMessage(r *request) (m sentMessage, err error) {
+	body := r.object()
+	if body.err != nil {
+		return m, body.err
 	}
-	var app *world.App
 	if o := body.object("app"); o != nil {
-		read, err := readApp(o)
+		app, err := readApp(o)
 		if err != nil {
-			return err
+			return m, err
 		}
-		app = &read
+		m.app = &app
 	}
-	m := world.Message{
+	m.Message = world.Message{
 		QueueName:      body.text("queueName", maxName),
 		IdempotencyKey: body.text("idempotencyKey", maxQueueKey),
 		DeploymentID:   body.text("deploymentId", maxName),
@@ -39,22 +42,24 @@ func (s *Server) enqueue(c echo.Context) error {
 		Headers:        body.headers("headers"),
 		Namespace:      body.namespace("namespace"),
 		SDK:            sdkOf(body.whole("specVersion")),
-		RequestID:      requestID(c),
+		RequestID:      r.id,
 	}
 	if body.err != nil {
-		return body.err
+		return m, body.err
 	}
 	kind, err := checkQueueName(m.QueueName)
 	if err != nil {
-		return err
+		return m, err
 	}
-	if err := body.message(&m, kind); err != nil {
-		return err
-	}
-	if app != nil {
+	return m, body.message(&m.Message, kind)
+}
+
+// enqueue returns the id of the message.
+func (s *Server) enqueue(ctx context.Context, m sentMessage) (string, error) {
+	if app := m.app; app != nil {
 		// First the app, so that the message finds it.
-		if err := s.deps.Apps.RegisterApp(c.Request().Context(), *app); err != nil {
-			return err
+		if err := s.deps.Apps.RegisterApp(ctx, *app); err != nil {
+			return "", err
 		}
 		if m.DeploymentID == "" {
 			m.DeploymentID = app.DeploymentID
@@ -63,7 +68,13 @@ func (s *Server) enqueue(c echo.Context) error {
 			m.SDK = app.SDK // what an app sends to its own deployment is of its own runs
 		}
 	}
-	return s.answerEnqueued(c, http.StatusOK, m)
+	return s.deps.Queue.Enqueue(ctx, m.Message)
+}
+
+func encodeMessageID(e *encoder, id string) {
+	o := e.object()
+	o.text("messageId", id)
+	o.end()
 }
 
 // sdkOf is the generation of a run by its spec version. Health checks, which belong to none,
@@ -77,18 +88,6 @@ func sdkOf(specVersion *int64) string {
 	default:
 		return "v5"
 	}
-}
-
-func (s *Server) answerEnqueued(c echo.Context, status int, m world.Message) error {
-	id, err := s.deps.Queue.Enqueue(c.Request().Context(), m)
-	if err != nil {
-		return err
-	}
-	e := newEncoder(64)
-	o := e.object()
-	o.text("messageId", id)
-	o.end()
-	return s.answer(c, status, e.bytes)
 }
 
 func checkQueueName(name string) (world.Kind, error) {

@@ -2,10 +2,7 @@ package httpapi
 
 import (
 	"context"
-	"net/http"
 	"slices"
-
-	"github.com/labstack/echo/v4"
 
 	"github.com/world-redis/world-redis"
 )
@@ -35,117 +32,84 @@ func kindOf(queue string) (world.Kind, error) {
 	}
 }
 
-// withAdmin serves a route that needs the queue as an operator sees it.
-func (s *Server) withAdmin(handle echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
+// withAdmin serves an operation that needs the queue as an operator sees it.
+func withAdmin(serve serveFunc) serveFunc {
+	return func(ctx context.Context, s *Server, r *request) (*encoder, error) {
 		if s.deps.Admin == nil {
-			return world.Errorf(world.CodeNotFound, "this service does not show its queue")
+			return nil, world.Errorf(world.CodeNotFound, "this service does not show its queue")
 		}
-		return handle(c)
+		return serve(ctx, s, r)
 	}
 }
 
-// queueDepths serves GET /v1/queue.
-func (s *Server) queueDepths(c echo.Context) error {
-	depths, err := s.deps.Admin.QueueDepths(c.Request().Context())
-	if err != nil {
-		return err
-	}
-	e := newEncoder(512)
+func (s *Server) queueDepths(ctx context.Context, _ nothing) ([]world.QueueDepth, error) {
+	return s.deps.Admin.QueueDepths(ctx)
+}
+
+func encodeDepths(e *encoder, depths []world.QueueDepth) {
 	o := e.object()
-	o.key("data")
-	e.array(len(depths))
-	for _, d := range depths {
-		one := e.object()
-		one.text("queue", queueOf(d.Kind))
-		one.text("name", d.Queue)
-		one.flag("paused", d.Paused)
-		one.whole("pending", d.Pending)
-		one.whole("active", d.Active)
-		one.whole("scheduled", d.Scheduled)
-		one.whole("retry", d.Retry)
-		one.whole("stalled", d.Stalled)
-		one.whole("dead", d.Dead)
-		one.whole("completed", d.Completed)
-		one.optionalMillis("oldestPendingSince", d.Oldest)
-		one.end()
-	}
+	encodeData(e, &o, depths, writeDepth)
 	o.end()
-	return s.answer(c, http.StatusOK, e.bytes)
 }
 
-// listMessages serves GET /v1/queue/messages.
-func (s *Server) listMessages(c echo.Context) error {
-	q, page, _, err := listQuery(c)
-	if err != nil {
-		return err
-	}
-	want := world.MessageQuery{State: world.MessageState(q.values.Get("state")), Page: page}
+func writeDepth(e *encoder, d *world.QueueDepth) {
+	o := e.object()
+	o.text("queue", queueOf(d.Kind))
+	o.text("name", d.Queue)
+	o.flag("paused", d.Paused)
+	o.whole("pending", d.Pending)
+	o.whole("active", d.Active)
+	o.whole("scheduled", d.Scheduled)
+	o.whole("retry", d.Retry)
+	o.whole("stalled", d.Stalled)
+	o.whole("dead", d.Dead)
+	o.whole("completed", d.Completed)
+	o.optionalMillis("oldestPendingSince", d.Oldest)
+	o.end()
+}
+
+func decodeMessages(r *request) (world.MessageQuery, error) {
+	want := world.MessageQuery{Page: r.page()}
+	r.resolveNone() // which every list has
+	want.State = world.MessageState(r.query().Get("state"))
 	if want.State != "" && !slices.Contains(world.MessageStates(), want.State) {
-		return invalid("state must be one of %v", world.MessageStates())
+		r.fail(invalid("state must be one of %v", world.MessageStates()))
 	}
-	if name := q.values.Get("queue"); name != "" {
+	if name := r.query().Get("queue"); name != "" {
+		var err error
 		if want.Kind, err = kindOf(name); err != nil {
-			return err
+			r.fail(err)
 		}
 	}
-	if want.RunID, err = q.id("runId"); err != nil {
-		return err
-	}
-	messages, err := s.deps.Admin.ListMessages(c.Request().Context(), want)
+	want.RunID = r.queryID("runId")
+	return want, r.err
+}
+
+func (s *Server) listMessages(ctx context.Context, want world.MessageQuery) (world.Page[world.MessageInfo], error) {
+	messages, err := s.deps.Admin.ListMessages(ctx, want)
 	if err == nil && want.RunID != "" && len(messages.Data) == 0 && !messages.HasMore {
-		err = s.checkRun(c.Request().Context(), want.RunID)
+		err = s.checkRun(ctx, want.RunID)
 	}
-	if err != nil {
-		return err
-	}
-	return answerPage(s, c, messages, sizes(messages.Data, messageInfoSize), writeMessageInfo)
+	return messages, err
 }
 
-// getMessage serves GET /v1/queue/messages/{id}.
-func (s *Server) getMessage(c echo.Context) error {
-	id, err := pathID(c, "messageId")
-	if err != nil {
-		return err
-	}
-	info, err := s.deps.Admin.GetMessage(c.Request().Context(), id)
-	if err != nil {
-		return err
-	}
-	return answerOne(s, c, &info, messageInfoSize(&info), writeMessageInfo)
+func (s *Server) getMessage(ctx context.Context, id string) (world.MessageInfo, error) {
+	return s.deps.Admin.GetMessage(ctx, id)
 }
 
-// runMessages serves GET /v1/runs/{runId}/messages.
-func (s *Server) runMessages(c echo.Context) error {
-	runID, err := pathID(c, "runId")
-	if err != nil {
-		return err
-	}
-	messages, err := s.deps.Admin.RunMessages(c.Request().Context(), runID)
+func (s *Server) runMessages(ctx context.Context, runID string) ([]world.MessageInfo, error) {
+	messages, err := s.deps.Admin.RunMessages(ctx, runID)
 	if err == nil && len(messages) == 0 {
-		err = s.checkRun(c.Request().Context(), runID)
+		err = s.checkRun(ctx, runID)
 	}
-	if err != nil {
-		return err
-	}
-	e := newEncoder(64 + sizes(messages, messageInfoSize))
+	return messages, err
+}
+
+func encodeRunMessages(e *encoder, messages []world.MessageInfo) {
+	e.grow(64 + sizes(messages, messageInfoSize))
 	o := e.object()
-	o.key("data")
-	e.array(len(messages))
-	for i := range messages {
-		writeMessageInfo(e, &messages[i])
-	}
+	encodeData(e, &o, messages, writeMessageInfo)
 	o.end()
-	return s.answer(c, http.StatusOK, e.bytes)
-}
-
-// pauseQueue serves POST /v1/queue/{queue}/pause, resumeQueue its end.
-func (s *Server) pauseQueue(c echo.Context) error {
-	return s.switchQueue(c, s.deps.Admin.PauseQueue)
-}
-
-func (s *Server) resumeQueue(c echo.Context) error {
-	return s.switchQueue(c, s.deps.Admin.ResumeQueue)
 }
 
 // checkRun refuses a run that does not exist. It is asked when there is no message: one may be there
@@ -157,19 +121,24 @@ func (s *Server) checkRun(ctx context.Context, runID string) error {
 	return s.deps.CheckRun(ctx, runID)
 }
 
-func (s *Server) switchQueue(c echo.Context, set func(context.Context, world.Kind) error) error {
-	kind, err := kindOf(c.Param("queue"))
-	if err != nil {
-		return err
-	}
-	if err := set(c.Request().Context(), kind); err != nil {
-		return err
-	}
-	return s.emptyAnswer(c)
+// decodeQueue reads which queue is to be paused or resumed.
+func decodeQueue(r *request) (world.Kind, error) { return kindOf(r.params[0]) }
+
+func (s *Server) pauseQueue(ctx context.Context, kind world.Kind) (nothing, error) {
+	return nothing{}, s.deps.Admin.PauseQueue(ctx, kind)
+}
+
+func (s *Server) resumeQueue(ctx context.Context, kind world.Kind) (nothing, error) {
+	return nothing{}, s.deps.Admin.ResumeQueue(ctx, kind)
 }
 
 func messageInfoSize(m *world.MessageInfo) int {
 	return 512 + len(m.QueueName) + len(m.Reason) + len(m.IdempotencyKey) + 2*len(m.DeploymentID)
+}
+
+func encodeMessageInfo(e *encoder, m world.MessageInfo) {
+	e.grow(messageInfoSize(&m) + 128)
+	writeMessageInfo(e, &m)
 }
 
 func writeMessageInfo(e *encoder, m *world.MessageInfo) {

@@ -1,39 +1,40 @@
 package httpapi
 
 import (
-	"net/http"
+	"context"
 
-	"github.com/labstack/echo/v4"
+	"github.com/world-redis/world-redis"
 )
 
-// dropMessage serves POST /v1/queue/messages/{messageId}/drop.
-func (s *Server) dropMessage(c echo.Context) error {
-	id, err := pathID(c, "messageId")
-	if err != nil {
-		return err
+// droppedMessage is what became of a message that was to be removed.
+type droppedMessage struct {
+	message world.MessageInfo // as it was before
+	outcome world.DropOutcome
+	left    int64 // messages of its run
+}
+
+func (s *Server) dropMessage(ctx context.Context, id string) (dropped droppedMessage, err error) {
+	if dropped.message, err = s.deps.Admin.GetMessage(ctx, id); err != nil {
+		return dropped, err
 	}
-	ctx := c.Request().Context()
-	info, err := s.deps.Admin.GetMessage(ctx, id)
-	if err != nil {
-		return err
+	dropped.message.MessageID = id
+	if dropped.outcome, err = s.deps.Admin.DropMessage(ctx, id); err != nil {
+		return dropped, err
 	}
-	outcome, err := s.deps.Admin.DropMessage(ctx, id)
-	if err != nil {
-		return err
+	if runID := dropped.message.RunID; runID != "" {
+		dropped.left, err = s.deps.Admin.CountRunMessages(ctx, runID)
 	}
-	e := newEncoder(256)
+	return dropped, err
+}
+
+func encodeDropped(e *encoder, d droppedMessage) {
 	o := e.object()
-	o.text("messageId", id)
-	o.text("outcome", string(outcome))
-	o.text("state", string(info.State))
-	o.optionalText("runId", info.RunID)
-	if info.RunID != "" {
-		left, err := s.deps.Admin.CountRunMessages(ctx, info.RunID)
-		if err != nil {
-			return err
-		}
-		o.whole("left", left)
+	o.text("messageId", d.message.MessageID)
+	o.text("outcome", string(d.outcome))
+	o.text("state", string(d.message.State))
+	o.optionalText("runId", d.message.RunID)
+	if d.message.RunID != "" {
+		o.whole("left", d.left)
 	}
 	o.end()
-	return s.answer(c, http.StatusOK, e.bytes)
 }

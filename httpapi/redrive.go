@@ -2,9 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"net/http"
-
-	"github.com/labstack/echo/v4"
 
 	"github.com/world-redis/world-redis"
 )
@@ -15,50 +12,55 @@ type redriven struct {
 	outcome          world.RedriveOutcome
 }
 
-// redrive serves POST /v1/queue/redrive: one message, those of a run, or all of them. A
-// message whose run has ended would change nothing any more, so it is left unless forced.
-func (s *Server) redrive(c echo.Context) error {
-	body, err := s.readObject(c)
-	if err != nil {
-		return err
-	}
-	messageID, runID, all := body.id("messageId"), body.id("runId"), body.flag("all")
-	force, name := body.flag("force"), body.text("queue", maxResolve)
+// redriveRequest asks for one message, those of a run, or all of them.
+type redriveRequest struct {
+	messageID  string
+	all, force bool
+	query      world.MessageQuery // of the dead messages that it is about, if it does not name one
+}
+
+func decodeRedrive(r *request) (redriveRequest, error) {
+	body := r.object()
+	req := redriveRequest{messageID: body.id("messageId"), query: world.MessageQuery{State: world.MessageDead, RunID: body.id("runId")}, all: body.flag("all"), force: body.flag("force")}
+	name := body.text("queue", maxResolve)
 	if body.err != nil {
-		return body.err
+		return req, body.err
 	}
-	query := world.MessageQuery{State: world.MessageDead, RunID: runID}
 	if name != "" {
-		if query.Kind, err = kindOf(name); err != nil {
-			return err
+		var err error
+		if req.query.Kind, err = kindOf(name); err != nil {
+			return req, err
 		}
 	}
-	ctx := c.Request().Context()
-	var dead []world.MessageInfo
-	switch {
-	case messageID != "" && runID == "" && !all:
-		info, err := s.deps.Admin.GetMessage(ctx, messageID)
+	given := 0
+	for _, one := range []bool{req.messageID != "", req.query.RunID != "", req.all} {
+		if one {
+			given++
+		}
+	}
+	if given != 1 {
+		return req, invalid("the body must have one of messageId, runId and all")
+	}
+	return req, nil
+}
+
+// redrive has dead messages delivered again. A message whose run has ended would change nothing any more, so it is left unless forced.
+func (s *Server) redrive(ctx context.Context, req redriveRequest) ([]redriven, error) {
+	if req.messageID != "" {
+		info, err := s.deps.Admin.GetMessage(ctx, req.messageID)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		dead = []world.MessageInfo{info}
-	case messageID == "" && (runID != "") != all:
-		if dead, err = s.deadMessages(ctx, query); err != nil {
-			return err
-		}
-		if runID != "" && len(dead) == 0 {
-			if err := s.checkRun(ctx, runID); err != nil {
-				return err
-			}
-		}
-	default:
-		return invalid("the body must have one of messageId, runId and all")
+		return s.redriveAll(ctx, []world.MessageInfo{info}, req.force)
 	}
-	results, err := s.redriveAll(ctx, dead, force)
+	dead, err := s.deadMessages(ctx, req.query)
+	if err == nil && req.query.RunID != "" && len(dead) == 0 {
+		err = s.checkRun(ctx, req.query.RunID)
+	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return s.answer(c, http.StatusOK, encodeRedriven(results))
+	return s.redriveAll(ctx, dead, req.force)
 }
 
 // deadMessages reads them all before any is touched, so that none is passed over. The queue
@@ -128,8 +130,8 @@ func (s *Server) endedRuns(ctx context.Context, messages []world.MessageInfo) (m
 	return ended, nil
 }
 
-func encodeRedriven(results []redriven) []byte {
-	e := newEncoder(64 + 128*len(results))
+func encodeRedriven(e *encoder, results []redriven) {
+	e.grow(64 + 128*len(results))
 	count := int64(0)
 	o := e.object()
 	o.key("results")
@@ -146,5 +148,4 @@ func encodeRedriven(results []redriven) []byte {
 	}
 	o.whole("redriven", count)
 	o.end()
-	return e.bytes
 }

@@ -2,87 +2,91 @@ package httpapi
 
 import (
 	"context"
-	"net/http"
 	"strconv"
 	"time"
-
-	"github.com/labstack/echo/v4"
 
 	"github.com/world-redis/world-redis"
 )
 
-// getRuns serves runs.getMany. It is a POST because a thousand ids are too many for a path.
-func (s *Server) getRuns(c echo.Context) error {
-	body, err := s.readObject(c)
+// manyRuns is runs.getMany, which is a POST because a thousand ids are too many for a path. partial says that the caller knows
+// of answers that have the first of its runs only.
+type manyRuns struct {
+	ids           []string
+	none, partial bool
+}
+
+func decodeManyRuns(r *request) (manyRuns, error) {
+	body := r.object()
+	want := manyRuns{ids: body.texts("runIds", world.MaxGetRuns, validID, idRule), none: body.resolveNone(), partial: body.flag("partial")}
+	return want, body.err
+}
+
+// foundRuns are runs in the order in which they were asked for, nil for those that are not there.
+type foundRuns struct {
+	runs             []*world.Run
+	partial, hasMore bool
+}
+
+func (s *Server) getRuns(ctx context.Context, want manyRuns) (foundRuns, error) {
+	runs, err := s.deps.Store.GetRuns(ctx, want.ids, want.none)
 	if err != nil {
-		return err
+		return foundRuns{}, err
 	}
-	runIDs := body.texts("runIds", world.MaxGetRuns, validID, idRule)
-	none, partial := body.resolveNone(), body.flag("partial")
-	if body.err != nil {
-		return body.err
-	}
-	runs, err := s.deps.Store.GetRuns(c.Request().Context(), runIDs, none)
-	if err != nil {
-		return err
-	}
-	hasMore := len(runs) < len(runIDs)
-	if hasMore && !partial {
+	found := foundRuns{runs: runs, partial: want.partial, hasMore: len(runs) < len(want.ids)}
+	if found.hasMore && !want.partial {
 		// A caller that does not know of hasMore would take the rest for runs that it did not ask for.
-		return world.Errorf(world.CodeTooLarge,
+		return found, world.Errorf(world.CodeTooLarge,
 			"the %d runs are too large for one answer, which has room for the first %d: ask for fewer at a time, or with partial: true and then for the rest",
-			len(runIDs), len(runs))
+			len(want.ids), len(runs))
 	}
+	return found, nil
+}
+
+func encodeManyRuns(e *encoder, found foundRuns) {
 	size := 64
-	for _, run := range runs {
+	for _, run := range found.runs {
 		if run != nil {
 			size += runSize(run)
 		}
 	}
-	e := newEncoder(size)
+	e.grow(size)
 	o := e.object()
 	o.key("data")
-	e.array(len(runs))
-	for _, run := range runs {
+	e.array(len(found.runs))
+	for _, run := range found.runs {
 		if run == nil {
 			e.null()
 		} else {
 			writeRun(e, run)
 		}
 	}
-	if partial {
-		o.flag("hasMore", hasMore)
+	if found.partial {
+		o.flag("hasMore", found.hasMore)
 	}
 	o.end()
-	return s.answer(c, http.StatusOK, e.bytes)
 }
 
-// awaitRun serves runs.waitForTerminalStatus: it answers when the run has ended, when the
-// time is up, or when the service stops, with the run as it is then.
-func (s *Server) awaitRun(c echo.Context) error {
-	runID, err := pathID(c, "runId")
-	if err != nil {
-		return err
-	}
-	q, none, err := getQuery(c)
-	if err != nil {
-		return err
-	}
-	wait, err := q.wait("timeoutMs")
-	if err != nil {
-		return err
-	}
-	request := c.Request().Context()
-	ctx, stop := s.untilDrain(request)
+// runWait is runs.waitForTerminalStatus.
+type runWait struct {
+	runID string
+	wait  time.Duration
+	none  bool
+}
+
+func decodeWait(r *request) (runWait, error) {
+	want := runWait{runID: r.pathID("runId"), none: r.resolveNone(), wait: r.wait("timeoutMs")}
+	return want, r.err
+}
+
+// awaitRun returns when the run has ended, when the time is up, or when the service stops, with the run as it is then.
+func (s *Server) awaitRun(ctx context.Context, want runWait) (world.Run, error) {
+	waiting, stop := s.untilDrain(ctx)
 	defer stop()
-	run, err := s.deps.Store.AwaitRun(ctx, runID, wait, none)
-	if err != nil && s.isDraining() && request.Err() == nil {
-		run, err = s.deps.Store.GetRun(request, runID, none)
+	run, err := s.deps.Store.AwaitRun(waiting, want.runID, want.wait, want.none)
+	if err != nil && s.isDraining() && ctx.Err() == nil {
+		run, err = s.deps.Store.GetRun(ctx, want.runID, want.none)
 	}
-	if err != nil {
-		return err
-	}
-	return answerOne(s, c, &run, runSize(&run), writeRun)
+	return run, err
 }
 
 // untilDrain returns a context that also ends when the service begins to stop.
@@ -99,35 +103,35 @@ func (s *Server) untilDrain(ctx context.Context) (context.Context, context.Cance
 }
 
 // wait reads milliseconds; none is 0, and more than the most is the most.
-func (q query) wait(name string) (time.Duration, error) {
-	if !q.values.Has(name) {
-		return 0, nil
+func (r *request) wait(name string) time.Duration {
+	q := r.query()
+	if !q.Has(name) {
+		return 0
 	}
-	ms, err := strconv.ParseFloat(q.values.Get(name), 64)
+	ms, err := strconv.ParseFloat(q.Get(name), 64)
 	if err != nil || ms != ms || ms < 0 {
-		return 0, invalid("%s must be milliseconds, 0 or more", name)
+		r.fail(invalid("%s must be milliseconds, 0 or more", name))
+		return 0
 	}
-	return time.Duration(min(ms, float64(world.MaxAwaitRun.Milliseconds())) * float64(time.Millisecond)), nil
+	return time.Duration(min(ms, float64(world.MaxAwaitRun.Milliseconds())) * float64(time.Millisecond))
 }
 
-// cancelRuns serves runs.cancelMany.
-func (s *Server) cancelRuns(c echo.Context) error {
-	body, err := s.readObject(c)
-	if err != nil {
-		return err
-	}
+// decodeCancel reads runs.cancelMany.
+func decodeCancel(r *request) (world.CancelRuns, error) {
+	body := r.object()
 	anyText := func(s string) bool { return s != "" && len(s) <= maxName }
 	req := world.CancelRuns{
 		RunIDs:    body.texts("runIds", world.MaxCancelRuns, anyText, "must be text"),
 		Reason:    body.text("cancelReason", 4*world.MaxCancelReason),
-		RequestID: requestID(c),
+		RequestID: r.id,
 	}
-	if body.err != nil {
-		return body.err
-	}
-	results, err := s.deps.Store.CancelRuns(c.Request().Context(), req)
+	return req, body.err
+}
+
+func (s *Server) cancelRuns(ctx context.Context, req world.CancelRuns) ([]world.CancelResult, error) {
+	results, err := s.deps.Store.CancelRuns(ctx, req)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, r := range results {
 		// One that was cancelled before may have been so by a call that broke off here.
@@ -135,12 +139,11 @@ func (s *Server) cancelRuns(c echo.Context) error {
 			s.runEnded(r.RunID)
 		}
 	}
-	e := newEncoder(256 + 128*len(results))
-	writeCancelResults(e, results)
-	return s.answer(c, http.StatusOK, e.bytes)
+	return results, nil
 }
 
-func writeCancelResults(e *encoder, results []world.CancelResult) {
+func encodeCancelled(e *encoder, results []world.CancelResult) {
+	e.grow(256 + 128*len(results))
 	count := map[world.CancelOutcome]int64{}
 	for _, r := range results {
 		count[r.Outcome]++
@@ -174,56 +177,53 @@ func writeCancelResults(e *encoder, results []world.CancelResult) {
 // attributeSpec is the spec version that brought attributes.
 const attributeSpec = 4
 
-// setAttributes serves runs.experimentalSetAttributes: an attr_set whose writer is neither a
+// decodeAttributes reads runs.experimentalSetAttributes: an attr_set whose writer is neither a
 // workflow nor one of its steps. Replay passes over what a step wrote, so it is put down as one.
-func (s *Server) setAttributes(c echo.Context) error {
-	runID, err := pathID(c, "runId")
-	if err != nil {
-		return err
-	}
-	body, err := s.readObject(c)
-	if err != nil {
-		return err
-	}
+func decodeAttributes(r *request) (world.CreateEvent, error) {
+	runID, body := r.pathID("runId"), r.object()
 	changes, reserved := body.get("changes"), body.flag("allowReservedAttributes")
 	switch {
 	case body.err != nil:
-		return body.err
+		return world.CreateEvent{}, body.err
 	case changes == nil:
-		return invalid("body.changes is missing")
+		return world.CreateEvent{}, invalid("body.changes is missing")
 	}
 	req := world.CreateEvent{
-		RunID: runID, Type: world.EventAttrSet, SpecVersion: attributeSpec, RequestID: requestID(c), ResolveNone: true,
+		RunID: runID, Type: world.EventAttrSet, SpecVersion: attributeSpec, RequestID: r.id, ResolveNone: true,
 		Data: world.Fields{{Key: "changes", Value: changes}, {Key: "writer", Value: outsideWriter()}},
 	}
 	if reserved {
 		req.Data = append(req.Data, world.Field{Key: "allowReservedAttributes", Value: world.Raw{cborTrue}})
 	}
-	if err := checkEvent(s.codec, &req); err != nil {
-		return err
-	}
+	return req, checkEvent(r.codec, &req)
+}
+
+// setAttributes returns the attributes that the run has then.
+func (s *Server) setAttributes(ctx context.Context, req world.CreateEvent) (world.Raw, error) {
 	// The SDK of an older run cannot replay an attr_set.
-	run, err := s.deps.Store.GetRun(c.Request().Context(), runID, true)
+	run, err := s.deps.Store.GetRun(ctx, req.RunID, true)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if run.SpecVersion < attributeSpec {
-		return invalid("run %s has spec version %d, attributes need %d", runID, run.SpecVersion, attributeSpec)
+		return nil, invalid("run %s has spec version %d, attributes need %d", req.RunID, run.SpecVersion, attributeSpec)
 	}
-	result, err := s.deps.Store.CreateEvent(c.Request().Context(), req)
-	if err != nil {
-		return err
+	result, err := s.deps.Store.CreateEvent(ctx, req)
+	if err != nil || result.Run == nil {
+		return nil, err
 	}
-	e := newEncoder(256)
+	return result.Run.Attributes, nil
+}
+
+func encodeAttributes(e *encoder, attributes world.Raw) {
 	o := e.object()
 	o.key("attributes")
-	if result.Run != nil && len(result.Run.Attributes) > 0 {
-		e.raw(result.Run.Attributes)
+	if len(attributes) > 0 {
+		e.raw(attributes)
 	} else {
 		e.raw(world.Raw{majorMap << 5})
 	}
 	o.end()
-	return s.answer(c, http.StatusOK, e.bytes)
 }
 
 // outsideWriter is the writer of attributes that are set from outside the run.

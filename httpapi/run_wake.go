@@ -1,33 +1,26 @@
 package httpapi
 
 import (
-	"net/http"
-
-	"github.com/labstack/echo/v4"
+	"context"
 
 	"github.com/world-redis/world-redis"
 )
 
-// wakeRun serves POST /v1/runs/{runId}/wake.
-func (s *Server) wakeRun(c echo.Context) error {
-	runID, err := pathID(c, "runId")
-	if err != nil {
-		return err
-	}
+func (s *Server) wakeRun(ctx context.Context, runID string) (world.RunWake, error) {
 	if s.deps.Waker == nil {
-		return world.Errorf(world.CodeNotFound, "this service does not wake runs on request")
+		return world.RunWake{}, world.Errorf(world.CodeNotFound, "this service does not wake runs on request")
 	}
-	woken, err := s.deps.Waker.WakeRun(c.Request().Context(), runID)
-	if err != nil {
-		return err
-	}
-	e := newEncoder(256 + len(woken.Run.WorkflowName) + len(woken.Run.DeploymentID))
+	woken, err := s.deps.Waker.WakeRun(ctx, runID)
+	woken.Run.RunID = runID
+	return woken, err
+}
+
+func encodeWoken(e *encoder, woken world.RunWake) {
 	o := e.object()
-	o.text("runId", runID)
+	o.text("runId", woken.Run.RunID)
 	o.text("messageId", woken.MessageID)
 	o.text("status", string(woken.Run.Status))
 	o.text("workflowName", woken.Run.WorkflowName)
 	o.text("deploymentId", woken.Run.DeploymentID)
 	o.end()
-	return s.answer(c, http.StatusOK, e.bytes)
 }

@@ -1,44 +1,25 @@
 package httpapi
 
 import (
-	"github.com/labstack/echo/v4"
+	"context"
 
 	"github.com/world-redis/world-redis"
 )
 
-func (s *Server) getRun(c echo.Context) error {
-	runID, err := pathID(c, "runId")
-	if err != nil {
-		return err
-	}
-	_, none, err := getQuery(c)
-	if err != nil {
-		return err
-	}
-	run, err := s.deps.Store.GetRun(c.Request().Context(), runID, none)
-	if err != nil {
-		return err
-	}
-	return answerOne(s, c, &run, runSize(&run), writeRun)
+func (s *Server) getRun(ctx context.Context, ref entityRef) (world.Run, error) {
+	return s.deps.Store.GetRun(ctx, ref.id, ref.none)
 }
 
-func (s *Server) listRuns(c echo.Context) error {
-	q, page, none, err := listQuery(c)
-	if err != nil {
-		return err
-	}
-	want := world.RunQuery{WorkflowName: q.values.Get("workflowName"), Page: page, ResolveNone: none}
+func decodeRuns(r *request) (world.RunQuery, error) {
+	want := world.RunQuery{Page: r.page(), ResolveNone: r.resolveNone(), WorkflowName: r.query().Get("workflowName")}
 	if len(want.WorkflowName) > maxName {
-		return invalid("workflowName has %d bytes, the limit is %d", len(want.WorkflowName), maxName)
+		r.fail(invalid("workflowName has %d bytes, the limit is %d", len(want.WorkflowName), maxName))
 	}
-	if want.Statuses, want.NoMatch, err = statuses(q.values["status"]); err != nil {
-		return err
+	var err error
+	if want.Statuses, want.NoMatch, err = statuses(r.query()["status"]); err != nil {
+		r.fail(err)
 	}
-	runs, err := s.deps.Store.ListRuns(c.Request().Context(), want)
-	if err != nil {
-		return err
-	}
-	return answerPage(s, c, runs, sizes(runs.Data, runSize), writeRun)
+	return want, r.err
 }
 
 // statuses reads the repeated status parameter. An empty one stands for an empty list,
@@ -59,6 +40,11 @@ func statuses(given []string) (wanted []world.RunStatus, noMatch bool, err error
 func runSize(r *world.Run) int {
 	return 512 + len(r.WorkflowName) + len(r.DeploymentID) + len(r.ExecutionContext) +
 		len(r.Input) + len(r.Output) + len(r.Error) + len(r.Attributes)
+}
+
+func encodeRun(e *encoder, r world.Run) {
+	e.grow(runSize(&r) + 128)
+	writeRun(e, &r)
 }
 
 func writeRun(e *encoder, r *world.Run) {

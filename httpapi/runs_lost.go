@@ -1,25 +1,16 @@
 package httpapi
 
 import (
-	"github.com/labstack/echo/v4"
+	"context"
 
 	"github.com/world-redis/world-redis"
 )
 
-// lostCalls serves GET /v1/runs/lost.
-func (s *Server) lostCalls(c echo.Context) error {
-	_, page, _, err := listQuery(c)
-	if err != nil {
-		return err
-	}
+func (s *Server) lostCalls(ctx context.Context, page world.PageRequest) (world.Page[world.AnsweredCall], error) {
 	if s.deps.Lost == nil {
-		return world.Errorf(world.CodeNotFound, "this service does not look for lost calls")
+		return world.Page[world.AnsweredCall]{}, world.Errorf(world.CodeNotFound, "this service does not look for lost calls")
 	}
-	calls, err := s.deps.Lost(c.Request().Context(), page)
-	if err != nil {
-		return err
-	}
-	return answerPage(s, c, calls, sizes(calls.Data, answeredCallSize), writeAnsweredCall)
+	return s.deps.Lost(ctx, page)
 }
 
 func answeredCallSize(a *world.AnsweredCall) int {

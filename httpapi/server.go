@@ -3,8 +3,8 @@
 //
 // It knows the interfaces of package world and nothing behind them. A handler reads the
 // request, calls one method and encodes the answer; payloads pass through as the bytes
-// they came as. The way of a request: routes.go (the one table) → middleware.go, auth.go
-// → the resource's file → codec.go; every refusal ends in error.go.
+// they came as. The way of a call: its transport (http.go, or bundle.go) → serve.go, which is what all
+// calls go through → its operation in the table (operations.go) → the resource's file. Every refusal ends in error.go.
 package httpapi
 
 import (
@@ -111,7 +111,8 @@ type Server struct {
 	proxy     *webhookProxy
 	crew      *crew
 	crowd     *crowd // nil: there may be any number of connections
-	table     []route
+	table     []operation
+	bundled   []*operation // those of the table that may be part of a bundle
 	echo      *echo.Echo
 	pool      *budget.Pool // what the calls of this namespace hold
 	live      liveRoom     // of it: what its live reads hold
@@ -181,7 +182,8 @@ func New(cfg Config, deps Deps, namespaces ...Namespace) (*Server, error) {
 		s.crowd = &crowd{most: int64(cfg.MaxConnections), log: s.log}
 	}
 	s.proxy, s.crew = newWebhookProxy(s), &crew{}
-	s.table = s.routes()
+	s.table = operations()
+	s.bundled = bundledOf(s.table)
 	s.auth = newAuthenticator()
 	if err := s.auth.add(cfg.Tokens, s); err != nil {
 		return nil, err
@@ -193,9 +195,6 @@ func New(cfg Config, deps Deps, namespaces ...Namespace) (*Server, error) {
 		return nil, err
 	}
 	s.echo = s.newEcho()
-	for _, part := range s.namespaces {
-		part.echo = s.echo // the calls of a bundle go through the routes again
-	}
 	return s, nil
 }
 

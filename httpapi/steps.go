@@ -1,50 +1,27 @@
 package httpapi
 
 import (
-	"github.com/labstack/echo/v4"
+	"context"
 
 	"github.com/world-redis/world-redis"
 )
 
-// getStep serves both routes to a step: below its run, and by its id alone.
-func (s *Server) getStep(c echo.Context) error {
-	runID, err := pathID(c, "runId")
-	if err != nil {
-		return err
-	}
-	stepID, err := pathID(c, "stepId")
-	if err != nil {
-		return err
-	}
-	_, none, err := getQuery(c)
-	if err != nil {
-		return err
-	}
-	step, err := s.deps.Store.GetStep(c.Request().Context(), runID, stepID, none)
-	if err != nil {
-		return err
-	}
-	return answerOne(s, c, &step, stepSize(&step), writeStep)
+func (s *Server) getStep(ctx context.Context, ref entityRef) (world.Step, error) {
+	return s.deps.Store.GetStep(ctx, ref.runID, ref.id, ref.none)
 }
 
-func (s *Server) listSteps(c echo.Context) error {
-	runID, err := pathID(c, "runId")
-	if err != nil {
-		return err
-	}
-	_, page, none, err := listQuery(c)
-	if err != nil {
-		return err
-	}
-	steps, err := s.deps.Store.ListSteps(c.Request().Context(), world.StepQuery{RunID: runID, Page: page, ResolveNone: none})
-	if err != nil {
-		return err
-	}
-	return answerPage(s, c, steps, sizes(steps.Data, stepSize), writeStep)
+func decodeSteps(r *request) (world.StepQuery, error) {
+	want := world.StepQuery{RunID: r.pathID("runId"), Page: r.page(), ResolveNone: r.resolveNone()}
+	return want, r.err
 }
 
 func stepSize(t *world.Step) int {
 	return 384 + len(t.StepName) + len(t.Input) + len(t.Output) + len(t.Error)
+}
+
+func encodeStep(e *encoder, t world.Step) {
+	e.grow(stepSize(&t) + 128)
+	writeStep(e, &t)
 }
 
 func writeStep(e *encoder, t *world.Step) {

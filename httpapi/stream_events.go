@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/labstack/echo/v4"
-
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/budget"
 )
@@ -117,14 +115,14 @@ func (w *eventWriter) say(text string) error {
 }
 
 // resumeIndex is the index after the last event that the caller has, if it says so.
-func resumeIndex(c echo.Context) (next int64, given bool, err error) {
-	text := c.Request().Header.Get(headerLastEventID)
+func (r *request) resumeIndex() (next int64, given bool) {
+	text := r.header.Get(headerLastEventID)
 	if text == "" {
-		return 0, false, nil
+		return 0, false
 	}
 	last, err := strconv.ParseInt(text, 10, 53)
 	if err != nil || last < 0 {
-		return 0, false, invalid("%s must be the id of an event of this stream", headerLastEventID)
+		r.fail(invalid("%s must be the id of an event of this stream", headerLastEventID))
 	}
-	return last + 1, true, nil
+	return last + 1, true
 }

@@ -16,21 +16,9 @@ import (
 // error, so everything but the recorded end cuts the connection: the reader sees a body
 // that is not whole, and reads on from where it was.
 func (s *Server) readStream(c echo.Context) error {
-	if _, err := pathID(c, "runId"); err != nil {
-		return err
-	}
-	name, err := pathText(c, "name", maxStreamName)
+	name, start, err := decodeRead(s.requestOf(c))
 	if err != nil {
 		return err
-	}
-	start, err := startIndex(c)
-	if err != nil {
-		return err
-	}
-	if next, given, err := resumeIndex(c); err != nil {
-		return err
-	} else if given {
-		start = next
 	}
 	if s.isDraining() {
 		return world.Errorf(world.CodeUnavailable, "the service is shutting down")
@@ -72,7 +60,7 @@ func (s *Server) readStream(c echo.Context) error {
 		panic(http.ErrAbortHandler)
 	}
 	if err != nil {
-		s.logFailure(originOf(c), "a stream read was cut; its reader goes on from there", slog.LevelInfo, err)
+		s.logFailure(c.Request().Context(), originOf(c), "a stream read was cut; its reader goes on from there", slog.LevelInfo, err)
 		panic(http.ErrAbortHandler)
 	}
 	return nil
@@ -87,19 +75,26 @@ func (s *Server) nextPart(ctx context.Context, name string, from int64) int64 {
 	return info.Next
 }
 
-func startIndex(c echo.Context) (int64, error) {
-	q, err := queryOf(c)
+// decodeRead reads which stream is to be read, and from where.
+func decodeRead(r *request) (name string, start int64, err error) {
+	r.pathID("runId")
+	name, start = r.pathText("name", maxStreamName), r.startIndex()
+	if next, given := r.resumeIndex(); given {
+		start = next
+	}
+	return name, start, r.err
+}
+
+func (r *request) startIndex() int64 {
+	q := r.query()
+	if !q.Has("startIndex") {
+		return 0
+	}
+	n, err := strconv.ParseInt(q.Get("startIndex"), 10, 54)
 	if err != nil {
-		return 0, err
+		r.fail(invalid("startIndex must be a whole number"))
 	}
-	if !q.values.Has("startIndex") {
-		return 0, nil
-	}
-	n, err := strconv.ParseInt(q.values.Get("startIndex"), 10, 54)
-	if err != nil {
-		return 0, invalid("startIndex must be a whole number")
-	}
-	return n, nil
+	return n
 }
 
 // watchStream keeps a silent stream's connection alive and returns when the read has to

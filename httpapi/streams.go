@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
 	"net/http"
 	"strconv"
 	"strings"
@@ -31,7 +32,7 @@ const (
 var appendBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 func (s *Server) appendChunks(c echo.Context) error {
-	a, err := readAppend(c)
+	a, err := readAppend(s.requestOf(c))
 	if err != nil {
 		return err
 	}
@@ -69,21 +70,13 @@ func (s *Server) appendChunks(c echo.Context) error {
 }
 
 // readAppend reads everything of a write but its chunks.
-func readAppend(c echo.Context) (world.Append, error) {
-	a := world.Append{RequestID: requestID(c)}
-	var err error
-	if a.RunID, err = pathID(c, "runId"); err != nil {
-		return a, err
+func readAppend(r *request) (world.Append, error) {
+	a := world.Append{RequestID: r.id, RunID: r.pathID("runId"), Name: r.pathText("name", maxStreamName), Steps: r.streamSteps()}
+	if r.err != nil {
+		return a, r.err
 	}
-	if a.Name, err = pathText(c, "name", maxStreamName); err != nil {
-		return a, err
-	}
-	if a.Steps, err = streamSteps(c); err != nil {
-		return a, err
-	}
-	h := c.Request().Header
-	a.WriterID = h.Get(headerWriter)
-	sequence := h.Get(headerSequence)
+	a.WriterID = r.header.Get(headerWriter)
+	sequence := r.header.Get(headerSequence)
 	if (a.WriterID == "") != (sequence == "") {
 		return a, invalid("%s and %s go together", headerWriter, headerSequence)
 	}
@@ -102,8 +95,15 @@ func readAppend(c echo.Context) (world.Append, error) {
 }
 
 // streamSteps reads which step makes the call, and in which attempt; or, if that is not known, which ones may.
-func streamSteps(c echo.Context) ([]world.StreamStep, error) {
-	h := c.Request().Header
+func (r *request) streamSteps() []world.StreamStep {
+	steps, err := streamSteps(r.header)
+	if err != nil {
+		r.fail(err)
+	}
+	return steps
+}
+
+func streamSteps(h http.Header) ([]world.StreamStep, error) {
 	step, attempt, several := h.Get(headerStep), h.Get(headerAttempt), h.Get(headerSteps)
 	switch {
 	case (step == "") != (attempt == ""):
@@ -143,109 +143,102 @@ func attemptOf(text string) (n int64, ok bool) {
 	return n, err == nil && n >= 1
 }
 
-func (s *Server) closeStream(c echo.Context) error {
-	end := world.StreamClose{RequestID: requestID(c)}
-	var err error
-	if end.RunID, err = pathID(c, "runId"); err != nil {
-		return err
-	}
-	if end.Name, err = pathText(c, "name", maxStreamName); err != nil {
-		return err
-	}
-	if end.Steps, err = streamSteps(c); err != nil {
-		return err
-	}
-	if err := s.deps.Streams.CloseStream(c.Request().Context(), end); err != nil {
-		return err
-	}
-	return s.emptyAnswer(c)
+func decodeClose(r *request) (world.StreamClose, error) {
+	end := world.StreamClose{RequestID: r.id, RunID: r.pathID("runId"), Name: r.pathText("name", maxStreamName), Steps: r.streamSteps()}
+	return end, r.err
 }
 
-func (s *Server) listStreams(c echo.Context) error {
-	runID, err := pathID(c, "runId")
-	if err != nil {
-		return err
+func (s *Server) closeStream(ctx context.Context, end world.StreamClose) (nothing, error) {
+	return nothing{}, s.deps.Streams.CloseStream(ctx, end)
+}
+
+// streamNames is a list of a run's streams. paged says that the caller knows of answers that have some of them only.
+type streamNames struct {
+	runID string
+	page  world.PageRequest
+	paged bool
+	names world.Page[string]
+}
+
+func decodeStreams(r *request) (streamNames, error) {
+	want := streamNames{runID: r.pathID("runId"), page: r.page()}
+	r.resolveNone() // which every list has
+	want.paged = r.query().Has("limit") || r.query().Has("cursor")
+	return want, r.err
+}
+
+func (s *Server) listStreams(ctx context.Context, want streamNames) (list streamNames, err error) {
+	list = want
+	if list.names, err = s.deps.Streams.ListStreams(ctx, want.runID, want.page); err != nil {
+		return list, err
 	}
-	q, request, _, err := listQuery(c)
-	if err != nil {
-		return err
-	}
-	names, err := s.deps.Streams.ListStreams(c.Request().Context(), runID, request)
-	if err != nil {
-		return err
-	}
-	paged := q.values.Has("limit") || q.values.Has("cursor")
-	if names.HasMore && !paged {
+	if list.names.HasMore && !list.paged {
 		// A caller that does not know of hasMore would take the rest for streams that are not there.
-		return world.Errorf(world.CodeTooLarge, "the run has more streams than one answer has room for: ask with a limit, and then with the cursor")
+		return list, world.Errorf(world.CodeTooLarge, "the run has more streams than one answer has room for: ask with a limit, and then with the cursor")
 	}
-	e := newEncoder(64 + 64*len(names.Data))
+	return list, nil
+}
+
+func encodeStreams(e *encoder, list streamNames) {
+	e.grow(64 + 64*len(list.names.Data))
 	o := e.object()
-	o.key("data")
-	e.array(len(names.Data))
-	for _, name := range names.Data {
-		e.text(name)
-	}
-	if paged {
-		o.cursor(names.Cursor)
-		o.flag("hasMore", names.HasMore)
+	encodeData(e, &o, list.names.Data, func(e *encoder, name *string) { e.text(*name) })
+	if list.paged {
+		o.cursor(list.names.Cursor)
+		o.flag("hasMore", list.names.HasMore)
 	}
 	o.end()
-	return s.answer(c, http.StatusOK, e.bytes)
 }
 
-func (s *Server) streamInfo(c echo.Context) error {
-	name, err := pathText(c, "name", maxStreamName)
-	if err != nil {
-		return err
-	}
-	info, err := s.deps.Streams.StreamInfo(c.Request().Context(), name, 0)
-	if err != nil {
-		return err
-	}
-	e := newEncoder(32)
+func decodeStreamName(r *request) (string, error) {
+	name := r.pathText("name", maxStreamName)
+	return name, r.err
+}
+
+func (s *Server) streamInfo(ctx context.Context, name string) (world.StreamInfo, error) {
+	return s.deps.Streams.StreamInfo(ctx, name, 0)
+}
+
+func encodeStreamInfo(e *encoder, info world.StreamInfo) {
 	o := e.object()
 	o.whole("tailIndex", info.TailIndex)
 	o.flag("done", info.Done)
 	writeNext(&o, info.Next)
 	o.end()
-	return s.answer(c, http.StatusOK, e.bytes)
 }
 
-func (s *Server) listChunks(c echo.Context) error {
-	name, err := pathText(c, "name", maxStreamName)
-	if err != nil {
-		return err
-	}
-	q, err := queryOf(c)
-	if err != nil {
-		return err
-	}
-	want, err := q.page()
-	if err != nil {
-		return err
-	}
-	page, err := s.deps.Streams.ListChunks(c.Request().Context(), name, want)
-	if err != nil {
-		return err
-	}
-	e := newEncoder(64 + sizes(page.Data, func(k *world.Chunk) int { return len(k.Data) + 32 }))
+// chunkQuery asks for a page of a stream's chunks.
+type chunkQuery struct {
+	name string
+	page world.PageRequest
+}
+
+func decodeChunks(r *request) (chunkQuery, error) {
+	want := chunkQuery{name: r.pathText("name", maxStreamName), page: r.page()}
+	return want, r.err
+}
+
+func (s *Server) listChunks(ctx context.Context, want chunkQuery) (world.ChunkPage, error) {
+	return s.deps.Streams.ListChunks(ctx, want.name, want.page)
+}
+
+func encodeChunks(e *encoder, page world.ChunkPage) {
+	e.grow(64 + sizes(page.Data, func(k *world.Chunk) int { return len(k.Data) + 32 }))
 	o := e.object()
-	o.key("data")
-	e.array(len(page.Data))
-	for _, chunk := range page.Data {
-		k := e.object()
-		k.whole("index", chunk.Index)
-		k.key("data")
-		e.byteString(chunk.Data)
-		k.end()
-	}
+	encodeData(e, &o, page.Data, writeChunk)
 	o.cursor(page.Cursor)
 	o.flag("hasMore", page.HasMore)
 	o.flag("done", page.Done)
 	writeNext(&o, page.Next)
 	o.end()
-	return s.answer(c, http.StatusOK, e.bytes)
+}
+
+func writeChunk(e *encoder, chunk *world.Chunk) {
+	o := e.object()
+	o.whole("index", chunk.Index)
+	o.key("data")
+	e.byteString(chunk.Data)
+	o.end()
 }
 
 // writeNext tells where a reader goes on behind an end, if something was written behind it.

@@ -61,9 +61,10 @@ func (p *webhookProxy) close() {
 }
 
 func (s *Server) webhook(c echo.Context) error {
-	token, err := pathText(c, "token", maxToken)
-	if err != nil {
-		return err
+	request := s.requestOf(c)
+	token := request.pathText("token", maxToken)
+	if request.err != nil {
+		return request.err
 	}
 	base, err := s.appOfHook(c.Request().Context(), token)
 	if err != nil {
@@ -135,7 +136,7 @@ func (p *webhookProxy) rewrite(r *httputil.ProxyRequest) {
 	u.RawQuery = r.In.URL.RawQuery
 	r.Out.URL = &u
 	r.Out.Host = u.Host
-	r.Out.Header.Set(world.HeaderHops, strconv.Itoa(hopsOf(r.In)+1))
+	r.Out.Header.Set(world.HeaderHops, strconv.Itoa(hopsOf(r.In.Header)+1))
 	// A webhook is one request and its answer: nothing becomes a tunnel to the app.
 	r.Out.Header.Del("Connection")
 	r.Out.Header.Del("Upgrade")

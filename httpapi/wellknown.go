@@ -1,10 +1,7 @@
 package httpapi
 
 import (
-	"net/http"
 	"strconv"
-
-	"github.com/labstack/echo/v4"
 
 	"github.com/world-redis/world-redis"
 )
@@ -12,41 +9,45 @@ import (
 // traceHeaders are passed on from a well-known call to the delivery.
 var traceHeaders = []string{"traceparent", "tracestate"}
 
-func (s *Server) enqueueFlow(c echo.Context) error { return s.enqueueBare(c, world.KindFlow) }
-func (s *Server) enqueueStep(c echo.Context) error { return s.enqueueBare(c, world.KindStep) }
-
-// enqueueBare takes a message for the queue in the form in which it is delivered: the
+// decodeBare reads a message for the queue in the form in which it is delivered: the
 // body is the message, the rest stands in headers.
-func (s *Server) enqueueBare(c echo.Context, want world.Kind) error {
-	h := c.Request().Header
+func decodeBare(want world.Kind) func(*request) (sentMessage, error) {
+	return func(r *request) (sentMessage, error) {
+		m, err := bareMessage(r, want)
+		return sentMessage{Message: m}, err
+	}
+}
+
+func bareMessage(r *request, want world.Kind) (world.Message, error) {
+	h := r.header
 	m := world.Message{
 		QueueName:      h.Get("x-vqs-queue-name"),
 		IdempotencyKey: h.Get("x-idempotency-key"),
-		RequestID:      requestID(c),
-		Hops:           hopsOf(c.Request()),
+		RequestID:      r.id,
+		Hops:           hopsOf(h),
 	}
 	if m.Hops > 0 && m.IdempotencyKey == "" {
 		// A service took us for an app, and delivers the message again and again: that is one message all the same.
 		m.IdempotencyKey = h.Get("x-vqs-message-id")
 	}
 	if err := checkText("the header x-vqs-queue-name", m.QueueName, maxName); err != nil {
-		return err
+		return m, err
 	}
 	kind, err := checkQueueName(m.QueueName)
 	if err != nil {
-		return err
+		return m, err
 	}
 	if kind != want {
-		return invalid("queueName %.100q is for …/%s, not for …/%s", m.QueueName, kind, want)
+		return m, invalid("queueName %.100q is for …/%s, not for …/%s", m.QueueName, kind, want)
 	}
 	if len(m.IdempotencyKey) > maxQueueKey {
-		return invalid("x-idempotency-key has %d bytes, the limit is %d", len(m.IdempotencyKey), maxQueueKey)
+		return m, invalid("x-idempotency-key has %d bytes, the limit is %d", len(m.IdempotencyKey), maxQueueKey)
 	}
 	if text := h.Get("x-delay-seconds"); text != "" {
 		seconds, err := strconv.ParseFloat(text, 64)
 		delay, fits := delayOf(seconds)
 		if err != nil || !fits {
-			return invalid("x-delay-seconds %s", delayRule)
+			return m, invalid("x-delay-seconds %s", delayRule)
 		}
 		m.Delay = delay
 	}
@@ -58,12 +59,9 @@ func (s *Server) enqueueBare(c echo.Context, want world.Kind) error {
 			m.Headers[name] = v
 		}
 	}
-	message, err := s.readItem(c)
+	message, err := r.item()
 	if err != nil {
-		return err
+		return m, err
 	}
-	if err := s.codec.describe(&m, kind, message); err != nil {
-		return err
-	}
-	return s.answerEnqueued(c, http.StatusAccepted, m)
+	return m, r.codec.describe(&m, kind, message)
 }

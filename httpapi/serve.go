@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -8,48 +9,67 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/labstack/echo/v4"
-
 	"github.com/world-redis/world-redis"
 )
 
-const (
-	headerIdempotencyKey = "Idempotency-Key"
-	maxIdempotencyKey    = 128 // characters
-	contextRequestID     = "requestID"
-)
+// transport is one call as what carries it knows it: a request of HTTP, or a part of a bundle.
+type transport interface {
+	// admit refuses a call that there is no place for.
+	admit() error
+	// key returns the Idempotency-Key that the caller sent, "" if it sent none.
+	key() string
+	// identified is called with the id of the call.
+	identified(id string)
+	// make makes the call and answers it; refuse answers it with an error.
+	make(ctx context.Context) error
+	refuse(ctx context.Context, err error)
+	// begun reports whether a part of the answer is out.
+	begun() bool
+	// origin says which call it is, and answered how it was answered.
+	origin() origin
+	answered() (status int, bytes int64)
+}
 
-// routeByEscapedPath makes the router see every path as it was sent. Without it Go keeps
-// the escaped form only of some paths, and a parameter could not be decoded exactly once.
-func routeByEscapedPath(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		u := c.Request().URL
-		u.RawPath = u.EscapedPath()
-		return next(c)
+// serve makes a call of any transport. What holds for every call is done here: it has an id, it is answered whatever happens,
+// and it is counted and logged.
+func (s *Server) serve(ctx context.Context, call transport) {
+	start := time.Now()
+	// Deferred, because a live read that is cut leaves by a panic.
+	defer func() {
+		status, bytes := call.answered()
+		s.note(ctx, call.origin(), status, bytes, time.Since(start))
+	}()
+	if err := s.made(ctx, call); err != nil {
+		call.refuse(ctx, err)
 	}
 }
 
-// observe answers errors and panics, and writes the access line.
-func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		start := time.Now()
-		c.Response().Header().Set("X-Content-Type-Options", "nosniff")
-		// Deferred, because a live read that is cut leaves by a panic.
-		defer func() { s.note(originOf(c), c.Response().Status, c.Response().Size, time.Since(start)) }()
-		if err := s.recovered(next, c); err != nil {
-			c.Error(err)
+// made makes a call, and returns the error that it is to be answered with, also for a panic. http.ErrAbortHandler goes on: it is
+// how a handler asks for the connection to be cut.
+func (s *Server) made(ctx context.Context, call transport) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = s.panicked(r, call.begun())
 		}
-		return nil
+	}()
+	if err := call.admit(); err != nil {
+		return err
 	}
+	id, err := s.callID(call.key())
+	call.identified(id)
+	if err != nil {
+		return err
+	}
+	return call.make(ctx)
 }
 
 // note tells the metrics and the log of a call that has been answered.
-func (s *Server) note(at origin, status int, bytes int64, took time.Duration) {
+func (s *Server) note(ctx context.Context, at origin, status int, bytes int64, took time.Duration) {
 	s.deps.Observe(observedMethod(at.method), at.route, observedStatus(status), took)
-	if !s.log.Enabled(at.ctx, slog.LevelDebug) {
+	if !s.log.Enabled(ctx, slog.LevelDebug) {
 		return
 	}
-	s.log.LogAttrs(at.ctx, slog.LevelDebug, "request",
+	s.log.LogAttrs(ctx, slog.LevelDebug, "request",
 		slog.String("method", at.method),
 		slog.String("route", at.route),
 		slog.Int("status", status),
@@ -83,17 +103,6 @@ func observedStatus(status int) int {
 	return status
 }
 
-// recovered turns a panic into an error. http.ErrAbortHandler goes on: it is how a
-// handler asks for the connection to be cut.
-func (s *Server) recovered(next echo.HandlerFunc, c echo.Context) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = s.panicked(r, c.Response().Committed)
-		}
-	}()
-	return next(c)
-}
-
 // panicked is the error that stands for a panic. halfSent says that a part of the answer is out.
 func (s *Server) panicked(r any, halfSent bool) error {
 	if err, ok := r.(error); ok && errors.Is(err, http.ErrAbortHandler) {
@@ -107,21 +116,8 @@ func (s *Server) panicked(r any, halfSent bool) error {
 	return world.Wrap(world.CodeInternal, fmt.Errorf("panic: %v", r), "panic")
 }
 
-// identify gives the call its id: the client's Idempotency-Key or one of our own.
-func (s *Server) identify(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		key := ""
-		if c.Request().Method == http.MethodPost {
-			key = c.Request().Header.Get(headerIdempotencyKey)
-		}
-		id, err := s.callID(key)
-		c.Set(contextRequestID, id)
-		if err != nil {
-			return err
-		}
-		return next(c)
-	}
-}
+// maxIdempotencyKey is how many characters an Idempotency-Key may have.
+const maxIdempotencyKey = 128
 
 // callID is the id of a call with this Idempotency-Key; a call that is refused for it has one, too.
 func (s *Server) callID(key string) (string, error) {
@@ -133,11 +129,6 @@ func (s *Server) callID(key string) (string, error) {
 	default:
 		return key, nil
 	}
-}
-
-func requestID(c echo.Context) string {
-	id, _ := c.Get(contextRequestID).(string)
-	return id
 }
 
 func visibleASCII(s string) bool {

@@ -1,0 +1,144 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/world-redis/world-redis"
+)
+
+const (
+	headerIdempotencyKey = "Idempotency-Key"
+	contextRequestID     = "requestID"
+)
+
+// newEcho builds the router from the table.
+func (s *Server) newEcho() *echo.Echo {
+	e := echo.New()
+	e.HTTPErrorHandler = s.handleError
+	e.Pre(routeByEscapedPath)
+	e.Use(waitForNoBody, s.serveHTTP, limitHops)
+	for i := range s.table {
+		o := &s.table[i]
+		e.Add(o.method, o.route, s.handlerOf(o))
+	}
+	return e
+}
+
+// routeByEscapedPath makes the router see every path as it was sent. Without it Go keeps
+// the escaped form only of some paths, and a parameter could not be decoded exactly once.
+func routeByEscapedPath(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		u := c.Request().URL
+		u.RawPath = u.EscapedPath()
+		return next(c)
+	}
+}
+
+// serveHTTP serves every request, also one that has no route.
+func (s *Server) serveHTTP(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		c.Response().Header().Set("X-Content-Type-Options", "nosniff")
+		s.serve(c.Request().Context(), &httpCall{c, next})
+		return nil
+	}
+}
+
+// handlerOf is the way of a request to its operation: whose it is, what it may hold, and what its answer promises.
+func (s *Server) handlerOf(o *operation) echo.HandlerFunc {
+	acknowledged := o.acknowledged()
+	return func(c echo.Context) error {
+		if !o.anyHost {
+			if err := s.checkHost(c.Request()); err != nil {
+				return err
+			}
+		}
+		if o.open {
+			return o.overHTTP(s, c)
+		}
+		part, err := s.callerOf(c)
+		if err != nil {
+			return err
+		}
+		r := c.Request()
+		ctx := r.Context()
+		if acknowledged && part.deps.Acknowledged != nil {
+			ctx = part.deps.Acknowledged(ctx)
+		}
+		h := part.holdingIn(part.pool)
+		defer h.release()
+		c.SetRequest(r.WithContext(world.WithRoom(ctx, h)))
+		return o.overHTTP(part, c)
+	}
+}
+
+// overHTTP makes a call of the operation.
+func (o *operation) overHTTP(s *Server, c echo.Context) error {
+	if o.http != nil {
+		return o.http(s, c)
+	}
+	e, err := o.serve(c.Request().Context(), s, s.requestOf(c))
+	if err != nil {
+		return err
+	}
+	defer e.release()
+	return s.answer(c, cmp.Or(o.status, http.StatusOK), e.bytes)
+}
+
+// httpCall is the [transport] of a request of HTTP.
+type httpCall struct {
+	c    echo.Context
+	next echo.HandlerFunc
+}
+
+func (h *httpCall) admit() error { return admit(h.c) }
+
+func (h *httpCall) key() string {
+	if r := h.c.Request(); r.Method == http.MethodPost {
+		return r.Header.Get(headerIdempotencyKey)
+	}
+	return ""
+}
+
+func (h *httpCall) identified(id string)                { h.c.Set(contextRequestID, id) }
+func (h *httpCall) make(context.Context) error          { return h.next(h.c) }
+func (h *httpCall) refuse(_ context.Context, err error) { h.c.Error(err) }
+func (h *httpCall) begun() bool                         { return h.c.Response().Committed }
+func (h *httpCall) origin() origin                      { return originOf(h.c) }
+
+func (h *httpCall) answered() (status int, bytes int64) {
+	return h.c.Response().Status, h.c.Response().Size
+}
+
+func originOf(c echo.Context) origin {
+	return origin{method: c.Request().Method, route: c.Path(), request: requestID(c)}
+}
+
+func requestID(c echo.Context) string {
+	id, _ := c.Get(contextRequestID).(string)
+	return id
+}
+
+// requestOf is what a request of HTTP calls its operation with. Its body is read when it is asked for.
+func (s *Server) requestOf(c echo.Context) *request {
+	r := c.Request()
+	b := &httpBody{server: s, c: c}
+	b.request = request{
+		codec: s.codec, id: requestID(c), names: c.ParamNames(), rawQuery: r.URL.RawQuery, header: r.Header, from: b,
+	}
+	copy(b.params[:], c.ParamValues())
+	return &b.request
+}
+
+// httpBody is the body of a request of HTTP.
+type httpBody struct {
+	request
+	server *Server
+	c      echo.Context
+}
+
+func (b *httpBody) item() (world.Raw, error) { return b.server.readItem(b.c) }
+func (b *httpBody) missing() bool            { return b.c.Request().ContentLength == 0 }
