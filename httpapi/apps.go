@@ -28,17 +28,17 @@ func decodeApp(r *request) (world.App, error) {
 	return readApp(body)
 }
 
-func (s *Server) registerApp(ctx context.Context, app world.App) (nothing, error) {
-	return nothing{}, s.deps.Apps.RegisterApp(ctx, app)
+func (a *api) registerApp(ctx context.Context, app world.App) (nothing, error) {
+	return nothing{}, a.deps.Apps.RegisterApp(ctx, app)
 }
 
 // unregisterApp is called by an app that stops.
-func (s *Server) unregisterApp(ctx context.Context, app world.App) (nothing, error) {
-	return nothing{}, s.deps.Apps.UnregisterApp(ctx, app.BaseURL, app.DeploymentID)
+func (a *api) unregisterApp(ctx context.Context, app world.App) (nothing, error) {
+	return nothing{}, a.deps.Apps.UnregisterApp(ctx, app.BaseURL, app.DeploymentID)
 }
 
-func (s *Server) listApps(ctx context.Context, _ nothing) ([]world.App, error) {
-	return s.deps.Apps.ListApps(ctx)
+func (a *api) listApps(ctx context.Context, _ nothing) ([]world.App, error) {
+	return a.deps.Apps.ListApps(ctx)
 }
 
 func encodeApps(e *encoder, apps []world.App) {

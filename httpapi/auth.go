@@ -24,7 +24,7 @@ type authenticator struct {
 // tokenHash lets its holder call one namespace.
 type tokenHash struct {
 	hash [sha256.Size]byte
-	part *Server
+	part *api
 }
 
 func newAuthenticator() *authenticator {
@@ -32,7 +32,7 @@ func newAuthenticator() *authenticator {
 }
 
 // add gives a namespace its tokens, which must not be another's already.
-func (a *authenticator) add(tokens []string, part *Server) error {
+func (a *authenticator) add(tokens []string, part *api) error {
 	for _, t := range tokens {
 		hash := sha256.Sum256([]byte(t))
 		if slices.ContainsFunc(a.tokens, func(other tokenHash) bool { return other.hash == hash && other.part != part }) {
@@ -43,21 +43,20 @@ func (a *authenticator) add(tokens []string, part *Server) error {
 	return nil
 }
 
-// owner returns the namespace of the token in an Authorization header, nil when it has
+// owner returns the namespace of the token in an Authorization header; known is false when it has
 // none of ours. Every token is compared, whether or not an earlier one matched.
-func (a *authenticator) owner(authorization string) *Server {
+func (a *authenticator) owner(authorization string) (part *api, known bool) {
 	scheme, token, found := strings.Cut(authorization, " ")
 	if !found || !strings.EqualFold(scheme, "Bearer") {
-		return nil
+		return nil, false
 	}
 	sent := sha256.Sum256([]byte(strings.TrimSpace(token)))
-	var owner *Server
 	for _, t := range a.tokens {
 		if subtle.ConstantTimeCompare(sent[:], t.hash[:]) == 1 {
-			owner = t.part
+			part, known = t.part, true
 		}
 	}
-	return owner
+	return part, known
 }
 
 // checkHost refuses a call of a service without a token whose Host is not loopback. A web page can have its own name
@@ -81,16 +80,16 @@ func hostOnly(hostport string) string {
 // callerOf finds the namespace that a call is for by its token. When the service has no
 // token at all, every call is for the default one, unless a foreign web page makes it: a
 // browser on this machine reaches loopback addresses too.
-func (s *Server) callerOf(c echo.Context) (*Server, error) {
+func (s *Server) callerOf(c echo.Context) (*api, error) {
 	r := c.Request()
 	if len(s.auth.tokens) == 0 {
 		if err := s.auth.origins.Check(r); err != nil {
 			return nil, world.Wrap(world.CodeUnauthorized, err, "web pages of another origin may not call this service")
 		}
-		return s, nil
+		return s.main, nil
 	}
 	header := r.Header.Get(echo.HeaderAuthorization)
-	if owner := s.auth.owner(header); owner != nil {
+	if owner, known := s.auth.owner(header); known {
 		return owner, nil
 	}
 	c.Response().Header().Set(echo.HeaderWWWAuthenticate, "Bearer")

@@ -14,7 +14,7 @@ import (
 // for it, and copied into twice as much. Room for what is only claimed stays bounded.
 func TestABodyOfTwoMebibytesIsReadIntoOneRoom(t *testing.T) {
 	t.Parallel()
-	s := &Server{cfg: Config{MaxBody: 64 << 20}}
+	s := &shared{maxBody: 64 << 20}
 	read := func(sent int, claimed int64) *bytes.Buffer {
 		r := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(make([]byte, sent)))
 		r.ContentLength = claimed

@@ -25,14 +25,14 @@ const maxBundle = 64
 // The next call stands inside the one that it waits for, and not beside it with a note to wait: a
 // service that does not know then does not see it, does the first alone and gives no answer to the
 // next. One that overlooked a note would make both at once.
-func (s *Server) bundle(c echo.Context) error {
+func (a *api) bundle(c echo.Context) error {
 	ctx := c.Request().Context()
 	holdingOf(ctx).bundled = true
-	body, err := s.readItem(c)
+	body, err := a.readItem(c)
 	if err != nil {
 		return err
 	}
-	calls, err := s.serveBundle(ctx, body)
+	calls, err := a.serveBundle(ctx, body)
 	if err != nil {
 		return err
 	}
@@ -41,58 +41,57 @@ func (s *Server) bundle(c echo.Context) error {
 	defer e.release()
 	e.grow(sizes(calls, bundledSize) + 128)
 	writeBundle(e, calls)
-	return s.answer(c, http.StatusOK, e.bytes)
+	return a.answer(c, http.StatusOK, e.bytes)
 }
 
-// serveBundle makes the calls of a bundle, whose caller is known. Their answers are to be released.
-func (s *Server) serveBundle(ctx context.Context, body world.Raw) ([]bundledCall, error) {
-	calls, err := s.bundledCalls(body)
+// serveBundle makes the calls of a bundle of an authenticated caller. Their answers are to be released.
+func (a *api) serveBundle(ctx context.Context, body world.Raw) ([]bundledCall, error) {
+	calls, err := a.bundledCalls(body)
 	if err != nil {
 		return nil, err
 	}
 	var others sync.WaitGroup
 	others.Add(len(calls) - 1)
-	serve := func(i int) { s.serveInOrder(ctx, &calls[i]) }
+	serve := func(i int) { a.serveInOrder(ctx, &calls[i]) }
 	for i := 1; i < len(calls); i++ {
-		s.crew.start(task{make: serve, i: i, done: &others})
+		a.crew.start(task{make: serve, i: i, done: &others})
 	}
 	serve(0)
 	others.Wait()
 	return calls, nil
 }
 
-// serveInOrder makes a call, and the one after it once it has succeeded; else that is answered
-// 424.
-func (s *Server) serveInOrder(ctx context.Context, call *bundledCall) {
+// serveInOrder makes a call, and the one after it once the first has succeeded. If it has not, the second is answered 424.
+func (a *api) serveInOrder(ctx context.Context, call *bundledCall) {
 	then, queued := call.then, false
-	if then != nil && s.isPair(call, then) {
-		queued = s.servePair(ctx, call, then)
+	if then != nil && a.isPair(call, then) {
+		queued = a.servePair(ctx, call, then)
 	} else {
-		s.serveBundled(ctx, call)
+		a.serveBundled(ctx, call)
 	}
 	switch {
 	case then == nil || queued:
 	case call.succeeded():
-		s.serveBundled(ctx, then)
+		a.serveBundled(ctx, then)
 	default:
 		then.status = http.StatusFailedDependency
 	}
 }
 
 // serveBundled makes one call for the caller of the bundle.
-func (s *Server) serveBundled(ctx context.Context, call *bundledCall) {
+func (a *api) serveBundled(ctx context.Context, call *bundledCall) {
 	defer func() {
 		if r := recover(); r != nil { // a handler that wants its connection cut; the others' must last
-			s.log.Info("a call of a bundle was cut; it is made again", slog.String("path", call.path))
+			a.log.Info("a call of a bundle was cut; it is made again", slog.String("path", call.path))
 			call.bundledAnswer = bundledAnswer{status: http.StatusServiceUnavailable}
 		}
 	}()
-	s.serve(ctx, call)
+	a.serve(ctx, call)
 }
 
 // bundledCalls reads the calls of a bundle.
-func (s *Server) bundledCalls(body world.Raw) ([]bundledCall, error) {
-	top := s.codec.objectOf("body", body)
+func (a *api) bundledCalls(body world.Raw) ([]bundledCall, error) {
+	top := a.codec.objectOf("body", body)
 	items := top.list("calls", maxBundle)
 	if top.err == nil && len(items) == 0 {
 		return nil, invalid("body.calls is empty")
@@ -100,13 +99,13 @@ func (s *Server) bundledCalls(body world.Raw) ([]bundledCall, error) {
 	calls := make([]bundledCall, len(items))
 	count := len(items)
 	for i, item := range items {
-		one := s.codec.objectOf("body.calls", item)
-		if err := calls[i].read(s, one); err != nil {
+		one := a.codec.objectOf("body.calls", item)
+		if err := calls[i].read(a, one); err != nil {
 			return nil, err
 		}
 		if next := one.object("then"); next != nil {
 			then := new(bundledCall)
-			if err := then.read(s, next); err != nil {
+			if err := then.read(a, next); err != nil {
 				return nil, err
 			}
 			if next.get("then") != nil {
@@ -130,7 +129,7 @@ type bundledCall struct {
 	bundledAnswer
 	request
 
-	server         *Server
+	api            *api
 	op             *operation
 	path           string
 	idempotencyKey string
@@ -139,8 +138,8 @@ type bundledCall struct {
 }
 
 // read reads a call without its then, and finds what it calls.
-func (b *bundledCall) read(s *Server, o *object) error {
-	b.server, b.path, b.idempotencyKey, b.sent = s, o.text("path", 4096), o.text("key", maxIdempotencyKey), o.byteString("body")
+func (b *bundledCall) read(a *api, o *object) error {
+	b.api, b.path, b.idempotencyKey, b.sent = a, o.text("path", 4096), o.text("key", maxIdempotencyKey), o.byteString("body")
 	if o.err != nil {
 		return o.err
 	}
@@ -149,9 +148,9 @@ func (b *bundledCall) read(s *Server, o *object) error {
 		method = http.MethodGet
 		path, b.rawQuery, _ = strings.Cut(path, "?")
 	}
-	for _, op := range s.bundled {
+	for _, op := range a.bundled {
 		if op.method == method && op.match(path, &b.params) {
-			b.op, b.codec, b.names, b.from = op, s.codec, op.names, b
+			b.op, b.codec, b.names, b.from = op, a.codec, op.names, b
 			return nil
 		}
 	}
@@ -159,7 +158,7 @@ func (b *bundledCall) read(s *Server, o *object) error {
 }
 
 func (b *bundledCall) item() (world.Raw, error) {
-	if size, limit := int64(len(b.sent)), b.server.cfg.MaxBody; size > limit {
+	if size, limit := int64(len(b.sent)), b.api.maxBody; size > limit {
 		return nil, tooLarge(size, limit)
 	}
 	return b.codec.item(b.sent)
@@ -176,10 +175,15 @@ func (b *bundledCall) identified(id string) { b.id = id }
 
 // make implements transport.
 func (b *bundledCall) make(ctx context.Context) error {
-	e, err := b.op.serve(ctx, b.server, &b.request)
+	e, err := b.op.serve(ctx, b.api, &b.request)
 	if err != nil {
 		return err
 	}
+	return b.keep(ctx, e)
+}
+
+// keep keeps the answer of a call that went well until it is sent with those of the others, if there is room for it.
+func (b *bundledCall) keep(ctx context.Context, e *encoder) error {
 	if len(e.bytes) > smallAnswer {
 		if err := holdingOf(ctx).answered(ctx, int64(len(e.bytes))); err != nil {
 			e.release()
@@ -191,7 +195,7 @@ func (b *bundledCall) make(ctx context.Context) error {
 }
 
 func (b *bundledCall) refuse(ctx context.Context, err error) {
-	refusal := b.server.refusalOf(ctx, err, b.origin())
+	refusal := b.api.refusalOf(ctx, err, b.origin())
 	status, name := wireForm(refusal.Code)
 	if refusal.RetryAfter > 0 {
 		b.retryAfter = strconv.Itoa(refusal.RetryAfter)

@@ -37,9 +37,9 @@ func TestABundledCallIsServedAsOneByItself(t *testing.T) {
 		return "msg_1", nil
 	}
 	var seen []string
-	s := newServer(t, f, func(c *Config, d *Deps) {
+	s := newServer(t, f, func(c *Config, _ *Deps) {
 		c.MaxBody = 4 << 10
-		d.Observe = func(method, route string, status int, _ time.Duration) {
+		c.Observe = func(method, route string, status int, _ time.Duration) {
 			seen = append(seen, fmt.Sprint(method, " ", route, " ", status))
 		}
 	})
@@ -83,14 +83,14 @@ func TestABundledCallIsServedAsOneByItself(t *testing.T) {
 			alone.header[headerIdempotencyKey], bundled["key"] = c.key, c.key
 		}
 		asked, seen = nil, nil
-		want := alone.do(t, s)
-		require.Equal(t, c.status, want.Code, name)
+		direct := alone.do(t, s)
+		require.Equal(t, c.status, direct.Code, name)
 		askedAlone, seenAlone := asked, seen
 		asked, seen = nil, nil
-		status, encoded := s.answerMessage(t.Context(), []byte("abcd"), raw(t, m{"calls": []m{bundled}}), nil)
+		status, encoded := s.main.answerMessage(t.Context(), []byte("abcd"), raw(t, m{"calls": []m{bundled}}), nil)
 		require.Equal(t, http.StatusOK, status, name)
 		got := answersOf(t, encoded[answerHeaderSize:])
-		require.Equal(t, []bundledReply{{Status: want.Code, Body: want.Body.Bytes(), RetryAfter: want.Header().Get("Retry-After")}}, got, name)
+		require.Equal(t, []bundledReply{{Status: direct.Code, Body: direct.Body.Bytes(), RetryAfter: direct.Header().Get("Retry-After")}}, got, name)
 		require.Equal(t, askedAlone, asked, name)
 		require.Equal(t, seenAlone, seen, name)
 	}

@@ -35,8 +35,8 @@ func TestABundledEventIsServedAsOneByItself(t *testing.T) {
 		return world.EventResult{Event: &world.Event{EventID: "wevt_1", RunID: req.RunID, Type: req.Type, Data: req.Data}, StepCreated: true}, nil
 	}
 	var seen []string
-	s := newServer(t, f, func(_ *Config, d *Deps) {
-		d.Observe = func(method, route string, status int, _ time.Duration) {
+	s := newServer(t, f, func(c *Config, _ *Deps) {
+		c.Observe = func(method, route string, status int, _ time.Duration) {
 			mu.Lock()
 			defer mu.Unlock()
 			seen = append(seen, fmt.Sprint(method, " ", route, " ", status))

@@ -19,8 +19,8 @@ type Pair interface {
 }
 
 // isPair reports whether a call and the one after it are an event and the message that follows it.
-func (s *Server) isPair(call, then *bundledCall) bool {
-	return s.deps.Pair != nil && call.op.createsEvent() && then.op.path == pathQueue
+func (a *api) isPair(call, then *bundledCall) bool {
+	return a.deps.Pair != nil && call.op.createsEvent() && then.op.path == pathQueue
 }
 
 // servePair makes an event and the queueing of the message that follows it together. The event has its answer then. queued is false when the
@@ -30,18 +30,18 @@ func (s *Server) isPair(call, then *bundledCall) bool {
 // first event, finds how things stand. But it must not stand for the one that a repeat of this call asks for, which
 // might come after the event, so it is queued under a name that no repeat has; what is queued twice after an answer that was lost
 // does no harm either.
-func (s *Server) servePair(ctx context.Context, event, message *bundledCall) (queued bool) {
-	pair, key := s.deps.Pair(ctx), message.idempotencyKey
-	message.idempotencyKey = s.deps.NewRequestID()
+func (a *api) servePair(ctx context.Context, event, message *bundledCall) (queued bool) {
+	pair, key := a.deps.Pair(ctx), message.idempotencyKey
+	message.idempotencyKey = a.newRequestID()
 	var second sync.WaitGroup
 	second.Add(1)
-	s.crew.start(task{done: &second, make: func(int) {
+	a.crew.start(task{done: &second, make: func(int) {
 		defer pair.SecondEnded()
-		s.serveBundled(pair.Second(), message)
+		a.serveBundled(pair.Second(), message)
 	}})
 	func() {
 		defer func() { pair.FirstEnded(event.succeeded()) }()
-		s.serveBundled(pair.First(), event)
+		a.serveBundled(pair.First(), event)
 	}()
 	second.Wait()
 	if event.succeeded() && pair.InTime() {

@@ -47,41 +47,6 @@ const (
 	answerHeaderSize = messageIDSize + 2
 )
 
-// callSockets counts the open sockets, which http.Server lets go of.
-type callSockets struct {
-	mu     sync.Mutex
-	closed bool
-	open   sync.WaitGroup
-}
-
-// add reports false when no more are taken.
-func (c *callSockets) add() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.closed {
-		c.open.Add(1)
-	}
-	return !c.closed
-}
-
-// wait takes no more and waits until none is open; ctx bounds it.
-func (c *callSockets) wait(ctx context.Context) error {
-	c.mu.Lock()
-	c.closed = true
-	c.mu.Unlock()
-	none := make(chan struct{})
-	go func() {
-		c.open.Wait()
-		close(none)
-	}()
-	select {
-	case <-none:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // callSocket serves GET /v1/calls for a WebSocket. Each binary message is four bytes that name it,
 // whichever the client likes, and the body of a POST /v1/calls in CBOR; it is answered, in any order, by
 // one with the same four bytes, two bytes of the status, and the body that the POST would have had.
@@ -89,17 +54,17 @@ func (c *callSockets) wait(ctx context.Context) error {
 //
 // The socket belongs to the caller that opened it: its token was looked at then. When the service stops, it
 // sends the text "retire", answers what it has, and hangs up.
-func (s *Server) callSocket(c echo.Context) error {
+func (a *api) callSocket(c echo.Context) error {
 	if !asksForWebSocket(c.Request()) {
 		return invalid("GET /v1/calls is for WebSockets with the subprotocol %s; a single bundle is a POST", callProtocol)
 	}
-	if s.isDraining() || !s.sockets.add() {
+	if a.isDraining() || !a.sockets.add() {
 		return world.Errorf(world.CodeUnavailable, "the service is stopping")
 	}
-	defer s.sockets.open.Done()
+	defer a.sockets.open.Done()
 	conn, err := websocket.Accept(c.Response(), c.Request(), &websocket.AcceptOptions{Subprotocols: []string{callProtocol}})
 	if err != nil {
-		s.log.Debug("a call socket was refused", slog.String("error", err.Error()))
+		a.log.Debug("a call socket was refused", slog.String("error", err.Error()))
 		return nil // Accept has answered
 	}
 	defer func() { _ = conn.CloseNow() }()
@@ -108,8 +73,8 @@ func (s *Server) callSocket(c echo.Context) error {
 	}
 	conn.SetReadLimit(maxCallMessage)
 	ctx, cancel := context.WithCancel(c.Request().Context())
-	pool := s.pool.Part(s.pool.Limit() / socketShare)
-	socket := &callSocket{server: s, conn: conn, pool: pool, slots: make(chan struct{}, callsAtOnce)}
+	pool := a.pool.Part(a.pool.Limit() / socketShare)
+	socket := &callSocket{api: a, conn: conn, pool: pool, slots: make(chan struct{}, callsAtOnce)}
 	socket.heard.Store(time.Now().UnixNano())
 	var retiring sync.WaitGroup
 	retiring.Go(func() {
@@ -117,7 +82,7 @@ func (s *Server) callSocket(c echo.Context) error {
 		socket.retireAtTheEnd(ctx)
 	})
 	err = socket.readAll(ctx)
-	s.log.Debug("a call socket ended", slog.Any("error", err))
+	a.log.Debug("a call socket ended", slog.Any("error", err))
 	cancel() // as when the connection of a request breaks: nobody is there to be answered
 	retiring.Wait()
 	socket.end()
@@ -130,12 +95,12 @@ func asksForWebSocket(r *http.Request) bool {
 
 // callSocket is one open socket.
 type callSocket struct {
-	server *Server
-	conn   *websocket.Conn
-	pool   *budget.Pool  // what its messages and answers hold
-	slots  chan struct{} // one is taken by each message that is worked on
-	ended  sync.Once
-	room   bytes.Buffer // for the message that is read
+	api   *api
+	conn  *websocket.Conn
+	pool  *budget.Pool  // what its messages and answers hold
+	slots chan struct{} // one is taken by each message that is worked on
+	ended sync.Once
+	room  bytes.Buffer // for the message that is read
 	// heard is when something came last, in nanoseconds; negative: amid a message.
 	heard atomic.Int64
 }
@@ -148,7 +113,7 @@ func (k *callSocket) readAll(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		h := k.server.holdingIn(k.pool)
+		h := k.api.holdingIn(k.pool)
 		h.bundled = true
 		over, err := k.readMessage(ctx, reader, h)
 		if err != nil {
@@ -167,7 +132,7 @@ func (k *callSocket) readAll(ctx context.Context) error {
 			return ctx.Err()
 		}
 		working.Add(1)
-		k.server.crew.start(task{done: &working, make: func(int) {
+		k.api.crew.start(task{done: &working, make: func(int) {
 			defer func() {
 				h.release()
 				<-k.slots
@@ -231,34 +196,34 @@ func (k *callSocket) rests() {
 func (k *callSocket) stuck(now time.Time) bool {
 	at := k.heard.Load()
 	if at < 0 {
-		return now.UnixNano()+at > int64(k.server.patience)
+		return now.UnixNano()+at > int64(k.api.patience)
 	}
 	return now.UnixNano()-at > int64(socketIdle) && len(k.slots) == 0
 }
 
 func (k *callSocket) answer(ctx context.Context, h *holding, id []byte, body world.Raw, over error) {
 	start := time.Now()
-	status, encoded := k.server.answerMessage(world.WithRoom(ctx, h), id, body, over)
+	status, encoded := k.api.answerMessage(world.WithRoom(ctx, h), id, body, over)
 	binary.BigEndian.PutUint16(encoded[messageIDSize:], uint16(status)) //nolint:gosec // three digits
-	k.server.deps.Observe(methodMessage, pathCalls, status, time.Since(start))
+	k.api.observe(methodMessage, pathCalls, status, time.Since(start))
 	h.keep(int64(len(encoded)))
 	// The connection gives up on a client that takes nothing (whole_conn.go), and lasts while it takes something.
 	if err := k.conn.Write(ctx, websocket.MessageBinary, encoded); err != nil {
-		k.server.log.Debug("an answer could not be sent", slog.String("error", err.Error()))
+		k.api.log.Debug("an answer could not be sent", slog.String("error", err.Error()))
 	}
 }
 
 // answerMessage returns what to send, with room for the status.
-func (s *Server) answerMessage(ctx context.Context, id []byte, body world.Raw, over error) (status int, encoded []byte) {
+func (a *api) answerMessage(ctx context.Context, id []byte, body world.Raw, over error) (status int, encoded []byte) {
 	var calls []bundledCall
 	err := over
 	if err == nil {
-		calls, err = s.serveMessage(ctx, body)
+		calls, err = a.serveMessage(ctx, body)
 	}
 	if err != nil {
 		refusal := world.Errorf(world.CodeInternal, "internal error, see the service's log")
 		if !errors.As(err, &refusal) {
-			s.log.Error("internal error", slog.String("route", "GET /v1/calls"), slog.String("error", err.Error()))
+			a.log.Error("internal error", slog.String("route", "GET /v1/calls"), slog.String("error", err.Error()))
 		}
 		status, name := wireForm(refusal.Code)
 		return status, append(append(id, 0, 0), encodeError(*refusal, status, name)...)
@@ -270,12 +235,12 @@ func (s *Server) answerMessage(ctx context.Context, id []byte, body world.Raw, o
 	return http.StatusOK, e.bytes
 }
 
-func (s *Server) serveMessage(ctx context.Context, body world.Raw) ([]bundledCall, error) {
-	item, err := s.codec.item(body)
+func (a *api) serveMessage(ctx context.Context, body world.Raw) ([]bundledCall, error) {
+	item, err := a.codec.item(body)
 	if err != nil {
 		return nil, err
 	}
-	return s.serveBundle(ctx, item)
+	return a.serveBundle(ctx, item)
 }
 
 // retireAtTheEnd ends the socket in good order when the service stops; ctx is done when it has ended.
@@ -289,7 +254,7 @@ func (k *callSocket) retireAtTheEnd(ctx context.Context) {
 	select {
 	case <-ctx.Done(): // the client has hung up
 		return
-	case <-time.After(k.server.retireGrace):
+	case <-time.After(k.api.retireGrace):
 	}
 	k.end()
 	_ = k.conn.Close(websocket.StatusGoingAway, "the service stops, or nobody used the socket")
@@ -297,13 +262,13 @@ func (k *callSocket) retireAtTheEnd(ctx context.Context) {
 
 // watch returns true when the socket is to end in good order. One amid whose message nothing comes is cut off.
 func (k *callSocket) watch(ctx context.Context) bool {
-	look := time.NewTicker(k.server.patience / 4)
+	look := time.NewTicker(k.api.patience / 4)
 	defer look.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return false
-		case <-k.server.draining:
+		case <-k.api.draining:
 			return true
 		case now := <-look.C:
 			if !k.stuck(now) {

@@ -88,8 +88,8 @@ func TestCallSocketAnswersInAnyOrder(t *testing.T) {
 	held := make(chan struct{})
 	withSteps(f, map[string]chan struct{}{"step_slow": held})
 	var counted atomic.Int64
-	s := newServer(t, f, func(_ *Config, d *Deps) {
-		d.Observe = func(method, route string, _ int, _ time.Duration) {
+	s := newServer(t, f, func(c *Config, _ *Deps) {
+		c.Observe = func(method, route string, _ int, _ time.Duration) {
 			if method == methodMessage && route == "/v1/calls" {
 				counted.Add(1)
 			}

@@ -77,7 +77,7 @@ func answersCBOR(r *http.Request) bool {
 }
 
 // answer sends a CBOR item in the encoding the client wants.
-func (s *Server) answer(c echo.Context, status int, item []byte) error {
+func (s *shared) answer(c echo.Context, status int, item []byte) error {
 	if answersCBOR(c.Request()) {
 		return s.send(c, status, typeCBOR, item)
 	}
@@ -86,7 +86,7 @@ func (s *Server) answer(c echo.Context, status int, item []byte) error {
 
 // send sends a body whose length the client learns first: one in chunks of unknown length takes a
 // write more for its end.
-func (s *Server) send(c echo.Context, status int, contentType string, body []byte) error {
+func (s *shared) send(c echo.Context, status int, contentType string, body []byte) error {
 	if ctx := c.Request().Context(); len(body) > budget.Small {
 		if err := holdingOf(ctx).settle(ctx, int64(len(body))); err != nil {
 			return err
@@ -97,7 +97,7 @@ func (s *Server) send(c echo.Context, status int, contentType string, body []byt
 }
 
 // readItem reads the body as one data item, in CBOR whatever it came as.
-func (s *Server) readItem(c echo.Context) (world.Raw, error) {
+func (s *shared) readItem(c echo.Context) (world.Raw, error) {
 	contentType := mediaType(c.Request().Header.Get("Content-Type"))
 	if contentType != typeCBOR && contentType != typeJSON {
 		return nil, unsupportedMedia(contentType, typeCBOR, typeJSON)
@@ -139,19 +139,19 @@ func unsupportedMedia(got string, want ...string) error {
 }
 
 // readBody reads the whole body, up to the limit.
-func (s *Server) readBody(c echo.Context) ([]byte, error) {
+func (s *shared) readBody(c echo.Context) ([]byte, error) {
 	return s.readBodyInto(c, new(bytes.Buffer))
 }
 
 // readBodyInto is readBody with the memory of an empty buffer.
-func (s *Server) readBodyInto(c echo.Context, buf *bytes.Buffer) ([]byte, error) {
+func (s *shared) readBodyInto(c echo.Context, buf *bytes.Buffer) ([]byte, error) {
 	r := c.Request()
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return nil, world.Errorf(codeUnsupportedMedia, "Content-Encoding is %s, bodies must be sent as they are", encoding)
 	}
 	body := s.steady(c)
 	defer body.done()
-	limit := s.cfg.MaxBody
+	limit := s.maxBody
 	if r.ContentLength > limit {
 		s.discard(r, body)
 		return nil, tooLarge(r.ContentLength, limit)
@@ -175,8 +175,8 @@ func (s *Server) readBodyInto(c echo.Context, buf *bytes.Buffer) ([]byte, error)
 // fillBody reads the body, and one byte more than the limit of one that is larger. What it takes is counted as it
 // arrives, for a claimed length is not yet a sent one: only of a large body that has begun to come is up to 4 MiB
 // counted, and asked for, at once. While there is no room for more it stays in the network.
-func (s *Server) fillBody(r *http.Request, body io.Reader, buf *bytes.Buffer) (n int64, err error) {
-	ctx, limit := r.Context(), s.cfg.MaxBody
+func (s *shared) fillBody(r *http.Request, body io.Reader, buf *bytes.Buffer) (n int64, err error) {
+	ctx, limit := r.Context(), s.maxBody
 	h := holdingOf(ctx)
 	step := int64(budget.Small)
 	for {
@@ -214,11 +214,11 @@ func tooLarge(size, limit int64) *world.Error {
 // discard reads on for a while after a body was refused: a client that is still sending
 // reads the answer only when it is done, and would see a broken connection instead. One
 // that waits for "100 Continue" gets its answer before sending.
-func (s *Server) discard(r *http.Request, body io.Reader) {
+func (s *shared) discard(r *http.Request, body io.Reader) {
 	if r.Header.Get("Expect") != "" {
 		return
 	}
-	_, _ = io.CopyN(io.Discard, body, 4*s.cfg.MaxBody)
+	_, _ = io.CopyN(io.Discard, body, 4*s.maxBody)
 }
 
 // steadyReader gives up on a body that stands still. Its deadline must be taken off at the
@@ -230,7 +230,7 @@ type steadyReader struct {
 }
 
 // steady is the body of a call; the caller takes its deadline off.
-func (s *Server) steady(c echo.Context) steadyReader {
+func (s *shared) steady(c echo.Context) steadyReader {
 	return steadyReader{source: c.Request().Body, control: http.NewResponseController(c.Response()), patience: s.patience}
 }
 

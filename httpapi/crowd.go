@@ -24,6 +24,14 @@ type crowd struct {
 	said time.Time // of the last line in the log; Accept is not called twice at a time
 }
 
+// newCrowd returns nil where any number of callers may be connected.
+func newCrowd(cfg Config) *crowd {
+	if cfg.MaxConnections == 0 {
+		return nil
+	}
+	return &crowd{most: int64(cfg.MaxConnections), log: cfg.Logger}
+}
+
 // accept takes the next connection. extra is true for one beyond the limit.
 func (k *crowd) accept(from net.Listener) (c net.Conn, extra bool, err error) {
 	for {

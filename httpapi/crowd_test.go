@@ -21,10 +21,10 @@ func TestConnectionsAreCapped(t *testing.T) {
 	f := newFakes(t)
 	largeRuns(f, 10)
 	var log bytes.Buffer
-	s := newServer(t, f, func(c *Config, d *Deps) {
+	s := newServer(t, f, func(c *Config, _ *Deps) {
 		c.MaxConnections = 3
 		c.Logger = slog.New(slog.NewTextHandler(&log, nil))
-		d.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "up 1\n") })
+		c.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "up 1\n") })
 	})
 	base, stop, done := running(t, s)
 	dial := func() net.Conn {

@@ -67,7 +67,7 @@ func wireForm(code world.Code) (status int, name string) {
 }
 
 // handleError is the only place that answers with an error.
-func (s *Server) handleError(err error, c echo.Context) {
+func (s *shared) handleError(err error, c echo.Context) {
 	if c.Response().Committed {
 		s.log.Error("an error after the answer began", slog.String("route", c.Path()), slog.String("error", err.Error()))
 		return
@@ -100,7 +100,7 @@ type origin struct{ method, route, request string }
 
 // refusalOf finds what to tell the caller. What is not a refusal of ours goes to the log,
 // and the caller learns under which id.
-func (s *Server) refusalOf(ctx context.Context, err error, at origin) world.Error {
+func (s *shared) refusalOf(ctx context.Context, err error, at origin) world.Error {
 	var refusal *world.Error
 	switch {
 	case errors.As(err, &refusal) && refusal.Code != world.CodeInternal:
@@ -124,7 +124,7 @@ func (s *Server) refusalOf(ctx context.Context, err error, at origin) world.Erro
 	return out
 }
 
-func (s *Server) routingRefusal(routing *echo.HTTPError, c echo.Context) *world.Error {
+func (s *shared) routingRefusal(routing *echo.HTTPError, c echo.Context) *world.Error {
 	r := c.Request()
 	switch routing.Code {
 	case http.StatusNotFound:
@@ -141,7 +141,7 @@ func isMethodError(err error) bool {
 	return errors.As(err, &routing) && routing.Code == http.StatusMethodNotAllowed
 }
 
-func (s *Server) logFailure(ctx context.Context, at origin, what string, level slog.Level, err error) {
+func (s *shared) logFailure(ctx context.Context, at origin, what string, level slog.Level, err error) {
 	s.log.LogAttrs(ctx, level, what,
 		slog.String("request", at.request),
 		slog.String("method", at.method),

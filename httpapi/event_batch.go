@@ -21,14 +21,14 @@ func decodeBatch(r *request) (world.CreateBatch, error) {
 	return req, err
 }
 
-func (s *Server) createBatch(ctx context.Context, req world.CreateBatch) ([]world.BatchItem, error) {
-	items, err := s.deps.Store.CreateBatch(ctx, req)
+func (a *api) createBatch(ctx context.Context, req world.CreateBatch) ([]world.BatchItem, error) {
+	items, err := a.deps.Store.CreateBatch(ctx, req)
 	if err != nil {
 		return nil, err
 	}
 	for i := range items {
 		if items[i].Err == nil {
-			s.runEndedBy(req.Events[i].Type, req.RunID)
+			a.runEndedBy(req.Events[i].Type, req.RunID)
 		}
 	}
 	return items, nil

@@ -27,16 +27,16 @@ func decodeEvent(r *request) (world.CreateEvent, error) {
 	return req, nil
 }
 
-func (s *Server) createEvent(ctx context.Context, req world.CreateEvent) (world.EventResult, error) {
-	result, err := s.deps.Store.CreateEvent(ctx, req)
+func (a *api) createEvent(ctx context.Context, req world.CreateEvent) (world.EventResult, error) {
+	result, err := a.deps.Store.CreateEvent(ctx, req)
 	if err == nil {
-		s.runEndedBy(req.Type, req.RunID)
+		a.runEndedBy(req.Type, req.RunID)
 	}
 	return result, err
 }
 
-func (s *Server) getEvent(ctx context.Context, ref entityRef) (world.Event, error) {
-	return s.deps.Store.GetEvent(ctx, ref.runID, ref.id, ref.none)
+func (a *api) getEvent(ctx context.Context, ref entityRef) (world.Event, error) {
+	return a.deps.Store.GetEvent(ctx, ref.runID, ref.id, ref.none)
 }
 
 // decodeEvents reads which events of a run are asked for.

@@ -29,10 +29,7 @@ func newFakes(t *testing.T) *fakes {
 }
 
 func (f *fakes) deps() Deps {
-	return Deps{
-		Store: &f.store, Queue: &f.queue, Apps: &f.apps, Streams: &f.streams,
-		NewRequestID: func() string { return "req_made_up" },
-	}
+	return Deps{Store: &f.store, Queue: &f.queue, Apps: &f.apps, Streams: &f.streams}
 }
 
 func unexpected(t *testing.T, method string) error {

@@ -135,7 +135,7 @@ func FuzzCallMessage(f *testing.F) {
 	}
 	s := agreeable(f)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		status, encoded := s.answerMessage(t.Context(), []byte("abcd"), body, nil)
+		status, encoded := s.main.answerMessage(t.Context(), []byte("abcd"), body, nil)
 		require.GreaterOrEqual(t, len(encoded), answerHeaderSize)
 		require.Equal(t, "abcd", string(encoded[:messageIDSize]))
 		require.Less(t, status, http.StatusInternalServerError)
@@ -148,7 +148,7 @@ func FuzzCallMessage(f *testing.F) {
 			require.Contains(t, answer.Error, "code")
 			return
 		}
-		calls, err := s.bundledCalls(body)
+		calls, err := s.main.bundledCalls(body)
 		require.NoError(t, err)
 		require.Len(t, answer.Answers, len(calls))
 		for _, one := range answer.Answers {

@@ -3,32 +3,37 @@ package httpapi
 import (
 	"context"
 	"errors"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
 
 	"github.com/world-redis/world-redis"
 )
 
 // healthz says that the process answers, whatever Redis does.
-func (s *Server) healthz(context.Context, nothing) (string, error) { return "ok", nil }
+func (s *Server) healthz(c echo.Context) error { return s.answerStatus(c, "ok") }
 
 // readyz says whether to send work here.
-func (s *Server) readyz(ctx context.Context, _ nothing) (string, error) {
+func (s *Server) readyz(c echo.Context) error {
 	if s.isDraining() {
-		return "", world.Errorf(world.CodeUnavailable, "the service is shutting down")
+		return world.Errorf(world.CodeUnavailable, "the service is shutting down")
 	}
-	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	ctx, cancel := context.WithTimeout(c.Request().Context(), readyTimeout)
 	defer cancel()
-	if err := s.deps.Ready(ctx); err != nil {
+	if err := s.cfg.Ready(ctx); err != nil {
 		var refusal *world.Error
 		if errors.As(err, &refusal) {
-			return "", world.Wrap(world.CodeUnavailable, err, refusal.Message)
+			return world.Wrap(world.CodeUnavailable, err, refusal.Message)
 		}
-		return "", world.Wrap(world.CodeUnavailable, err, err.Error())
+		return world.Wrap(world.CodeUnavailable, err, err.Error())
 	}
-	return "ready", nil
+	return s.answerStatus(c, "ready")
 }
 
-func encodeStatus(e *encoder, status string) {
+func (s *Server) answerStatus(c echo.Context, status string) error {
+	e := newEncoder(32)
 	o := e.object()
 	o.text("status", status)
 	o.end()
+	return s.answer(c, http.StatusOK, e.bytes)
 }

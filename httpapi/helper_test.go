@@ -24,7 +24,7 @@ const runID = "wrun_01HZX0000000000000000000AA"
 // newServer builds a server on the fakes; change may alter its configuration.
 func newServer(t *testing.T, f *fakes, change ...func(*Config, *Deps)) *Server {
 	t.Helper()
-	cfg, deps := Config{Listen: "127.0.0.1:0"}, f.deps()
+	cfg, deps := Config{Listen: "127.0.0.1:0", NewRequestID: func() string { return "req_made_up" }}, f.deps()
 	for _, c := range change {
 		c(&cfg, &deps)
 	}

@@ -38,8 +38,8 @@ type holding struct {
 	live     liveRoom
 }
 
-func (s *Server) holdingIn(p *budget.Pool) *holding {
-	return &holding{hold: budget.Of(p), patience: s.roomPatience, live: s.live}
+func (a *api) holdingIn(p *budget.Pool) *holding {
+	return &holding{hold: budget.Of(p), patience: a.roomPatience, live: a.live}
 }
 
 // holdingOf is that of the call that a context belongs to; without one nothing is counted.

@@ -64,7 +64,7 @@ func TestABundleHasALimitOfItsAnswers(t *testing.T) {
 			}
 		}
 		require.Equal(t, map[int]int{200: whole, 429: 64 - whole}, withZeros(count), size)
-		require.Zero(t, s.pool.Used(), "all is given back")
+		require.Zero(t, s.main.pool.Used(), "all is given back")
 	}
 }
 
@@ -72,7 +72,7 @@ func TestABundleHasALimitOfItsAnswers(t *testing.T) {
 func TestABundleWaitsOnce(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, newFakes(t))
-	rest, h := s.holdingIn(s.pool), s.holdingIn(s.pool)
+	rest, h := s.main.holdingIn(s.main.pool), s.main.holdingIn(s.main.pool)
 	require.NoError(t, rest.take(t.Context(), 96<<20))
 	h.bundled, h.patience = true, time.Millisecond
 	require.Equal(t, world.CodeOverBudget, world.ErrorCode(h.MakeRoom(t.Context(), 1<<20)))
@@ -106,7 +106,7 @@ func TestABundleDropsWhatIsTooMuch(t *testing.T) {
 		count[answer.Status]++
 	}
 	require.Equal(t, map[int]int{200: 13, 429: 19}, withZeros(count))
-	require.Zero(t, s.pool.Used())
+	require.Zero(t, s.main.pool.Used())
 }
 
 // A client of a socket that reads nothing holds its share at most, and others of the namespace are served.
@@ -132,7 +132,7 @@ func TestASocketThatIsNotReadHoldsItsShare(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, resp.Body.Close())
 		require.Equal(t, http.StatusOK, resp.StatusCode)
-		require.LessOrEqual(t, s.pool.Used(), int64(16<<20)+3*(4<<20))
+		require.LessOrEqual(t, s.main.pool.Used(), int64(16<<20)+3*(4<<20))
 	}
 	// Once it reads, all are answered: one run each, or none where that had to wait for too long.
 	conn.SetReadLimit(16 << 20)
@@ -142,7 +142,7 @@ func TestASocketThatIsNotReadHoldsItsShare(t *testing.T) {
 		require.Len(t, k.answers(body), 64)
 		require.LessOrEqual(t, len(body), 6<<20)
 	}
-	require.Eventually(t, func() bool { return s.pool.Used() == 0 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return s.main.pool.Used() == 0 }, time.Minute, time.Millisecond)
 	require.NoError(t, conn.CloseNow())
 	http.DefaultClient.CloseIdleConnections()
 	stop()
@@ -157,7 +157,7 @@ func TestAMessageOverBudget(t *testing.T) {
 	s := newServer(t, f)
 	s.roomPatience = time.Millisecond
 	k := newTestSocket(t, s, nil)
-	rest := s.holdingIn(s.pool)
+	rest := s.main.holdingIn(s.main.pool)
 	require.NoError(t, rest.take(t.Context(), 96<<20)) // all that is for large ones
 	big := m{"path": "/v1/runs/" + runID, "key": strings.Repeat("x", 100)}
 	calls := []m{big, {"path": "/v1/runs/" + runID + "/events", "body": make([]byte, 1<<20)}}
@@ -192,7 +192,7 @@ func TestBodiesCountAsTheyArrive(t *testing.T) {
 		require.NoError(t, err)
 		conns[i] = conn
 	}
-	require.Eventually(t, func() bool { return s.pool.Used() == 100*64<<10 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return s.main.pool.Used() == 100*64<<10 }, time.Minute, time.Millisecond)
 	body := raw(t, m{"queueName": "__wkf_step_x", "message": make([]byte, 3<<20)})
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/v1/queue", bytes.NewReader(body))
 	require.NoError(t, err)
@@ -206,7 +206,7 @@ func TestBodiesCountAsTheyArrive(t *testing.T) {
 		_, err := conn.Write(make([]byte, 2<<20))
 		require.NoError(t, err)
 	}
-	require.LessOrEqual(t, s.pool.Used(), int64(32<<20))
+	require.LessOrEqual(t, s.main.pool.Used(), int64(32<<20))
 	refused := 0
 	for _, conn := range conns[:50] {
 		_, _ = conn.Write(make([]byte, 2<<20-4))
@@ -226,7 +226,7 @@ func TestBodiesCountAsTheyArrive(t *testing.T) {
 	for _, conn := range conns {
 		require.NoError(t, conn.Close())
 	}
-	require.Eventually(t, func() bool { return s.pool.Used() == 0 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return s.main.pool.Used() == 0 }, time.Minute, time.Millisecond)
 	http.DefaultClient.CloseIdleConnections()
 	stop()
 	require.NoError(t, <-done)
@@ -247,7 +247,7 @@ func TestNamespacesShareTheMemory(t *testing.T) {
 		return call{method: http.MethodGet, target: "/v1/runs/" + runID, header: map[string]string{"Authorization": "Bearer " + token}}.do(t, s).Code
 	}
 	require.Equal(t, 200, ask("one"))
-	full := s.holdingIn(s.pool)
+	full := s.main.holdingIn(s.main.pool)
 	require.NoError(t, full.take(t.Context(), 6<<20))
 	require.Equal(t, 429, ask("one"))
 	require.Equal(t, 200, ask("two"))

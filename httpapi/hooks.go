@@ -6,8 +6,8 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-func (s *Server) getHook(ctx context.Context, ref entityRef) (world.Hook, error) {
-	return s.deps.Store.GetHook(ctx, ref.id, ref.none)
+func (a *api) getHook(ctx context.Context, ref entityRef) (world.Hook, error) {
+	return a.deps.Store.GetHook(ctx, ref.id, ref.none)
 }
 
 // decodeToken reads which hook is asked for by its token, which takes the place of the id.
@@ -19,8 +19,8 @@ func decodeToken(r *request) (entityRef, error) {
 	return ref, r.err
 }
 
-func (s *Server) getHookByToken(ctx context.Context, ref entityRef) (world.Hook, error) {
-	return s.deps.Store.GetHookByToken(ctx, ref.id, ref.none)
+func (a *api) getHookByToken(ctx context.Context, ref entityRef) (world.Hook, error) {
+	return a.deps.Store.GetHookByToken(ctx, ref.id, ref.none)
 }
 
 func decodeHooks(r *request) (world.HookQuery, error) {

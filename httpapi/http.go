@@ -47,7 +47,8 @@ func (s *Server) serveHTTP(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// handlerOf is the way of a request to its operation: whose it is, what it may hold, and what its answer promises.
+// handlerOf returns the way of a request to its operation: it authenticates the caller, gives the request memory to count what it
+// holds, and marks what replicas have to confirm. The calls of a bundle or call socket have both from the request that they came with.
 func (s *Server) handlerOf(o *operation) echo.HandlerFunc {
 	acknowledged := o.acknowledged()
 	return func(c echo.Context) error {
@@ -56,8 +57,11 @@ func (s *Server) handlerOf(o *operation) echo.HandlerFunc {
 				return err
 			}
 		}
-		if o.open {
-			return o.overHTTP(s, c)
+		switch {
+		case o.own != nil:
+			return o.own(s, c)
+		case o.open:
+			return o.overHTTP(s.main, c)
 		}
 		part, err := s.callerOf(c)
 		if err != nil {
@@ -76,16 +80,16 @@ func (s *Server) handlerOf(o *operation) echo.HandlerFunc {
 }
 
 // overHTTP makes a call of the operation.
-func (o *operation) overHTTP(s *Server, c echo.Context) error {
+func (o *operation) overHTTP(a *api, c echo.Context) error {
 	if o.http != nil {
-		return o.http(s, c)
+		return o.http(a, c)
 	}
-	e, err := o.serve(c.Request().Context(), s, s.requestOf(c))
+	e, err := o.serve(c.Request().Context(), a, a.requestOf(c))
 	if err != nil {
 		return err
 	}
 	defer e.release()
-	return s.answer(c, cmp.Or(o.status, http.StatusOK), e.bytes)
+	return a.answer(c, cmp.Or(o.status, http.StatusOK), e.bytes)
 }
 
 // httpCall is the [transport] of a request of HTTP.
@@ -123,9 +127,9 @@ func requestID(c echo.Context) string {
 }
 
 // requestOf is what a request of HTTP calls its operation with. Its body is read when it is asked for.
-func (s *Server) requestOf(c echo.Context) *request {
+func (s *shared) requestOf(c echo.Context) *request {
 	r := c.Request()
-	b := &httpBody{server: s, c: c}
+	b := &httpBody{shared: s, c: c}
 	b.request = request{
 		codec: s.codec, id: requestID(c), names: c.ParamNames(), rawQuery: r.URL.RawQuery, header: r.Header, from: b,
 	}
@@ -136,9 +140,9 @@ func (s *Server) requestOf(c echo.Context) *request {
 // httpBody is the body of a request of HTTP.
 type httpBody struct {
 	request
-	server *Server
+	shared *shared
 	c      echo.Context
 }
 
-func (b *httpBody) item() (world.Raw, error) { return b.server.readItem(b.c) }
+func (b *httpBody) item() (world.Raw, error) { return b.shared.readItem(b.c) }
 func (b *httpBody) missing() bool            { return b.c.Request().ContentLength == 0 }

@@ -26,7 +26,7 @@ func (a *jsonAnswer) write(piece []byte) error {
 }
 
 // answerJSON sends a CBOR item as JSON.
-func (s *Server) answerJSON(c echo.Context, status int, item []byte) error {
+func (s *shared) answerJSON(c echo.Context, status int, item []byte) error {
 	a := jsonAnswer{out: c.Response(), status: status}
 	rest, err := cborToJSON(item, a.write)
 	if err == nil && a.begun {

@@ -39,10 +39,10 @@ func decodeLegacyMove(status world.RunStatus) func(*request) (world.UpdateLegacy
 	}
 }
 
-func (s *Server) updateLegacyRun(ctx context.Context, req world.UpdateLegacyRun) (world.Run, error) {
-	run, err := s.deps.Store.UpdateLegacyRun(ctx, req)
+func (a *api) updateLegacyRun(ctx context.Context, req world.UpdateLegacyRun) (world.Run, error) {
+	run, err := a.deps.Store.UpdateLegacyRun(ctx, req)
 	if err == nil && run.Status.Terminal() {
-		s.runEnded(run.RunID)
+		a.runEnded(run.RunID)
 	}
 	return run, err
 }

@@ -22,7 +22,7 @@ func TestALiveReadGetsWhatThereIsRoomFor(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, newFakes(t), func(c *Config, _ *Deps) { c.Memory = 64 << 20 })
 	lend := func(ctx context.Context, least, most int64) (world.Loan, error) {
-		return s.holdingIn(s.pool).Lend(ctx, least, most) // one of a call whose own holding is over
+		return s.main.holdingIn(s.main.pool).Lend(ctx, least, most) // one of a call whose own holding is over
 	}
 	var held []world.Loan
 	for range 9 { // three quarters of three eighths are for large ones
@@ -47,13 +47,13 @@ func TestALiveReadGetsWhatThereIsRoomFor(t *testing.T) {
 	}()
 	cancel()
 	require.ErrorIs(t, <-gone, context.Canceled)
-	list := s.holdingIn(s.pool)
+	list := s.main.holdingIn(s.main.pool)
 	require.NoError(t, list.take(t.Context(), 24<<20), "a page of a list")
 	list.release()
 	require.Empty(t, got)
 	held[0].Keep(512 << 10)
 	require.EqualValues(t, 1<<20, (<-got).Bytes())
-	require.EqualValues(t, 18<<20-512<<10+16<<10, s.pool.Used())
+	require.EqualValues(t, 18<<20-512<<10+16<<10, s.main.pool.Used())
 }
 
 // blockedWriter takes nothing until it is let.
@@ -76,7 +76,7 @@ func TestValuesForPeopleAreCounted(t *testing.T) {
 	s := newServer(t, newFakes(t), func(c *Config, _ *Deps) { c.Memory = 64 << 20 })
 	const readers, size = 20, 300 << 10
 	chunk := framedValue(`devl["` + strings.Repeat("x", size) + `"]`)
-	ctx := world.WithRoom(t.Context(), s.holdingIn(s.pool))
+	ctx := world.WithRoom(t.Context(), s.main.holdingIn(s.main.pool))
 	var writes atomic.Int64
 	let, sent := make(chan struct{}), make(chan error, readers)
 	outs := make([]*httptest.ResponseRecorder, readers)
@@ -90,8 +90,8 @@ func TestValuesForPeopleAreCounted(t *testing.T) {
 	lane := int64(8<<20) / 4 * 3
 	fit := 1 + (lane-need)/line
 	require.Eventually(t, func() bool { return writes.Load() == fit }, time.Minute, time.Millisecond)
-	require.Equal(t, fit*line, s.live.views.Used())
-	require.Equal(t, fit*line, s.pool.Used())
+	require.Equal(t, fit*line, s.main.live.views.Used())
+	require.Equal(t, fit*line, s.main.pool.Used())
 	close(let)
 	for range readers {
 		require.NoError(t, <-sent)
@@ -99,15 +99,15 @@ func TestValuesForPeopleAreCounted(t *testing.T) {
 	for _, out := range outs {
 		require.Equal(t, "id: 7\ndata: \""+strings.Repeat("x", size)+"\"\n\n", out.Body.String())
 	}
-	require.Zero(t, s.pool.Used())
+	require.Zero(t, s.main.pool.Used())
 }
 
 // A chunk that is too large to be looked into takes no memory but its own.
 func TestALargeChunkIsWrittenInPieces(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, newFakes(t))
-	none := s.live.views.Limit()
-	all := budget.Of(s.live.views)
+	none := s.main.live.views.Limit()
+	all := budget.Of(s.main.live.views)
 	require.NoError(t, all.Grow(t.Context(), none, 0)) // alone
 	defer all.Release()
 	for _, size := range []int{readableChunk + 1, readableChunk + 2, readableChunk + 3, 3 << 20} {
@@ -116,7 +116,7 @@ func TestALargeChunkIsWrittenInPieces(t *testing.T) {
 			data[i] = byte(i * i >> 3)
 		}
 		out := httptest.NewRecorder()
-		w := newEventWriter(world.WithRoom(t.Context(), s.holdingIn(s.pool)), out)
+		w := newEventWriter(world.WithRoom(t.Context(), s.main.holdingIn(s.main.pool)), out)
 		require.NoError(t, w.send([]world.Chunk{{Index: 3, Data: data}}))
 		want := "event: bytes\nid: 3\ndata: \"" + base64.StdEncoding.EncodeToString(data) + "\"\n\n"
 		require.True(t, bytes.Equal([]byte(want), out.Body.Bytes()), size) // require.Equal would print both

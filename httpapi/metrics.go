@@ -51,18 +51,19 @@ func newScrapes(cfg Config) (scrapes, error) {
 	p := scrapes{holders: newAuthenticator()}
 	host, _, err := net.SplitHostPort(cmp.Or(cfg.MetricsListen, cfg.Listen))
 	p.loopback = err == nil && isLoopback(host)
-	return p, p.holders.add(cfg.MetricsTokens, new(Server)) // they are for no namespace
+	return p, p.holders.add(cfg.MetricsTokens, nil) // they are for no namespace
 }
 
 // admit refuses a request that may not read the metrics. Without a token only this machine may read them. The Host must be
 // loopback, too: a proxy on this machine, or a web page in its browser, passes on what others ask.
 func (p *scrapes) admit(answer http.Header, r *http.Request) error {
-	switch {
-	case len(p.holders.tokens) == 0:
+	if len(p.holders.tokens) == 0 {
 		if !p.loopback || !isLoopback(hostOnly(r.Host)) {
 			return world.Errorf(codeForbidden, "without a token of their own the metrics are shown on loopback alone, to this machine: set WORKFLOW_WORLD_METRICS_TOKEN, or set WORKFLOW_WORLD_METRICS_LISTEN to an address that only those reach who may read them")
 		}
-	case p.holders.owner(r.Header.Get(echo.HeaderAuthorization)) == nil:
+		return nil
+	}
+	if _, known := p.holders.owner(r.Header.Get(echo.HeaderAuthorization)); !known {
 		answer.Set(echo.HeaderWWWAuthenticate, "Bearer")
 		return world.Errorf(world.CodeUnauthorized, "the metrics need a token: send WORKFLOW_WORLD_METRICS_TOKEN as Authorization: Bearer <token>")
 	}
@@ -72,7 +73,7 @@ func (p *scrapes) admit(answer http.Header, r *http.Request) error {
 // metrics serves GET /metrics of the API.
 func (s *Server) metrics(c echo.Context) error {
 	switch {
-	case s.deps.Metrics == nil:
+	case s.cfg.Metrics == nil:
 		return world.Errorf(world.CodeNotFound, "this service keeps no metrics")
 	case s.cfg.MetricsListen != "":
 		return world.Errorf(world.CodeNotFound, "the metrics are at an address of their own, that of WORKFLOW_WORLD_METRICS_LISTEN")
@@ -80,7 +81,7 @@ func (s *Server) metrics(c echo.Context) error {
 	if err := s.scrapes.admit(c.Response().Header(), c.Request()); err != nil {
 		return err
 	}
-	s.deps.Metrics.ServeHTTP(c.Response(), c.Request())
+	s.cfg.Metrics.ServeHTTP(c.Response(), c.Request())
 	return nil
 }
 
@@ -95,7 +96,7 @@ func (s *Server) serveMetrics(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	s.deps.Metrics.ServeHTTP(w, r)
+	s.cfg.Metrics.ServeHTTP(w, r)
 }
 
 // MetricsAddr returns the bound address of the metrics, "" before [Server.Listening] is closed, and if they have none of their own.
@@ -110,7 +111,7 @@ func (s *Server) MetricsAddr() string {
 
 // startMetrics opens the address of the metrics, if they have one; stop ends it.
 func (s *Server) startMetrics(ctx context.Context) (stop func(), err error) {
-	if s.cfg.MetricsListen == "" || s.deps.Metrics == nil {
+	if s.cfg.MetricsListen == "" || s.cfg.Metrics == nil {
 		return func() {}, nil
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.cfg.MetricsListen)

@@ -15,8 +15,8 @@ const (
 )
 
 func withMetrics(change func(*Config)) func(*Config, *Deps) {
-	return func(c *Config, d *Deps) {
-		d.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "up 1\n") })
+	return func(c *Config, _ *Deps) {
+		c.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "up 1\n") })
 		change(c)
 	}
 }

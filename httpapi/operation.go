@@ -10,14 +10,16 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// operation is a line of the table in operations.go: one thing that a caller can have done. The transports find it there: HTTP
-// (http.go), bundles (bundle.go) and, as bundles, call sockets (call_socket.go).
+// operation is a line of the table in operations.go: one thing that the API can be asked for. The transports find it there: HTTP
+// (http.go) and bundles (bundle.go), which also come over call sockets (call_socket.go).
 type operation struct {
 	method, path string // the path is written as in the OpenAPI document
-	// serve makes a call of any transport. Exactly one of serve and http is set.
+	// Exactly one of these three makes its calls. serve makes those of any transport.
 	serve serveFunc
-	// http makes a call that needs a request of HTTP: it is no body that has one answer.
-	http func(s *Server, c echo.Context) error
+	// http makes a call that only HTTP can carry, such as a live read or a bundle.
+	http func(a *api, c echo.Context) error
+	// own makes a call of the service itself, which belongs to no namespace.
+	own func(s *Server, c echo.Context) error
 	// status is that of the answer to a call that went well; 0: 200.
 	status  int
 	bundled bool // may be part of a bundle: it is short, frequent, and small both ways
@@ -30,17 +32,17 @@ type operation struct {
 }
 
 // serveFunc makes a call and returns its answer in CBOR, which the caller releases.
-type serveFunc func(ctx context.Context, s *Server, r *request) (*encoder, error)
+type serveFunc func(ctx context.Context, a *api, r *request) (*encoder, error)
 
-// serves puts the three parts of an operation together. decode reads what the operation is called with and refuses what is
-// not sound, do does it, and encode writes what came of it.
-func serves[In, Out any](decode func(*request) (In, error), do func(*Server, context.Context, In) (Out, error), encode func(*encoder, Out)) serveFunc {
-	return func(ctx context.Context, s *Server, r *request) (*encoder, error) {
+// serves puts the three parts of an operation together. decode reads what the operation is called with and refuses what
+// is invalid, do has it done, and encode writes the result.
+func serves[In, Out any](decode func(*request) (In, error), do func(*api, context.Context, In) (Out, error), encode func(*encoder, Out)) serveFunc {
+	return func(ctx context.Context, a *api, r *request) (*encoder, error) {
 		in, err := decode(r)
 		if err != nil {
 			return nil, err
 		}
-		out, err := do(s, ctx, in)
+		out, err := do(a, ctx, in)
 		if err != nil {
 			return nil, err
 		}
@@ -51,8 +53,8 @@ func serves[In, Out any](decode func(*request) (In, error), do func(*Server, con
 }
 
 // inStore is the second part of an operation that is one method of the store.
-func inStore[In, Out any](method func(world.Store, context.Context, In) (Out, error)) func(*Server, context.Context, In) (Out, error) {
-	return func(s *Server, ctx context.Context, in In) (Out, error) { return method(s.deps.Store, ctx, in) }
+func inStore[In, Out any](method func(world.Store, context.Context, In) (Out, error)) func(*api, context.Context, In) (Out, error) {
+	return func(a *api, ctx context.Context, in In) (Out, error) { return method(a.deps.Store, ctx, in) }
 }
 
 // ready returns the operation with what is derived from its path.

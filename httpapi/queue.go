@@ -55,10 +55,10 @@ func decodeMessage(r *request) (m sentMessage, err error) {
 }
 
 // enqueue returns the id of the message.
-func (s *Server) enqueue(ctx context.Context, m sentMessage) (string, error) {
+func (a *api) enqueue(ctx context.Context, m sentMessage) (string, error) {
 	if app := m.app; app != nil {
 		// First the app, so that the message finds it.
-		if err := s.deps.Apps.RegisterApp(ctx, *app); err != nil {
+		if err := a.deps.Apps.RegisterApp(ctx, *app); err != nil {
 			return "", err
 		}
 		if m.DeploymentID == "" {
@@ -68,7 +68,7 @@ func (s *Server) enqueue(ctx context.Context, m sentMessage) (string, error) {
 			m.SDK = app.SDK // what an app sends to its own deployment is of its own runs
 		}
 	}
-	return s.deps.Queue.Enqueue(ctx, m.Message)
+	return a.deps.Queue.Enqueue(ctx, m.Message)
 }
 
 func encodeMessageID(e *encoder, id string) {

@@ -34,16 +34,16 @@ func kindOf(queue string) (world.Kind, error) {
 
 // withAdmin serves an operation that needs the queue as an operator sees it.
 func withAdmin(serve serveFunc) serveFunc {
-	return func(ctx context.Context, s *Server, r *request) (*encoder, error) {
-		if s.deps.Admin == nil {
+	return func(ctx context.Context, a *api, r *request) (*encoder, error) {
+		if a.deps.Admin == nil {
 			return nil, world.Errorf(world.CodeNotFound, "this service does not show its queue")
 		}
-		return serve(ctx, s, r)
+		return serve(ctx, a, r)
 	}
 }
 
-func (s *Server) queueDepths(ctx context.Context, _ nothing) ([]world.QueueDepth, error) {
-	return s.deps.Admin.QueueDepths(ctx)
+func (a *api) queueDepths(ctx context.Context, _ nothing) ([]world.QueueDepth, error) {
+	return a.deps.Admin.QueueDepths(ctx)
 }
 
 func encodeDepths(e *encoder, depths []world.QueueDepth) {
@@ -85,22 +85,22 @@ func decodeMessages(r *request) (world.MessageQuery, error) {
 	return want, r.err
 }
 
-func (s *Server) listMessages(ctx context.Context, want world.MessageQuery) (world.Page[world.MessageInfo], error) {
-	messages, err := s.deps.Admin.ListMessages(ctx, want)
+func (a *api) listMessages(ctx context.Context, want world.MessageQuery) (world.Page[world.MessageInfo], error) {
+	messages, err := a.deps.Admin.ListMessages(ctx, want)
 	if err == nil && want.RunID != "" && len(messages.Data) == 0 && !messages.HasMore {
-		err = s.checkRun(ctx, want.RunID)
+		err = a.checkRun(ctx, want.RunID)
 	}
 	return messages, err
 }
 
-func (s *Server) getMessage(ctx context.Context, id string) (world.MessageInfo, error) {
-	return s.deps.Admin.GetMessage(ctx, id)
+func (a *api) getMessage(ctx context.Context, id string) (world.MessageInfo, error) {
+	return a.deps.Admin.GetMessage(ctx, id)
 }
 
-func (s *Server) runMessages(ctx context.Context, runID string) ([]world.MessageInfo, error) {
-	messages, err := s.deps.Admin.RunMessages(ctx, runID)
+func (a *api) runMessages(ctx context.Context, runID string) ([]world.MessageInfo, error) {
+	messages, err := a.deps.Admin.RunMessages(ctx, runID)
 	if err == nil && len(messages) == 0 {
-		err = s.checkRun(ctx, runID)
+		err = a.checkRun(ctx, runID)
 	}
 	return messages, err
 }
@@ -114,22 +114,22 @@ func encodeRunMessages(e *encoder, messages []world.MessageInfo) {
 
 // checkRun refuses a run that does not exist. It is asked when there is no message: one may be there
 // before its run.
-func (s *Server) checkRun(ctx context.Context, runID string) error {
-	if s.deps.CheckRun == nil {
+func (a *api) checkRun(ctx context.Context, runID string) error {
+	if a.deps.CheckRun == nil {
 		return nil
 	}
-	return s.deps.CheckRun(ctx, runID)
+	return a.deps.CheckRun(ctx, runID)
 }
 
 // decodeQueue reads which queue is to be paused or resumed.
 func decodeQueue(r *request) (world.Kind, error) { return kindOf(r.params[0]) }
 
-func (s *Server) pauseQueue(ctx context.Context, kind world.Kind) (nothing, error) {
-	return nothing{}, s.deps.Admin.PauseQueue(ctx, kind)
+func (a *api) pauseQueue(ctx context.Context, kind world.Kind) (nothing, error) {
+	return nothing{}, a.deps.Admin.PauseQueue(ctx, kind)
 }
 
-func (s *Server) resumeQueue(ctx context.Context, kind world.Kind) (nothing, error) {
-	return nothing{}, s.deps.Admin.ResumeQueue(ctx, kind)
+func (a *api) resumeQueue(ctx context.Context, kind world.Kind) (nothing, error) {
+	return nothing{}, a.deps.Admin.ResumeQueue(ctx, kind)
 }
 
 func messageInfoSize(m *world.MessageInfo) int {

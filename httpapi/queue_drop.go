@@ -13,16 +13,16 @@ type droppedMessage struct {
 	left    int64 // messages of its run
 }
 
-func (s *Server) dropMessage(ctx context.Context, id string) (dropped droppedMessage, err error) {
-	if dropped.message, err = s.deps.Admin.GetMessage(ctx, id); err != nil {
+func (a *api) dropMessage(ctx context.Context, id string) (dropped droppedMessage, err error) {
+	if dropped.message, err = a.deps.Admin.GetMessage(ctx, id); err != nil {
 		return dropped, err
 	}
 	dropped.message.MessageID = id
-	if dropped.outcome, err = s.deps.Admin.DropMessage(ctx, id); err != nil {
+	if dropped.outcome, err = a.deps.Admin.DropMessage(ctx, id); err != nil {
 		return dropped, err
 	}
 	if runID := dropped.message.RunID; runID != "" {
-		dropped.left, err = s.deps.Admin.CountRunMessages(ctx, runID)
+		dropped.left, err = a.deps.Admin.CountRunMessages(ctx, runID)
 	}
 	return dropped, err
 }

@@ -45,31 +45,31 @@ func decodeRedrive(r *request) (redriveRequest, error) {
 }
 
 // redrive has dead messages delivered again. A message whose run has ended would change nothing any more, so it is left unless forced.
-func (s *Server) redrive(ctx context.Context, req redriveRequest) ([]redriven, error) {
+func (a *api) redrive(ctx context.Context, req redriveRequest) ([]redriven, error) {
 	if req.messageID != "" {
-		info, err := s.deps.Admin.GetMessage(ctx, req.messageID)
+		info, err := a.deps.Admin.GetMessage(ctx, req.messageID)
 		if err != nil {
 			return nil, err
 		}
-		return s.redriveAll(ctx, []world.MessageInfo{info}, req.force)
+		return a.redriveAll(ctx, []world.MessageInfo{info}, req.force)
 	}
-	dead, err := s.deadMessages(ctx, req.query)
+	dead, err := a.deadMessages(ctx, req.query)
 	if err == nil && req.query.RunID != "" && len(dead) == 0 {
-		err = s.checkRun(ctx, req.query.RunID)
+		err = a.checkRun(ctx, req.query.RunID)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return s.redriveAll(ctx, dead, req.force)
+	return a.redriveAll(ctx, dead, req.force)
 }
 
 // deadMessages reads them all before any is touched, so that none is passed over. The queue
 // keeps no more than it can be asked for.
-func (s *Server) deadMessages(ctx context.Context, query world.MessageQuery) ([]world.MessageInfo, error) {
+func (a *api) deadMessages(ctx context.Context, query world.MessageQuery) ([]world.MessageInfo, error) {
 	var dead []world.MessageInfo
 	query.Page.Limit = maxLimit
 	for {
-		page, err := s.deps.Admin.ListMessages(ctx, query)
+		page, err := a.deps.Admin.ListMessages(ctx, query)
 		if err != nil {
 			return nil, err
 		}
@@ -81,11 +81,11 @@ func (s *Server) deadMessages(ctx context.Context, query world.MessageQuery) ([]
 	}
 }
 
-func (s *Server) redriveAll(ctx context.Context, dead []world.MessageInfo, force bool) ([]redriven, error) {
+func (a *api) redriveAll(ctx context.Context, dead []world.MessageInfo, force bool) ([]redriven, error) {
 	ended := map[string]bool{}
 	if !force {
 		var err error
-		if ended, err = s.endedRuns(ctx, dead); err != nil {
+		if ended, err = a.endedRuns(ctx, dead); err != nil {
 			return nil, err
 		}
 	}
@@ -97,7 +97,7 @@ func (s *Server) redriveAll(ctx context.Context, dead []world.MessageInfo, force
 			r.outcome = world.RedriveNotDead
 		case !ended[m.RunID]:
 			var err error
-			if r.outcome, err = s.deps.Admin.Redrive(ctx, m.MessageID); err != nil {
+			if r.outcome, err = a.deps.Admin.Redrive(ctx, m.MessageID); err != nil {
 				return nil, err
 			}
 		}
@@ -107,7 +107,7 @@ func (s *Server) redriveAll(ctx context.Context, dead []world.MessageInfo, force
 }
 
 // endedRuns tells which runs of the messages have ended or are gone.
-func (s *Server) endedRuns(ctx context.Context, messages []world.MessageInfo) (map[string]bool, error) {
+func (a *api) endedRuns(ctx context.Context, messages []world.MessageInfo) (map[string]bool, error) {
 	ended, asked := map[string]bool{}, map[string]bool{}
 	var runIDs []string
 	for _, m := range messages {
@@ -117,7 +117,7 @@ func (s *Server) endedRuns(ctx context.Context, messages []world.MessageInfo) (m
 		}
 	}
 	for len(runIDs) > 0 {
-		runs, err := s.deps.Store.GetRuns(ctx, runIDs[:min(len(runIDs), world.MaxGetRuns)], true)
+		runs, err := a.deps.Store.GetRuns(ctx, runIDs[:min(len(runIDs), world.MaxGetRuns)], true)
 		if err != nil {
 			return nil, err
 		}

@@ -27,8 +27,8 @@ type foundRuns struct {
 	partial, hasMore bool
 }
 
-func (s *Server) getRuns(ctx context.Context, want manyRuns) (foundRuns, error) {
-	runs, err := s.deps.Store.GetRuns(ctx, want.ids, want.none)
+func (a *api) getRuns(ctx context.Context, want manyRuns) (foundRuns, error) {
+	runs, err := a.deps.Store.GetRuns(ctx, want.ids, want.none)
 	if err != nil {
 		return foundRuns{}, err
 	}
@@ -79,22 +79,22 @@ func decodeWait(r *request) (runWait, error) {
 }
 
 // awaitRun returns when the run has ended, when the time is up, or when the service stops, with the run as it is then.
-func (s *Server) awaitRun(ctx context.Context, want runWait) (world.Run, error) {
-	waiting, stop := s.untilDrain(ctx)
+func (a *api) awaitRun(ctx context.Context, want runWait) (world.Run, error) {
+	waiting, stop := a.untilDrain(ctx)
 	defer stop()
-	run, err := s.deps.Store.AwaitRun(waiting, want.runID, want.wait, want.none)
-	if err != nil && s.isDraining() && ctx.Err() == nil {
-		run, err = s.deps.Store.GetRun(ctx, want.runID, want.none)
+	run, err := a.deps.Store.AwaitRun(waiting, want.runID, want.wait, want.none)
+	if err != nil && a.isDraining() && ctx.Err() == nil {
+		run, err = a.deps.Store.GetRun(ctx, want.runID, want.none)
 	}
 	return run, err
 }
 
 // untilDrain returns a context that also ends when the service begins to stop.
-func (s *Server) untilDrain(ctx context.Context) (context.Context, context.CancelFunc) {
+func (a *api) untilDrain(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, stop := context.WithCancel(ctx)
 	go func() {
 		select {
-		case <-s.draining:
+		case <-a.draining:
 			stop()
 		case <-ctx.Done():
 		}
@@ -128,15 +128,15 @@ func decodeCancel(r *request) (world.CancelRuns, error) {
 	return req, body.err
 }
 
-func (s *Server) cancelRuns(ctx context.Context, req world.CancelRuns) ([]world.CancelResult, error) {
-	results, err := s.deps.Store.CancelRuns(ctx, req)
+func (a *api) cancelRuns(ctx context.Context, req world.CancelRuns) ([]world.CancelResult, error) {
+	results, err := a.deps.Store.CancelRuns(ctx, req)
 	if err != nil {
 		return nil, err
 	}
 	for _, r := range results {
 		// One that was cancelled before may have been so by a call that broke off here.
 		if r.Outcome == world.Cancelled || r.Outcome == world.AlreadyCancelled {
-			s.runEnded(r.RunID)
+			a.runEnded(r.RunID)
 		}
 	}
 	return results, nil
@@ -199,16 +199,16 @@ func decodeAttributes(r *request) (world.CreateEvent, error) {
 }
 
 // setAttributes returns the attributes that the run has then.
-func (s *Server) setAttributes(ctx context.Context, req world.CreateEvent) (world.Raw, error) {
+func (a *api) setAttributes(ctx context.Context, req world.CreateEvent) (world.Raw, error) {
 	// The SDK of an older run cannot replay an attr_set.
-	run, err := s.deps.Store.GetRun(ctx, req.RunID, true)
+	run, err := a.deps.Store.GetRun(ctx, req.RunID, true)
 	if err != nil {
 		return nil, err
 	}
 	if run.SpecVersion < attributeSpec {
 		return nil, invalid("run %s has spec version %d, attributes need %d", req.RunID, run.SpecVersion, attributeSpec)
 	}
-	result, err := s.deps.Store.CreateEvent(ctx, req)
+	result, err := a.deps.Store.CreateEvent(ctx, req)
 	if err != nil || result.Run == nil {
 		return nil, err
 	}

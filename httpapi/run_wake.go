@@ -6,11 +6,11 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-func (s *Server) wakeRun(ctx context.Context, runID string) (world.RunWake, error) {
-	if s.deps.Waker == nil {
+func (a *api) wakeRun(ctx context.Context, runID string) (world.RunWake, error) {
+	if a.deps.Waker == nil {
 		return world.RunWake{}, world.Errorf(world.CodeNotFound, "this service does not wake runs on request")
 	}
-	woken, err := s.deps.Waker.WakeRun(ctx, runID)
+	woken, err := a.deps.Waker.WakeRun(ctx, runID)
 	woken.Run.RunID = runID
 	return woken, err
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-func (s *Server) getRun(ctx context.Context, ref entityRef) (world.Run, error) {
-	return s.deps.Store.GetRun(ctx, ref.id, ref.none)
+func (a *api) getRun(ctx context.Context, ref entityRef) (world.Run, error) {
+	return a.deps.Store.GetRun(ctx, ref.id, ref.none)
 }
 
 func decodeRuns(r *request) (world.RunQuery, error) {

@@ -6,11 +6,11 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-func (s *Server) lostCalls(ctx context.Context, page world.PageRequest) (world.Page[world.AnsweredCall], error) {
-	if s.deps.Lost == nil {
+func (a *api) lostCalls(ctx context.Context, page world.PageRequest) (world.Page[world.AnsweredCall], error) {
+	if a.deps.Lost == nil {
 		return world.Page[world.AnsweredCall]{}, world.Errorf(world.CodeNotFound, "this service does not look for lost calls")
 	}
-	return s.deps.Lost(ctx, page)
+	return a.deps.Lost(ctx, page)
 }
 
 func answeredCallSize(a *world.AnsweredCall) int {

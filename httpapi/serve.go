@@ -32,7 +32,7 @@ type transport interface {
 
 // serve makes a call of any transport. What holds for every call is done here: it has an id, it is answered whatever happens,
 // and it is counted and logged.
-func (s *Server) serve(ctx context.Context, call transport) {
+func (s *shared) serve(ctx context.Context, call transport) {
 	start := time.Now()
 	// Deferred, because a live read that is cut leaves by a panic.
 	defer func() {
@@ -46,7 +46,7 @@ func (s *Server) serve(ctx context.Context, call transport) {
 
 // made makes a call, and returns the error that it is to be answered with, also for a panic. http.ErrAbortHandler goes on: it is
 // how a handler asks for the connection to be cut.
-func (s *Server) made(ctx context.Context, call transport) (err error) {
+func (s *shared) made(ctx context.Context, call transport) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = s.panicked(r, call.begun())
@@ -64,8 +64,8 @@ func (s *Server) made(ctx context.Context, call transport) (err error) {
 }
 
 // note tells the metrics and the log of a call that has been answered.
-func (s *Server) note(ctx context.Context, at origin, status int, bytes int64, took time.Duration) {
-	s.deps.Observe(observedMethod(at.method), at.route, observedStatus(status), took)
+func (s *shared) note(ctx context.Context, at origin, status int, bytes int64, took time.Duration) {
+	s.observe(observedMethod(at.method), at.route, observedStatus(status), took)
 	if !s.log.Enabled(ctx, slog.LevelDebug) {
 		return
 	}
@@ -82,7 +82,7 @@ func (s *Server) note(ctx context.Context, at origin, status int, bytes int64, t
 // otherMethod stands for every method that HTTP does not define.
 const otherMethod = "OTHER"
 
-// observedMethod is the method that [Deps.Observe] is called with. A caller may send any word as a method, and each
+// observedMethod is the method that [Config.Observe] is called with. A caller may send any word as a method, and each
 // would become a metric series that is never freed.
 func observedMethod(method string) string {
 	switch method {
@@ -94,7 +94,7 @@ func observedMethod(method string) string {
 	}
 }
 
-// observedStatus is the status that [Deps.Observe] is called with: 0 for those that HTTP does not define, which an app
+// observedStatus is the status that [Config.Observe] is called with: 0 for those that HTTP does not define, which an app
 // may answer to a webhook.
 func observedStatus(status int) int {
 	if http.StatusText(status) == "" {
@@ -104,7 +104,7 @@ func observedStatus(status int) int {
 }
 
 // panicked is the error that stands for a panic. halfSent says that a part of the answer is out.
-func (s *Server) panicked(r any, halfSent bool) error {
+func (s *shared) panicked(r any, halfSent bool) error {
 	if err, ok := r.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(r)
 	}
@@ -120,12 +120,12 @@ func (s *Server) panicked(r any, halfSent bool) error {
 const maxIdempotencyKey = 128
 
 // callID is the id of a call with this Idempotency-Key; a call that is refused for it has one, too.
-func (s *Server) callID(key string) (string, error) {
+func (s *shared) callID(key string) (string, error) {
 	switch {
 	case key == "":
-		return s.deps.NewRequestID(), nil
+		return s.newRequestID(), nil
 	case len(key) > maxIdempotencyKey || !visibleASCII(key):
-		return s.deps.NewRequestID(), world.Errorf(world.CodeInvalid, "%s must be at most %d visible ASCII characters", headerIdempotencyKey, maxIdempotencyKey)
+		return s.newRequestID(), world.Errorf(world.CodeInvalid, "%s must be at most %d visible ASCII characters", headerIdempotencyKey, maxIdempotencyKey)
 	default:
 		return key, nil
 	}

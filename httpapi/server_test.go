@@ -22,8 +22,8 @@ import (
 func TestHealth(t *testing.T) {
 	t.Parallel()
 	var away error
-	s := newServer(t, newFakes(t), func(_ *Config, d *Deps) {
-		d.Ready = func(context.Context) error { return away }
+	s := newServer(t, newFakes(t), func(c *Config, _ *Deps) {
+		c.Ready = func(context.Context) error { return away }
 	})
 	status, body := get(t, s, "/readyz")
 	require.Equal(t, http.StatusOK, status)
@@ -170,8 +170,8 @@ func TestListenFails(t *testing.T) {
 // A panic half way through an answer cuts it; the client must not take half for whole.
 func TestPanicAfterTheAnswerBegan(t *testing.T) {
 	t.Parallel()
-	s := newServer(t, newFakes(t), func(_ *Config, d *Deps) {
-		d.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	s := newServer(t, newFakes(t), func(c *Config, _ *Deps) {
+		c.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = io.WriteString(w, "half")
 			panic("boom")
 		})
@@ -192,8 +192,8 @@ func TestRequestsAreObserved(t *testing.T) {
 	f := newFakes(t)
 	f.store.getRun = func(context.Context, string, bool) (world.Run, error) { return world.Run{}, world.RunNotFound("x") }
 	var seen []string
-	s := newServer(t, f, func(_ *Config, d *Deps) {
-		d.Observe = func(method, route string, status int, _ time.Duration) {
+	s := newServer(t, f, func(c *Config, _ *Deps) {
+		c.Observe = func(method, route string, status int, _ time.Duration) {
 			seen = append(seen, fmt.Sprintf("%s %q %d", method, route, status))
 		}
 	})
@@ -217,9 +217,9 @@ func TestWhatIsObservedIsBounded(t *testing.T) {
 	}))
 	defer app.Close()
 	seen := map[string]int{}
-	s := newServer(t, f, func(c *Config, d *Deps) {
+	s := newServer(t, f, func(c *Config, _ *Deps) {
 		c.BaseURL = app.URL
-		d.Observe = func(method, route string, status int, _ time.Duration) {
+		c.Observe = func(method, route string, status int, _ time.Duration) {
 			seen[fmt.Sprintf("%s %q %d", method, route, status)]++
 		}
 	})

@@ -64,7 +64,7 @@ func TestAnAnswerThatNobodyReads(t *testing.T) {
 	_, err = io.ReadFull(conn, head)
 	require.NoError(t, err)
 	require.Equal(t, "HTTP/1.1 200", string(head))
-	require.Eventually(t, func() bool { return s.pool.Used() == 0 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return s.main.pool.Used() == 0 }, time.Minute, time.Millisecond)
 	got, _ := io.Copy(io.Discard, conn)
 	require.Less(t, got, int64(16<<20))
 	require.NoError(t, conn.Close())

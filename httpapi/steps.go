@@ -6,8 +6,8 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-func (s *Server) getStep(ctx context.Context, ref entityRef) (world.Step, error) {
-	return s.deps.Store.GetStep(ctx, ref.runID, ref.id, ref.none)
+func (a *api) getStep(ctx context.Context, ref entityRef) (world.Step, error) {
+	return a.deps.Store.GetStep(ctx, ref.runID, ref.id, ref.none)
 }
 
 func decodeSteps(r *request) (world.StepQuery, error) {

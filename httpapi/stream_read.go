@@ -15,16 +15,16 @@ import (
 // readStream serves a live read. Once the headers are out there is no way to send an
 // error, so everything but the recorded end cuts the connection: the reader sees a body
 // that is not whole, and reads on from where it was.
-func (s *Server) readStream(c echo.Context) error {
-	name, start, err := decodeRead(s.requestOf(c))
+func (a *api) readStream(c echo.Context) error {
+	name, start, err := decodeRead(a.requestOf(c))
 	if err != nil {
 		return err
 	}
-	if s.isDraining() {
+	if a.isDraining() {
 		return world.Errorf(world.CodeUnavailable, "the service is shutting down")
 	}
 	// Asked even when start needs no tail: a Redis that is away can still be told here.
-	info, err := s.deps.Streams.StreamInfo(c.Request().Context(), name, max(0, start))
+	info, err := a.deps.Streams.StreamInfo(c.Request().Context(), name, max(0, start))
 	if err != nil {
 		return err
 	}
@@ -42,9 +42,9 @@ func (s *Server) readStream(c echo.Context) error {
 	go func() {
 		defer close(watched)
 		defer cancel()
-		s.watchStream(ctx, out)
+		a.watchStream(ctx, out)
 	}()
-	err = s.deps.Streams.ReadStream(ctx, name, start, out.send)
+	err = a.deps.Streams.ReadStream(ctx, name, start, out.send)
 	cut := ctx.Err() != nil
 	cancel()
 	<-watched
@@ -53,24 +53,24 @@ func (s *Server) readStream(c echo.Context) error {
 		// Ours or the reader's doing; an end that came in the same moment is read again.
 		panic(http.ErrAbortHandler)
 	case err == nil:
-		err = out.end(func(from int64) int64 { return s.nextPart(c.Request().Context(), name, from) })
+		err = out.end(func(from int64) int64 { return a.nextPart(c.Request().Context(), name, from) })
 	}
 	if world.ErrorCode(err) == world.CodeRunNotFound {
 		// The run has vanished, or never came. The reader that comes back is told so.
 		panic(http.ErrAbortHandler)
 	}
 	if err != nil {
-		s.logFailure(c.Request().Context(), originOf(c), "a stream read was cut; its reader goes on from there", slog.LevelInfo, err)
+		a.logFailure(c.Request().Context(), originOf(c), "a stream read was cut; its reader goes on from there", slog.LevelInfo, err)
 		panic(http.ErrAbortHandler)
 	}
 	return nil
 }
 
 // nextPart is the index behind the end that a reader has come to, if something was written there; else 0.
-func (s *Server) nextPart(ctx context.Context, name string, from int64) int64 {
-	info, err := s.deps.Streams.StreamInfo(ctx, name, from)
+func (a *api) nextPart(ctx context.Context, name string, from int64) int64 {
+	info, err := a.deps.Streams.StreamInfo(ctx, name, from)
 	if err != nil {
-		s.log.Debug("look what follows the end of a stream", slog.String("stream", name), slog.String("error", err.Error()))
+		a.log.Debug("look what follows the end of a stream", slog.String("stream", name), slog.String("error", err.Error()))
 	}
 	return info.Next
 }
@@ -99,10 +99,10 @@ func (r *request) startIndex() int64 {
 
 // watchStream keeps a silent stream's connection alive and returns when the read has to
 // end: the service drains, the reader is gone, or the read is over by itself.
-func (s *Server) watchStream(ctx context.Context, out liveWriter) {
+func (a *api) watchStream(ctx context.Context, out liveWriter) {
 	var beat <-chan time.Time
 	if out.beats() {
-		ticker := time.NewTicker(s.keepAlive)
+		ticker := time.NewTicker(a.keepAlive)
 		defer ticker.Stop()
 		beat = ticker.C
 	}
@@ -110,10 +110,10 @@ func (s *Server) watchStream(ctx context.Context, out liveWriter) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-s.draining:
+		case <-a.draining:
 			return
 		case <-beat:
-			if out.keepAlive(s.keepAlive) != nil {
+			if out.keepAlive(a.keepAlive) != nil {
 				return
 			}
 		}

@@ -31,8 +31,8 @@ const (
 // stored: large chunks would make as much garbage as there is data.
 var appendBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-func (s *Server) appendChunks(c echo.Context) error {
-	a, err := readAppend(s.requestOf(c))
+func (a *api) appendChunks(c echo.Context) error {
+	write, err := readAppend(a.requestOf(c))
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func (s *Server) appendChunks(c echo.Context) error {
 		return unsupportedMedia(contentType, typeChunk, typeFrames)
 	}
 	// From here on the stream is being written, however long the body takes to come.
-	defer s.deps.Streams.ExpectAppend(a.Name)()
+	defer a.deps.Streams.ExpectAppend(write.Name)()
 	buf := appendBuffers.Get().(*bytes.Buffer) //nolint:forcetypeassert // nothing else is in there
 	defer func() {
 		if buf.Cap() <= smallBody+bytes.MinRead {
@@ -49,16 +49,16 @@ func (s *Server) appendChunks(c echo.Context) error {
 			appendBuffers.Put(buf)
 		}
 	}()
-	body, err := s.readBodyInto(c, buf)
+	body, err := a.readBodyInto(c, buf)
 	if err != nil {
 		return err
 	}
 	if contentType == typeChunk {
-		a.Chunks = [][]byte{body}
-	} else if a.Chunks, err = splitFrames(body); err != nil {
+		write.Chunks = [][]byte{body}
+	} else if write.Chunks, err = splitFrames(body); err != nil {
 		return err
 	}
-	first, err := s.deps.Streams.AppendChunks(c.Request().Context(), a)
+	first, err := a.deps.Streams.AppendChunks(c.Request().Context(), write)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (s *Server) appendChunks(c echo.Context) error {
 	o := e.object()
 	o.whole("index", first)
 	o.end()
-	return s.answer(c, http.StatusOK, e.bytes)
+	return a.answer(c, http.StatusOK, e.bytes)
 }
 
 // readAppend reads everything of a write but its chunks.
@@ -148,8 +148,8 @@ func decodeClose(r *request) (world.StreamClose, error) {
 	return end, r.err
 }
 
-func (s *Server) closeStream(ctx context.Context, end world.StreamClose) (nothing, error) {
-	return nothing{}, s.deps.Streams.CloseStream(ctx, end)
+func (a *api) closeStream(ctx context.Context, end world.StreamClose) (nothing, error) {
+	return nothing{}, a.deps.Streams.CloseStream(ctx, end)
 }
 
 // streamNames is a list of a run's streams. paged says that the caller knows of answers that have some of them only.
@@ -167,9 +167,9 @@ func decodeStreams(r *request) (streamNames, error) {
 	return want, r.err
 }
 
-func (s *Server) listStreams(ctx context.Context, want streamNames) (list streamNames, err error) {
+func (a *api) listStreams(ctx context.Context, want streamNames) (list streamNames, err error) {
 	list = want
-	if list.names, err = s.deps.Streams.ListStreams(ctx, want.runID, want.page); err != nil {
+	if list.names, err = a.deps.Streams.ListStreams(ctx, want.runID, want.page); err != nil {
 		return list, err
 	}
 	if list.names.HasMore && !list.paged {
@@ -195,8 +195,8 @@ func decodeStreamName(r *request) (string, error) {
 	return name, r.err
 }
 
-func (s *Server) streamInfo(ctx context.Context, name string) (world.StreamInfo, error) {
-	return s.deps.Streams.StreamInfo(ctx, name, 0)
+func (a *api) streamInfo(ctx context.Context, name string) (world.StreamInfo, error) {
+	return a.deps.Streams.StreamInfo(ctx, name, 0)
 }
 
 func encodeStreamInfo(e *encoder, info world.StreamInfo) {
@@ -218,8 +218,8 @@ func decodeChunks(r *request) (chunkQuery, error) {
 	return want, r.err
 }
 
-func (s *Server) listChunks(ctx context.Context, want chunkQuery) (world.ChunkPage, error) {
-	return s.deps.Streams.ListChunks(ctx, want.name, want.page)
+func (a *api) listChunks(ctx context.Context, want chunkQuery) (world.ChunkPage, error) {
+	return a.deps.Streams.ListChunks(ctx, want.name, want.page)
 }
 
 func encodeChunks(e *encoder, page world.ChunkPage) {

@@ -22,8 +22,8 @@ func TestUnreadBodiesAreNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
 	f.store.getHookByToken = func(token string, _ bool) (world.Hook, error) { return world.Hook{}, world.HookNotFound(token) }
-	s := newServer(t, f, withTokens("secret"), func(_ *Config, d *Deps) {
-		d.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "up 1\n") })
+	s := newServer(t, f, withTokens("secret"), func(c *Config, _ *Deps) {
+		c.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "up 1\n") })
 	})
 	base, stop, done := running(t, s)
 	for _, c := range []struct {

@@ -31,17 +31,18 @@ type webhookTargetKey struct{}
 // webhookProxy passes webhook requests on to apps. Knowing the hook's token is what lets
 // a caller in, so the route asks for no other.
 type webhookProxy struct {
-	server *Server
-	proxy  *httputil.ReverseProxy
-	own    *http.Transport // nil when the transport was given
+	*shared
+	auth  *authenticator // whose tokens are not shown to apps
+	proxy *httputil.ReverseProxy
+	own   *http.Transport // nil when the transport was given
 }
 
-func newWebhookProxy(s *Server) *webhookProxy {
-	p := &webhookProxy{server: s}
-	transport := s.deps.Webhook
+func newWebhookProxy(s *shared, auth *authenticator, cfg Config) *webhookProxy {
+	p := &webhookProxy{shared: s, auth: auth}
+	transport := cfg.Webhook
 	if transport == nil {
-		p.own = &http.Transport{Proxy: s.cfg.AppProxy, DialContext: s.cfg.AppDial, MaxIdleConnsPerHost: 32, IdleConnTimeout: time.Minute, DisableCompression: true, ForceAttemptHTTP2: true}
-		p.own.TLSClientConfig = &tls.Config{RootCAs: s.cfg.AppCAs, MinVersion: tls.VersionTLS12}
+		p.own = &http.Transport{Proxy: cfg.AppProxy, DialContext: cfg.AppDial, MaxIdleConnsPerHost: 32, IdleConnTimeout: time.Minute, DisableCompression: true, ForceAttemptHTTP2: true}
+		p.own.TLSClientConfig = &tls.Config{RootCAs: cfg.AppCAs, MinVersion: tls.VersionTLS12}
 		transport = p.own
 	}
 	p.proxy = &httputil.ReverseProxy{
@@ -60,42 +61,42 @@ func (p *webhookProxy) close() {
 	}
 }
 
-func (s *Server) webhook(c echo.Context) error {
-	request := s.requestOf(c)
+func (a *api) webhook(c echo.Context) error {
+	request := a.requestOf(c)
 	token := request.pathText("token", maxToken)
 	if request.err != nil {
 		return request.err
 	}
-	base, err := s.appOfHook(c.Request().Context(), token)
+	base, err := a.appOfHook(c.Request().Context(), token)
 	if err != nil {
 		return err
 	}
 	r := c.Request()
-	body := s.steady(c)
+	body := a.steady(c)
 	defer body.done()
-	r.Body = http.MaxBytesReader(c.Response(), passedBody{body}, s.cfg.MaxBody)
+	r.Body = http.MaxBytesReader(c.Response(), passedBody{body}, a.maxBody)
 	target := &webhookTarget{base: base, token: token, c: c}
-	s.proxy.proxy.ServeHTTP(c.Response(), r.WithContext(context.WithValue(r.Context(), webhookTargetKey{}, target)))
+	a.proxy.proxy.ServeHTTP(c.Response(), r.WithContext(context.WithValue(r.Context(), webhookTargetKey{}, target)))
 	return nil
 }
 
 // appOfHook finds the address of the app to call.
-func (s *Server) appOfHook(ctx context.Context, token string) (*url.URL, error) {
-	hook, err := s.deps.Store.GetHookByToken(ctx, token, true)
+func (a *api) appOfHook(ctx context.Context, token string) (*url.URL, error) {
+	hook, err := a.deps.Store.GetHookByToken(ctx, token, true)
 	if err != nil {
 		return nil, err
 	}
-	run, err := s.deps.Store.GetRun(ctx, hook.RunID, true)
+	run, err := a.deps.Store.GetRun(ctx, hook.RunID, true)
 	if err != nil {
 		return nil, err
 	}
-	apps, err := s.deps.Apps.ListApps(ctx)
+	apps, err := a.deps.Apps.ListApps(ctx)
 	if err != nil {
 		return nil, err
 	}
 	known := len(apps)
 	apps = slices.DeleteFunc(apps, func(a world.App) bool { return a.Refused != "" })
-	chosen := chooseApp(apps, run.DeploymentID, s.cfg.BaseURL)
+	chosen := chooseApp(apps, run.DeploymentID, a.baseURL)
 	switch {
 	case chosen == "" && known > 0:
 		return nil, world.Errorf(world.CodeUnavailable, "this service does not connect to any app that is registered to take this webhook; GET /v1/apps says why")
@@ -143,7 +144,7 @@ func (p *webhookProxy) rewrite(r *httputil.ProxyRequest) {
 	// What a proxy before us said of the client stays; we add ourselves.
 	r.Out.Header["X-Forwarded-For"] = r.In.Header["X-Forwarded-For"]
 	r.SetXForwarded()
-	if p.server.auth.owner(r.In.Header.Get(echo.HeaderAuthorization)) != nil {
+	if _, ours := p.auth.owner(r.In.Header.Get(echo.HeaderAuthorization)); ours {
 		r.Out.Header.Del(echo.HeaderAuthorization) // our secret, not the app's
 	}
 }
@@ -151,7 +152,7 @@ func (p *webhookProxy) rewrite(r *httputil.ProxyRequest) {
 // limitAnswer refuses an answer of the app that is no answer to one request, or too large. One that turns out to be too large on its
 // way is cut.
 func (p *webhookProxy) limitAnswer(answer *http.Response) error {
-	limit := p.server.cfg.MaxBody
+	limit := p.maxBody
 	switch {
 	case answer.StatusCode == http.StatusSwitchingProtocols:
 		return &answerError{"the app answered the webhook with another protocol (101), which is not passed on"}
@@ -201,14 +202,14 @@ func (p *webhookProxy) failed(_ http.ResponseWriter, r *http.Request, cause erro
 		refusal = world.Errorf(world.CodeUnavailable, "%s", notPassed.text)
 	case errors.As(cause, &refused) && refused.DialRefused():
 		refusal = world.Errorf(world.CodeUnavailable, "this service does not connect to the app that owns this hook; its log says why")
-		p.server.log.Warn("a webhook was not passed on: the service does not connect to its app",
+		p.log.Warn("a webhook was not passed on: the service does not connect to its app",
 			slog.String("app", target.base.Redacted()), slog.String("error", fmt.Sprint(cause)))
 	default:
 		refusal = world.Wrap(world.CodeUnavailable, cause, "the app that owns this hook could not be reached; try again")
 		if r.Context().Err() == nil {
-			p.server.log.Warn("a webhook could not be passed on",
+			p.log.Warn("a webhook could not be passed on",
 				slog.String("app", target.base.Redacted()), slog.String("error", fmt.Sprint(cause)))
 		}
 	}
-	p.server.handleError(refusal, target.c)
+	p.handleError(refusal, target.c)
 }

@@ -146,8 +146,8 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 func TestWebhookWhenTheAppIsAway(t *testing.T) {
 	t.Parallel()
 	f := webhookFakes(t, world.App{BaseURL: "http://internal.example:1", DeploymentID: "dpl_2"})
-	s := newServer(t, f, func(_ *Config, d *Deps) {
-		d.Webhook = roundTrip(func(*http.Request) (*http.Response, error) { return nil, errors.New("dial internal.example") })
+	s := newServer(t, f, func(c *Config, _ *Deps) {
+		c.Webhook = roundTrip(func(*http.Request) (*http.Response, error) { return nil, errors.New("dial internal.example") })
 	})
 	status, body := get(t, s, wildPath)
 	require.Equal(t, http.StatusServiceUnavailable, status)
@@ -160,9 +160,9 @@ func TestWebhookWhenTheAppIsAway(t *testing.T) {
 func TestWebhookBodyLimit(t *testing.T) {
 	t.Parallel()
 	f := webhookFakes(t, world.App{BaseURL: "http://app.example", DeploymentID: "dpl_2"})
-	s := newServer(t, f, func(c *Config, d *Deps) {
+	s := newServer(t, f, func(c *Config, _ *Deps) {
 		c.MaxBody = 10
-		d.Webhook = roundTrip(func(r *http.Request) (*http.Response, error) {
+		c.Webhook = roundTrip(func(r *http.Request) (*http.Response, error) {
 			_, err := io.ReadAll(r.Body)
 			return nil, err
 		})
@@ -214,9 +214,9 @@ func TestWebhookAnswerLimit(t *testing.T) {
 	t.Parallel()
 	answer := &http.Response{StatusCode: http.StatusOK}
 	f := webhookFakes(t, world.App{BaseURL: "http://app.example", DeploymentID: "dpl_2"})
-	s := newServer(t, f, func(c *Config, d *Deps) {
+	s := newServer(t, f, func(c *Config, _ *Deps) {
 		c.MaxBody = 10
-		d.Webhook = roundTrip(func(r *http.Request) (*http.Response, error) {
+		c.Webhook = roundTrip(func(r *http.Request) (*http.Response, error) {
 			answer.Request, answer.Header = r, http.Header{}
 			return answer, nil
 		})

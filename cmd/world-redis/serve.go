@@ -102,17 +102,13 @@ func serve(ctx context.Context, c config, logger *slog.Logger, out io.Writer, co
 	}
 	minter := ids.NewMinter(clock)
 	stats := newMetrics(tenants, logger)
-	deps := tenants[0].deps()
-	deps.Ready = newReadiness(ctx, conn, tenants, logger).check
-	deps.Conns = quietconn.Wrap
-	deps.Metrics = stats.handler()
-	deps.Observe = stats.observe
-	deps.NewRequestID = func() string { return minter.New().String() }
 	api, err := httpapi.New(httpapi.Config{
 		Listen: c.Listen, Tokens: c.tokens(), MetricsTokens: splitList(c.MetricsToken, ","), MetricsListen: c.MetricsListen,
 		BaseURL: c.BaseURL, MaxBody: c.MaxBody, Memory: c.memory(), MaxConnections: c.maxConnections(), Logger: logger, DrainGrace: drainGrace, AppCAs: authorities,
 		AppProxy: policy.Proxy(proxy), AppDial: policy.Dial(&net.Dialer{Timeout: webhookDialTimeout}),
-	}, deps, forAPI(tenants)...)
+		Ready: newReadiness(ctx, conn, tenants, logger).check, Conns: quietconn.Wrap,
+		Metrics: stats.handler(), Observe: stats.observe, NewRequestID: func() string { return minter.New().String() },
+	}, tenants[0].deps(), forAPI(tenants)...)
 	if err != nil {
 		return err
 	}

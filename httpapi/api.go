@@ -1,0 +1,64 @@
+package httpapi
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/world-redis/world-redis/internal/budget"
+)
+
+// api makes the calls of one namespace, which the [Server] has authenticated.
+type api struct {
+	*shared
+
+	deps    Deps
+	baseURL string       // the app to pass webhooks to when none is registered; empty: none
+	pool    *budget.Pool // what the calls of this namespace hold
+	live    liveRoom     // of it: what its live reads hold
+	proxy   *webhookProxy
+}
+
+func newAPI(s *shared, proxy *webhookProxy, deps Deps, baseURL string, pool *budget.Pool) *api {
+	return &api{shared: s, deps: deps, baseURL: baseURL, pool: pool, live: newLiveRoom(pool), proxy: proxy}
+}
+
+// shared is what the calls of all namespaces are made with.
+type shared struct {
+	log          *slog.Logger
+	codec        codec
+	maxBody      int64
+	observe      func(method, route string, status int, took time.Duration)
+	newRequestID func() string
+	bundled      []*operation // those that may be part of a bundle
+	crew         *crew
+	sockets      *callSockets
+	draining     chan struct{} // closed when the service begins to stop
+
+	keepAlive time.Duration
+	patience  time.Duration // how long a body may stand still
+	// roomPatience is how long a call waits for room in the pool.
+	roomPatience time.Duration
+	// retireGrace is how long the client of a call socket may take to hang up.
+	retireGrace time.Duration
+}
+
+func newShared(cfg Config, table []operation) (*shared, error) {
+	codec, err := newCodec()
+	if err != nil {
+		return nil, err
+	}
+	return &shared{
+		log: cfg.Logger, codec: codec, maxBody: cfg.MaxBody, observe: cfg.Observe, newRequestID: cfg.NewRequestID,
+		bundled: bundledOf(table), crew: &crew{}, sockets: new(callSockets), draining: make(chan struct{}),
+		keepAlive: keepAliveInterval, patience: bodyPatience, roomPatience: roomPatience, retireGrace: retireGrace,
+	}, nil
+}
+
+func (s *shared) isDraining() bool {
+	select {
+	case <-s.draining:
+		return true
+	default:
+		return false
+	}
+}
