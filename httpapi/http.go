@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"slices"
 
 	"github.com/labstack/echo/v4"
 
@@ -128,21 +129,23 @@ func requestID(c echo.Context) string {
 
 // requestOf is what a request of HTTP calls its operation with. Its body is read when it is asked for.
 func (s *shared) requestOf(c echo.Context) *request {
-	r := c.Request()
-	b := &httpBody{shared: s, c: c}
-	b.request = request{
-		codec: s.codec, id: requestID(c), names: c.ParamNames(), rawQuery: r.URL.RawQuery, header: r.Header, from: b,
-	}
-	copy(b.params[:], c.ParamValues())
-	return &b.request
+	h := &httpSource{shared: s, c: c}
+	h.request = request{codec: s.codec, id: requestID(c), from: h}
+	return &h.request
 }
 
-// httpBody is the body of a request of HTTP.
-type httpBody struct {
-	request
-	shared *shared
-	c      echo.Context
+// httpSource is the [source] of a request of HTTP.
+type httpSource struct {
+	request request
+	shared  *shared
+	c       echo.Context
 }
 
-func (b *httpBody) item() (world.Raw, error) { return b.shared.readItem(b.c) }
-func (b *httpBody) missing() bool            { return b.c.Request().ContentLength == 0 }
+func (h *httpSource) param(name string) (text string, ok bool) {
+	return h.c.Param(name), slices.Contains(h.c.ParamNames(), name)
+}
+
+func (h *httpSource) rawQuery() string         { return h.c.Request().URL.RawQuery }
+func (h *httpSource) header() http.Header      { return h.c.Request().Header }
+func (h *httpSource) item() (world.Raw, error) { return h.shared.readItem(h.c) }
+func (h *httpSource) missing() bool            { return h.c.Request().ContentLength == 0 }

@@ -78,11 +78,11 @@ func (o operation) ready() operation {
 func (o *operation) match(path string, values *[mostParams]string) bool {
 	rest, ok := strings.CutPrefix(path, o.fixed[0])
 	for i, part := range o.fixed[1:] {
-		end := strings.IndexAny(rest, "/?")
+		end := strings.IndexByte(rest, '/')
 		if end < 0 {
 			end = len(rest)
 		}
-		if !ok || end == 0 {
+		if !ok || end == 0 || strings.IndexByte(rest[:end], '?') >= 0 {
 			return false
 		}
 		values[i] = rest[:end]

@@ -122,7 +122,10 @@ func (a *api) checkRun(ctx context.Context, runID string) error {
 }
 
 // decodeQueue reads which queue is to be paused or resumed.
-func decodeQueue(r *request) (world.Kind, error) { return kindOf(r.params[0]) }
+func decodeQueue(r *request) (world.Kind, error) {
+	name, _ := r.from.param("queue")
+	return kindOf(name)
+}
 
 func (a *api) pauseQueue(ctx context.Context, kind world.Kind) (nothing, error) {
 	return nothing{}, a.deps.Admin.PauseQueue(ctx, kind)

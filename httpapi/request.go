@@ -11,22 +11,23 @@ import (
 // request is what an operation is called with, whatever it came over. The first thing that is wrong is kept in err and everything
 // after it reads as absent, so a decoder asks once, at the end.
 type request struct {
-	codec    codec
-	id       string             // names the call: its repeat has the same
-	names    []string           // of the parameters of the path
-	params   [mostParams]string // as they stand in the path, percent-encoded
-	rawQuery string             // what stands after the question mark
-	header   http.Header
-	from     bodySource
-	values   url.Values // of rawQuery, once they have been asked for
-	err      error
+	codec  codec
+	id     string // names the call: its repeat has the same
+	from   source
+	values url.Values // those of the query, once they have been asked for
+	err    error
 }
 
-// bodySource is where the body of a call comes from.
-type bodySource interface {
-	// item returns it as one data item in CBOR, whatever it came as.
+// source is what a transport knows of a call.
+type source interface {
+	// param returns a parameter of the path as it stands there, percent-encoded; ok is false if the path has none of this name.
+	param(name string) (text string, ok bool)
+	// rawQuery returns what stands after the question mark.
+	rawQuery() string
+	header() http.Header
+	// item returns the body as one data item in CBOR, whatever it came as.
 	item() (world.Raw, error)
-	// missing reports whether the call has none.
+	// missing reports whether the call has no body.
 	missing() bool
 }
 
@@ -38,32 +39,29 @@ func (r *request) fail(err error) {
 
 // pathText returns a parameter of the path, percent-decoded exactly once.
 func (r *request) pathText(name string, limit int) string {
-	for i, known := range r.names {
-		if known != name || r.err != nil {
-			continue
-		}
-		s, err := url.PathUnescape(r.params[i])
-		if err != nil {
-			r.err = invalid("%s in the path is not percent-encoded", name)
-			return ""
-		}
-		r.err = checkText(name, s, limit)
-		return s
+	if r.err != nil {
+		return ""
 	}
-	return ""
+	raw, _ := r.from.param(name)
+	s, err := url.PathUnescape(raw)
+	if err != nil {
+		r.err = invalid("%s in the path is not percent-encoded", name)
+		return ""
+	}
+	r.err = checkText(name, s, limit)
+	return s
 }
 
 // pathID returns a parameter of the path that is an id; "" when the path has no such parameter.
 func (r *request) pathID(name string) string {
-	for i, known := range r.names {
-		if known != name || r.err != nil {
-			continue
-		}
-		if s, err := url.PathUnescape(r.params[i]); err == nil && validID(s) {
-			return s
-		}
-		r.err = invalid("%s %s", name, idRule)
+	raw, ok := r.from.param(name)
+	if !ok || r.err != nil {
+		return ""
 	}
+	if s, err := url.PathUnescape(raw); err == nil && validID(s) {
+		return s
+	}
+	r.err = invalid("%s %s", name, idRule)
 	return ""
 }
 
@@ -71,7 +69,7 @@ func (r *request) pathID(name string) string {
 func (r *request) query() url.Values {
 	if r.values == nil && r.err == nil {
 		var err error
-		if r.values, err = url.ParseQuery(r.rawQuery); err != nil {
+		if r.values, err = url.ParseQuery(r.from.rawQuery()); err != nil {
 			r.err = invalid("the query of the address is malformed")
 		}
 	}

@@ -4,7 +4,7 @@
 // It knows the interfaces of package world and nothing behind them. An operation decodes a
 // request, has one thing done and encodes the answer; payloads pass through as the bytes
 // they came as. A [Server] listens, routes and authenticates; an api makes the calls of one namespace.
-// The way of a call: its transport (http.go, or bundle.go) → serve.go, which all calls go through → its
+// The way of a call: its transport (http.go, or bundle_call.go) → serve.go, which all calls go through → its
 // operation in the table (operations.go) → the resource's file. Every refusal ends in error.go.
 package httpapi
 

@@ -116,7 +116,7 @@ func (w *eventWriter) say(text string) error {
 
 // resumeIndex is the index after the last event that the caller has, if it says so.
 func (r *request) resumeIndex() (next int64, given bool) {
-	text := r.header.Get(headerLastEventID)
+	text := r.from.header().Get(headerLastEventID)
 	if text == "" {
 		return 0, false
 	}

@@ -75,8 +75,9 @@ func readAppend(r *request) (world.Append, error) {
 	if r.err != nil {
 		return a, r.err
 	}
-	a.WriterID = r.header.Get(headerWriter)
-	sequence := r.header.Get(headerSequence)
+	h := r.from.header()
+	a.WriterID = h.Get(headerWriter)
+	sequence := h.Get(headerSequence)
 	if (a.WriterID == "") != (sequence == "") {
 		return a, invalid("%s and %s go together", headerWriter, headerSequence)
 	}
@@ -96,7 +97,7 @@ func readAppend(r *request) (world.Append, error) {
 
 // streamSteps reads which step makes the call, and in which attempt; or, if that is not known, which ones may.
 func (r *request) streamSteps() []world.StreamStep {
-	steps, err := streamSteps(r.header)
+	steps, err := streamSteps(r.from.header())
 	if err != nil {
 		r.fail(err)
 	}

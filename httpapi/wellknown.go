@@ -19,7 +19,7 @@ func decodeBare(want world.Kind) func(*request) (sentMessage, error) {
 }
 
 func bareMessage(r *request, want world.Kind) (world.Message, error) {
-	h := r.header
+	h := r.from.header()
 	m := world.Message{
 		QueueName:      h.Get("x-vqs-queue-name"),
 		IdempotencyKey: h.Get("x-idempotency-key"),

@@ -1,0 +1,184 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/world-redis/world-redis"
+)
+
+// bundledCall is one call of a bundle: a POST when it has a body, else a GET. It is the call's [transport] and [source], and its
+// answer.
+type bundledCall struct {
+	bundledAnswer
+	request
+
+	api            *api
+	op             *operation
+	path           string
+	params         [mostParams]string
+	queryText      string
+	idempotencyKey string
+	body           []byte
+	then           *bundledCall // the one to make after it, if it succeeds
+}
+
+// read reads a call without its then, and finds what it calls.
+func (b *bundledCall) read(a *api, o *object) error {
+	b.api, b.path, b.idempotencyKey, b.body = a, o.text("path", 4096), o.text("key", maxIdempotencyKey), o.byteString("body")
+	if o.err != nil {
+		return o.err
+	}
+	method, path := http.MethodPost, b.path
+	if b.missing() {
+		method = http.MethodGet
+		path, b.queryText, _ = strings.Cut(path, "?")
+	}
+	for _, op := range a.bundled {
+		if op.method == method && op.match(path, &b.params) {
+			b.op, b.codec, b.from = op, a.codec, b
+			return nil
+		}
+	}
+	return invalid("%s %q cannot be part of a bundle", method, b.path)
+}
+
+func (b *bundledCall) param(name string) (text string, ok bool) {
+	i := slices.Index(b.op.names, name)
+	if i < 0 {
+		return "", false
+	}
+	return b.params[i], true
+}
+
+func (b *bundledCall) rawQuery() string    { return b.queryText }
+func (b *bundledCall) header() http.Header { return nil }
+
+func (b *bundledCall) item() (world.Raw, error) {
+	if size, limit := int64(len(b.body)), b.api.maxBody; size > limit {
+		return nil, tooLarge(size, limit)
+	}
+	return b.codec.item(b.body)
+}
+
+func (b *bundledCall) missing() bool { return b.body == nil }
+
+// admit implements transport: the bundle has been admitted.
+func (b *bundledCall) admit() error { return nil }
+
+func (b *bundledCall) key() string { return b.idempotencyKey }
+
+func (b *bundledCall) identified(id string) { b.id = id }
+
+// make implements transport.
+func (b *bundledCall) make(ctx context.Context) error {
+	e, err := b.op.serve(ctx, b.api, &b.request)
+	if err != nil {
+		return err
+	}
+	return b.keep(ctx, e)
+}
+
+// keep keeps the answer of a call that went well until it is sent with those of the others, if there is room for it.
+func (b *bundledCall) keep(ctx context.Context, e *encoder) error {
+	if len(e.bytes) > smallAnswer {
+		if err := holdingOf(ctx).answered(ctx, int64(len(e.bytes))); err != nil {
+			e.release()
+			return err
+		}
+	}
+	b.status, b.answer = http.StatusOK, e
+	return nil
+}
+
+func (b *bundledCall) refuse(ctx context.Context, err error) {
+	refusal := b.api.refusalOf(ctx, err, b.origin())
+	status, name := wireForm(refusal.Code)
+	if refusal.RetryAfter > 0 {
+		b.retryAfter = strconv.Itoa(refusal.RetryAfter)
+	}
+	b.status, b.answer = status, borrowEncoder()
+	b.answer.raw(encodeError(refusal, status, name))
+}
+
+// begun implements transport: an answer leaves with those of the others.
+func (b *bundledCall) begun() bool { return false }
+
+func (b *bundledCall) origin() origin {
+	return origin{method: b.op.method, route: b.op.route, request: b.id}
+}
+
+// answered implements transport. One that is cut counts as answered, as a request of HTTP does.
+func (b *bundledCall) answered() (status int, bytes int64) {
+	return cmp.Or(b.status, http.StatusOK), int64(len(b.bytes()))
+}
+
+// bundledAnswer is the answer to one call.
+type bundledAnswer struct {
+	status     int
+	retryAfter string
+	answer     *encoder // borrowed; nil: there is no body
+}
+
+func (a *bundledAnswer) succeeded() bool { return a.status >= 200 && a.status <= 299 }
+
+// bytes returns the body of the answer.
+func (a *bundledAnswer) bytes() []byte {
+	if a.answer == nil {
+		return nil
+	}
+	return a.answer.bytes
+}
+
+// release gives back the memory of an answer that has been copied.
+func (a *bundledAnswer) release() {
+	a.answer.release()
+	a.answer = nil
+}
+
+func releaseAll(calls []bundledCall) {
+	for i := range calls {
+		calls[i].release()
+		if then := calls[i].then; then != nil {
+			then.release()
+		}
+	}
+}
+
+func bundledSize(b *bundledCall) int {
+	size := 64 + len(b.bytes())
+	if b.then != nil {
+		size += bundledSize(b.then)
+	}
+	return size
+}
+
+// writeBundle writes {answers: [{status, body?, retryAfter?, then?}]} in the order of the calls.
+func writeBundle(e *encoder, calls []bundledCall) {
+	o := e.object()
+	o.key("answers")
+	e.array(len(calls))
+	for i := range calls {
+		writeBundled(e, &calls[i])
+	}
+	o.end()
+}
+
+func writeBundled(e *encoder, b *bundledCall) {
+	o := e.object()
+	o.whole("status", int64(b.status))
+	o.optionalText("retryAfter", b.retryAfter)
+	if body := b.bytes(); len(body) > 0 {
+		o.key("body")
+		e.byteString(body)
+	}
+	if b.then != nil {
+		o.key("then")
+		writeBundled(e, b.then)
+	}
+	o.end()
+}
