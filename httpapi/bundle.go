@@ -60,30 +60,30 @@ func (a *api) serveBundle(ctx context.Context, body world.Raw) ([]bundledCall, e
 
 // serveInOrder makes a call, and the one after it once the first has succeeded. If it has not, the second is answered 424.
 func (a *api) serveInOrder(ctx context.Context, call *bundledCall) {
-	then, queued := call.then, false
+	then := call.then
 	if then != nil && a.isPair(call, then) {
-		queued = a.servePair(ctx, call, then)
-	} else {
-		a.serveBundled(ctx, call)
+		a.servePair(ctx, call, then)
+		return
 	}
+	a.serveBundled(ctx, call, call)
 	switch {
-	case then == nil || queued:
+	case then == nil:
 	case call.succeeded():
-		a.serveBundled(ctx, then)
+		a.serveBundled(ctx, then, then)
 	default:
 		then.status = http.StatusFailedDependency
 	}
 }
 
-// serveBundled makes one call for the caller of the bundle.
-func (a *api) serveBundled(ctx context.Context, call *bundledCall) {
+// serveBundled makes one call for the caller of the bundle; as says how.
+func (a *api) serveBundled(ctx context.Context, call *bundledCall, as transport) {
 	defer func() {
 		if r := recover(); r != nil { // a handler that wants its connection cut; the others' must last
 			a.log.Info("a call of a bundle was cut; it is made again", slog.String("path", call.path))
 			call.bundledAnswer = bundledAnswer{status: http.StatusServiceUnavailable}
 		}
 	}()
-	a.serve(ctx, call)
+	a.serve(ctx, as)
 }
 
 // bundledCalls reads the calls of a bundle.

@@ -3,98 +3,165 @@ package httpapi
 import (
 	"context"
 	"net/http"
-	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
 )
 
-// fakePair makes the second call once the first is where it may come.
-type fakePair struct {
-	ctx     context.Context
-	sent    chan struct{} // closed when the first is on its way
-	sending sync.Once
-	well    bool
-	second  chan struct{}
-	inTime  bool
+// pairTest is a server whose events and messages are carried out together, as inOrder says.
+type pairTest struct {
+	*Server
+	fakes   *fakes
+	inOrder func(event world.CreateEvent, message world.Message) (EventAndMessage, bool)
+	counted map[string][]int // statuses by route
 }
 
-func (p *fakePair) First() context.Context  { return context.WithValue(p.ctx, placeKey{}, p) }
-func (p *fakePair) Second() context.Context { return p.First() }
-func (p *fakePair) goOn()                   { p.sending.Do(func() { close(p.sent) }) }
-func (p *fakePair) FirstEnded(well bool)    { p.well = well; p.goOn() }
-func (p *fakePair) SecondEnded()            { close(p.second) }
-func (p *fakePair) InTime() bool            { return p.inTime }
-
-type placeKey struct{}
-
-// pairedServer makes events and messages as createEvent and enqueue say; each message waits until its event is on its way.
-func pairedServer(t *testing.T, inTime bool, createEvent func() error) (s *Server, pairs *[]*fakePair, queued *[]string) {
+func newPairTest(t *testing.T) *pairTest {
 	t.Helper()
-	f := newFakes(t)
-	pairs, queued = new([]*fakePair), new([]string)
-	f.store.createEvent = func(req world.CreateEvent) (world.EventResult, error) {
-		if err := createEvent(); err != nil {
-			return world.EventResult{}, err
+	p := &pairTest{fakes: newFakes(t), counted: map[string][]int{}}
+	p.Server = newServer(t, p.fakes, func(c *Config, deps *Deps) {
+		deps.InOrder = func(_ context.Context, event world.CreateEvent, message world.Message) (EventAndMessage, bool) {
+			return p.inOrder(event, message)
 		}
-		return world.EventResult{Event: &world.Event{EventID: "wevt_1", RunID: runID, Type: req.Type}}, nil
-	}
-	f.queue.enqueue = func(msg world.Message) (string, error) {
-		<-(*pairs)[0].sent
-		*queued = append(*queued, msg.RequestID)
-		return "msg_" + msg.RequestID, nil
-	}
-	s = newServer(t, f, func(_ *Config, deps *Deps) {
-		deps.Pair = func(ctx context.Context) Pair {
-			p := &fakePair{ctx: ctx, sent: make(chan struct{}), second: make(chan struct{}), inTime: inTime}
-			*pairs = append(*pairs, p)
-			return p
+		c.Observe = func(_, route string, status int, _ time.Duration) {
+			p.counted[route] = append(p.counted[route], status)
 		}
 	})
-	return s, pairs, queued
+	return p
 }
 
-// An event and its message are made at once, the message under a name that no repeat of the call has.
-func TestPairIsMadeAtOnce(t *testing.T) {
+func resultOf(event world.CreateEvent) world.EventResult {
+	return world.EventResult{Event: &world.Event{EventID: "wevt_1", RunID: event.RunID, Type: event.Type}}
+}
+
+const eventRoute = "/v1/runs/:runId/events"
+
+// An event and its message are read first and carried out together; each has its answer, and counts. The app that sends the
+// message is registered before.
+func TestAnEventAndItsMessageAreCarriedOutTogether(t *testing.T) {
 	t.Parallel()
-	s, pairs, queued := pairedServer(t, true, func() error { return nil })
-	got := sendBundle(t, s, nil, eventThenQueue(t, "step_1"))
+	p := newPairTest(t)
+	var registered []world.App
+	p.fakes.apps.register = func(app world.App) error {
+		registered = append(registered, app)
+		return nil
+	}
+	p.inOrder = func(event world.CreateEvent, message world.Message) (EventAndMessage, bool) {
+		require.Len(t, registered, 1)
+		require.Equal(t, []string{"event of step_1", "message of step_1"}, []string{event.RequestID, message.RequestID})
+		require.Equal(t, []string{runID, runID, "step_1"}, []string{event.RunID, message.RunID, message.StepID})
+		require.Equal(t, "dpl_own", message.DeploymentID)
+		return EventAndMessage{Event: resultOf(event), MessageID: "msg_1"}, true
+	}
+	call := eventThenQueue(t, "step_1")
+	call["then"] = inBundle(t, "/v1/queue", "message of step_1", m{
+		"queueName": "__wkf_step_s", "message": m{"workflowRunId": runID, "stepId": "step_1"},
+		"app": m{"baseUrl": "http://app", "deploymentId": "dpl_own"},
+	})
+	got := sendBundle(t, p.Server, nil, call)
 	require.Equal(t, http.StatusOK, got[0].Status)
 	require.Contains(t, string(got[0].Body), "wevt_1")
 	require.Equal(t, http.StatusOK, got[0].Then.Status)
-	require.Contains(t, string(got[0].Then.Body), "msg_req_made_up")
-	require.Equal(t, []string{"req_made_up"}, *queued)
-	require.True(t, (*pairs)[0].well)
-	<-(*pairs)[0].second
+	require.Contains(t, string(got[0].Then.Body), "msg_1")
+	require.Equal(t, []int{http.StatusOK}, p.counted[eventRoute])
+	require.Equal(t, []int{http.StatusOK}, p.counted["/v1/queue"])
 }
 
-// A message that came before what its event did is queued once more, now under its own name.
-func TestPairThatWasNotInTime(t *testing.T) {
-	t.Parallel()
-	s, _, queued := pairedServer(t, false, func() error { return nil })
-	got := sendBundle(t, s, nil, eventThenQueue(t, "step_1"))
-	require.Equal(t, http.StatusOK, got[0].Then.Status)
-	require.Contains(t, string(got[0].Then.Body), "msg_message of step_1")
-	require.Equal(t, []string{"req_made_up", "message of step_1"}, *queued)
-}
-
-// Whoever asked for a message after an event that is refused hears that there is none, whatever was queued.
-func TestPairWhoseEventIsRefused(t *testing.T) {
+// A message behind an event that is refused, or cut, is answered 424, whatever became of it.
+func TestAMessageBehindARefusedEvent(t *testing.T) {
 	t.Parallel()
 	for name, one := range map[string]struct {
-		event  func() error
-		status int
+		made    func() EventAndMessage
+		status  int
+		counted int // of the message
 	}{
-		"refused": {func() error { return world.Errorf(world.CodeRunExpired, "the run has ended") }, http.StatusGone},
-		"cut":     {func() error { panic(http.ErrAbortHandler) }, http.StatusServiceUnavailable},
+		"refused": {func() EventAndMessage {
+			return EventAndMessage{EventErr: world.Errorf(world.CodeRunExpired, "the run has ended"), MessageID: "msg_1"}
+		}, http.StatusGone, http.StatusOK},
+		"both refused": {func() EventAndMessage {
+			away := world.Errorf(world.CodeUnavailable, "Redis is away")
+			return EventAndMessage{EventErr: away, MessageErr: away}
+		}, http.StatusServiceUnavailable, http.StatusServiceUnavailable},
+		"cut":    {func() EventAndMessage { panic(http.ErrAbortHandler) }, http.StatusServiceUnavailable, http.StatusConflict},
+		"broken": {func() EventAndMessage { panic("broken") }, http.StatusInternalServerError, http.StatusConflict},
 	} {
-		s, pairs, queued := pairedServer(t, true, one.event)
-		got := sendBundle(t, s, nil, eventThenQueue(t, "step_1"))
+		p := newPairTest(t)
+		p.inOrder = func(world.CreateEvent, world.Message) (EventAndMessage, bool) { return one.made(), true }
+		got := sendBundle(t, p.Server, nil, eventThenQueue(t, "step_1"))
 		require.Equal(t, one.status, got[0].Status, name)
 		require.Equal(t, &bundledReply{Status: http.StatusFailedDependency}, got[0].Then, name)
-		require.False(t, (*pairs)[0].well, name)
-		require.Equal(t, []string{"req_made_up"}, *queued, name)
+		require.Equal(t, []int{one.counted}, p.counted["/v1/queue"], name)
 	}
+}
+
+// A message that could not be queued behind its event has an answer of its own.
+func TestAMessageThatIsRefusedBehindItsEvent(t *testing.T) {
+	t.Parallel()
+	p := newPairTest(t)
+	p.inOrder = func(event world.CreateEvent, _ world.Message) (EventAndMessage, bool) {
+		return EventAndMessage{Event: resultOf(event), MessageErr: &world.Error{Code: world.CodeUnavailable, Message: "Redis is out of memory", RetryAfter: 2}}, true
+	}
+	got := sendBundle(t, p.Server, nil, eventThenQueue(t, "step_1"))
+	require.Equal(t, http.StatusOK, got[0].Status)
+	require.Equal(t, http.StatusServiceUnavailable, got[0].Then.Status)
+	require.Equal(t, "2", got[0].Then.RetryAfter)
+	require.Contains(t, string(got[0].Then.Body), "Redis is out of memory")
+}
+
+// What is not carried out together is made one after the other: the event, and the message if the event was accepted.
+func TestAnEventAndItsMessageOneAfterTheOther(t *testing.T) {
+	t.Parallel()
+	unreadable := inBundle(t, "/v1/queue", "message", m{"queueName": "none"})
+	for name, one := range map[string]struct {
+		refused error
+		then    m
+		asked   bool // whether they can be carried out together
+		order   []string
+		status  int // of the message
+		counted int
+	}{
+		"declined":                      {asked: true, order: []string{"event of step_1", "message of step_1"}, status: http.StatusOK, counted: http.StatusOK},
+		"declined, and refused":         {refused: world.Errorf(world.CodeConflict, "no"), asked: true, order: []string{"event of step_1"}, status: http.StatusFailedDependency, counted: http.StatusConflict},
+		"a message that cannot be read": {then: unreadable, order: []string{"event of step_1"}, status: http.StatusBadRequest, counted: http.StatusBadRequest},
+	} {
+		p := newPairTest(t)
+		var order []string
+		asked := false
+		p.inOrder = func(world.CreateEvent, world.Message) (EventAndMessage, bool) {
+			asked = true
+			return EventAndMessage{}, false
+		}
+		p.fakes.store.createEvent = func(event world.CreateEvent) (world.EventResult, error) {
+			order = append(order, event.RequestID)
+			return resultOf(event), one.refused
+		}
+		p.fakes.queue.enqueue = func(message world.Message) (string, error) {
+			order = append(order, message.RequestID)
+			return "msg_1", nil
+		}
+		call := eventThenQueue(t, "step_1")
+		if one.then != nil {
+			call["then"] = one.then
+		}
+		got := sendBundle(t, p.Server, nil, call)
+		require.Equal(t, one.asked, asked, name)
+		require.Equal(t, one.order, order, name)
+		require.Equal(t, one.status, got[0].Then.Status, name)
+		require.Equal(t, []int{one.counted}, p.counted["/v1/queue"], name)
+	}
+}
+
+// An event that cannot be read is refused, and nothing is done about the message.
+func TestNothingIsDoneBehindAnEventThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	p := newPairTest(t)
+	call := eventThenQueue(t, "step_1")
+	call["body"] = inBundle(t, "/v1/runs/"+runID+"/events", "", m{"event": m{"eventType": "step_created"}})["body"]
+	got := sendBundle(t, p.Server, nil, call)
+	require.Equal(t, http.StatusBadRequest, got[0].Status)
+	require.Equal(t, &bundledReply{Status: http.StatusFailedDependency}, got[0].Then)
+	require.Equal(t, []int{http.StatusConflict}, p.counted["/v1/queue"])
 }

@@ -121,8 +121,9 @@ type Deps struct {
 	Lost func(ctx context.Context, p world.PageRequest) (world.Page[world.AnsweredCall], error)
 	// CheckRun is CodeRunNotFound for a run that does not exist and is not about to; nil: any may exist.
 	CheckRun func(ctx context.Context, runID string) error
-	// Pair has an event of a bundle and the message that follows it travel together; nil: one after the other.
-	Pair func(ctx context.Context) Pair
+	// InOrder writes an event and queues the message that follows it, together. ok is false when nothing was done: then they are
+	// to be made one after the other. nil: they always are.
+	InOrder func(ctx context.Context, event world.CreateEvent, message world.Message) (made EventAndMessage, ok bool)
 	// Acknowledged returns the context for a call whose answer says that something was written; nil: its own.
 	Acknowledged func(ctx context.Context) context.Context
 }

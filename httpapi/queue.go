@@ -56,19 +56,28 @@ func decodeMessage(r *request) (m sentMessage, err error) {
 
 // enqueue returns the id of the message.
 func (a *api) enqueue(ctx context.Context, m sentMessage) (string, error) {
-	if app := m.app; app != nil {
-		// First the app, so that the message finds it.
-		if err := a.deps.Apps.RegisterApp(ctx, *app); err != nil {
-			return "", err
-		}
-		if m.DeploymentID == "" {
-			m.DeploymentID = app.DeploymentID
-		}
-		if m.SDK == "" && m.DeploymentID == app.DeploymentID {
-			m.SDK = app.SDK // what an app sends to its own deployment is of its own runs
-		}
+	if err := a.registerSender(ctx, &m); err != nil {
+		return "", err
 	}
 	return a.deps.Queue.Enqueue(ctx, m.Message)
+}
+
+// registerSender registers the app that sends a message before it, so that the message finds it.
+func (a *api) registerSender(ctx context.Context, m *sentMessage) error {
+	app := m.app
+	if app == nil {
+		return nil
+	}
+	if err := a.deps.Apps.RegisterApp(ctx, *app); err != nil {
+		return err
+	}
+	if m.DeploymentID == "" {
+		m.DeploymentID = app.DeploymentID
+	}
+	if m.SDK == "" && m.DeploymentID == app.DeploymentID {
+		m.SDK = app.SDK // what an app sends to its own deployment is of its own runs
+	}
+	return nil
 }
 
 func encodeMessageID(e *encoder, id string) {

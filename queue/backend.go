@@ -11,7 +11,7 @@ import (
 // backend is the Redis client that asynq gets. It knows asynq's scripts by the keys they
 // are called with, and answers those that touch a message itself:
 //
-//	enqueue          our script, which adds idempotency and the doorbell
+//	enqueue          nothing: what it would add goes to lane.encode
 //	dequeue          our script, and waits for a message instead of saying "none"
 //	done and so on   nothing: the handler has written the outcome before it returned
 //	forward, recover nothing: the upkeep moves due and lapsed messages, to the millisecond
@@ -34,8 +34,7 @@ func (b *backend) EvalSha(ctx context.Context, sha string, keys []string, args .
 	l, operation := b.recognise(keys)
 	switch operation {
 	case opEnqueue:
-		value, err := l.q.add(ctx, l, keys[0], args)
-		return result(ctx, value, err)
+		return result(ctx, int64(1), capture(ctx, args))
 	case opDequeue:
 		message, ok := l.next()
 		if !ok {

@@ -24,7 +24,7 @@ type lane struct {
 	bell        *bell
 	due         *dueTimer
 	waiting     atomic.Bool   // next waits for a message
-	adding      sync.RWMutex  // read-locked by addAndTake
+	adding      sync.RWMutex  // read-locked from awaited to handOver
 	came        chan struct{} // gets an item when the buffer was filled for next while it waited
 
 	mu       sync.Mutex

@@ -35,11 +35,13 @@ type Config struct {
 	AppConcurrency int
 	// Policy says what becomes of a message while no app of its deployment is alive, and
 	// Patience how long that must last before anything but waiting comes into question; 1 min.
-	Policy    Policy
-	Patience  time.Duration
-	Clock     world.Clock
-	Logger    *slog.Logger
-	Bell      *doorbell.Bell // the process's subscription connection; default: one of its own
+	Policy   Policy
+	Patience time.Duration
+	Clock    world.Clock
+	Logger   *slog.Logger
+	Bell     *doorbell.Bell // the process's subscription connection; default: one of its own
+	// Runner sends messages, and may send what others have prepared together with them; default: one of its own.
+	Runner    *luascript.Runner
 	Deliverer world.Deliverer
 	// RunDead is told before a message of a run is set aside as dead, so that the run does not
 	// wait for it for ever. While it fails the message is delivered again instead. nil: nobody is.
@@ -103,6 +105,9 @@ func New(ctx context.Context, client redis.UniversalClient, cfg Config) (*Queue,
 	if cfg.Bell == nil {
 		cfg.Bell = doorbell.New(client, cfg.Logger)
 	}
+	if cfg.Runner == nil {
+		cfg.Runner = luascript.NewRunner(client)
+	}
 	if !cfg.Policy.Valid() {
 		return nil, fmt.Errorf("queue: there is no policy %q", cfg.Policy)
 	}
@@ -111,7 +116,7 @@ func New(ctx context.Context, client redis.UniversalClient, cfg Config) (*Queue,
 		return nil, fmt.Errorf("queue: %w", err)
 	}
 	minter := ids.NewMinter(cfg.Clock)
-	q := &Queue{cfg: cfg, redis: client, send: luascript.NewRunner(client), scripts: s, minter: minter, instance: minter.New().String()}
+	q := &Queue{cfg: cfg, redis: client, send: cfg.Runner, scripts: s, minter: minter, instance: minter.New().String()}
 	q.flows = newLane(q, world.KindFlow, cfg.JobPrefix+"flows", cfg.FlowConcurrency)
 	q.steps = newLane(q, world.KindStep, cfg.JobPrefix+"steps", cfg.StepConcurrency)
 	q.client = asynq.NewClientFromRedisClient(&backend{UniversalClient: client, queue: q})

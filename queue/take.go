@@ -116,32 +116,22 @@ func (l *lane) took(t takeCall, reply []any) (brought int, left int64, err error
 	return l.accept(reply, t.owner, t.asked)
 }
 
-// addAndTake adds a message and takes what is there then, on behalf of next, which waits for just
-// that: the message need not ring for it, nor wait for another round trip. Should the second half
-// fail, or bring other messages, next looks again; should this process die, the upkeep of another
-// replica finds the message, as when a bell is lost. What its delivery can bring along is read in the same
-// round trip, if along says how.
-func (l *lane) addAndTake(ctx context.Context, add luascript.Call, along *Along) ([]any, error) {
-	// It goes on when the caller of queue() has gone: what is taken must not be forgotten.
+// handOver gives next, which waits for just that, what was taken in the round trip that added a message: the message need
+// not ring for it, nor wait for another round trip. Should the taking have failed, or brought other messages, next looks again;
+// should this process die, the upkeep of another replica finds the message, as when a bell is lost.
+func (l *lane) handOver(ctx context.Context, p *Prepared, answers []luascript.Answer) {
 	defer l.adding.RUnlock()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), redisTimeout)
-	defer cancel()
-	t := l.newTake()
-	calls := append(make([]luascript.Call, 0, 3), add, t.call)
-	if along != nil {
-		calls = append(calls, along.Call)
-	}
-	replies, errs, late := l.q.send.RunInOrder(ctx, calls...)
-	brought, left, err := 0, int64(0), carriedOut(errs[1])
+	add, take, late := answers[0], answers[1], luascript.Late(answers)
+	brought, left, err := 0, int64(0), carriedOut(take.Err)
 	if err == nil {
-		brought, left, err = l.took(t, replies[1])
+		brought, left, err = l.took(*p.take, take.Reply)
 	}
 	// What was read before the take does not have what a wake-up was about that this one absorbed in between.
-	if along != nil && carriedOut(errs[2]) == nil && !late && len(replies[0]) > 1 {
-		what, seen := along.Read(ctx, replies[2])
-		l.bringAlong(replies[0][1], t, what, seen)
+	if p.along != nil && carriedOut(answers[2].Err) == nil && !late && len(add.Reply) > 1 {
+		what, seen := p.along.Read(ctx, answers[2].Reply)
+		l.bringAlong(add.Reply[1], *p.take, what, seen)
 	}
-	if added := carriedOut(errs[0]) == nil && len(replies[0]) > 0 && replies[0][0] == int64(0); added && (brought == 0 || late) || left > 0 || err != nil {
+	if added := carriedOut(add.Err) == nil && len(add.Reply) > 0 && add.Reply[0] == int64(0); added && (brought == 0 || late) || left > 0 || err != nil {
 		l.bell.ring()
 	}
 	select {
@@ -150,7 +140,6 @@ func (l *lane) addAndTake(ctx context.Context, add luascript.Call, along *Along)
 	}
 	// The app waits for the delivery; the answer to queue() is in nobody's way.
 	runtime.Gosched()
-	return replies[0], errs[0]
 }
 
 // carriedOut is the error of a script that was not: one that replicas have not confirmed has an answer, by which
@@ -162,8 +151,8 @@ func carriedOut(err error) error {
 	return err
 }
 
-// awaited reports whether next waits for a message and whoever asks may take one for it, with
-// addAndTake. Then l.adding is read-locked, which keeps Run from ending meanwhile.
+// awaited reports whether next waits for a message and whoever asks may take one for it. Then l.adding is read-locked until
+// handOver, which keeps Run from ending meanwhile.
 func (l *lane) awaited() bool {
 	if !l.waiting.CompareAndSwap(true, false) || !l.adding.TryRLock() {
 		return false

@@ -161,9 +161,9 @@ func (b *batch) entityOf(c *call, o outcome) measure {
 func (s *Store) batchResult(ctx context.Context, c *call, o outcome) (world.EventResult, error) {
 	switch c.req.Type {
 	case world.EventWaitCreated:
-		return waitResult(c, o), nil
+		return waitResult(ctx, c, o)
 	case world.EventWaitCompleted:
-		return waitEndResult(c, o)
+		return waitEndResult(ctx, c, o)
 	case world.EventRunCompleted:
 		return s.endResult(ctx, c, o, world.RunCompleted)
 	case world.EventRunFailed:

@@ -38,7 +38,7 @@ func (s *Store) prepareBatch(req *world.CreateBatch) (creators []string, err err
 		}
 		e.RunID, e.ResolveNone = req.RunID, req.ResolveNone
 		e.EventCount, e.SinceCursor, e.PreloadEvents = nil, "", false
-		if err := s.prepare(e); err != nil {
+		if err := s.checkEvent(e); err != nil {
 			return nil, err
 		}
 		if e.Type == world.EventStepStarted && e.Data.Has("input") {

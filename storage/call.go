@@ -9,7 +9,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/world-redis/world-redis"
-	"github.com/world-redis/world-redis/internal/luascript"
 )
 
 // call is one CreateEvent on its way to a script.
@@ -91,14 +90,18 @@ func (s *Store) applyAfter(ctx context.Context, c *call, front func(redis.Pipeli
 	if err != nil {
 		return outcome{}, fail(err)
 	}
-	r, err := s.send.RunFirst(ctx, front, script, keys, args...)
+	r, err := s.send.RunAfter(ctx, front, script, keys, args...)
+	return s.outcomeOf(ctx, c, r, err)
+}
+
+// outcomeOf reads what an event script was answered.
+func (s *Store) outcomeOf(ctx context.Context, c *call, r reply, err error) (outcome, error) {
 	if err != nil {
 		return outcome{}, s.failIn(ctx, c.req.RunID, err)
 	}
 	filled := s.fillNews(ctx, c, r)
 	o, err := c.outcome(r)
 	if err == nil {
-		luascript.Applied(ctx)
 		err = filled
 	}
 	return o, err

@@ -17,8 +17,8 @@ const (
 	maxToken     = 4096
 )
 
-// prepare checks a request as far as that goes without Redis, and fills in defaults.
-func (s *Store) prepare(req *world.CreateEvent) error {
+// checkEvent checks a request as far as that goes without Redis, and fills in defaults.
+func (s *Store) checkEvent(req *world.CreateEvent) error {
 	if !req.Type.Known() {
 		return world.Errorf(world.CodeInvalid, "Event type %q cannot be created by a client", req.Type)
 	}

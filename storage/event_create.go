@@ -16,11 +16,16 @@ func (s *Store) CreateEvent(ctx context.Context, req world.CreateEvent) (world.E
 		}
 		req.RunID = runID
 	}
-	if err := s.prepare(&req); err != nil {
+	if err := s.checkEvent(&req); err != nil {
 		return world.EventResult{}, err
 	}
 	c := s.newCall(req)
 	result, err := s.create(ctx, c)
+	return s.answerOf(ctx, c, result, err)
+}
+
+// answerOf is the answer of CreateEvent for what became of the event. Runs from before event sourcing know other events.
+func (s *Store) answerOf(ctx context.Context, c *call, result world.EventResult, err error) (world.EventResult, error) {
 	if errors.Is(err, errLegacyRun) {
 		result, err = s.createLegacy(ctx, c, err)
 	}
@@ -32,6 +37,13 @@ func (s *Store) CreateEvent(ctx context.Context, req world.CreateEvent) (world.E
 }
 
 func (s *Store) create(ctx context.Context, c *call) (world.EventResult, error) {
+	switch p, err := s.planOf(c); {
+	case err != nil:
+		return world.EventResult{}, err
+	case p != nil:
+		o, err := s.carryOut(ctx, c, p)
+		return s.finish(ctx, c, p, o, err)
+	}
 	switch c.req.Type {
 	case world.EventRunCreated:
 		return s.createRun(ctx, c)
@@ -43,19 +55,6 @@ func (s *Store) create(ctx context.Context, c *call) (world.EventResult, error) 
 		return s.endRun(ctx, c, world.RunFailed, "ee")
 	case world.EventRunCancelled:
 		return s.endRun(ctx, c, world.RunCancelled, "")
-	case world.EventStepCreated:
-		return s.createStep(ctx, c)
-	case world.EventStepStarted:
-		if startsNewStep(c.req) {
-			return s.beginStep(ctx, c)
-		}
-		return s.changeStep(ctx, c, s.scripts.stepStart)
-	case world.EventStepCompleted:
-		return s.changeStep(ctx, c, s.scripts.stepEnd, string(world.StepCompleted), "oe", "0")
-	case world.EventStepFailed:
-		return s.changeStep(ctx, c, s.scripts.stepEnd, string(world.StepFailed), "ee", "1")
-	case world.EventStepRetrying:
-		return s.retryStep(ctx, c)
 	case world.EventAttrSet:
 		return s.setAttributes(ctx, c)
 	case world.EventHookCreated:
@@ -64,10 +63,6 @@ func (s *Store) create(ctx context.Context, c *call) (world.EventResult, error) 
 		return s.receiveHook(ctx, c)
 	case world.EventHookDisposed:
 		return s.disposeHook(ctx, c)
-	case world.EventWaitCreated:
-		return s.createWait(ctx, c)
-	case world.EventWaitCompleted:
-		return s.completeWait(ctx, c)
 	default:
 		return world.EventResult{}, world.Errorf(world.CodeInvalid, "Event type %q is not supported", c.req.Type)
 	}

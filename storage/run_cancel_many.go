@@ -100,7 +100,7 @@ func (s *Store) cancelUnlessCancelled(ctx context.Context, runID string, many wo
 		}
 		req.Data = world.Fields{{Key: "cancelReason", Value: reason}}
 	}
-	if err := s.prepare(&req); err != nil {
+	if err := s.checkEvent(&req); err != nil {
 		return false, err
 	}
 	c := s.newCall(req)

@@ -4,40 +4,29 @@ import (
 	"context"
 	"strconv"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/world-redis/world-redis"
 )
 
-// createStep applies step_created.
-func (s *Store) createStep(ctx context.Context, c *call) (world.EventResult, error) {
-	o, err := s.orMend(ctx, c, func() (outcome, error) {
-		return s.applyLocated(ctx, c, s.scripts.stepCreate, []string{c.keys.step(c.req.CorrelationID), c.keys.steps()})
-	})
-	if err != nil {
-		return world.EventResult{}, err
+// planStep applies step_created.
+func (s *Store) planStep(c *call) *plan {
+	return &plan{
+		script: s.scripts.stepCreate, keys: []string{c.keys.step(c.req.CorrelationID), c.keys.steps()},
+		makes: true, ofStep: true, result: s.stepResult,
 	}
-	return s.stepResult(ctx, c, o)
 }
 
-// changeStep applies the events of a step that exists.
-func (s *Store) changeStep(ctx context.Context, c *call, script script, args ...any) (world.EventResult, error) {
-	o, err := s.orMend(ctx, c, func() (outcome, error) {
-		return s.apply(ctx, c, script, []string{c.keys.step(c.req.CorrelationID)}, args...)
-	})
-	if err != nil {
-		return world.EventResult{}, err
-	}
-	return s.stepResult(ctx, c, o)
+// planStepChange applies the events of a step that exists.
+func (s *Store) planStepChange(c *call, script script, args ...any) *plan {
+	return &plan{script: script, keys: []string{c.keys.step(c.req.CorrelationID)}, args: args, ofStep: true, result: s.stepResult}
 }
 
-// retryStep applies step_retrying.
-func (s *Store) retryStep(ctx context.Context, c *call) (world.EventResult, error) {
-	retryAfter := ""
-	if ms, ok := millisField(c.req.Data, "retryAfter"); ok {
-		retryAfter = strconv.FormatInt(int64(ms), 10)
+// retryAfterOf is the argument of step_retrying.
+func retryAfterOf(req world.CreateEvent) string {
+	ms, ok := millisField(req.Data, "retryAfter")
+	if !ok {
+		return ""
 	}
-	return s.changeStep(ctx, c, s.scripts.stepRetry, retryAfter)
+	return strconv.FormatInt(int64(ms), 10)
 }
 
 // startsNewStep reports whether a step_started brings along what makes a step, for the case
@@ -46,9 +35,9 @@ func startsNewStep(req world.CreateEvent) bool {
 	return textField(req.Data, "stepName") != "" && req.Data.Has("input")
 }
 
-// beginStep applies such a step_started: the first caller creates the step and starts it, and
+// planNewStep applies such a step_started: the first caller creates the step and starts it, and
 // is told so; everybody else is refused. The input stands in the step_created alone.
-func (s *Store) beginStep(ctx context.Context, c *call) (world.EventResult, error) {
+func (s *Store) planNewStep(c *call) (*plan, error) {
 	created := c.event
 	created.Type = world.EventStepCreated
 	created.Data = world.Fields{
@@ -58,22 +47,22 @@ func (s *Store) beginStep(ctx context.Context, c *call) (world.EventResult, erro
 	c.event.Data = c.req.Data.Without("input")
 	record, split, err := encodeRecord(created)
 	if err != nil {
-		return world.EventResult{}, fail(err)
+		return nil, fail(err)
 	}
-	o, err := s.orMend(ctx, c, func() (outcome, error) {
-		return s.applyLocated(ctx, c, s.scripts.stepBegin, []string{c.keys.step(c.req.CorrelationID), c.keys.steps()}, record, split)
-	})
-	if err != nil {
-		return world.EventResult{}, err
+	p := s.planStep(c)
+	p.script, p.args = s.scripts.stepBegin, []any{record, split}
+	p.result = func(ctx context.Context, c *call, o outcome) (world.EventResult, error) {
+		var first *stored
+		if !o.stored.replayed {
+			made := created
+			made.CreatedAt = o.stored.event.CreatedAt
+			first = &stored{event: made, position: strconv.Itoa(atoi(o.stored.position) - 1)}
+		}
+		result, err := s.stepResultWith(ctx, c, o, first)
+		result.StepCreated = err == nil
+		return result, err
 	}
-	var first *stored
-	if !o.stored.replayed {
-		created.CreatedAt = o.stored.event.CreatedAt
-		first = &stored{event: created, position: strconv.Itoa(atoi(o.stored.position) - 1)}
-	}
-	result, err := s.stepResultWith(ctx, c, o, first)
-	result.StepCreated = err == nil
-	return result, err
+	return p, nil
 }
 
 func (s *Store) stepResult(ctx context.Context, c *call, o outcome) (world.EventResult, error) {
@@ -118,15 +107,4 @@ func (s *Store) errorBefore(ctx context.Context, req world.CreateEvent, position
 		}
 		q.Page.Cursor = page.Cursor
 	}
-}
-
-// applyLocated is apply for an event that creates an entity; it also notes which run the
-// entity belongs to, for reads that name no run.
-func (s *Store) applyLocated(ctx context.Context, c *call, script script, keys []string, args ...any) (outcome, error) {
-	locator, id := s.keys.locator(c.req.CorrelationID), c.req.CorrelationID
-	o, err := s.applyWith(ctx, c, false, func(p redis.Pipeliner) { p.HSet(ctx, locator, id, c.req.RunID) }, script, keys, args...)
-	if world.ErrorCode(err) == world.CodeRunNotFound {
-		_ = s.redis.HDel(ctx, locator, id).Err() // without a run there is nothing to locate; a leftover does no harm
-	}
-	return o, err
 }

@@ -5,23 +5,19 @@ import (
 	"log/slog"
 )
 
-// orMend applies an event of a step. When the state of the step refuses it, it makes sure that
-// this state is what the events say; if it was not, the event gets a second try.
-func (s *Store) orMend(ctx context.Context, c *call, apply func() (outcome, error)) (outcome, error) {
-	o, err := apply()
+// mendRefused makes sure, when the state of a step has refused an event, that this state is what the events say. again: it was
+// not, and the event deserves a second try; otherwise err is what to answer.
+func (s *Store) mendRefused(ctx context.Context, c *call, o outcome, refused error) (again bool, err error) {
 	switch o.code {
 	case codeStepMissing, codeStepExists, codeStepEnded:
 	default:
-		return o, err
+		return false, refused
 	}
-	mended, mendErr := s.mendStep(ctx, c.req.RunID, c.req.CorrelationID)
-	if mendErr != nil {
-		return o, s.failIn(ctx, c.req.RunID, mendErr)
+	mended, err := s.mendStep(ctx, c.req.RunID, c.req.CorrelationID)
+	if err != nil {
+		return false, s.failIn(ctx, c.req.RunID, err)
 	}
-	if !mended {
-		return o, err
-	}
-	return apply()
+	return mended, refused
 }
 
 // mendEvents is how many events of a step one call reads.

@@ -11,30 +11,14 @@ const (
 	waitCompleted = "completed"
 )
 
-// createWait applies wait_created.
-func (s *Store) createWait(ctx context.Context, c *call) (world.EventResult, error) {
-	o, err := s.applyLocated(ctx, c, s.scripts.waitCreate, nil)
-	if err != nil {
-		return world.EventResult{}, err
-	}
-	return waitResult(c, o), nil
-}
-
-func waitResult(c *call, o outcome) world.EventResult {
+// waitResult builds the answer of wait_created.
+func waitResult(_ context.Context, c *call, o outcome) (world.EventResult, error) {
 	wait := waitOf(o.stored.event)
-	return world.EventResult{Event: c.answer(o.stored.event), Wait: &wait}
+	return world.EventResult{Event: c.answer(o.stored.event), Wait: &wait}, nil
 }
 
-// completeWait applies wait_completed.
-func (s *Store) completeWait(ctx context.Context, c *call) (world.EventResult, error) {
-	o, err := s.apply(ctx, c, s.scripts.waitComplete, nil)
-	if err != nil {
-		return world.EventResult{}, err
-	}
-	return waitEndResult(c, o)
-}
-
-func waitEndResult(c *call, o outcome) (world.EventResult, error) {
+// waitEndResult builds the answer of wait_completed.
+func waitEndResult(_ context.Context, c *call, o outcome) (world.EventResult, error) {
 	first := o.rest.list(0)
 	created, err := decodeRecord(c.req.RunID, first.number(0), first.text(1), first.bytes(2))
 	if err != nil {

@@ -36,6 +36,7 @@ type tenant struct {
 	store      *storage.Store
 	streams    *streaming.Service
 	queue      *queue.Queue
+	send       *luascript.Runner // of the queue, and of what goes with its messages
 	reconciler *recovery.Reconciler
 	parker     *recovery.Parker
 	lease      *leader.Lease // of who sweeps and wakes forgotten runs
@@ -94,7 +95,9 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, p
 		along = nil
 	}
 	t.parker = recovery.NewParker(t.store, recovery.ParkerConfig{After: min(parkAfter, c.RecoveryAfter/4), Clock: clock, Logger: logger})
+	t.send = luascript.NewRunner(conn.Client)
 	t.queue, err = queue.New(ctx, conn.Client, queue.Config{
+		Runner:    t.send,
 		KeyPrefix: n.keyPrefix, JobPrefix: n.jobPrefix, FlowConcurrency: c.FlowConcurrency, StepConcurrency: c.StepConcurrency,
 		ShutdownGrace: c.ShutdownGrace, BaseURL: n.baseURL, MayCall: policy.Check, Clock: clock, Logger: logger, Bell: bell, Observer: t.observer, RunDead: t.runDead,
 		AppConcurrency: c.AppConcurrency, Policy: c.DeploymentPolicy, Patience: c.DeploymentPatience,
@@ -200,7 +203,7 @@ func (t *tenant) deps() httpapi.Deps {
 	deps := httpapi.Deps{Store: t.answered, Lost: t.store.ListLost, Queue: t.queue, Apps: t.apps, Streams: t.streams, Admin: t.queue, Forget: t.queue, CheckRun: t.store.CheckRun}
 	deps.Waker = recovery.Waker{Store: t.store, Queue: t.queue, Logger: t.log}
 	if !t.clustered {
-		deps.Pair = func(ctx context.Context) httpapi.Pair { return luascript.NewPair(ctx) }
+		deps.InOrder = t.inOrder
 	}
 	if t.replicated {
 		deps.Acknowledged = replicated.Wanted

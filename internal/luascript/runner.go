@@ -3,7 +3,6 @@ package luascript
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -82,9 +81,9 @@ func (r *Runner) rounds(ctx context.Context) *rounds {
 	return r.shared
 }
 
-// replyOf returns the answer to a script that was sent. One that the server had forgotten is run only now: then late is
+// replyOf returns the answer to a script that was sent. One that the server had forgotten is run only now: then again is
 // true. With an error that is [replicated.Missing] comes the answer, too.
-func (r *Runner) replyOf(ctx context.Context, cmd *redis.Cmd, c Call) (reply []any, late bool, err error) {
+func (r *Runner) replyOf(ctx context.Context, cmd *redis.Cmd, c Call) (reply []any, again bool, err error) {
 	switch reply, err = cmd.Slice(); {
 	case Lost(err):
 		reply, err = c.Script.Run(ctx, r.redis, c.Keys, c.Args...)
@@ -94,98 +93,6 @@ func (r *Runner) replyOf(ctx context.Context, cmd *redis.Cmd, c Call) (reply []a
 	default:
 		return reply, false, nil
 	}
-}
-
-// RunFirst is [Runner.RunAfter] for the first call of a [Pair].
-func (r *Runner) RunFirst(ctx context.Context, front func(redis.Pipeliner), s *Script, keys []string, args ...any) ([]any, error) {
-	p := pairOf(ctx, false)
-	if p != nil {
-		p.joined = false
-	}
-	if p == nil || isLarge(args) || hasDeadline(ctx) {
-		return r.RunAfter(ctx, front, s, keys, args...)
-	}
-	commands := r.redis.Pipeline()
-	if front != nil {
-		front(commands)
-	}
-	cmd := s.Queue(ctx, commands, keys, args...)
-	together, err := p.offer(ctx, commands.Cmds())
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("script %s: %w", s.Name, err)
-	case !together:
-		return r.RunAfter(ctx, front, s, keys, args...)
-	}
-	if err := firstError(commands.Cmds()); err != nil && !Lost(err) {
-		return nil, fmt.Errorf("script %s: %w", s.Name, err)
-	}
-	reply, late, err := r.replyOf(ctx, cmd, Call{Script: s, Keys: keys, Args: args})
-	p.joined = err == nil && !late
-	return reply, err
-}
-
-// Call is one run of a script.
-type Call struct {
-	Script *Script
-	Keys   []string
-	Args   []any
-}
-
-// RunInOrder runs scripts in one round trip, in their order, each whatever becomes of those before it. If there are
-// several, their keys must be of one node. A server that has forgotten some of the scripts only, and so refused them
-// there, runs them after others: where one has so come after one behind it, late is true. In the second call of a [Pair] they travel
-// behind what the first one sends.
-func (r *Runner) RunInOrder(ctx context.Context, calls ...Call) (replies [][]any, errs []error, late bool) {
-	replies, errs = make([][]any, len(calls)), make([]error, len(calls))
-	alone := hasDeadline(ctx)
-	if !slices.ContainsFunc(calls, func(c Call) bool { return !c.Script.Reads }) {
-		ctx = replicated.NotWanted(ctx)
-	}
-	commands := r.redis.Pipeline()
-	cmds := make([]*redis.Cmd, len(calls))
-	large := false
-	for i, c := range calls {
-		cmds[i] = c.Script.Queue(ctx, commands, c.Keys, c.Args...)
-		large = large || isLarge(c.Args)
-	}
-	var front []redis.Cmder
-	var err error
-	p := pairOf(ctx, true)
-	if p != nil {
-		front, err = p.accept(ctx, large)
-	}
-	sent := err == nil
-	switch {
-	case !sent:
-	case front == nil:
-		err = r.send(ctx, alone || large, commands)
-	default:
-		r.sendTogether(ctx, p, front, commands.Cmds())
-	}
-	if err != nil && (!sent || ctx.Err() != nil) { // if they were sent, they may be on their way still
-		for i, c := range calls {
-			errs[i] = fmt.Errorf("script %s: %w", c.Script.Name, err)
-		}
-		return replies, errs, false
-	}
-	lost := false
-	for i, c := range calls {
-		var lostHere bool
-		replies[i], lostHere, errs[i] = r.replyOf(ctx, cmds[i], c)
-		late = late || lost && !lostHere
-		lost = lost || lostHere
-	}
-	return replies, errs, late
-}
-
-// sendTogether sends the commands of both calls of a pair; each has its own error.
-func (r *Runner) sendTogether(ctx context.Context, p *Pair, first, second []redis.Cmder) {
-	defer close(p.sent)
-	both := r.redis.Pipeline()
-	_ = both.BatchProcess(ctx, first...) // only queues them
-	_ = both.BatchProcess(ctx, second...)
-	_ = r.send(context.WithoutCancel(ctx), false, both) // both wait for it, whoever gives up
 }
 
 // large is the size of an argument, in bytes, from which on others should not have to wait for it.

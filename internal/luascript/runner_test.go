@@ -114,12 +114,12 @@ func TestTwoScriptsInOneRoundTrip(t *testing.T) {
 				}
 				keys := []string{fmt.Sprintf("%s{%d}", r.Prefix, i)}
 				second := luascript.Call{Script: take, Keys: keys, Args: []any{-i}}
-				replies, errs, _ := runner.RunInOrder(t.Context(), luascript.Call{Script: put, Keys: keys, Args: []any{i}}, second)
+				replies, errs, _ := runInOrder(t.Context(), runner, luascript.Call{Script: put, Keys: keys, Args: []any{i}}, second)
 				require.NoError(t, errors.Join(errs...))
 				require.Equal(t, []any{"OK"}, replies[0])
 				require.Equal(t, fmt.Sprint(-i), replies[1][1])
 
-				replies, errs, _ = runner.RunInOrder(t.Context(), luascript.Call{Script: put, Keys: keys}, second)
+				replies, errs, _ = runInOrder(t.Context(), runner, luascript.Call{Script: put, Keys: keys}, second)
 				require.ErrorContains(t, errs[0], "script put")
 				require.NoError(t, errs[1])
 				require.Equal(t, fmt.Sprint(-i), replies[1][1])
@@ -130,7 +130,7 @@ func TestTwoScriptsInOneRoundTrip(t *testing.T) {
 		keys := []string{r.Prefix + "{last}"}
 		first, second := luascript.Call{Script: put, Keys: keys, Args: []any{"x"}}, luascript.Call{Script: take, Keys: keys, Args: []any{"y"}}
 		runBoth := func() ([][]any, bool) {
-			replies, errs, late := runner.RunInOrder(t.Context(), first, second)
+			replies, errs, late := runInOrder(t.Context(), runner, first, second)
 			require.NoError(t, errors.Join(errs...))
 			return replies, late
 		}
@@ -151,10 +151,19 @@ func TestTwoScriptsInOneRoundTrip(t *testing.T) {
 		require.NoError(t, r.Client.ScriptFlush(t.Context()).Err())
 		_, err = put.Run(t.Context(), r.Client, keys, "z")
 		require.NoError(t, err)
-		_, errs, late := runner.RunInOrder(t.Context(), first, second, first)
+		_, errs, late := runInOrder(t.Context(), runner, first, second, first)
 		require.NoError(t, errors.Join(errs...))
 		require.True(t, late, "the one in the middle forgotten")
 	})
+}
+
+// runInOrder sends one batch.
+func runInOrder(ctx context.Context, runner *luascript.Runner, calls ...luascript.Call) (replies [][]any, errs []error, late bool) {
+	answers := runner.RunInOrder(ctx, luascript.Batch{Calls: calls})[0]
+	for _, a := range answers {
+		replies, errs = append(replies, a.Reply), append(errs, a.Err)
+	}
+	return replies, errs, luascript.Late(answers)
 }
 
 // What waits for replicas holds up neither calls without the mark nor scripts that only read.
@@ -179,7 +188,7 @@ func TestOthersDoNotWaitWithMarkedCalls(t *testing.T) {
 	go func() {
 		_, shared := runner.Run(ctx, read, []string{r.Prefix + "k"})
 		_, alone := read.Run(ctx, r.Client, []string{r.Prefix + "k"})
-		_, ordered, _ := runner.RunInOrder(ctx, luascript.Call{Script: read, Keys: []string{r.Prefix + "k"}})
+		_, ordered, _ := runInOrder(ctx, runner, luascript.Call{Script: read, Keys: []string{r.Prefix + "k"}})
 		_, unmarked := runner.Run(t.Context(), write, []string{r.Prefix + "k"}, 1)
 		ended <- []error{shared, alone, ordered[0], unmarked}
 	}()
@@ -207,7 +216,7 @@ func TestUnconfirmedCallsHaveTheirAnswers(t *testing.T) {
 	require.Equal(t, answer, reply)
 	deadline, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	replies, errs, _ := runner.RunInOrder(deadline, luascript.Call{Script: write, Keys: []string{r.Prefix + "k"}, Args: []any{1}}, luascript.Call{Script: write, Keys: []string{r.Prefix + "k"}, Args: []any{1}})
+	replies, errs, _ := runInOrder(deadline, runner, luascript.Call{Script: write, Keys: []string{r.Prefix + "k"}, Args: []any{1}}, luascript.Call{Script: write, Keys: []string{r.Prefix + "k"}, Args: []any{1}})
 	require.ErrorIs(t, errs[0], missing)
 	require.ErrorIs(t, errs[1], missing)
 	require.Equal(t, [][]any{answer, answer}, replies)

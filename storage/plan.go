@@ -1,0 +1,90 @@
+package storage
+
+import (
+	"context"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/luascript"
+)
+
+// plan is how an event is applied that takes one script: what to send, and what to make of the outcome.
+type plan struct {
+	script script
+	keys   []string
+	args   []any
+	// makes says that the event makes an entity: which run that belongs to is noted in the same round trip, for reads that
+	// name no run.
+	makes bool
+	// ofStep says that a refusal by the state of the step has the step compared with its events.
+	ofStep bool
+	result func(ctx context.Context, c *call, o outcome) (world.EventResult, error)
+}
+
+// planOf returns the plan of an event of a step or a wait; nil: it is none.
+func (s *Store) planOf(c *call) (*plan, error) {
+	switch c.req.Type {
+	case world.EventStepCreated:
+		return s.planStep(c), nil
+	case world.EventStepStarted:
+		if startsNewStep(c.req) {
+			return s.planNewStep(c)
+		}
+		return s.planStepChange(c, s.scripts.stepStart), nil
+	case world.EventStepCompleted:
+		return s.planStepChange(c, s.scripts.stepEnd, string(world.StepCompleted), "oe", "0"), nil
+	case world.EventStepFailed:
+		return s.planStepChange(c, s.scripts.stepEnd, string(world.StepFailed), "ee", "1"), nil
+	case world.EventStepRetrying:
+		return s.planStepChange(c, s.scripts.stepRetry, retryAfterOf(c.req)), nil
+	case world.EventWaitCreated:
+		return &plan{script: s.scripts.waitCreate, makes: true, result: waitResult}, nil
+	case world.EventWaitCompleted:
+		return &plan{script: s.scripts.waitComplete, result: waitEndResult}, nil
+	default:
+		return nil, nil
+	}
+}
+
+// batchOf is what a plan sends.
+func (s *Store) batchOf(ctx context.Context, c *call, p *plan) (luascript.Batch, error) {
+	keys, args, err := c.input(p.keys, p.args)
+	if err != nil {
+		return luascript.Batch{}, fail(err)
+	}
+	return luascript.Batch{Front: s.frontOf(ctx, c, p), Calls: []luascript.Call{{Script: p.script, Keys: keys, Args: args}}}, nil
+}
+
+// frontOf is what a plan sends before its script.
+func (s *Store) frontOf(ctx context.Context, c *call, p *plan) func(redis.Pipeliner) {
+	if !p.makes {
+		return nil
+	}
+	locator, id := s.keys.locator(c.req.CorrelationID), c.req.CorrelationID
+	return func(pipe redis.Pipeliner) { pipe.HSet(ctx, locator, id, c.req.RunID) }
+}
+
+// carryOut sends what a plan says, and returns the outcome or the refusal.
+func (s *Store) carryOut(ctx context.Context, c *call, p *plan) (outcome, error) {
+	return s.applyAfter(ctx, c, s.frontOf(ctx, c, p), p.script, p.keys, p.args...)
+}
+
+// finish makes the answer to an event of the outcome of its script. When the state of the step refused it, and that state was
+// not what the events say, the event gets a second try.
+func (s *Store) finish(ctx context.Context, c *call, p *plan, o outcome, err error) (world.EventResult, error) {
+	if p.ofStep {
+		var again bool
+		if again, err = s.mendRefused(ctx, c, o, err); again {
+			o, err = s.carryOut(ctx, c, p)
+		}
+	}
+	if p.makes && world.ErrorCode(err) == world.CodeRunNotFound {
+		// Without a run there is nothing to locate; a leftover does no harm.
+		_ = s.redis.HDel(ctx, s.keys.locator(c.req.CorrelationID), c.req.CorrelationID).Err()
+	}
+	if err != nil {
+		return world.EventResult{}, err
+	}
+	return p.result(ctx, c, o)
+}

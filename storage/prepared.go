@@ -1,0 +1,44 @@
+package storage
+
+import (
+	"context"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/luascript"
+)
+
+// Prepared is an event that is ready to be sent, together with what others send. [Store.CreateEvent] does the same by itself.
+type Prepared struct {
+	Batch luascript.Batch // what to send
+	store *Store
+	call  *call
+	plan  *plan
+}
+
+// Prepare returns an event that is ready to be sent; ok is false when CreateEvent has to make it, or to refuse it: it is not
+// of a step or a wait, and so perhaps takes more than one script, or it is not valid.
+func (s *Store) Prepare(ctx context.Context, req world.CreateEvent) (prepared *Prepared, ok bool) {
+	if s.checkEvent(&req) != nil {
+		return nil, false
+	}
+	c := s.newCall(req)
+	p, err := s.planOf(c)
+	if p == nil || err != nil {
+		return nil, false
+	}
+	batch, err := s.batchOf(ctx, c, p)
+	if err != nil {
+		return nil, false
+	}
+	return &Prepared{Batch: batch, store: s, call: c, plan: p}, true
+}
+
+// Finish returns what CreateEvent returns, from the answers to the Batch. first is false when what was sent did not apply the
+// event, but something that was done here: what was sent behind it came before the event then.
+func (p *Prepared) Finish(ctx context.Context, answers []luascript.Answer) (result world.EventResult, first bool, err error) {
+	o, err := p.store.outcomeOf(ctx, p.call, answers[0].Reply, answers[0].Err)
+	first = err == nil
+	result, err = p.store.finish(ctx, p.call, p.plan, o, err)
+	result, err = p.store.answerOf(ctx, p.call, result, err)
+	return result, first, err
+}
