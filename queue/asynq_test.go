@@ -2,6 +2,7 @@ package queue_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/queue"
 )
 
 // asynq's own tools read our queues: a message is where they look for it in every state.
@@ -96,5 +98,19 @@ func TestAsynqToolsReadTheQueues(t *testing.T) {
 			require.Zero(t, said.count("asynq: "+complaint), complaint)
 		}
 		require.Zero(t, said.count("NOT FOUND"))
+	})
+}
+
+// A queue is not opened with an asynq that sends other calls than the service knows; what that is, and that this one does not,
+// is tried in internal/asynqbridge.
+func TestAQueueIsNotOpenedWithAnotherAsynq(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		q, err := queue.Open(t.Context(), r.Client, config(r, newApp(always(world.Outcome{}))), func() error { return errors.New("asynq v9 is another one") })
+		require.EqualError(t, err, "queue: asynq v9 is another one")
+		require.Nil(t, q)
+		keys, err := r.Client.Keys(t.Context(), r.Prefix+"*").Result()
+		require.NoError(t, err)
+		require.Empty(t, keys)
 	})
 }

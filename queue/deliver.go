@@ -9,8 +9,6 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/hibiken/asynq"
-
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/pause"
 )
@@ -22,22 +20,18 @@ const redisHiccup = 200 * time.Millisecond
 // it, before it gets the message again.
 const cutHold = 500 * time.Millisecond
 
-// handle is asynq's handler: it makes one delivery and writes what becomes of the
+// handle is what asynq calls for a message: it makes one delivery and writes what becomes of the
 // message before it returns, so asynq has nothing left to write.
-//
-// It does not heed asynq's context: asynq would end it after a lease of its own, which
-// counts for nothing here.
-func (l *lane) handle(ctx context.Context, t *asynq.Task) error {
+func (l *lane) handle(id string, m world.Message, unreadable error) {
 	l.work.Add(1)
 	defer l.work.Done()
-	id, _ := asynq.GetTaskID(ctx)
 	c := l.received(id)
 	if c == nil {
-		return nil // not a message that we took
+		return // not a message that we took
 	}
 	l.q.cfg.Observer.Waited(l.kind, l.q.cfg.Clock.Now().Sub(c.since))
 	begin := time.Now()
-	o, reached := l.deliver(c, t.Payload())
+	o, reached := l.deliver(c, m, unreadable)
 	l.q.cfg.Observer.Ended(l.kind, string(o.step), time.Since(begin))
 	l.letRest(c)
 	l.finish(c, o)
@@ -51,20 +45,18 @@ func (l *lane) handle(ctx context.Context, t *asynq.Task) error {
 			l.log.Debug("waiting messages come back in their own time", slog.Any("error", err))
 		}
 	}
-	return nil
 }
 
 // deliver makes one delivery. reached is the address of the app when it answered.
-func (l *lane) deliver(c *claim, payload []byte) (o outcome, reached string) {
+func (l *lane) deliver(c *claim, m world.Message, unreadable error) (o outcome, reached string) {
 	defer func() {
 		if p := recover(); p != nil {
 			l.log.Error("a delivery panicked", slog.String("message", c.id), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
 			o = l.failed(c, world.Message{}, world.Outcome{Reason: fmt.Sprintf("the delivery panicked: %v", p)})
 		}
 	}()
-	m, err := decodeEnvelope(payload)
-	if err != nil {
-		return l.dead(c, m, Undeliverable, err.Error()), ""
+	if unreadable != nil {
+		return l.dead(c, m, Undeliverable, unreadable.Error()), ""
 	}
 	if world.IsHealthCheck(m.QueueName) {
 		return l.deliverHealthCheck(c, m)

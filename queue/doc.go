@@ -1,11 +1,10 @@
 // Package queue carries messages to the apps: it implements world.Queue and
-// world.AppRegistry on asynq. No asynq type leaves it.
+// world.AppRegistry. asynq runs its workers, behind [asynqbridge.Bridge].
 //
 // asynq brings the slots, the life cycle of a worker and the shape of the data in Redis,
 // so its tools read our queues. What it does by polling, in whole seconds, or in two
-// steps is replaced where asynq meets Redis: [backend] answers asynq's scripts with the
-// ones in lua/. Each changes a message in one step, together with its idempotency key and
-// the doorbell, and so no crash can leave half of a change behind.
+// steps is done by the scripts in lua/ instead. Each changes a message in one step, together
+// with its idempotency key and the doorbell, so no crash can leave half of a change behind.
 //
 //	Enqueue   enqueue.lua                      a message is pending or scheduled
 //	take      take.lua, held until the bell    … active, leased to this process

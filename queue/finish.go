@@ -8,6 +8,7 @@ import (
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/luascript"
 	"github.com/world-redis/world-redis/internal/pause"
+	"github.com/world-redis/world-redis/queue/internal/asynqbridge"
 )
 
 // What a queue keeps of messages that have ended, for people to look at.
@@ -95,7 +96,7 @@ func (l *lane) finish(c *claim, o outcome) {
 func (l *lane) write(ctx context.Context, c *claim, o outcome) (ours bool, err error) {
 	k, q := &l.keys, l.q
 	task := k.task + c.id
-	processed, expireAt := l.day(k.processed)
+	processed, expireAt := asynqbridge.Day(k.processed, q.cfg.Clock.Now())
 	var script *luascript.Script
 	var keys []string
 	var args []any
@@ -108,7 +109,7 @@ func (l *lane) write(ctx context.Context, c *claim, o outcome) (ours bool, err e
 			int64(q.nowMillis()), q.cfg.Clock.Now().Add(completedFor).Unix(), completedKept, completedSize,
 		}
 	case stepDead:
-		failed, _ := l.day(k.failed)
+		failed, _ := asynqbridge.Day(k.failed, q.cfg.Clock.Now())
 		script = q.scripts.dead
 		keys = []string{
 			task, k.active, k.lease, k.archived, k.idempotency, processed, k.processed, failed, k.failed,

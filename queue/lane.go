@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/queue/internal/asynqbridge"
 )
 
 // lane is one of the two asynq queues with what this process does about it.
@@ -21,6 +21,7 @@ type lane struct {
 	concurrency int
 	keys        laneKeys
 	log         *slog.Logger
+	bridge      *asynqbridge.Bridge
 	bell        *bell
 	due         *dueTimer
 	waiting     atomic.Bool   // next waits for a message
@@ -79,10 +80,11 @@ func (c *claim) attempt() int {
 func (c *claim) holdLeft() time.Duration { return max(0, time.Until(c.holdUntil)) }
 
 func newLane(q *Queue, kind world.Kind, name string, concurrency int) *lane {
+	log := q.cfg.Logger.With(slog.String("queue", name))
 	return &lane{
 		q: q, kind: kind, name: name, concurrency: concurrency,
 		keys: keysOf(q.cfg.KeyPrefix, name),
-		log:  q.cfg.Logger.With(slog.String("queue", name)),
+		log:  log, bridge: asynqbridge.New(q.redis, name, log),
 		bell: newBell(), due: newDueTimer(q.cfg.Clock), came: make(chan struct{}, 1),
 		given: map[string]*claim{}, claims: map[*claim]struct{}{},
 		backlog: newBacklog(concurrency), crowd: newCrowd(q.cfg.Clock), lengthy: newLengthy(),
@@ -92,9 +94,9 @@ func newLane(q *Queue, kind world.Kind, name string, concurrency int) *lane {
 // laneKeys are the keys of one queue. All have the queue's hash tag, so that a script may
 // use any of them.
 type laneKeys struct {
-	asynqPrefix, task                                                             string
+	task                                                                          string // + the message id
 	pending, paused, active, lease, scheduled, retry, archived, completed         string
-	processed, failed, groups                                                     string
+	processed, failed                                                             string
 	idempotency, request, stalled, wakes, bell, waiting, running, parked, delayed string
 	ofRun                                                                         string // and the run: its messages that are not done or dead
 	crowded                                                                       string // + the app
@@ -103,29 +105,18 @@ type laneKeys struct {
 }
 
 func keysOf(prefix, name string) laneKeys {
-	// asynq's own names; backend_test.go proves that they are still these.
-	a := "asynq:{" + name + "}:"
+	a := asynqbridge.KeysOf(name)
 	own := prefix + "queue:{" + name + "}:"
 	return laneKeys{
-		asynqPrefix: a, task: a + "t:",
-		pending: a + "pending", paused: a + "paused", active: a + "active", lease: a + "lease",
-		scheduled: a + "scheduled", retry: a + "retry", archived: a + "archived", completed: a + "completed",
-		processed: a + "processed", failed: a + "failed", groups: a + "aggregation_sets",
+		task: a.Task, pending: a.Pending, paused: a.Paused, active: a.Active, lease: a.Lease,
+		scheduled: a.Scheduled, retry: a.Retry, archived: a.Archived, completed: a.Completed,
+		processed: a.Processed, failed: a.Failed,
 		idempotency: own + "idempotency", request: own + "request:", stalled: own + "stalled",
 		wakes: own + "wakes", bell: own + "bell",
 		waiting: own + "waiting", running: own + "running", parked: own + "parked", delayed: own + "delayed", ofRun: own + "of:",
 		crowded: own + "crowded:", resting: own + "resting:",
 		interrupted: own + "interrupted:", suspect: own + "suspect:", suspects: own + "suspects:",
 	}
-}
-
-// statsTTL is how long asynq keeps the counters of a day.
-const statsTTL = 90 * 24 * time.Hour
-
-// day returns the counter of a day that belongs to a counter, and when it ends.
-func (l *lane) day(counter string) (key string, expireAt int64) {
-	now := l.q.cfg.Clock.Now().UTC()
-	return counter + ":" + now.Format(time.DateOnly), now.Add(statsTTL).Unix()
 }
 
 // score turns a moment into a zset score: asynq's seconds, with milliseconds as decimals.
@@ -144,14 +135,4 @@ func parseScore(s string) (world.Millis, error) {
 // nextOwner returns a token that no other lease has.
 func (q *Queue) nextOwner() string {
 	return q.instance + "." + strconv.FormatUint(q.owners.Add(1), 36)
-}
-
-// laneOf finds the lane whose asynq keys these are.
-func (q *Queue) laneOf(key string) *lane {
-	for _, l := range q.lanes() {
-		if strings.HasPrefix(key, l.keys.asynqPrefix) {
-			return l
-		}
-	}
-	return nil
 }

@@ -125,18 +125,17 @@ func TestPausedReplicaDeliversNoThirdCopy(t *testing.T) {
 		require.NoError(t, healthy.steps.sweep(t.Context()))
 		now := takeOne(t, healthy.steps)
 
-		payload, err := encodeEnvelope(world.Message{QueueName: "__wkf_step_x", RunID: "wrun_1"})
-		require.NoError(t, err)
-		o, _ := paused.steps.deliver(old, payload)
+		m := world.Message{QueueName: "__wkf_step_x", RunID: "wrun_1"}
+		o, _ := paused.steps.deliver(old, m, nil)
 		require.Equal(t, stepLost, o.step)
-		o, _ = healthy.steps.deliver(now, payload)
+		o, _ = healthy.steps.deliver(now, m, nil)
 		require.Equal(t, stepDone, o.step)
 		require.Equal(t, []string{"healthy"}, copies)
 
 		// Paused for long, but nobody has taken its message: then it goes on.
 		again := takeAfter(t, healthy.steps, now)
 		again.held = again.held.Add(-time.Minute)
-		o, _ = healthy.steps.deliver(again, payload)
+		o, _ = healthy.steps.deliver(again, m, nil)
 		require.Equal(t, stepDone, o.step)
 	})
 }

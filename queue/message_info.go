@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"strconv"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/ids"
+	"github.com/world-redis/world-redis/queue/internal/asynqbridge"
 )
 
 // infoFields are read of each message, in this order; the message itself comes before them.
@@ -104,7 +104,7 @@ func (l *lane) info(id string, text []string) world.MessageInfo {
 		Failed: count(text[2]), Rescheduled: count(text[3]), Reason: text[5], EndedAt: world.Millis(count(text[6])),
 	}
 	info.Attempt = attemptOf(info, text[4])
-	m, err := decodeStored(text[0])
+	m, err := asynqbridge.Decode(text[0])
 	if err != nil {
 		info.Reason = err.Error()
 		return info
@@ -150,45 +150,3 @@ func enqueuedAt(id string) world.Millis {
 	at, _ := ids.Time("msg_", id)
 	return at
 }
-
-// decodeStored reads a message as asynq encodes it: a protocol buffer whose field 2 is ours.
-func decodeStored(stored string) (world.Message, error) {
-	const payload, varint, fixed64, sized, fixed32 = 2, 0, 1, 2, 5
-	b := []byte(stored)
-	for len(b) > 0 {
-		tag, n := binary.Uvarint(b)
-		if n <= 0 {
-			return world.Message{}, errUndecodable
-		}
-		b = b[n:]
-		var size uint64
-		switch tag & 7 {
-		case varint:
-			if _, n = binary.Uvarint(b); n <= 0 {
-				return world.Message{}, errUndecodable
-			}
-			size = uint64(n)
-		case fixed64:
-			size = 8
-		case fixed32:
-			size = 4
-		case sized:
-			if size, n = binary.Uvarint(b); n <= 0 {
-				return world.Message{}, errUndecodable
-			}
-			b = b[n:]
-		default:
-			return world.Message{}, errUndecodable
-		}
-		if size > uint64(len(b)) {
-			return world.Message{}, errUndecodable
-		}
-		if tag == payload<<3|sized {
-			return decodeEnvelope(b[:size])
-		}
-		b = b[size:]
-	}
-	return world.Message{}, errUndecodable
-}
-
-var errUndecodable = errors.New("the stored message cannot be read")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/rediskey"
+	"github.com/world-redis/world-redis/queue/internal/asynqbridge"
 )
 
 // Each queue has a set of messages for each run, those that are neither done nor dead. The
@@ -138,7 +139,7 @@ func (q *Queue) StepMessages(ctx context.Context, runIDs []string) ([][]world.Me
 	}
 	for i, ofRun := range bodies {
 		for _, body := range ofRun {
-			m, err := decodeStored(body.Val())
+			m, err := asynqbridge.Decode(body.Val())
 			if err != nil || m.StepID == "" {
 				out[i] = nil
 				break

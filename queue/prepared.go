@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -67,6 +68,19 @@ func (q *Queue) Prepare(ctx context.Context, m world.Message) (*Prepared, error)
 	return p, nil
 }
 
+// encode returns a message as it lies in Redis.
+func (l *lane) encode(ctx context.Context, id string, m world.Message) ([]byte, error) {
+	message, err := l.bridge.Encode(ctx, l.kind, id, m)
+	switch {
+	case err == nil:
+		return message, nil
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("enqueue: %w", context.Cause(ctx))
+	default:
+		return nil, notStored(err)
+	}
+}
+
 func (q *Queue) additionOf(ctx context.Context, m world.Message, kind world.Kind) *addition {
 	a := &addition{id: q.minter.Prefixed("msg_"), request: m.RequestID}
 	if m.Delay > 0 {
@@ -83,8 +97,8 @@ func (q *Queue) additionOf(ctx context.Context, m world.Message, kind world.Kind
 	return a
 }
 
-// addCall adds a message, which asynq has encoded.
-func (q *Queue) addCall(l *lane, a *addition, message any) luascript.Call {
+// addCall adds a message, as it lies in Redis.
+func (q *Queue) addCall(l *lane, a *addition, message []byte) luascript.Call {
 	k := &l.keys
 	request, remember := k.request+"-", "0"
 	if a.request != "" {

@@ -9,13 +9,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/hibiken/asynq"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/doorbell"
 	"github.com/world-redis/world-redis/internal/ids"
 	"github.com/world-redis/world-redis/internal/luascript"
+	"github.com/world-redis/world-redis/queue/internal/asynqbridge"
 )
 
 // Config says how a Queue works. The zero value of a field means its default.
@@ -75,7 +75,6 @@ type Queue struct {
 	owners   atomic.Uint64
 
 	flows, steps *lane
-	client       *asynq.Client
 	registry     *registry
 	targets      *targets
 	outage       *outage
@@ -98,6 +97,13 @@ type Queue struct {
 // New loads the scripts into Redis and returns a Queue that accepts messages. It
 // delivers none until [Queue.Run].
 func New(ctx context.Context, client redis.UniversalClient, cfg Config) (*Queue, error) {
+	return open(ctx, client, cfg, asynqbridge.Check)
+}
+
+func open(ctx context.Context, client redis.UniversalClient, cfg Config, checkAsynq func() error) (*Queue, error) {
+	if err := checkAsynq(); err != nil {
+		return nil, fmt.Errorf("queue: %w", err)
+	}
 	if cfg.Deliverer == nil {
 		return nil, errors.New("queue: Config.Deliverer is missing")
 	}
@@ -119,7 +125,6 @@ func New(ctx context.Context, client redis.UniversalClient, cfg Config) (*Queue,
 	q := &Queue{cfg: cfg, redis: client, send: cfg.Runner, scripts: s, minter: minter, instance: minter.New().String()}
 	q.flows = newLane(q, world.KindFlow, cfg.JobPrefix+"flows", cfg.FlowConcurrency)
 	q.steps = newLane(q, world.KindStep, cfg.JobPrefix+"steps", cfg.StepConcurrency)
-	q.client = asynq.NewClientFromRedisClient(&backend{UniversalClient: client, queue: q})
 	q.registry = newRegistry(q)
 	q.targets = newTargets(cfg.Backoff, cfg.Clock, cfg.Logger)
 	q.ended = make(chan endedRun, endedBacklog)

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hibiken/asynq"
+	"github.com/world-redis/world-redis/queue/internal/asynqbridge"
 )
 
 var (
@@ -33,17 +33,20 @@ func (q *Queue) Run(ctx context.Context) error {
 	defer stop()
 	support.Go(func() { q.hearDoorbells(background) })
 	support.Go(func() { q.forgetRuns(background) })
-	servers := make([]*asynq.Server, 0, 2)
+	workers := make([]func(), 0, 2) // what stops them
 	for _, l := range q.lanes() {
 		support.Go(func() { l.upkeep(background) })
 		support.Go(func() { l.hearCrowds(background) })
-		server := l.newServer()
-		if err := server.Start(asynq.HandlerFunc(l.handle)); err != nil {
+		stop, err := l.bridge.Serve(asynqbridge.Worker{
+			Slots: l.most(), // next keeps to the slots
+			Next:  l.next, Deliver: l.handle, Ending: q.taking.Done(),
+		})
+		if err != nil {
 			q.stopTake()
-			shutDown(servers)
-			return fmt.Errorf("queue %s: %w", l.name, err)
+			stopAll(workers)
+			return fmt.Errorf("queue: %w", err)
 		}
-		servers = append(servers, server)
+		workers = append(workers, stop)
 	}
 
 	<-ctx.Done()
@@ -52,7 +55,7 @@ func (q *Queue) Run(ctx context.Context) error {
 	defer grace.Stop()
 	end := time.AfterFunc(q.cfg.ShutdownGrace+lastWords, q.giveUp)
 	defer end.Stop()
-	shutDown(servers)
+	stopAll(workers)
 	for _, l := range q.lanes() {
 		l.work.Wait()
 		l.adding.Lock() // waits for what is just being taken
@@ -62,26 +65,10 @@ func (q *Queue) Run(ctx context.Context) error {
 	return nil
 }
 
-func (l *lane) newServer() *asynq.Server {
-	return asynq.NewServerFromRedisClient(&backend{UniversalClient: l.q.redis, queue: l.q}, asynq.Config{
-		Concurrency: l.most(), // next keeps to the slots
-		Queues:      map[string]int{l.name: 1},
-		Logger:      asynqLogger{l.log},
-		LogLevel:    asynq.InfoLevel,
-		// After an empty dequeue, which we return only to end.
-		TaskCheckInterval: time.Millisecond,
-		// What the upkeep does in asynq's place need not be asked for often.
-		DelayedTaskCheckInterval: time.Hour,
-		JanitorInterval:          time.Hour,
-		// Longer than we wait ourselves: asynq must not take a message back on its own.
-		ShutdownTimeout: l.q.cfg.ShutdownGrace + lastWords + time.Hour,
-	})
-}
-
-func shutDown(servers []*asynq.Server) {
+func stopAll(workers []func()) {
 	var wg sync.WaitGroup
-	for _, s := range servers {
-		wg.Go(s.Shutdown)
+	for _, stop := range workers {
+		wg.Go(stop)
 	}
 	wg.Wait()
 }

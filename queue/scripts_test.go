@@ -79,22 +79,3 @@ func TestScoresKeepMilliseconds(t *testing.T) {
 	_, err = parseScore("x")
 	require.Error(t, err)
 }
-
-// An envelope of a version that this program does not know is refused, not misread.
-func TestEnvelopeOfAnotherVersionIsRefused(t *testing.T) {
-	t.Parallel()
-	m := world.Message{
-		QueueName: "q", Body: []byte{1}, ContentType: "t", Headers: map[string]string{"a": "b"}, IdempotencyKey: "k",
-		DeploymentID: "d", RunID: "r", StepID: "s", Plain: true,
-	}
-	b, err := encodeEnvelope(m)
-	require.NoError(t, err)
-	got, err := decodeEnvelope(b)
-	require.NoError(t, err)
-	require.Equal(t, m, got)
-	// a1 00 02: {0: 2}
-	_, err = decodeEnvelope([]byte{0xa1, 0x00, 0x02})
-	require.ErrorContains(t, err, "version 2")
-	_, err = decodeEnvelope([]byte("not CBOR at all"))
-	require.Error(t, err)
-}
