@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"fmt"
 	"io/fs"
 	"regexp"
 	"strings"
@@ -9,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
-	"github.com/world-redis/world-redis/internal/luascript"
 	"github.com/world-redis/world-redis/internal/rediskey"
 )
 
@@ -29,39 +29,42 @@ func TestKeysOfAQueueAreInOneSlot(t *testing.T) {
 	}
 }
 
-// The header of a script names every key and argument that it uses, and no others.
+// A script begins with a header that names its keys and arguments. Each has a local of that name, which nothing hides, and the
+// body uses no other: only what comes in any number is read by index.
 func TestScriptHeadersNameWhatTheScriptsUse(t *testing.T) {
 	t.Parallel()
-	used := regexp.MustCompile(`(KEYS|ARGV)\[(\d+)\]`)
-	named := regexp.MustCompile(`(?m)^-- ((?:KEYS|ARGV)\[\d+)(?:\.\.\.)?\] `)
+	numbered := regexp.MustCompile(`\b(?:KEYS|ARGV)\[\d+\]`)
+	parameters := regexp.MustCompile(`function[ \w]*\(([^)]*)\)`)
 	files, err := fs.Glob(luaFiles, "lua/*.lua")
 	require.NoError(t, err)
 	require.Len(t, files, 18)
 	for _, file := range files {
 		name := strings.TrimSuffix(strings.TrimPrefix(file, "lua/"), ".lua")
-		s, err := luascript.Load(luaFiles, "lua", name)
+		source, err := fs.ReadFile(luaFiles, file)
 		require.NoError(t, err)
-		header, body := map[string]bool{}, map[string]bool{}
-		for _, m := range named.FindAllStringSubmatch(s.Source, -1) {
-			header[m[1]+"]"] = true
-		}
-		for line := range strings.Lines(s.Source) {
-			if strings.HasPrefix(strings.TrimSpace(line), "--") {
-				continue
-			}
-			for _, m := range used.FindAllString(line, -1) {
-				body[m] = true
+		text := string(source)
+		require.True(t, strings.HasPrefix(text, "-- "+name+": "), name)
+		require.Contains(t, text, "\n-- REPLY: ", name)
+		inParameters := map[string]bool{}
+		for _, m := range parameters.FindAllStringSubmatch(text, -1) {
+			for p := range strings.SplitSeq(m[1], ",") {
+				inParameters[strings.TrimSpace(p)] = true
 			}
 		}
-		switch name {
-		case "sweep":
-			delete(header, "ARGV[12]") // the variadic one, which is read by index
-		case "forget":
-			delete(header, "KEYS[8]") // likewise
-			delete(header, "ARGV[8]")
+		count := 0
+		for _, kind := range []string{"KEYS", "ARGV"} {
+			m := regexp.MustCompile(`(?m)^-- ` + kind + `: (.*)$`).FindStringSubmatch(text)
+			require.NotNil(t, m, "%s has no %s line", name, kind)
+			for i, local := range strings.Fields(m[1]) {
+				count++
+				read := regexp.MustCompile(fmt.Sprintf(`(?m)^local %s = (?:%s\[%d\]|tonumber\(%s\[%d\]\))(?: -- .*)?$`, local, kind, i+1, kind, i+1))
+				require.Len(t, read.FindAllString(text, -1), 1, "%s: %s", name, local)
+				declared := regexp.MustCompile(`\b(?:local|for) (?:function )?(?:\w+, )*` + local + `\b`)
+				require.Len(t, declared.FindAllString(text, -1), 1, "%s hides %s", name, local)
+				require.False(t, inParameters[local], "%s hides %s", name, local)
+			}
 		}
-		require.Equal(t, header, body, name)
-		require.Contains(t, s.Source, "-- Reply: ", name)
+		require.Len(t, numbered.FindAllString(text, -1), count, "%s uses others than it names", name)
 	}
 }
 

@@ -1,18 +1,19 @@
--- Makes sure, just before a delivery, that a message is still the caller's, renews its
+-- begin: makes sure, just before a delivery, that a message is still the caller's, renews its
 -- lease, and notes the app that it goes to.
---
--- KEYS[1] task hash
--- KEYS[2] lease zset
--- ARGV[1] message id
--- ARGV[2] owner token
--- ARGV[3] length of a lease, in seconds
--- ARGV[4] address of the app
--- Reply: {1} go on; {0} no longer the caller's
+-- KEYS: task leases
+-- ARGV: id owner lease_time app
+-- REPLY: {1} go on; {0} no longer the caller's
 -- $include lib/server_time.lua
+local task = KEYS[1]
+local leases = KEYS[2]
+local id = ARGV[1]
+local owner = ARGV[2] -- token of the lease
+local lease_time = tonumber(ARGV[3]) -- in seconds
+local app = ARGV[4] -- its address
 
-if redis.call('HGET', KEYS[1], 'owner') ~= ARGV[2] then
+if redis.call('HGET', task, 'owner') ~= owner then
   return {0}
 end
-redis.call('ZADD', KEYS[2], string.format('%.3f', server_time() + tonumber(ARGV[3])), ARGV[1])
-redis.call('HSET', KEYS[1], 'app', ARGV[4])
+redis.call('ZADD', leases, string.format('%.3f', server_time() + lease_time), id)
+redis.call('HSET', task, 'app', app)
 return {1}

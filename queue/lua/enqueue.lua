@@ -1,57 +1,59 @@
--- Adds a message, unless it is here already. All or nothing.
---
--- KEYS[1] task hash of the new message
--- KEYS[2] pending list
--- KEYS[3] scheduled zset
--- KEYS[4] hash: idempotency key -> message id
--- KEYS[5] string: message id that this request id got before
--- KEYS[6] doorbell channel
--- KEYS[7] hash: run and deployment -> wake-up that waits to be delivered now
--- KEYS[8] set: messages of the run that are not done or dead
--- ARGV[1] message id
--- ARGV[2] message, as asynq encodes it
--- ARGV[3] now, in ns
--- ARGV[4] due, in seconds with three decimals; empty: now
--- ARGV[5] field of the idempotency key; empty: none
--- ARGV[6] how long to remember the request id, in ms; 0: there is none
--- ARGV[7] task key prefix
--- ARGV[8] what to say on the doorbell; empty: nothing, for a message that is now, since the caller takes it at once
--- ARGV[9] field of KEYS[7], for a bare wake-up; empty: the message is none
--- ARGV[10] run whose deliveries must not overlap; empty: they may
--- ARGV[11] run that the message belongs to; empty: none
--- ARGV[12] run whose wake-ups wait for the delivery of this message, which is more than one; empty: none
--- Reply: {0, id} added; {1, id} that message is here already
-local function remember(id)
-  return ARGV[6] == '0' and {} or redis.pcall('SET', KEYS[5], id, 'PX', ARGV[6])
+-- enqueue: adds a message, unless it is here already. All or nothing.
+-- KEYS: task pending scheduled idempotency request doorbell waiting run_messages
+-- ARGV: id message now due key_field remember_for prefix ring wait_field solo run lead
+-- REPLY: {0, id} added; {1, id} that message is here already
+local task = KEYS[1] -- of the new message
+local pending = KEYS[2]
+local scheduled = KEYS[3]
+local idempotency = KEYS[4] -- hash: idempotency key -> message id
+local request = KEYS[5] -- string: message id that this request id got before
+local doorbell = KEYS[6]
+local waiting = KEYS[7] -- hash: run and deployment -> wake-up that waits to be delivered now
+local run_messages = KEYS[8] -- set: messages of the run that are not done or dead
+local id = ARGV[1]
+local message = ARGV[2] -- as asynq encodes it
+local now = ARGV[3] -- in ns
+local due = ARGV[4] -- in seconds with three decimals; empty: now
+local key_field = ARGV[5] -- of the idempotency key; empty: none
+local remember_for = ARGV[6] -- the request id, in ms; 0: there is none
+local prefix = ARGV[7] -- of task keys
+local ring = ARGV[8] -- what to say on the doorbell; empty: nothing, for a message that is now, since the caller takes it at once
+local wait_field = ARGV[9] -- of waiting, for a bare wake-up; empty: the message is none
+local solo = ARGV[10] -- run whose deliveries must not overlap; empty: they may
+local run = ARGV[11] -- that the message belongs to; empty: none
+local lead = ARGV[12] -- run whose wake-ups wait for the delivery of this message, which is more than one; empty: none
+
+local function remember(holder)
+  return remember_for == '0' and {} or redis.pcall('SET', request, holder, 'PX', remember_for)
 end
 
 -- undo takes back what is written of the message when Redis refuses the rest of it.
 local function undo(refusal)
-  redis.call('DEL', KEYS[1], KEYS[5])
-  redis.pcall('SREM', KEYS[8], ARGV[1])
-  for key, field in pairs({[KEYS[4]] = ARGV[5], [KEYS[7]] = ARGV[9]}) do
-    if field ~= '' and redis.call('HGET', key, field) == ARGV[1] then
+  redis.call('DEL', task, request)
+  redis.pcall('SREM', run_messages, id)
+  for key, field in pairs({[idempotency] = key_field, [waiting] = wait_field}) do
+    if field ~= '' and redis.call('HGET', key, field) == id then
       redis.call('HDEL', key, field)
     end
   end
   return refusal
 end
 
-if ARGV[6] ~= '0' then
-  local earlier = redis.call('GET', KEYS[5])
+if remember_for ~= '0' then
+  local earlier = redis.call('GET', request)
   if earlier then
     return {1, earlier}
   end
 end
-if redis.call('EXISTS', KEYS[1]) == 1 then
-  return {0, ARGV[1]}
+if redis.call('EXISTS', task) == 1 then
+  return {0, id}
 end
-if ARGV[5] ~= '' then
-  local holder = redis.call('HGET', KEYS[4], ARGV[5])
+if key_field ~= '' then
+  local holder = redis.call('HGET', idempotency, key_field)
   -- A key is freed in the same script that ends its message. That the holder lives is
   -- looked up all the same, for messages that somebody deletes by hand.
   if holder then
-    local state = redis.call('HGET', ARGV[7] .. holder, 'state')
+    local state = redis.call('HGET', prefix .. holder, 'state')
     if state and state ~= 'archived' and state ~= 'completed' then
       remember(holder)
       return {1, holder}
@@ -59,57 +61,57 @@ if ARGV[5] ~= '' then
   end
 end
 
-if ARGV[9] ~= '' and ARGV[4] == '' then
-  local waiting = redis.call('HGET', KEYS[7], ARGV[9])
-  if waiting then
-    local fields = redis.call('HMGET', ARGV[7] .. waiting, 'state', 'parked')
+if wait_field ~= '' and due == '' then
+  local another = redis.call('HGET', waiting, wait_field)
+  if another then
+    local fields = redis.call('HMGET', prefix .. another, 'state', 'parked')
     if fields[1] == 'pending' or fields[2] then
-      remember(waiting)
-      return {1, waiting}
+      remember(another)
+      return {1, another}
     end
   end
-  redis.call('HSET', KEYS[7], ARGV[9], ARGV[1])
+  redis.call('HSET', waiting, wait_field, id)
 end
 
-local fields = {'msg', ARGV[2]}
+local fields = {'msg', message}
 local function field(name, value)
   if value ~= '' then
     fields[#fields + 1] = name
     fields[#fields + 1] = value
   end
 end
-field('wait', ARGV[9])
-field('solo', ARGV[10])
-field('lead', ARGV[12])
-field('key', ARGV[5])
-field('run', ARGV[11])
-field('state', ARGV[4] ~= '' and 'scheduled' or 'pending')
-field('pending_since', ARGV[4] == '' and ARGV[3] or '')
-redis.call('HSET', KEYS[1], unpack(fields))
-if ARGV[11] ~= '' then
-  local listed = redis.pcall('SADD', KEYS[8], ARGV[1])
+field('wait', wait_field)
+field('solo', solo)
+field('lead', lead)
+field('key', key_field)
+field('run', run)
+field('state', due ~= '' and 'scheduled' or 'pending')
+field('pending_since', due == '' and now or '')
+redis.call('HSET', task, unpack(fields))
+if run ~= '' then
+  local listed = redis.pcall('SADD', run_messages, id)
   if type(listed) == 'table' and listed.err then
     return undo(listed)
   end
 end
-if ARGV[5] ~= '' then
-  redis.call('HSET', KEYS[4], ARGV[5], ARGV[1])
+if key_field ~= '' then
+  redis.call('HSET', idempotency, key_field, id)
 end
-local remembered = remember(ARGV[1])
+local remembered = remember(id)
 if remembered.err then
   return undo(remembered)
 end
 local placed
-if ARGV[4] ~= '' then
-  placed = redis.pcall('ZADD', KEYS[3], ARGV[4], ARGV[1])
+if due ~= '' then
+  placed = redis.pcall('ZADD', scheduled, due, id)
 else
-  placed = redis.pcall('LPUSH', KEYS[2], ARGV[1])
+  placed = redis.pcall('LPUSH', pending, id)
 end
 if type(placed) == 'table' then
   return undo(placed)
 end
 -- Who found the list empty listens to the bell; who did not looks again by itself.
-if ARGV[4] ~= '' or (placed == 1 and ARGV[8] ~= '') then
-  redis.pcall('PUBLISH', KEYS[6], ARGV[8])
+if due ~= '' or (placed == 1 and ring ~= '') then
+  redis.pcall('PUBLISH', doorbell, ring)
 end
-return {0, ARGV[1]}
+return {0, id}

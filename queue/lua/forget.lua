@@ -1,28 +1,27 @@
--- Removes the messages of runs that have ended: those that wait, now or till later, go with all
+-- forget: removes the messages of runs that have ended: those that wait, now or till later, go with all
 -- that belongs to them. Those in an app's hands stay, marked, and are not put back.
---
--- KEYS[1] pending list
--- KEYS[2] scheduled zset
--- KEYS[3] retry zset
--- KEYS[4] stalled set
--- KEYS[5] hash: run and deployment -> wake-up that waits to be delivered now
--- KEYS[6] hash: run -> wake-up parked until another has ended
--- KEYS[7] hash: run -> its delayed wake-up
--- KEYS[8...] set of the messages of each run
--- ARGV[1] task key prefix
--- ARGV[2] how many messages to look at, about, before the rest is left to another call
--- ARGV[3] up to which length the pending list is searched; beyond it an id without a message
---         stays there until it is taken, which does nothing
--- ARGV[4] where to go on in the set of the first run; 0: at its beginning
--- Reply: {runs that are finished with, where to go on in the next one, how many of each
+-- KEYS: pending scheduled retry stalled waiting parked delayed
+--       then for each run: the set of its messages
+-- ARGV: prefix most longest_searched from
+-- REPLY: {runs that are finished with, where to go on in the next one, how many of each
 --         finished run are still in an app's hands ...}
 -- $include lib/drop.lua
 -- $include lib/may.lua
+local pending = KEYS[1]
+local scheduled = KEYS[2]
+local retry = KEYS[3]
+local stalled = KEYS[4] -- set: messages that wait for an app
+local waiting = KEYS[5] -- hash: run and deployment -> wake-up that waits to be delivered now
+local parked = KEYS[6] -- hash: run -> wake-up parked until another has ended
+local delayed = KEYS[7] -- hash: run -> its delayed wake-up
+local prefix = ARGV[1] -- of task keys
+local most = tonumber(ARGV[2]) -- messages to look at, about, before the rest is left to another call
+local longest_searched = tonumber(ARGV[3]) -- pending list; in a longer one an id without a message stays until it is taken, which does nothing
+local from = ARGV[4] -- where to go on in the set of the first run; 0: at its beginning
 
 may('DEL', 'HDEL', 'HGET', 'HMGET', 'HSET', 'LLEN', 'LREM', 'SCARD', 'SREM', 'SSCAN', 'ZREM')
 
-local prefix, most = ARGV[1], tonumber(ARGV[2])
-local search = redis.call('LLEN', KEYS[1]) <= tonumber(ARGV[3])
+local search = redis.call('LLEN', pending) <= longest_searched
 
 local function forget_field(hash, field, id)
   if field and redis.call('HGET', hash, field) == id then
@@ -44,22 +43,22 @@ local function forget(id, list)
     return true
   end
   if state == 'scheduled' then
-    redis.call('ZREM', KEYS[2], id)
-    forget_field(KEYS[6], f[2], id)
+    redis.call('ZREM', scheduled, id)
+    forget_field(parked, f[2], id)
   elseif state == 'retry' then
-    redis.call('ZREM', KEYS[3], id)
-    forget_field(KEYS[7], f[2], id)
+    redis.call('ZREM', retry, id)
+    forget_field(delayed, f[2], id)
   elseif search then
-    redis.call('LREM', KEYS[1], -1, id)
+    redis.call('LREM', pending, -1, id)
   end
   if f[4] then
-    redis.call('SREM', KEYS[4], id)
+    redis.call('SREM', stalled, id)
   end
   if f[5] then
     redis.call('ZREM', f[5], id)
   end
-  forget_field(KEYS[5], f[3], id)
-  drop(task, id, KEYS[5])
+  forget_field(waiting, f[3], id)
+  drop(task, id, waiting)
   return true
 end
 
@@ -88,7 +87,7 @@ local function forget_all(list, cursor)
   end
 end
 
-local reply, cursor = {0, '0'}, ARGV[4]
+local reply, cursor = {0, '0'}, from
 for i = 8, #KEYS do
   cursor = forget_all(KEYS[i], cursor)
   if cursor ~= '0' then

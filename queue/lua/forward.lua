@@ -1,37 +1,38 @@
--- Brings messages forward that were set aside because their app had too many deliveries in
+-- forward: brings messages forward that were set aside because their app had too many deliveries in
 -- work; those that have waited longest go first.
---
--- KEYS[1] zset: messages set aside for one app
--- KEYS[2] retry zset
--- KEYS[3] pending list
--- KEYS[4] doorbell channel
--- ARGV[1] task key prefix
--- ARGV[2] how many at most
--- ARGV[3] now, in ns
--- ARGV[4] what to say on the doorbell
--- Reply: {messages still set aside}
+-- KEYS: aside retry pending doorbell
+-- ARGV: prefix most now ring
+-- REPLY: {messages still set aside}
 -- $include lib/may.lua
+local aside = KEYS[1] -- zset: messages set aside for one app
+local retry = KEYS[2]
+local pending = KEYS[3]
+local doorbell = KEYS[4]
+local prefix = ARGV[1] -- of task keys
+local most = tonumber(ARGV[2]) -- messages
+local now = ARGV[3] -- in ns
+local ring = ARGV[4] -- what to say on the doorbell
 
 may('HDEL', 'HSET', 'RPUSH', 'ZCARD', 'ZPOPMIN', 'ZREM')
 
-local forward, most = {}, tonumber(ARGV[2])
+local forward = {}
 while #forward < most do
-  local first = redis.call('ZPOPMIN', KEYS[1])
+  local first = redis.call('ZPOPMIN', aside)
   if not first[1] then
     break
   end
   -- One that was due meanwhile is pending already.
-  if redis.call('ZREM', KEYS[2], first[1]) == 1 then
+  if redis.call('ZREM', retry, first[1]) == 1 then
     forward[#forward + 1] = first[1]
   end
 end
 for i = #forward, 1, -1 do
-  redis.call('HDEL', ARGV[1] .. forward[i], 'crowded')
-  redis.call('HSET', ARGV[1] .. forward[i], 'state', 'pending', 'pending_since', ARGV[3])
-  redis.call('RPUSH', KEYS[3], forward[i])
+  redis.call('HDEL', prefix .. forward[i], 'crowded')
+  redis.call('HSET', prefix .. forward[i], 'state', 'pending', 'pending_since', now)
+  redis.call('RPUSH', pending, forward[i])
 end
-local left = redis.call('ZCARD', KEYS[1])
+local left = redis.call('ZCARD', aside)
 if #forward > 0 then
-  redis.pcall('PUBLISH', KEYS[4], ARGV[4])
+  redis.pcall('PUBLISH', doorbell, ring)
 end
 return {left}

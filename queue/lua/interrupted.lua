@@ -1,12 +1,13 @@
--- Counts the messages whose last delivery to an app ended with its process and that have no answer yet,
+-- interrupted: counts the messages whose last delivery to an app ended with its process and that have no answer yet,
 -- but for those that it ended with so often that nothing is left to be spared.
---
--- KEYS[1] zset: messages whose last delivery to the app ended with its process
--- ARGV[1] task key prefix
--- ARGV[2] how long one is waited for, in seconds
--- ARGV[3] from how many crashes in a row on a message does not count
--- Reply: {how many}
+-- KEYS: interrupted_set
+-- ARGV: prefix waited_for after
+-- REPLY: {how many}
 -- $include lib/server_time.lua
 -- $include lib/interrupted.lua
+local interrupted_set = KEYS[1] -- zset: messages whose last delivery to the app ended with its process
+local prefix = ARGV[1] -- of task keys
+local waited_for = tonumber(ARGV[2]) -- how long one is, in seconds
+local after = tonumber(ARGV[3]) -- from how many crashes in a row on a message does not count
 
-return {(interrupted(KEYS[1], ARGV[1], tonumber(ARGV[3]), '', server_time() - tonumber(ARGV[2])))}
+return {(interrupted(interrupted_set, prefix, after, '', server_time() - waited_for))}

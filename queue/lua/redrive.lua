@@ -1,41 +1,42 @@
--- Puts a dead message back to be delivered, as if nobody had failed at it yet. Its app may have
+-- redrive: puts a dead message back to be delivered, as if nobody had failed at it yet. Its app may have
 -- seen it, so it is not announced as a first delivery.
---
--- KEYS[1] task hash
--- KEYS[2] archived zset
--- KEYS[3] pending list
--- KEYS[4] hash: idempotency key -> message id
--- KEYS[5] doorbell channel
--- ARGV[1] message id
--- ARGV[2] now, in ns
--- ARGV[3] task key prefix
--- ARGV[4] what to say on the doorbell
--- Reply: {0} put back; {1} it is not dead, perhaps any more; {2} its key belongs to another message now
+-- KEYS: task archived pending idempotency doorbell
+-- ARGV: id now prefix ring
+-- REPLY: {0} put back; {1} it is not dead, perhaps any more; {2} its key belongs to another message now
 -- $include lib/own_key.lua
 -- $include lib/may.lua
+local task = KEYS[1]
+local archived = KEYS[2]
+local pending = KEYS[3]
+local idempotency = KEYS[4] -- hash: idempotency key -> message id
+local doorbell = KEYS[5]
+local id = ARGV[1]
+local now = ARGV[2] -- in ns
+local prefix = ARGV[3] -- of task keys
+local ring = ARGV[4] -- what to say on the doorbell
 
 may('HDEL', 'HGET', 'HMGET', 'HSET', 'LPUSH', 'SADD', 'ZREM')
 
-local f = redis.call('HMGET', KEYS[1], 'state', 'key', 'run')
+local f = redis.call('HMGET', task, 'state', 'key', 'run')
 if f[1] ~= 'archived' then
   return {1}
 end
 if f[2] then
-  local holder = redis.call('HGET', KEYS[4], f[2])
-  if holder and holder ~= ARGV[1] then
-    local state = redis.call('HGET', ARGV[3] .. holder, 'state')
+  local holder = redis.call('HGET', idempotency, f[2])
+  if holder and holder ~= id then
+    local state = redis.call('HGET', prefix .. holder, 'state')
     if state and state ~= 'archived' and state ~= 'completed' then
       return {2}
     end
   end
-  redis.call('HSET', KEYS[4], f[2], ARGV[1])
+  redis.call('HSET', idempotency, f[2], id)
 end
 if f[3] then
-  redis.call('SADD', own_key(KEYS[4], 'of:' .. f[3]), ARGV[1])
+  redis.call('SADD', own_key(idempotency, 'of:' .. f[3]), id)
 end
-redis.call('ZREM', KEYS[2], ARGV[1])
-redis.call('HDEL', KEYS[1], 'failed', 'moved', 'reason', 'ended', 'over', 'crashes', 'longest', 'lasted', 'counted', 'crash', 'alone')
-redis.call('HSET', KEYS[1], 'state', 'pending', 'pending_since', ARGV[2])
-redis.call('LPUSH', KEYS[3], ARGV[1])
-redis.pcall('PUBLISH', KEYS[5], ARGV[4])
+redis.call('ZREM', archived, id)
+redis.call('HDEL', task, 'failed', 'moved', 'reason', 'ended', 'over', 'crashes', 'longest', 'lasted', 'counted', 'crash', 'alone')
+redis.call('HSET', task, 'state', 'pending', 'pending_since', now)
+redis.call('LPUSH', pending, id)
+redis.pcall('PUBLISH', doorbell, ring)
 return {0}

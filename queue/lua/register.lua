@@ -1,12 +1,14 @@
--- Stores the registration of an app, if it is known or there is room for another one.
---
--- KEYS[1] apps hash
--- ARGV[1] field of the app
--- ARGV[2] its record
--- ARGV[3] how many there may be
--- Reply: {1}, or {0} if there is no room
-if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 and redis.call('HLEN', KEYS[1]) >= tonumber(ARGV[3]) then
+-- register: stores the registration of an app, if it is known or there is room for another one.
+-- KEYS: apps
+-- ARGV: field record most
+-- REPLY: {1}, or {0} if there is no room
+local apps = KEYS[1] -- hash: field -> record
+local field = ARGV[1] -- of the app
+local record = ARGV[2]
+local most = tonumber(ARGV[3]) -- apps
+
+if redis.call('HEXISTS', apps, field) == 0 and redis.call('HLEN', apps) >= most then
   return {0}
 end
-redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+redis.call('HSET', apps, field, record)
 return {1}

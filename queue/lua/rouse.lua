@@ -1,32 +1,33 @@
--- Ends the rest of a run: the wake-up that was parked for it is delivered now, unless another
+-- rouse: ends the rest of a run: the wake-up that was parked for it is delivered now, unless another
 -- one of the run is being delivered.
---
--- KEYS[1] string: the run rests
--- KEYS[2] hash: run -> wake-up being delivered
--- KEYS[3] hash: run -> wake-up that is parked
--- KEYS[4] scheduled zset
--- KEYS[5] pending list
--- KEYS[6] doorbell channel
--- ARGV[1] run
--- ARGV[2] task key prefix
--- ARGV[3] now, in ns
--- ARGV[4] what to say on the doorbell
--- Reply: {1 if a message is pending now, else 0}
+-- KEYS: resting running parked scheduled pending doorbell
+-- ARGV: run prefix now ring
+-- REPLY: {1 if a message is pending now, else 0}
 -- $include lib/may.lua
+local resting = KEYS[1] -- string: the run rests
+local running = KEYS[2] -- hash: run -> wake-up being delivered
+local parked = KEYS[3] -- hash: run -> wake-up that is parked
+local scheduled = KEYS[4]
+local pending = KEYS[5]
+local doorbell = KEYS[6]
+local run = ARGV[1]
+local prefix = ARGV[2] -- of task keys
+local now = ARGV[3] -- in ns
+local ring = ARGV[4] -- what to say on the doorbell
 
 may('DEL', 'HDEL', 'HEXISTS', 'HGET', 'HSET', 'RPUSH', 'ZREM')
 
-redis.call('DEL', KEYS[1])
-local id = redis.call('HGET', KEYS[3], ARGV[1])
-if not id or redis.call('HEXISTS', KEYS[2], ARGV[1]) == 1 then
+redis.call('DEL', resting)
+local id = redis.call('HGET', parked, run)
+if not id or redis.call('HEXISTS', running, run) == 1 then
   return {0}
 end
-redis.call('HDEL', KEYS[3], ARGV[1])
-if redis.call('HDEL', ARGV[2] .. id, 'parked') == 0 then
+redis.call('HDEL', parked, run)
+if redis.call('HDEL', prefix .. id, 'parked') == 0 then
   return {0}
 end
-redis.call('ZREM', KEYS[4], id)
-redis.call('HSET', ARGV[2] .. id, 'state', 'pending', 'pending_since', ARGV[3])
-redis.call('RPUSH', KEYS[5], id)
-redis.pcall('PUBLISH', KEYS[6], ARGV[4])
+redis.call('ZREM', scheduled, id)
+redis.call('HSET', prefix .. id, 'state', 'pending', 'pending_since', now)
+redis.call('RPUSH', pending, id)
+redis.pcall('PUBLISH', doorbell, ring)
 return {1}

@@ -1,32 +1,33 @@
--- Makes the messages due that wait for an app, because one has registered. The sweep moves
+-- wake: makes the messages due that wait for an app, because one has registered. The sweep moves
 -- them, as any that are due.
---
--- KEYS[1] stalled set
--- KEYS[2] retry zset
--- KEYS[3] counter of registrations that woke the stalled ones
--- KEYS[4] doorbell channel
--- ARGV[1] task key prefix
--- ARGV[2] how many at most
--- ARGV[3] now, in seconds with three decimals
--- ARGV[4] what to say on the doorbell
--- Reply: {messages still stalled}
+-- KEYS: stalled retry registrations doorbell
+-- ARGV: prefix most now ring
+-- REPLY: {messages still stalled}
 -- $include lib/may.lua
+local stalled = KEYS[1] -- set: messages that wait for an app
+local retry = KEYS[2]
+local registrations = KEYS[3] -- counter of registrations that made the stalled ones due
+local doorbell = KEYS[4]
+local prefix = ARGV[1] -- of task keys
+local most = tonumber(ARGV[2]) -- messages
+local now = ARGV[3] -- in seconds with three decimals
+local ring = ARGV[4] -- what to say on the doorbell
 
 may('HDEL', 'INCR', 'SCARD', 'SPOP', 'ZADD', 'ZSCORE')
 
-redis.call('INCR', KEYS[3])
+redis.call('INCR', registrations)
 local woken = 0
-while woken < tonumber(ARGV[2]) do
-  local id = redis.call('SPOP', KEYS[1])
+while woken < most do
+  local id = redis.call('SPOP', stalled)
   if not id then
     break
   end
   woken = woken + 1
-  if redis.call('ZSCORE', KEYS[2], id) then
-    redis.call('HDEL', ARGV[1] .. id, 'stalled')
-    redis.call('ZADD', KEYS[2], ARGV[3], id)
+  if redis.call('ZSCORE', retry, id) then
+    redis.call('HDEL', prefix .. id, 'stalled')
+    redis.call('ZADD', retry, now, id)
   end
 end
-local left = redis.call('SCARD', KEYS[1])
-redis.pcall('PUBLISH', KEYS[4], ARGV[4])
+local left = redis.call('SCARD', stalled)
+redis.pcall('PUBLISH', doorbell, ring)
 return {left}

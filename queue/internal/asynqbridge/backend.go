@@ -64,14 +64,12 @@ func (b *backend) EvalSha(ctx context.Context, sha string, keys []string, args .
 		if !b.reports.due() {
 			return result(ctx, "OK", nil)
 		}
-		args = thin(args)
+		return pass(ctx, b.redis.EvalSha, sha, keys, thin(args))
 	case opClean, opSignOff:
+		return pass(ctx, b.redis.EvalSha, sha, keys, args)
 	default:
 		return result(ctx, nil, b.refuseScript(sha, keys, args))
 	}
-	ctx, cancel := context.WithTimeout(ctx, asynqTimeout)
-	defer cancel()
-	return b.redis.EvalSha(ctx, sha, keys, args...)
 }
 
 // Eval implements redis.Scripter: go-redis calls it for a script that passes and that Redis does not have yet.
@@ -79,14 +77,19 @@ func (b *backend) Eval(ctx context.Context, script string, keys []string, args .
 	sha := redis.NewScript(script).Hash()
 	switch b.recognise(sha, keys, args) {
 	case opReport:
-		args = thin(args)
+		return pass(ctx, b.redis.Eval, script, keys, thin(args))
 	case opClean, opSignOff:
+		return pass(ctx, b.redis.Eval, script, keys, args)
 	default:
 		return result(ctx, nil, b.refuseScript(sha, keys, args))
 	}
+}
+
+// pass sends a script to Redis.
+func pass(ctx context.Context, send func(context.Context, string, []string, ...any) *redis.Cmd, script string, keys []string, args []any) *redis.Cmd {
 	ctx, cancel := context.WithTimeout(ctx, asynqTimeout)
 	defer cancel()
-	return b.redis.Eval(ctx, script, keys, args...)
+	return send(ctx, script, keys, args...)
 }
 
 func (b *backend) recognise(sha string, keys []string, args []any) operation {
