@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/wire"
 )
 
 const (
@@ -41,30 +42,30 @@ func (a *api) listApps(ctx context.Context, _ nothing) ([]world.App, error) {
 	return a.deps.Apps.ListApps(ctx)
 }
 
-func encodeApps(e *encoder, apps []world.App) {
-	e.grow(64 + 256*len(apps))
-	o := e.object()
+func encodeApps(e *wire.Encoder, apps []world.App) {
+	e.Grow(64 + 256*len(apps))
+	o := e.Object()
 	encodeData(e, &o, apps, writeApp)
-	o.end()
+	o.End()
 }
 
-func writeApp(e *encoder, a *world.App) {
-	o := e.object()
-	o.text("baseUrl", a.BaseURL)
-	o.text("deploymentId", a.DeploymentID)
-	o.optionalText("sdk", a.SDK)
-	o.optionalText("namespace", a.Namespace)
+func writeApp(e *wire.Encoder, a *world.App) {
+	o := e.Object()
+	o.Text("baseUrl", a.BaseURL)
+	o.Text("deploymentId", a.DeploymentID)
+	o.OptionalText("sdk", a.SDK)
+	o.OptionalText("namespace", a.Namespace)
 	if a.Attach {
-		o.key("attach")
-		e.array(1)
-		e.text(attachStart)
+		o.Key("attach")
+		e.Array(1)
+		e.Text(attachStart)
 	}
-	o.optionalWhole("leaseSeconds", int(a.Lease/time.Second))
-	o.optionalMillis("seenAt", a.SeenAt)
-	o.optionalMillis("aliveUntil", a.AliveUntil)
-	o.flag("alive", a.Alive)
-	o.optionalText("refused", a.Refused)
-	o.end()
+	o.OptionalWhole("leaseSeconds", int(a.Lease/time.Second))
+	o.OptionalMillis("seenAt", a.SeenAt)
+	o.OptionalMillis("aliveUntil", a.AliveUntil)
+	o.Flag("alive", a.Alive)
+	o.OptionalText("refused", a.Refused)
+	o.End()
 }
 
 // readApp reads and checks an App; what the registry sets is ignored.

@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/wire"
 )
 
 // maxBundle is how many calls one bundle may have, with those that are made after another.
@@ -34,11 +35,11 @@ func (a *api) bundle(c echo.Context) error {
 		return err
 	}
 	defer releaseAll(calls)
-	e := borrowEncoder()
-	defer e.release()
-	e.grow(sizes(calls, bundledSize) + 128)
+	e := wire.BorrowEncoder()
+	defer e.Release()
+	e.Grow(wire.Sizes(calls, bundledSize) + 128)
 	writeBundle(e, calls)
-	return a.answer(c, http.StatusOK, e.bytes)
+	return a.answer(c, http.StatusOK, e.Bytes)
 }
 
 // serveBundle makes the calls of a bundle of an authenticated caller. Their answers are to be released.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/wire"
 )
 
 // bundledCall is one call of a bundle: a POST when it has a body, else a GET. It is the call's [transport] and [source], and its
@@ -84,10 +85,10 @@ func (b *bundledCall) make(ctx context.Context) error {
 }
 
 // keep keeps the answer of a call that went well until it is sent with those of the others, if there is room for it.
-func (b *bundledCall) keep(ctx context.Context, e *encoder) error {
-	if len(e.bytes) > smallAnswer {
-		if err := holdingOf(ctx).answered(ctx, int64(len(e.bytes))); err != nil {
-			e.release()
+func (b *bundledCall) keep(ctx context.Context, e *wire.Encoder) error {
+	if len(e.Bytes) > smallAnswer {
+		if err := holdingOf(ctx).answered(ctx, int64(len(e.Bytes))); err != nil {
+			e.Release()
 			return err
 		}
 	}
@@ -101,8 +102,8 @@ func (b *bundledCall) refuse(ctx context.Context, err error) {
 	if refusal.RetryAfter > 0 {
 		b.retryAfter = strconv.Itoa(refusal.RetryAfter)
 	}
-	b.status, b.answer = status, borrowEncoder()
-	b.answer.raw(encodeError(refusal, status, name))
+	b.status, b.answer = status, wire.BorrowEncoder()
+	b.answer.Raw(encodeError(refusal, status, name))
 }
 
 // begun implements transport: an answer leaves with those of the others.
@@ -121,7 +122,7 @@ func (b *bundledCall) answered() (status int, bytes int64) {
 type bundledAnswer struct {
 	status     int
 	retryAfter string
-	answer     *encoder // borrowed; nil: there is no body
+	answer     *wire.Encoder // borrowed; nil: there is no body
 }
 
 func (a *bundledAnswer) succeeded() bool { return a.status >= 200 && a.status <= 299 }
@@ -131,12 +132,12 @@ func (a *bundledAnswer) bytes() []byte {
 	if a.answer == nil {
 		return nil
 	}
-	return a.answer.bytes
+	return a.answer.Bytes
 }
 
 // release gives back the memory of an answer that has been copied.
 func (a *bundledAnswer) release() {
-	a.answer.release()
+	a.answer.Release()
 	a.answer = nil
 }
 
@@ -158,27 +159,27 @@ func bundledSize(b *bundledCall) int {
 }
 
 // writeBundle writes {answers: [{status, body?, retryAfter?, then?}]} in the order of the calls.
-func writeBundle(e *encoder, calls []bundledCall) {
-	o := e.object()
-	o.key("answers")
-	e.array(len(calls))
+func writeBundle(e *wire.Encoder, calls []bundledCall) {
+	o := e.Object()
+	o.Key("answers")
+	e.Array(len(calls))
 	for i := range calls {
 		writeBundled(e, &calls[i])
 	}
-	o.end()
+	o.End()
 }
 
-func writeBundled(e *encoder, b *bundledCall) {
-	o := e.object()
-	o.whole("status", int64(b.status))
-	o.optionalText("retryAfter", b.retryAfter)
+func writeBundled(e *wire.Encoder, b *bundledCall) {
+	o := e.Object()
+	o.Whole("status", int64(b.status))
+	o.OptionalText("retryAfter", b.retryAfter)
 	if body := b.bytes(); len(body) > 0 {
-		o.key("body")
-		e.byteString(body)
+		o.Key("body")
+		e.ByteString(body)
 	}
 	if b.then != nil {
-		o.key("then")
+		o.Key("then")
 		writeBundled(e, b.then)
 	}
-	o.end()
+	o.End()
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/wire"
 )
 
 // EventAndMessage is what became of an event and of the message that follows it.
@@ -60,7 +61,7 @@ func (p *pair) make(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	e := borrowEncoder()
+	e := wire.BorrowEncoder()
 	encodeResult(e, result)
 	return p.keep(ctx, e)
 }
@@ -102,7 +103,7 @@ func (p *pair) answerMessage(ctx context.Context) error {
 	case p.made.MessageErr != nil:
 		return p.made.MessageErr
 	}
-	e := borrowEncoder()
+	e := wire.BorrowEncoder()
 	encodeMessageID(e, p.made.MessageID)
 	return p.message.keep(ctx, e)
 }

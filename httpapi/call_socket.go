@@ -18,6 +18,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/budget"
+	"github.com/world-redis/world-redis/internal/wire"
 )
 
 const (
@@ -229,10 +230,10 @@ func (a *api) answerMessage(ctx context.Context, id []byte, body world.Raw, over
 		return status, append(append(id, 0, 0), encodeError(*refusal, status, name)...)
 	}
 	defer releaseAll(calls)
-	e := newEncoder(answerHeaderSize + sizes(calls, bundledSize) + 128)
-	e.bytes = append(append(e.bytes, id...), 0, 0)
+	e := wire.NewEncoder(answerHeaderSize + wire.Sizes(calls, bundledSize) + 128)
+	e.Bytes = append(append(e.Bytes, id...), 0, 0)
 	writeBundle(e, calls)
-	return http.StatusOK, e.bytes
+	return http.StatusOK, e.Bytes
 }
 
 func (a *api) serveMessage(ctx context.Context, body world.Raw) ([]bundledCall, error) {

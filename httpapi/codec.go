@@ -17,14 +17,14 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/budget"
+	"github.com/world-redis/world-redis/internal/cboritem"
+	"github.com/world-redis/world-redis/internal/wire"
 )
 
 const (
 	typeCBOR = "application/cbor"
 	typeJSON = "application/json"
 
-	// maxNesting bounds arrays and maps within each other; cbor.DecOptions counts the same way.
-	maxNesting = 512
 	// bodyPatience is how long a body may stand still before the call is given up.
 	bodyPatience = time.Minute
 )
@@ -39,6 +39,17 @@ func newCodec() (codec, error) {
 		return codec{}, fmt.Errorf("cbor limits: %w", err)
 	}
 	return codec{cbor: mode}, nil
+}
+
+// newCBORMode sets the limits of what is decoded. Sizes are bounded by the body limit;
+// nesting is bounded because walking it takes stack.
+func newCBORMode() (cbor.DecMode, error) {
+	return cbor.DecOptions{
+		MaxNestedLevels:  cboritem.MaxNesting,
+		MaxArrayElements: 1 << 26,
+		MaxMapPairs:      1 << 26,
+		UTF8:             cbor.UTF8DecodeInvalid,
+	}.DecMode()
 }
 
 // mediaType returns a header's media type without parameters, in lower case.
@@ -112,7 +123,7 @@ func (s *shared) readItem(c echo.Context) (world.Raw, error) {
 				return nil, err
 			}
 		}
-		return jsonToCBOR(body)
+		return wire.FromJSON(body)
 	}
 	return s.codec.item(body)
 }
@@ -122,7 +133,7 @@ func (d codec) item(body []byte) (world.Raw, error) {
 	if len(body) == 0 {
 		return nil, invalid("the body is empty")
 	}
-	if plainItem(body) {
+	if cboritem.Plain(body) {
 		return body, nil
 	}
 	if err := d.cbor.Wellformed(body); err != nil {

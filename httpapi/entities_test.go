@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"net/http"
-	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -198,25 +197,4 @@ func TestEventsAreListed(t *testing.T) {
 	require.Equal(t, world.EventQuery{CorrelationID: "wait_1", RunID: runID, Page: world.PageRequest{Limit: 7}}, asked)
 	_, body = get(t, s, "/v1/runs/"+runID+"/events/evnt_1?resolveData=none")
 	require.Equal(t, eventJSON, body)
-}
-
-// Shapes grow: a map of more than 23 entries has a longer head, which is made room for.
-func TestLongMaps(t *testing.T) {
-	t.Parallel()
-	for _, n := range []int{0, 23, 24, 255, 256, 70000} {
-		var fields world.Fields
-		for i := range n {
-			fields = append(fields, world.Field{Key: strconv.Itoa(i), Value: world.Raw{cborTrue}})
-		}
-		e := newEncoder(0)
-		e.array(2)
-		writeFields(e, fields)
-		e.text("after")
-		got, ok := decoded(t, e.bytes).([]any)
-		require.True(t, ok)
-		fieldsBack, ok := got[0].(m)
-		require.True(t, ok)
-		require.Equal(t, n, len(fieldsBack)) //nolint:testifylint // Len would print all of it
-		require.Equal(t, "after", got[1])
-	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/wire"
 )
 
 // The codes that only HTTP has.
@@ -151,26 +152,26 @@ func (s *shared) logFailure(ctx context.Context, at origin, what string, level s
 }
 
 func encodeError(e world.Error, status int, name string) []byte {
-	enc := newEncoder(256)
-	body := enc.object()
-	body.key("error")
-	o := enc.object()
-	o.text("name", name)
-	o.text("message", e.Message)
-	o.whole("status", int64(status))
-	o.text("code", string(e.Code))
+	enc := wire.NewEncoder(256)
+	body := enc.Object()
+	body.Key("error")
+	o := enc.Object()
+	o.Text("name", name)
+	o.Text("message", e.Message)
+	o.Whole("status", int64(status))
+	o.Text("code", string(e.Code))
 	if e.RetryAfter > 0 {
-		o.whole("retryAfter", int64(e.RetryAfter))
+		o.Whole("retryAfter", int64(e.RetryAfter))
 	}
-	o.optionalText("runId", e.RunID)
-	o.optionalText("token", e.Token)
+	o.OptionalText("runId", e.RunID)
+	o.OptionalText("token", e.Token)
 	if e.Code == world.CodeRunNotSupported {
-		o.whole("runSpecVersion", int64(e.RunSpec))
-		o.whole("worldSpecVersion", int64(e.WorldSpec))
+		o.Whole("runSpecVersion", int64(e.RunSpec))
+		o.Whole("worldSpecVersion", int64(e.WorldSpec))
 	}
-	o.end()
-	body.end()
-	return enc.bytes
+	o.End()
+	body.End()
+	return enc.Bytes
 }
 
 // invalid is the refusal of bad input.

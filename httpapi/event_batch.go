@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/wire"
 )
 
 // maxBatch is how many events one batch may have.
@@ -65,39 +66,39 @@ func (d codec) batchRequest(body world.Raw) (world.CreateBatch, error) {
 	return req, top.err
 }
 
-func batchItemSize(i *world.BatchItem) int { return 64 + resultSize(&i.Result) }
+func batchItemSize(i *world.BatchItem) int { return 64 + wire.ResultSize(&i.Result) }
 
 // encodeBatch writes {results: [...]}, an answer or a refusal for each event.
-func encodeBatch(e *encoder, items []world.BatchItem) {
-	e.grow(sizes(items, batchItemSize) + 128)
-	o := e.object()
-	o.key("results")
-	e.array(len(items))
+func encodeBatch(e *wire.Encoder, items []world.BatchItem) {
+	e.Grow(wire.Sizes(items, batchItemSize) + 128)
+	o := e.Object()
+	o.Key("results")
+	e.Array(len(items))
 	for i := range items {
 		item := &items[i]
 		if item.Err != nil {
 			writeBatchError(e, item.Err)
 			continue
 		}
-		one := e.object()
-		one.whole("status", 200)
-		member(e, &one, "event", item.Result.Event, writeEvent)
-		member(e, &one, "run", item.Result.Run, writeRun)
-		member(e, &one, "step", item.Result.Step, writeStep)
-		member(e, &one, "wait", item.Result.Wait, writeWait)
-		one.end()
+		one := e.Object()
+		one.Whole("status", 200)
+		wire.Member(e, &one, "event", item.Result.Event, wire.Event)
+		wire.Member(e, &one, "run", item.Result.Run, wire.Run)
+		wire.Member(e, &one, "step", item.Result.Step, wire.Step)
+		wire.Member(e, &one, "wait", item.Result.Wait, wire.Wait)
+		one.End()
 	}
-	o.end()
+	o.End()
 }
 
-func writeBatchError(e *encoder, refusal *world.Error) {
+func writeBatchError(e *wire.Encoder, refusal *world.Error) {
 	status, _ := wireForm(refusal.Code)
-	one := e.object()
-	one.whole("status", int64(status))
-	one.text("error", string(refusal.Code))
-	one.text("message", refusal.Message)
+	one := e.Object()
+	one.Whole("status", int64(status))
+	one.Text("error", string(refusal.Code))
+	one.Text("message", refusal.Message)
 	if refusal.RetryAfter > 0 {
-		one.whole("retryAfter", int64(refusal.RetryAfter))
+		one.Whole("retryAfter", int64(refusal.RetryAfter))
 	}
-	one.end()
+	one.End()
 }

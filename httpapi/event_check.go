@@ -5,6 +5,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/cboritem"
 )
 
 // requiredData are the eventData keys a type cannot do without (contract §2.5).
@@ -63,30 +64,30 @@ func checkEvent(d codec, req *world.CreateEvent) error {
 func checkDatum(d codec, f *world.Field) error {
 	switch f.Key {
 	case "resumeAt", "retryAfter", "tokenRetentionUntil":
-		ms, ok := d.momentOf(f.Value)
+		ms, ok := cboritem.TimestampOf(f.Value)
 		if !ok {
 			return invalid("event.eventData.%s %s", f.Key, momentRule)
 		}
-		f.Value = world.AppendItemInt(nil, int64(ms))
+		f.Value = cboritem.AppendInt(nil, int64(ms))
 	case "token":
 		return checkDatumText(d, f, maxToken)
 	case "cancelReason":
-		if s, ok := d.textOf(f.Value); ok && len(utf16.Encode([]rune(s))) > world.MaxCancelReason {
+		if s, ok := cboritem.TextOf(f.Value); ok && len(utf16.Encode([]rune(s))) > world.MaxCancelReason {
 			return invalid("event.eventData.cancelReason has more than %d characters", world.MaxCancelReason)
 		}
 		return checkDatumText(d, f, maxName)
 	case "deploymentId", "workflowName", "stepName", "errorCode", "encryptionPublicKey", "ownerMessageId":
 		return checkDatumText(d, f, maxName)
 	case "isWebhook", "isSystem", "allowReservedAttributes":
-		if _, ok := flagOf(f.Value); !ok {
+		if _, ok := cboritem.BoolOf(f.Value); !ok {
 			return invalid("event.eventData.%s must be true or false", f.Key)
 		}
 	case "executionContext", "attributes", "writer":
-		if majorOf(f.Value) != majorMap {
+		if cboritem.MajorOf(f.Value) != cboritem.MajorMap {
 			return invalid("event.eventData.%s must be an object", f.Key)
 		}
 	case "changes":
-		if majorOf(f.Value) != majorArray {
+		if cboritem.MajorOf(f.Value) != cboritem.MajorArray {
 			return invalid("event.eventData.%s must be a list", f.Key)
 		}
 	}
@@ -94,7 +95,7 @@ func checkDatum(d codec, f *world.Field) error {
 }
 
 func checkDatumText(d codec, f *world.Field, limit int) error {
-	s, ok := d.textOf(f.Value)
+	s, ok := cboritem.TextOf(f.Value)
 	switch {
 	case !ok:
 		return invalid("event.eventData.%s must be text", f.Key)

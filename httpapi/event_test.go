@@ -96,46 +96,6 @@ func TestLoneSurrogates(t *testing.T) {
 	require.Equal(t, world.Fields{{Key: "token", Value: unhex(t, "6461eda0bd")}}, got.Data)
 }
 
-// A moment may come in any form and is one number afterwards; a millisecond off would make
-// the SDK's replay diverge.
-func TestMomentsBecomeMilliseconds(t *testing.T) {
-	t.Parallel()
-	cases := map[string]struct {
-		item string // CBOR
-		want world.Millis
-	}{
-		"integer":                    {"1b0000018bcfe5687b", 1700000000123},
-		"float64 of a whole number":  {"fb4278bcfe5687b000", 1700000000123},
-		"small integer":              {"05", 5},
-		"half float":                 {"f93c00", 1},
-		"before the epoch":           {"24", -5},
-		"date, float seconds":        {"c1fb41d954fc4007df3b", 1700000000123},
-		"date, rounded, not cut":     {"c1fb3ff004189374bc6a", 1001},
-		"date, whole seconds":        {"c11a6553f100", 1700000000000},
-		"date as text":               {"c0" + "7818" + hex.EncodeToString([]byte("2023-11-14T22:13:20.123Z")), 1700000000123},
-		"ISO text":                   {"7818" + hex.EncodeToString([]byte("2023-11-14T22:13:20.123Z")), 1700000000123},
-		"ISO text with an offset":    {"781d" + hex.EncodeToString([]byte("2023-11-14T23:13:20.123+01:00")), 1700000000123},
-		"ISO text below a ms is cut": {"781b" + hex.EncodeToString([]byte("2023-11-14T22:13:20.123999Z")), 1700000000123},
-	}
-	codec, err := newCodec()
-	require.NoError(t, err)
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			ms, ok := codec.momentOf(unhex(t, c.item))
-			require.True(t, ok)
-			require.Equal(t, c.want, ms)
-		})
-	}
-	for name, item := range map[string]string{
-		"NaN": "f97e00", "infinity": "f97c00", "beyond a Date": "fb4348000000000000", "word": "6161", "bytes": "4101", "true": "f5",
-		"other tag": "c201", "tag 1 of text": "c16161", "tag 0 of a number": "c001", "nothing": "",
-	} {
-		_, ok := codec.momentOf(unhex(t, item))
-		require.False(t, ok, name)
-	}
-}
-
 func TestMomentsInEventDataAreStoredAsIntegers(t *testing.T) {
 	t.Parallel()
 	event := m{"eventType": "wait_created", "correlationId": "wait_1", "eventData": m{"resumeAt": cbor.RawMessage(unhex(t, "c1fb41d954fc4007df3b"))}}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/wire"
 )
 
 // entityEventsLimit is the default limit of a list by correlation id.
@@ -55,4 +56,14 @@ func decodeEntityEvents(r *request) (world.EventQuery, error) {
 		r.fail(invalid("correlationId is missing"))
 	}
 	return want, r.err
+}
+
+func encodeEvent(e *wire.Encoder, v world.Event) {
+	e.Grow(wire.EventSize(&v) + 128)
+	wire.Event(e, &v)
+}
+
+func encodeResult(e *wire.Encoder, r world.EventResult) {
+	e.Grow(wire.ResultSize(&r) + 128)
+	wire.Result(e, &r)
 }

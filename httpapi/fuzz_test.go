@@ -1,14 +1,13 @@
 package httpapi
 
 import (
-	"bytes"
 	"encoding/binary"
 	"encoding/json"
-	"math"
 	"testing"
 
-	"github.com/fxamacker/cbor/v2"
 	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis/internal/wire"
 )
 
 // Whatever arrives as an event, reading it either fails or gives a sound request: known
@@ -22,7 +21,7 @@ func FuzzEventBody(f *testing.F) {
 	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		items := [][]byte{body}
-		if fromJSON, err := jsonToCBOR(body); err == nil {
+		if fromJSON, err := wire.FromJSON(body); err == nil {
 			require.NoError(t, codec.cbor.Wellformed(fromJSON))
 			items = append(items, fromJSON)
 		}
@@ -39,82 +38,6 @@ func FuzzEventBody(f *testing.F) {
 				require.NoError(t, codec.cbor.Wellformed(field.Value))
 			}
 		}
-	})
-}
-
-// Where an item ends is where the library says that it does, whatever follows it, and whatever is
-// not an item is cut without a panic.
-func FuzzSplitItem(f *testing.F) {
-	nested := append(bytes.Repeat([]byte{0x81}, maxNesting), 0)
-	for _, seed := range [][]byte{
-		nested, append(bytes.Repeat([]byte{0xc1}, 5000), 0), unhex(f, "bf6161019f6162ffff"), unhex(f, "5f41014102ff"), unhex(f, "7f61616162ff"),
-		unhex(f, "a2616101616282f97e00fb3ff0000000000000"), unhex(f, "9bffffffffffffffff"), unhex(f, "bbffffffffffffffff00"), unhex(f, "df"), unhex(f, "f8ff"),
-		unhex(f, "3bffffffffffffffff"), unhex(f, "5bffffffffffffffff"), unhex(f, "1c"), nil,
-	} {
-		f.Add(seed)
-	}
-	codec, err := newCodec()
-	require.NoError(f, err)
-	f.Fuzz(func(t *testing.T, body []byte) {
-		item, rest, err := splitItem(body)
-		if plainItem(body) {
-			require.NoError(t, codec.cbor.Wellformed(body))
-		}
-		if codec.cbor.Wellformed(body) == nil {
-			require.NoError(t, err)
-			require.Empty(t, rest)
-			require.Equal(t, body, []byte(item))
-			if text, ok := plainText(item); ok {
-				var want string
-				require.NoError(t, codec.cbor.Unmarshal(item, &want))
-				require.Equal(t, want, string(text))
-			}
-			var number float64
-			if got, ok := codec.numberOf(item); ok {
-				require.NoError(t, codec.cbor.Unmarshal(item, &number))
-				require.Equal(t, math.Float64bits(number), math.Float64bits(got))
-			}
-			item, rest, err = splitItem(append(body[:len(body):len(body)], 0x01, 0xff))
-			require.NoError(t, err)
-			require.Equal(t, body, []byte(item))
-			require.Len(t, rest, 2)
-		}
-	})
-}
-
-// Whatever is well-formed CBOR becomes valid JSON or an error, and not many times as long: the shortest item is a byte
-// string of nothing, which JSON needs 34 bytes for, a few more where it is a key.
-func FuzzCBORToJSON(f *testing.F) {
-	for _, seed := range []string{"a2616101bf6162f6ffff", "c1fb41d954fc4007df3b", "5f41014102ff", "a1a1a1616102" + "03" + "04", "a18140a0", "c24101", "c16161", "d85643010203", "f97e00"} {
-		f.Add([]byte(unhex(f, seed)))
-	}
-	f.Fuzz(func(t *testing.T, item []byte) {
-		out, err := cborToJSON(item, nil)
-		if err != nil {
-			return
-		}
-		require.LessOrEqual(t, len(out), 64*len(item)+64)
-		if cbor.Wellformed(item) == nil {
-			require.True(t, json.Valid(out), "%x → %s", item, out)
-		}
-	})
-}
-
-// Whatever is valid JSON becomes well-formed CBOR that JSON can be made of again, or an error.
-func FuzzJSONToCBOR(f *testing.F) {
-	for _, seed := range []string{`{"a":[1,-0,1.5e3,"ü\ud83d",null,true]}`, `{"__type":"Uint8Array","data":"AQ=="}`, `{"data":"*","__type":"Uint8Array"}`, `[[[[]]]]`, `18446744073709551616`, `"\u0000"`} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, text []byte) {
-		item, err := jsonToCBOR(text)
-		if err != nil {
-			return
-		}
-		require.NoError(t, cbor.Wellformed(item))
-		require.LessOrEqual(t, len(item), 9*len(text)+16)
-		out, err := cborToJSON(item, nil)
-		require.NoError(t, err)
-		require.True(t, json.Valid(out), "%s → %s", text, out)
 	})
 }
 

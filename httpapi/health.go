@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/wire"
 )
 
 // healthz says that the process answers, whatever Redis does.
@@ -31,9 +32,9 @@ func (s *Server) readyz(c echo.Context) error {
 }
 
 func (s *Server) answerStatus(c echo.Context, status string) error {
-	e := newEncoder(32)
-	o := e.object()
-	o.text("status", status)
-	o.end()
-	return s.answer(c, http.StatusOK, e.bytes)
+	e := wire.NewEncoder(32)
+	o := e.Object()
+	o.Text("status", status)
+	o.End()
+	return s.answer(c, http.StatusOK, e.Bytes)
 }

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/wire"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -115,7 +116,7 @@ func decoded(t *testing.T, b []byte) any {
 // errorOf reads the error of a JSON answer.
 func errorOf(t *testing.T, body string) m {
 	t.Helper()
-	item, err := jsonToCBOR([]byte(body))
+	item, err := wire.FromJSON([]byte(body))
 	require.NoError(t, err)
 	top, ok := decoded(t, item).(m)
 	require.True(t, ok)

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/cboritem"
 )
 
 // largeRuns has runs of so many bytes, whose reading asks for room as that of the storage does. most is how many were
@@ -24,7 +25,7 @@ import (
 func largeRuns(f *fakes, size int) (most *atomic.Int64) {
 	var now atomic.Int64
 	most = new(atomic.Int64)
-	input := world.Raw(append(world.AppendItemHead(nil, majorBytes, uint64(size)), make([]byte, size)...))
+	input := world.Raw(append(cboritem.AppendHead(nil, cboritem.MajorBytes, uint64(size)), make([]byte, size)...))
 	f.store.getRun = func(ctx context.Context, id string, _ bool) (world.Run, error) {
 		if err := world.MakeRoom(ctx, int64(size)); err != nil {
 			return world.Run{}, err

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/wire"
 )
 
 func (a *api) getHook(ctx context.Context, ref entityRef) (world.Hook, error) {
@@ -28,69 +29,33 @@ func decodeHooks(r *request) (world.HookQuery, error) {
 	return want, r.err
 }
 
-func hookSize(h *world.Hook) int {
-	n := 384 + len(h.Token) + len(h.Metadata)
-	if h.Resume != nil {
-		n += 384 + len(h.Resume.TraceCarrier)
-	}
-	return n
+func encodeHook(e *wire.Encoder, h world.Hook) {
+	e.Grow(wire.HookSize(&h) + 128)
+	wire.Hook(e, &h)
 }
 
-func encodeHook(e *encoder, h world.Hook) {
-	e.grow(hookSize(&h) + 128)
-	writeHook(e, &h)
+func writeResumeContext(e *wire.Encoder, r *world.HookResume) {
+	o := e.Object()
+	o.Text("deploymentId", r.DeploymentID)
+	o.Text("workflowName", r.WorkflowName)
+	o.OptionalWhole("runSpecVersion", r.RunSpecVersion)
+	o.OptionalText("workflowCoreVersion", r.WorkflowCoreVersion)
+	o.OptionalRaw("traceCarrier", r.TraceCarrier)
+	o.OptionalText("encryptionPublicKey", r.EncryptionPublicKey)
+	o.OptionalWhole("hookResumeInputVersion", r.InputVersion)
+	o.End()
 }
 
-func writeHook(e *encoder, h *world.Hook) {
-	o := e.object()
-	o.text("runId", h.RunID)
-	o.text("hookId", h.HookID)
-	o.text("token", h.Token)
-	// The SDK wants these three as text even where they mean nothing.
-	o.text("ownerId", h.OwnerID)
-	o.text("projectId", h.ProjectID)
-	o.text("environment", h.Environment)
-	o.optionalRaw("metadata", h.Metadata)
-	o.flag("isWebhook", h.IsWebhook)
-	if h.IsSystem {
-		o.flag("isSystem", true)
-	}
-	o.optionalWhole("specVersion", h.SpecVersion)
-	o.whole("createdAt", int64(h.CreatedAt))
-	o.optionalMillis("tokenRetentionUntil", h.TokenRetentionUntil)
-	if h.Resume != nil {
-		o.key("resumeContext")
-		writeResumeContext(e, h.Resume)
-		o.key("resumeCapabilities")
-		able := e.object()
-		able.whole("hookResumeDedupVersion", int64(h.Resume.DedupVersion))
-		able.end()
-	}
-	o.end()
-}
-
-func writeResumeContext(e *encoder, r *world.HookResume) {
-	o := e.object()
-	o.text("deploymentId", r.DeploymentID)
-	o.text("workflowName", r.WorkflowName)
-	o.optionalWhole("runSpecVersion", r.RunSpecVersion)
-	o.optionalText("workflowCoreVersion", r.WorkflowCoreVersion)
-	o.optionalRaw("traceCarrier", r.TraceCarrier)
-	o.optionalText("encryptionPublicKey", r.EncryptionPublicKey)
-	o.optionalWhole("hookResumeInputVersion", r.InputVersion)
-	o.end()
-}
-
-// writeWait is here because waits have no route of their own.
-func writeWait(e *encoder, w *world.Wait) {
-	o := e.object()
-	o.text("waitId", w.WaitID)
-	o.text("runId", w.RunID)
-	o.text("status", w.Status)
-	o.optionalMillis("resumeAt", w.ResumeAt)
-	o.optionalMillis("completedAt", w.CompletedAt)
-	o.whole("createdAt", int64(w.CreatedAt))
-	o.whole("updatedAt", int64(w.UpdatedAt))
-	o.optionalWhole("specVersion", w.SpecVersion)
-	o.end()
+// wire.Wait is here because waits have no route of their own.
+func writeWait(e *wire.Encoder, w *world.Wait) {
+	o := e.Object()
+	o.Text("waitId", w.WaitID)
+	o.Text("runId", w.RunID)
+	o.Text("status", w.Status)
+	o.OptionalMillis("resumeAt", w.ResumeAt)
+	o.OptionalMillis("completedAt", w.CompletedAt)
+	o.Whole("createdAt", int64(w.CreatedAt))
+	o.Whole("updatedAt", int64(w.UpdatedAt))
+	o.OptionalWhole("specVersion", w.SpecVersion)
+	o.End()
 }

@@ -89,8 +89,8 @@ func (o *operation) overHTTP(a *api, c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	defer e.release()
-	return a.answer(c, cmp.Or(o.status, http.StatusOK), e.bytes)
+	defer e.Release()
+	return a.answer(c, cmp.Or(o.status, http.StatusOK), e.Bytes)
 }
 
 // httpCall is the [transport] of a request of HTTP.

@@ -6,6 +6,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/wire"
 )
 
 // jsonAnswer writes an answer that has become much longer than its CBOR in pieces, so that it is never in memory whole.
@@ -28,7 +29,7 @@ func (a *jsonAnswer) write(piece []byte) error {
 // answerJSON sends a CBOR item as JSON.
 func (s *shared) answerJSON(c echo.Context, status int, item []byte) error {
 	a := jsonAnswer{out: c.Response(), status: status}
-	rest, err := cborToJSON(item, a.write)
+	rest, err := wire.ToJSON(item, a.write)
 	if err == nil && a.begun {
 		err = a.write(rest)
 	}

@@ -12,46 +12,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/cboritem"
 )
 
 // emptyBytes is an item of so many byte strings of nothing, each of which is 34 times as long in JSON.
 func emptyBytes(n int) world.Raw {
-	return append(world.AppendItemHead(nil, majorArray, uint64(n)), bytes.Repeat([]byte{majorBytes << 5}, n)...)
-}
-
-// Text that becomes much longer than its item is passed on in pieces, which together are what it would be as a whole.
-func TestJSONComesInPieces(t *testing.T) {
-	t.Parallel()
-	const n = 100_000
-	object := world.AppendItemHead(nil, majorMap, 4)
-	object = append(object, 0x61, 'a')
-	object = append(object, emptyBytes(n)...)
-	object = append(object, 0x61, 'u', cborUndefined, 0x61, 'b')
-	object = append(object, emptyBytes(n)...)
-	object = append(object, 0x82, 0x01, 0x40, 0x02) // a key that is a list
-	for _, item := range []world.Raw{emptyBytes(n), object} {
-		whole, err := cborToJSON(item, nil)
-		require.NoError(t, err)
-		require.True(t, json.Valid(whole))
-		pieces, got := 0, []byte{}
-		most := max(2*len(item), jsonPiece)
-		last, err := cborToJSON(item, func(piece []byte) error {
-			require.LessOrEqual(t, len(piece), most+64)
-			pieces++
-			got = append(got, piece...)
-			return nil
-		})
-		require.NoError(t, err)
-		require.LessOrEqual(t, len(last), most+64)
-		require.GreaterOrEqual(t, pieces, len(whole)/most-1)
-		require.True(t, bytes.Equal(whole, append(got, last...)))
-	}
-	// A key that is not text stands in memory whole, so a long one is its bytes.
-	key := append(append(world.AppendItemHead(nil, majorMap, 1), emptyBytes(longestKey)...), 0x01)
-	text, err := cborToJSON(key, nil)
-	require.NoError(t, err)
-	require.Less(t, len(text), 2*len(key))
-	require.True(t, json.Valid(text))
+	return append(cboritem.AppendHead(nil, cboritem.MajorArray, uint64(n)), bytes.Repeat([]byte{cboritem.MajorBytes << 5}, n)...)
 }
 
 // The caller gets all of it, and a caller that leaves ends it.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/cboritem"
 )
 
 // The calls of SDKs from before event sourcing (contract §9). Their payloads are plain JSON
@@ -144,7 +145,7 @@ func (o *object) payload(key string) world.Raw {
 // mapping returns a map as it is, nil when absent.
 func (o *object) mapping(key string) world.Raw {
 	item := o.get(key)
-	if item != nil && majorOf(item) != majorMap {
+	if item != nil && cboritem.MajorOf(item) != cboritem.MajorMap {
 		o.fail(key, "must be an object")
 	}
 	return item
@@ -153,7 +154,7 @@ func (o *object) mapping(key string) world.Raw {
 // legacyError returns an error as clients of spec 1 write it, nil when absent.
 func (o *object) legacyError(key string) world.Raw {
 	item := o.get(key)
-	if item != nil && majorOf(item) != majorMap && majorOf(item) != majorText {
+	if item != nil && cboritem.MajorOf(item) != cboritem.MajorMap && cboritem.MajorOf(item) != cboritem.MajorText {
 		o.fail(key, "must be text or an object")
 	}
 	return item

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/cboritem"
 )
 
 // object reads the fields of one map of a request. The first thing that is wrong is kept
@@ -41,7 +42,7 @@ func (o *object) text(key string, limit int) string {
 	if item == nil {
 		return ""
 	}
-	s, ok := o.codec.textOf(item)
+	s, ok := cboritem.TextOf(item)
 	if !ok {
 		o.fail(key, "must be text")
 	}
@@ -68,7 +69,7 @@ func (o *object) whole(key string) *int64 {
 	if item == nil {
 		return nil
 	}
-	n, ok := o.codec.wholeOf(item)
+	n, ok := cboritem.WholeOf(item)
 	if !ok || n < 0 {
 		o.fail(key, "must be a whole number that is not negative")
 		return nil
@@ -81,19 +82,21 @@ func (o *object) flag(key string) bool {
 	if item == nil {
 		return false
 	}
-	v, ok := flagOf(item)
+	v, ok := cboritem.BoolOf(item)
 	if !ok {
 		o.fail(key, "must be true or false")
 	}
 	return v
 }
 
+const momentRule = "must be a moment: epoch milliseconds or an ISO 8601 text"
+
 func (o *object) millis(key string) world.Millis {
 	item := o.get(key)
 	if item == nil {
 		return 0
 	}
-	ms, ok := o.codec.momentOf(item)
+	ms, ok := cboritem.TimestampOf(item)
 	if !ok {
 		o.fail(key, momentRule)
 	}
@@ -120,12 +123,12 @@ func (o *object) byteString(key string) []byte {
 	if item == nil {
 		return nil
 	}
-	head, rest, err := readHead(item)
-	if err != nil || head.major != majorBytes || head.indefinite() || head.n != uint64(len(rest)) {
+	content, ok := cboritem.BytesOf(item)
+	if !ok {
 		o.fail(key, "must be a byte string of known length")
 		return nil
 	}
-	return rest
+	return content
 }
 
 // small returns a whole number from 0 to a million, 0 when absent.

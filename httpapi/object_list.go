@@ -1,13 +1,16 @@
 package httpapi
 
-import "github.com/world-redis/world-redis"
+import (
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/cboritem"
+)
 
 // texts returns a list of texts that each fit a rule; it may have at most limit of them.
 func (o *object) texts(key string, limit int, fits func(string) bool, rule string) []string {
 	items := o.list(key, limit)
 	out := make([]string, 0, len(items))
 	for _, item := range items {
-		s, ok := o.codec.textOf(item)
+		s, ok := cboritem.TextOf(item)
 		if !ok || !fits(s) {
 			o.fail(key, "has an entry that "+rule)
 			return nil
@@ -27,7 +30,7 @@ func (o *object) list(key string, limit int) []world.Raw {
 		o.err = invalid("%s.%s is missing", o.path, key)
 		return nil
 	}
-	items, ok := o.codec.itemsOf(item, limit)
+	items, ok := itemsOf(item, limit)
 	switch {
 	case !ok:
 		o.fail(key, "must be a list")
@@ -41,23 +44,23 @@ func (o *object) list(key string, limit int) []world.Raw {
 
 // itemsOf returns the entries of an array, and of one that is longer than limit one more than
 // that; ok is false for any other item.
-func (d codec) itemsOf(item world.Raw, limit int) (items []world.Raw, ok bool) {
-	if len(item) == 0 || majorOf(item) != majorArray {
+func itemsOf(item world.Raw, limit int) (items []world.Raw, ok bool) {
+	if len(item) == 0 || cboritem.MajorOf(item) != cboritem.MajorArray {
 		return nil, false
 	}
-	head, rest, err := readHead(item)
+	head, rest, err := cboritem.ReadHead(item)
 	if err != nil {
 		return nil, false
 	}
-	for n := uint64(0); head.indefinite() || n < head.n; n++ {
-		if head.indefinite() && len(rest) > 0 && rest[0] == cborBreak {
+	for n := uint64(0); head.Indefinite() || n < head.N; n++ {
+		if head.Indefinite() && len(rest) > 0 && rest[0] == cboritem.Break {
 			return items, true
 		}
 		if len(items) > limit {
 			return items, true
 		}
-		var one world.Raw
-		if one, rest, err = splitItem(rest); err != nil {
+		var one []byte
+		if one, rest, err = cboritem.Split(rest); err != nil {
 			return nil, false
 		}
 		items = append(items, one)

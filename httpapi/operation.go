@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/wire"
 )
 
 // operation is a line of the table in operations.go: one thing that the API can be asked for. The transports find it there: HTTP
@@ -32,12 +33,12 @@ type operation struct {
 }
 
 // serveFunc makes a call and returns its answer in CBOR, which the caller releases.
-type serveFunc func(ctx context.Context, a *api, r *request) (*encoder, error)
+type serveFunc func(ctx context.Context, a *api, r *request) (*wire.Encoder, error)
 
 // serves puts the three parts of an operation together. decode reads what the operation is called with and refuses what
 // is invalid, do has it done, and encode writes the result.
-func serves[In, Out any](decode func(*request) (In, error), do func(*api, context.Context, In) (Out, error), encode func(*encoder, Out)) serveFunc {
-	return func(ctx context.Context, a *api, r *request) (*encoder, error) {
+func serves[In, Out any](decode func(*request) (In, error), do func(*api, context.Context, In) (Out, error), encode func(*wire.Encoder, Out)) serveFunc {
+	return func(ctx context.Context, a *api, r *request) (*wire.Encoder, error) {
 		in, err := decode(r)
 		if err != nil {
 			return nil, err
@@ -46,7 +47,7 @@ func serves[In, Out any](decode func(*request) (In, error), do func(*api, contex
 		if err != nil {
 			return nil, err
 		}
-		e := borrowEncoder()
+		e := wire.BorrowEncoder()
 		encode(e, out)
 		return e, nil
 	}

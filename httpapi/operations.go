@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/wire"
 )
 
 // The paths that code names, too.
@@ -31,7 +32,7 @@ func operations() []operation {
 		get  = http.MethodGet
 		post = http.MethodPost
 	)
-	events := encodePage(eventSize, writeEvent)
+	events := encodePage(wire.EventSize, wire.Event)
 	table := []operation{
 		{method: post, path: pathEvents, bundled: true, serve: serves(decodeEvent, (*api).createEvent, encodeResult)},
 		{method: get, path: pathEvents, serve: serves(decodeEntityEvents, inStore(world.Store.ListEvents), events)},
@@ -43,7 +44,7 @@ func operations() []operation {
 		{method: post, path: pathCalls, http: (*api).bundle},
 		{method: get, path: pathCalls, http: (*api).callSocket},
 
-		{method: get, path: "/v1/runs", serve: serves(decodeRuns, inStore(world.Store.ListRuns), encodePage(runSize, writeRun))},
+		{method: get, path: "/v1/runs", serve: serves(decodeRuns, inStore(world.Store.ListRuns), encodePage(wire.RunSize, wire.Run))},
 		{method: post, path: "/v1/runs/get", serve: serves(decodeManyRuns, (*api).getRuns, encodeManyRuns)},
 		{method: post, path: "/v1/runs/cancel", serve: serves(decodeCancel, (*api).cancelRuns, encodeCancelled)},
 		// Bundled, because the path is one that a bundle takes: that of a run called lost.
@@ -52,11 +53,11 @@ func operations() []operation {
 		{method: get, path: "/v1/runs/{runId}/wait", serve: serves(decodeWait, (*api).awaitRun, encodeRun)},
 		{method: post, path: "/v1/runs/{runId}/wake", serve: serves(decodeID("runId"), (*api).wakeRun, encodeWoken)},
 		{method: post, path: "/v1/runs/{runId}/attributes", serve: serves(decodeAttributes, (*api).setAttributes, encodeAttributes)},
-		{method: get, path: "/v1/runs/{runId}/steps", serve: serves(decodeSteps, inStore(world.Store.ListSteps), encodePage(stepSize, writeStep))},
+		{method: get, path: "/v1/runs/{runId}/steps", serve: serves(decodeSteps, inStore(world.Store.ListSteps), encodePage(wire.StepSize, wire.Step))},
 		{method: get, path: "/v1/runs/{runId}/steps/{stepId}", bundled: true, serve: serves(decodeOne("stepId"), (*api).getStep, encodeStep)},
 		{method: get, path: "/v1/steps/{stepId}", serve: serves(decodeOne("stepId"), (*api).getStep, encodeStep)},
 
-		{method: get, path: "/v1/hooks", serve: serves(decodeHooks, inStore(world.Store.ListHooks), encodePage(hookSize, writeHook))},
+		{method: get, path: "/v1/hooks", serve: serves(decodeHooks, inStore(world.Store.ListHooks), encodePage(wire.HookSize, wire.Hook))},
 		{method: get, path: "/v1/hooks/by-token", serve: serves(decodeToken, (*api).getHookByToken, encodeHook)},
 		{method: get, path: "/v1/hooks/{hookId}", serve: serves(decodeOne("hookId"), (*api).getHook, encodeHook)},
 

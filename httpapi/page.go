@@ -1,30 +1,34 @@
 package httpapi
 
-import "github.com/world-redis/world-redis"
+import (
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/cboritem"
+	"github.com/world-redis/world-redis/internal/wire"
+)
 
 // encodePage writes {data, cursor, hasMore}. size is about how many bytes an entry takes.
-func encodePage[T any](size func(*T) int, write func(*encoder, *T)) func(*encoder, world.Page[T]) {
-	return func(e *encoder, page world.Page[T]) {
-		e.grow(sizes(page.Data, size) + 128)
-		o := e.object()
+func encodePage[T any](size func(*T) int, write func(*wire.Encoder, *T)) func(*wire.Encoder, world.Page[T]) {
+	return func(e *wire.Encoder, page world.Page[T]) {
+		e.Grow(wire.Sizes(page.Data, size) + 128)
+		o := e.Object()
 		encodeData(e, &o, page.Data, write)
-		o.cursor(page.Cursor)
-		o.flag("hasMore", page.HasMore)
-		o.end()
+		o.Cursor(page.Cursor)
+		o.Flag("hasMore", page.HasMore)
+		o.End()
 	}
 }
 
 // encodeData writes the entries of a list as its field data.
-func encodeData[T any](e *encoder, o *objectWriter, entries []T, write func(*encoder, *T)) {
-	o.key("data")
-	e.array(len(entries))
+func encodeData[T any](e *wire.Encoder, o *wire.Object, entries []T, write func(*wire.Encoder, *T)) {
+	o.Key("data")
+	e.Array(len(entries))
 	for i := range entries {
 		write(e, &entries[i])
 	}
 }
 
 // encodeNothing writes {}.
-func encodeNothing(e *encoder, _ nothing) { e.raw(world.Raw{majorMap << 5}) }
+func encodeNothing(e *wire.Encoder, _ nothing) { e.Raw(world.Raw{cboritem.EmptyMap}) }
 
 // sizes adds up what entities take, so that an answer is written into room made once.
 func sizes[T any](entities []T, size func(*T) int) int {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/wire"
 )
 
 const (
@@ -80,10 +81,10 @@ func (a *api) registerSender(ctx context.Context, m *sentMessage) error {
 	return nil
 }
 
-func encodeMessageID(e *encoder, id string) {
-	o := e.object()
-	o.text("messageId", id)
-	o.end()
+func encodeMessageID(e *wire.Encoder, id string) {
+	o := e.Object()
+	o.Text("messageId", id)
+	o.End()
 }
 
 // sdkOf is the generation of a run by its spec version. Health checks, which belong to none,

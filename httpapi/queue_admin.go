@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/wire"
 )
 
 // The two queues as the API names them.
@@ -34,7 +35,7 @@ func kindOf(queue string) (world.Kind, error) {
 
 // withAdmin serves an operation that needs the queue as an operator sees it.
 func withAdmin(serve serveFunc) serveFunc {
-	return func(ctx context.Context, a *api, r *request) (*encoder, error) {
+	return func(ctx context.Context, a *api, r *request) (*wire.Encoder, error) {
 		if a.deps.Admin == nil {
 			return nil, world.Errorf(world.CodeNotFound, "this service does not show its queue")
 		}
@@ -46,26 +47,26 @@ func (a *api) queueDepths(ctx context.Context, _ nothing) ([]world.QueueDepth, e
 	return a.deps.Admin.QueueDepths(ctx)
 }
 
-func encodeDepths(e *encoder, depths []world.QueueDepth) {
-	o := e.object()
+func encodeDepths(e *wire.Encoder, depths []world.QueueDepth) {
+	o := e.Object()
 	encodeData(e, &o, depths, writeDepth)
-	o.end()
+	o.End()
 }
 
-func writeDepth(e *encoder, d *world.QueueDepth) {
-	o := e.object()
-	o.text("queue", queueOf(d.Kind))
-	o.text("name", d.Queue)
-	o.flag("paused", d.Paused)
-	o.whole("pending", d.Pending)
-	o.whole("active", d.Active)
-	o.whole("scheduled", d.Scheduled)
-	o.whole("retry", d.Retry)
-	o.whole("stalled", d.Stalled)
-	o.whole("dead", d.Dead)
-	o.whole("completed", d.Completed)
-	o.optionalMillis("oldestPendingSince", d.Oldest)
-	o.end()
+func writeDepth(e *wire.Encoder, d *world.QueueDepth) {
+	o := e.Object()
+	o.Text("queue", queueOf(d.Kind))
+	o.Text("name", d.Queue)
+	o.Flag("paused", d.Paused)
+	o.Whole("pending", d.Pending)
+	o.Whole("active", d.Active)
+	o.Whole("scheduled", d.Scheduled)
+	o.Whole("retry", d.Retry)
+	o.Whole("stalled", d.Stalled)
+	o.Whole("dead", d.Dead)
+	o.Whole("completed", d.Completed)
+	o.OptionalMillis("oldestPendingSince", d.Oldest)
+	o.End()
 }
 
 func decodeMessages(r *request) (world.MessageQuery, error) {
@@ -105,11 +106,11 @@ func (a *api) runMessages(ctx context.Context, runID string) ([]world.MessageInf
 	return messages, err
 }
 
-func encodeRunMessages(e *encoder, messages []world.MessageInfo) {
-	e.grow(64 + sizes(messages, messageInfoSize))
-	o := e.object()
+func encodeRunMessages(e *wire.Encoder, messages []world.MessageInfo) {
+	e.Grow(64 + wire.Sizes(messages, messageInfoSize))
+	o := e.Object()
 	encodeData(e, &o, messages, writeMessageInfo)
-	o.end()
+	o.End()
 }
 
 // checkRun refuses a run that does not exist. It is asked when there is no message: one may be there
@@ -139,30 +140,30 @@ func messageInfoSize(m *world.MessageInfo) int {
 	return 512 + len(m.QueueName) + len(m.Reason) + len(m.IdempotencyKey) + 2*len(m.DeploymentID)
 }
 
-func encodeMessageInfo(e *encoder, m world.MessageInfo) {
-	e.grow(messageInfoSize(&m) + 128)
+func encodeMessageInfo(e *wire.Encoder, m world.MessageInfo) {
+	e.Grow(messageInfoSize(&m) + 128)
 	writeMessageInfo(e, &m)
 }
 
-func writeMessageInfo(e *encoder, m *world.MessageInfo) {
-	o := e.object()
-	o.text("messageId", m.MessageID)
-	o.text("queue", queueOf(m.Kind))
-	o.text("state", string(m.State))
-	o.optionalText("queueName", m.QueueName)
-	o.optionalText("runId", m.RunID)
-	o.optionalText("stepId", m.StepID)
-	o.optionalText("deploymentId", m.DeploymentID)
-	o.optionalText("idempotencyKey", m.IdempotencyKey)
-	o.optionalMillis("enqueuedAt", m.EnqueuedAt)
-	o.optionalMillis("nextAt", m.NextAt)
-	o.optionalMillis("endedAt", m.EndedAt)
-	o.whole("attempt", int64(m.Attempt))
-	o.whole("failed", int64(m.Failed))
-	o.whole("rescheduled", int64(m.Rescheduled))
-	o.optionalText("reason", m.Reason)
-	o.optionalText("waitsFor", m.WaitsFor)
-	o.whole("size", int64(m.Size))
-	o.optionalText("contentType", m.ContentType)
-	o.end()
+func writeMessageInfo(e *wire.Encoder, m *world.MessageInfo) {
+	o := e.Object()
+	o.Text("messageId", m.MessageID)
+	o.Text("queue", queueOf(m.Kind))
+	o.Text("state", string(m.State))
+	o.OptionalText("queueName", m.QueueName)
+	o.OptionalText("runId", m.RunID)
+	o.OptionalText("stepId", m.StepID)
+	o.OptionalText("deploymentId", m.DeploymentID)
+	o.OptionalText("idempotencyKey", m.IdempotencyKey)
+	o.OptionalMillis("enqueuedAt", m.EnqueuedAt)
+	o.OptionalMillis("nextAt", m.NextAt)
+	o.OptionalMillis("endedAt", m.EndedAt)
+	o.Whole("attempt", int64(m.Attempt))
+	o.Whole("failed", int64(m.Failed))
+	o.Whole("rescheduled", int64(m.Rescheduled))
+	o.OptionalText("reason", m.Reason)
+	o.OptionalText("waitsFor", m.WaitsFor)
+	o.Whole("size", int64(m.Size))
+	o.OptionalText("contentType", m.ContentType)
+	o.End()
 }

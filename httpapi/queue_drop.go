@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/wire"
 )
 
 // droppedMessage is what became of a message that was to be removed.
@@ -27,14 +28,14 @@ func (a *api) dropMessage(ctx context.Context, id string) (dropped droppedMessag
 	return dropped, err
 }
 
-func encodeDropped(e *encoder, d droppedMessage) {
-	o := e.object()
-	o.text("messageId", d.message.MessageID)
-	o.text("outcome", string(d.outcome))
-	o.text("state", string(d.message.State))
-	o.optionalText("runId", d.message.RunID)
+func encodeDropped(e *wire.Encoder, d droppedMessage) {
+	o := e.Object()
+	o.Text("messageId", d.message.MessageID)
+	o.Text("outcome", string(d.outcome))
+	o.Text("state", string(d.message.State))
+	o.OptionalText("runId", d.message.RunID)
 	if d.message.RunID != "" {
-		o.whole("left", d.left)
+		o.Whole("left", d.left)
 	}
-	o.end()
+	o.End()
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/wire"
 )
 
 // message reads the message of a queue() call: a value, which is delivered as CBOR, or a
@@ -21,7 +22,7 @@ func (o *object) message(m *world.Message, kind world.Kind) error {
 	case value != nil:
 		return o.codec.describe(m, kind, value)
 	}
-	value, err := jsonToCBOR([]byte(document))
+	value, err := wire.FromJSON([]byte(document))
 	if err != nil {
 		return invalid("%s.jsonMessage is not one well-formed JSON value", o.path)
 	}

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/cboritem"
 )
 
 // describe sets the body of a message and what the queue needs to know of it, so that
 // the queue need not look inside.
 func (d codec) describe(m *world.Message, kind world.Kind, message world.Raw) error {
 	m.Body, m.ContentType = message, typeCBOR
-	if majorOf(message) != majorMap {
+	if cboritem.MajorOf(message) != cboritem.MajorMap {
 		return nil
 	}
 	o := d.objectOf("message", message)
@@ -46,7 +47,7 @@ func (o *object) delay(key string) time.Duration {
 	if item == nil {
 		return 0
 	}
-	seconds, ok := o.codec.numberOf(item)
+	seconds, ok := cboritem.NumberOf(item)
 	delay, fits := delayOf(seconds)
 	if !ok || !fits {
 		o.fail(key, delayRule)
@@ -75,7 +76,7 @@ func (o *object) headers(key string) map[string]string {
 	}
 	out, size := make(map[string]string, len(inner.fields)), 0
 	for _, f := range inner.fields {
-		value, ok := o.codec.textOf(f.Value)
+		value, ok := cboritem.TextOf(f.Value)
 		if !ok || !isHeaderName(f.Key) || strings.ContainsAny(value, "\r\n\x00") {
 			o.fail(key, "must hold HTTP headers: names to texts of one line")
 			return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/wire"
 )
 
 const flowQueue = "__wkf_workflow_workflow//./workflows/bench//addition"
@@ -76,7 +77,7 @@ func TestWhatTheQueueLearnsOfAMessage(t *testing.T) {
 			t.Parallel()
 			got := enqueued(t, newFakes(t), `{"queueName":"`+c.queue+`","message":`+c.message+`}`, nil)
 			require.Equal(t, []any{c.run, c.step, c.plain}, []any{got.RunID, got.StepID, got.Plain})
-			want, err := jsonToCBOR([]byte(c.message))
+			want, err := wire.FromJSON([]byte(c.message))
 			require.NoError(t, err)
 			require.Equal(t, []byte(want), got.Body)
 		})

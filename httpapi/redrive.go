@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/wire"
 )
 
 // redriven is what became of one dead message.
@@ -130,22 +131,22 @@ func (a *api) endedRuns(ctx context.Context, messages []world.MessageInfo) (map[
 	return ended, nil
 }
 
-func encodeRedriven(e *encoder, results []redriven) {
-	e.grow(64 + 128*len(results))
+func encodeRedriven(e *wire.Encoder, results []redriven) {
+	e.Grow(64 + 128*len(results))
 	count := int64(0)
-	o := e.object()
-	o.key("results")
-	e.array(len(results))
+	o := e.Object()
+	o.Key("results")
+	e.Array(len(results))
 	for _, r := range results {
 		if r.outcome == world.Redriven {
 			count++
 		}
-		one := e.object()
-		one.text("messageId", r.messageID)
-		one.optionalText("runId", r.runID)
-		one.text("outcome", string(r.outcome))
-		one.end()
+		one := e.Object()
+		one.Text("messageId", r.messageID)
+		one.OptionalText("runId", r.runID)
+		one.Text("outcome", string(r.outcome))
+		one.End()
 	}
-	o.whole("redriven", count)
-	o.end()
+	o.Whole("redriven", count)
+	o.End()
 }

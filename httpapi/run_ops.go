@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/cboritem"
+	"github.com/world-redis/world-redis/internal/wire"
 )
 
 // manyRuns is runs.getMany, which is a POST because a thousand ids are too many for a path. partial says that the caller knows
@@ -42,28 +44,28 @@ func (a *api) getRuns(ctx context.Context, want manyRuns) (foundRuns, error) {
 	return found, nil
 }
 
-func encodeManyRuns(e *encoder, found foundRuns) {
+func encodeManyRuns(e *wire.Encoder, found foundRuns) {
 	size := 64
 	for _, run := range found.runs {
 		if run != nil {
-			size += runSize(run)
+			size += wire.RunSize(run)
 		}
 	}
-	e.grow(size)
-	o := e.object()
-	o.key("data")
-	e.array(len(found.runs))
+	e.Grow(size)
+	o := e.Object()
+	o.Key("data")
+	e.Array(len(found.runs))
 	for _, run := range found.runs {
 		if run == nil {
-			e.null()
+			e.Null()
 		} else {
-			writeRun(e, run)
+			wire.Run(e, run)
 		}
 	}
 	if found.partial {
-		o.flag("hasMore", found.hasMore)
+		o.Flag("hasMore", found.hasMore)
 	}
-	o.end()
+	o.End()
 }
 
 // runWait is runs.waitForTerminalStatus.
@@ -142,36 +144,36 @@ func (a *api) cancelRuns(ctx context.Context, req world.CancelRuns) ([]world.Can
 	return results, nil
 }
 
-func encodeCancelled(e *encoder, results []world.CancelResult) {
-	e.grow(256 + 128*len(results))
+func encodeCancelled(e *wire.Encoder, results []world.CancelResult) {
+	e.Grow(256 + 128*len(results))
 	count := map[world.CancelOutcome]int64{}
 	for _, r := range results {
 		count[r.Outcome]++
 	}
-	o := e.object()
-	o.key("summary")
-	summary := e.object()
-	summary.whole("requested", int64(len(results)))
-	summary.whole("cancelled", count[world.Cancelled])
-	summary.whole("alreadyCancelled", count[world.AlreadyCancelled])
-	summary.whole("notCancellable", count[world.NotCancellable])
-	summary.whole("notFound", count[world.CancelNotFound])
-	summary.whole("failed", count[world.CancelFailed])
-	summary.end()
-	o.key("results")
-	e.array(len(results))
+	o := e.Object()
+	o.Key("summary")
+	summary := e.Object()
+	summary.Whole("requested", int64(len(results)))
+	summary.Whole("cancelled", count[world.Cancelled])
+	summary.Whole("alreadyCancelled", count[world.AlreadyCancelled])
+	summary.Whole("notCancellable", count[world.NotCancellable])
+	summary.Whole("notFound", count[world.CancelNotFound])
+	summary.Whole("failed", count[world.CancelFailed])
+	summary.End()
+	o.Key("results")
+	e.Array(len(results))
 	for _, r := range results {
-		one := e.object()
-		one.text("runId", r.RunID)
-		one.text("outcome", string(r.Outcome))
-		one.optionalText("status", string(r.Status))
+		one := e.Object()
+		one.Text("runId", r.RunID)
+		one.Text("outcome", string(r.Outcome))
+		one.OptionalText("status", string(r.Status))
 		if r.Outcome == world.CancelFailed {
-			one.text("code", string(r.Code))
-			one.flag("retryable", r.Retryable)
+			one.Text("code", string(r.Code))
+			one.Flag("retryable", r.Retryable)
 		}
-		one.end()
+		one.End()
 	}
-	o.end()
+	o.End()
 }
 
 // attributeSpec is the spec version that brought attributes.
@@ -193,7 +195,7 @@ func decodeAttributes(r *request) (world.CreateEvent, error) {
 		Data: world.Fields{{Key: "changes", Value: changes}, {Key: "writer", Value: outsideWriter()}},
 	}
 	if reserved {
-		req.Data = append(req.Data, world.Field{Key: "allowReservedAttributes", Value: world.Raw{cborTrue}})
+		req.Data = append(req.Data, world.Field{Key: "allowReservedAttributes", Value: world.Raw{cboritem.True}})
 	}
 	return req, checkEvent(r.codec, &req)
 }
@@ -215,24 +217,24 @@ func (a *api) setAttributes(ctx context.Context, req world.CreateEvent) (world.R
 	return result.Run.Attributes, nil
 }
 
-func encodeAttributes(e *encoder, attributes world.Raw) {
-	o := e.object()
-	o.key("attributes")
+func encodeAttributes(e *wire.Encoder, attributes world.Raw) {
+	o := e.Object()
+	o.Key("attributes")
 	if len(attributes) > 0 {
-		e.raw(attributes)
+		e.Raw(attributes)
 	} else {
-		e.raw(world.Raw{majorMap << 5})
+		e.Raw(world.Raw{cboritem.EmptyMap})
 	}
-	o.end()
+	o.End()
 }
 
 // outsideWriter is the writer of attributes that are set from outside the run.
 func outsideWriter() world.Raw {
-	e := newEncoder(64)
-	o := e.object()
-	o.text("type", "step")
-	o.text("stepId", "setAttributes")
-	o.whole("attempt", 1)
-	o.end()
-	return e.bytes
+	e := wire.NewEncoder(64)
+	o := e.Object()
+	o.Text("type", "step")
+	o.Text("stepId", "setAttributes")
+	o.Whole("attempt", 1)
+	o.End()
+	return e.Bytes
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/cboritem"
+	"github.com/world-redis/world-redis/internal/wire"
 )
 
 const plainRun = `{"runId":"r1","status":"running","deploymentId":"","workflowName":"w","createdAt":1,"updatedAt":2}`
@@ -72,7 +74,7 @@ func manyTexts(n int) string {
 
 func mustCBOR(t *testing.T, text string) []byte {
 	t.Helper()
-	item, err := jsonToCBOR([]byte(text))
+	item, err := wire.FromJSON([]byte(text))
 	require.NoError(t, err)
 	return item
 }
@@ -217,7 +219,7 @@ func TestSetAttributes(t *testing.T) {
 	}, got)
 	require.Equal(t, []any{m{"key": "a", "value": "1"}, m{"key": "b", "value": nil}}, decoded(t, got.Data.Get("changes")))
 	require.Equal(t, "step", decoded(t, got.Data.Get("writer")).(m)["type"], "replay passes over what a step wrote")
-	require.Equal(t, world.Raw{cborTrue}, got.Data.Get("allowReservedAttributes"))
+	require.Equal(t, world.Raw{cboritem.True}, got.Data.Get("allowReservedAttributes"))
 
 	spec = 3
 	status, body = post(t, s, "/v1/runs/r1/attributes", `{"changes":[]}`)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/wire"
 )
 
 func (a *api) wakeRun(ctx context.Context, runID string) (world.RunWake, error) {
@@ -15,12 +16,12 @@ func (a *api) wakeRun(ctx context.Context, runID string) (world.RunWake, error) 
 	return woken, err
 }
 
-func encodeWoken(e *encoder, woken world.RunWake) {
-	o := e.object()
-	o.text("runId", woken.Run.RunID)
-	o.text("messageId", woken.MessageID)
-	o.text("status", string(woken.Run.Status))
-	o.text("workflowName", woken.Run.WorkflowName)
-	o.text("deploymentId", woken.Run.DeploymentID)
-	o.end()
+func encodeWoken(e *wire.Encoder, woken world.RunWake) {
+	o := e.Object()
+	o.Text("runId", woken.Run.RunID)
+	o.Text("messageId", woken.MessageID)
+	o.Text("status", string(woken.Run.Status))
+	o.Text("workflowName", woken.Run.WorkflowName)
+	o.Text("deploymentId", woken.Run.DeploymentID)
+	o.End()
 }

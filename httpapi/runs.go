@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/wire"
 )
 
 func (a *api) getRun(ctx context.Context, ref entityRef) (world.Run, error) {
@@ -37,34 +38,7 @@ func statuses(given []string) (wanted []world.RunStatus, noMatch bool, err error
 	return wanted, len(given) > 0 && len(wanted) == 0, nil
 }
 
-func runSize(r *world.Run) int {
-	return 512 + len(r.WorkflowName) + len(r.DeploymentID) + len(r.ExecutionContext) +
-		len(r.Input) + len(r.Output) + len(r.Error) + len(r.Attributes)
-}
-
-func encodeRun(e *encoder, r world.Run) {
-	e.grow(runSize(&r) + 128)
-	writeRun(e, &r)
-}
-
-func writeRun(e *encoder, r *world.Run) {
-	o := e.object()
-	o.text("runId", r.RunID)
-	o.text("status", string(r.Status))
-	o.text("deploymentId", r.DeploymentID)
-	o.text("workflowName", r.WorkflowName)
-	o.optionalWhole("specVersion", r.SpecVersion)
-	o.optionalRaw("executionContext", r.ExecutionContext)
-	o.optionalRaw("input", r.Input)
-	o.optionalRaw("output", r.Output)
-	o.optionalRaw("error", r.Error)
-	o.optionalText("errorCode", r.ErrorCode)
-	o.optionalRaw("attributes", r.Attributes)
-	o.optionalText("encryptionPublicKey", r.EncryptionPublicKey)
-	o.whole("createdAt", int64(r.CreatedAt))
-	o.whole("updatedAt", int64(r.UpdatedAt))
-	o.optionalMillis("startedAt", r.StartedAt)
-	o.optionalMillis("completedAt", r.CompletedAt)
-	o.optionalMillis("expiredAt", r.ExpiredAt)
-	o.end()
+func encodeRun(e *wire.Encoder, r world.Run) {
+	e.Grow(wire.RunSize(&r) + 128)
+	wire.Run(e, &r)
 }

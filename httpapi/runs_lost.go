@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/wire"
 )
 
 func (a *api) lostCalls(ctx context.Context, page world.PageRequest) (world.Page[world.AnsweredCall], error) {
@@ -17,15 +18,15 @@ func answeredCallSize(a *world.AnsweredCall) int {
 	return 256 + len(a.WorkflowName) + len(a.HookID) + len(a.Token) + len(a.ResumeID)
 }
 
-func writeAnsweredCall(e *encoder, a *world.AnsweredCall) {
-	o := e.object()
-	o.text("kind", string(a.Kind))
-	o.optionalMillis("answeredAt", a.At)
-	o.text("runId", a.RunID)
-	o.optionalText("workflowName", a.WorkflowName)
-	o.optionalText("eventId", a.EventID)
-	o.optionalText("hookId", a.HookID)
-	o.optionalText("token", a.Token)
-	o.optionalText("resumeId", a.ResumeID)
-	o.end()
+func writeAnsweredCall(e *wire.Encoder, a *world.AnsweredCall) {
+	o := e.Object()
+	o.Text("kind", string(a.Kind))
+	o.OptionalMillis("answeredAt", a.At)
+	o.Text("runId", a.RunID)
+	o.OptionalText("workflowName", a.WorkflowName)
+	o.OptionalText("eventId", a.EventID)
+	o.OptionalText("hookId", a.HookID)
+	o.OptionalText("token", a.Token)
+	o.OptionalText("resumeId", a.ResumeID)
+	o.End()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/wire"
 )
 
 func (a *api) getStep(ctx context.Context, ref entityRef) (world.Step, error) {
@@ -15,30 +16,7 @@ func decodeSteps(r *request) (world.StepQuery, error) {
 	return want, r.err
 }
 
-func stepSize(t *world.Step) int {
-	return 384 + len(t.StepName) + len(t.Input) + len(t.Output) + len(t.Error)
-}
-
-func encodeStep(e *encoder, t world.Step) {
-	e.grow(stepSize(&t) + 128)
-	writeStep(e, &t)
-}
-
-func writeStep(e *encoder, t *world.Step) {
-	o := e.object()
-	o.text("runId", t.RunID)
-	o.text("stepId", t.StepID)
-	o.text("stepName", t.StepName)
-	o.text("status", string(t.Status))
-	o.optionalRaw("input", t.Input)
-	o.optionalRaw("output", t.Output)
-	o.optionalRaw("error", t.Error)
-	o.whole("attempt", int64(t.Attempt))
-	o.optionalWhole("specVersion", t.SpecVersion)
-	o.whole("createdAt", int64(t.CreatedAt))
-	o.whole("updatedAt", int64(t.UpdatedAt))
-	o.optionalMillis("startedAt", t.StartedAt)
-	o.optionalMillis("completedAt", t.CompletedAt)
-	o.optionalMillis("retryAfter", t.RetryAfter)
-	o.end()
+func encodeStep(e *wire.Encoder, t world.Step) {
+	e.Grow(wire.StepSize(&t) + 128)
+	wire.Step(e, &t)
 }

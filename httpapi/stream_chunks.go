@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/wire"
 )
 
 const (
@@ -53,7 +54,7 @@ func (w *chunkWriter) send(chunks []world.Chunk) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	// Small chunks are gathered, so that each is no write of its own. An idle reader keeps nothing.
-	page := make([]byte, 0, min(gatherBytes, sizes(chunks, func(c *world.Chunk) int { return frameHead + len(c.Data) })))
+	page := make([]byte, 0, min(gatherBytes, wire.Sizes(chunks, func(c *world.Chunk) int { return frameHead + len(c.Data) })))
 	for _, chunk := range chunks {
 		if w.framed {
 			page = appendFrameLength(page, uint32(len(chunk.Data)))

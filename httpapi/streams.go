@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/wire"
 )
 
 const (
@@ -62,11 +63,11 @@ func (a *api) appendChunks(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	e := newEncoder(32)
-	o := e.object()
-	o.whole("index", first)
-	o.end()
-	return a.answer(c, http.StatusOK, e.bytes)
+	e := wire.NewEncoder(32)
+	o := e.Object()
+	o.Whole("index", first)
+	o.End()
+	return a.answer(c, http.StatusOK, e.Bytes)
 }
 
 // readAppend reads everything of a write but its chunks.
@@ -180,15 +181,15 @@ func (a *api) listStreams(ctx context.Context, want streamNames) (list streamNam
 	return list, nil
 }
 
-func encodeStreams(e *encoder, list streamNames) {
-	e.grow(64 + 64*len(list.names.Data))
-	o := e.object()
-	encodeData(e, &o, list.names.Data, func(e *encoder, name *string) { e.text(*name) })
+func encodeStreams(e *wire.Encoder, list streamNames) {
+	e.Grow(64 + 64*len(list.names.Data))
+	o := e.Object()
+	encodeData(e, &o, list.names.Data, func(e *wire.Encoder, name *string) { e.Text(*name) })
 	if list.paged {
-		o.cursor(list.names.Cursor)
-		o.flag("hasMore", list.names.HasMore)
+		o.Cursor(list.names.Cursor)
+		o.Flag("hasMore", list.names.HasMore)
 	}
-	o.end()
+	o.End()
 }
 
 func decodeStreamName(r *request) (string, error) {
@@ -200,12 +201,12 @@ func (a *api) streamInfo(ctx context.Context, name string) (world.StreamInfo, er
 	return a.deps.Streams.StreamInfo(ctx, name, 0)
 }
 
-func encodeStreamInfo(e *encoder, info world.StreamInfo) {
-	o := e.object()
-	o.whole("tailIndex", info.TailIndex)
-	o.flag("done", info.Done)
+func encodeStreamInfo(e *wire.Encoder, info world.StreamInfo) {
+	o := e.Object()
+	o.Whole("tailIndex", info.TailIndex)
+	o.Flag("done", info.Done)
 	writeNext(&o, info.Next)
-	o.end()
+	o.End()
 }
 
 // chunkQuery asks for a page of a stream's chunks.
@@ -223,28 +224,28 @@ func (a *api) listChunks(ctx context.Context, want chunkQuery) (world.ChunkPage,
 	return a.deps.Streams.ListChunks(ctx, want.name, want.page)
 }
 
-func encodeChunks(e *encoder, page world.ChunkPage) {
-	e.grow(64 + sizes(page.Data, func(k *world.Chunk) int { return len(k.Data) + 32 }))
-	o := e.object()
+func encodeChunks(e *wire.Encoder, page world.ChunkPage) {
+	e.Grow(64 + wire.Sizes(page.Data, func(k *world.Chunk) int { return len(k.Data) + 32 }))
+	o := e.Object()
 	encodeData(e, &o, page.Data, writeChunk)
-	o.cursor(page.Cursor)
-	o.flag("hasMore", page.HasMore)
-	o.flag("done", page.Done)
+	o.Cursor(page.Cursor)
+	o.Flag("hasMore", page.HasMore)
+	o.Flag("done", page.Done)
 	writeNext(&o, page.Next)
-	o.end()
+	o.End()
 }
 
-func writeChunk(e *encoder, chunk *world.Chunk) {
-	o := e.object()
-	o.whole("index", chunk.Index)
-	o.key("data")
-	e.byteString(chunk.Data)
-	o.end()
+func writeChunk(e *wire.Encoder, chunk *world.Chunk) {
+	o := e.Object()
+	o.Whole("index", chunk.Index)
+	o.Key("data")
+	e.ByteString(chunk.Data)
+	o.End()
 }
 
 // writeNext tells where a reader goes on behind an end, if something was written behind it.
-func writeNext(o *objectWriter, next int64) {
+func writeNext(o *wire.Object, next int64) {
 	if next > 0 {
-		o.whole("next", next)
+		o.Whole("next", next)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/wire"
 )
 
 // Answers of any size come whole and with their length, one after the other on one connection.
@@ -40,7 +41,7 @@ func TestAnswersComeWhole(t *testing.T) {
 				require.Contains(t, string(got), string(payload))
 				continue
 			}
-			item, err := jsonToCBOR(got)
+			item, err := wire.FromJSON(got)
 			require.NoError(t, err)
 			require.Contains(t, string(item), string(payload))
 		}

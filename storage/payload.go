@@ -8,9 +8,8 @@ import (
 	"github.com/fxamacker/cbor/v2"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/cboritem"
 )
-
-const cborBytes = 2 // major type of a byte string
 
 // textField returns a text of eventData, "" when it is absent or no text.
 func textField(f world.Fields, key string) string {
@@ -18,8 +17,7 @@ func textField(f world.Fields, key string) string {
 	if raw == nil {
 		return ""
 	}
-	r := items{left: raw, ok: true}
-	if text := r.string(itemText); r.ok && len(r.left) == 0 && utf8.Valid(text) {
+	if text, ok := cboritem.PlainText(raw); ok && utf8.Valid(text) {
 		return string(text)
 	}
 	var s string
@@ -63,14 +61,10 @@ func millisField(f world.Fields, key string) (ms world.Millis, ok bool) {
 // isBytes reports whether raw is a byte string, bare or tagged: an error as spec 4 and up
 // writes it, opaque to everyone but the SDK.
 func isBytes(raw world.Raw) bool {
-	if len(raw) == 0 {
-		return false
+	if tag, content, ok := cboritem.Untagged(raw); ok && tag > 1 { // 0 and 1 are dates, whose content is never bytes
+		raw = content
 	}
-	if raw[0]>>5 == cborBytes {
-		return true
-	}
-	var tag cbor.RawTag
-	return raw[0]>>5 == 6 && cbor.Unmarshal(raw, &tag) == nil && len(tag.Content) > 0 && tag.Content[0]>>5 == cborBytes
+	return len(raw) > 0 && cboritem.MajorOf(raw) == cboritem.MajorBytes
 }
 
 // structuredError is the error of a run or step up to spec 3.

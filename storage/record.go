@@ -13,6 +13,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/cboritem"
 )
 
 // An event is stored as <createdAt ms>[.]<kind><size>:<size bytes of meta><payload>.
@@ -199,7 +200,7 @@ func decodeRecord(runID string, position int, record string, split []byte) (worl
 // append writes the map as the library would.
 func (m *meta) append(b []byte) []byte {
 	head := len(b)
-	b = append(b, itemMap<<5)
+	b = append(b, cboritem.EmptyMap)
 	key := func(n byte) {
 		b[head]++ // there are eight at most
 		b = append(b, n)
@@ -207,13 +208,13 @@ func (m *meta) append(b []byte) []byte {
 	number := func(n byte, value int64) {
 		if value != 0 {
 			key(n)
-			b = world.AppendItemInt(b, value)
+			b = cboritem.AppendInt(b, value)
 		}
 	}
 	text := func(n byte, value string) {
 		if value != "" {
 			key(n)
-			b = append(world.AppendItemHead(b, itemText, uint64(len(value))), value...)
+			b = cboritem.AppendText(b, value)
 		}
 	}
 	text(1, m.CorrelationID)
@@ -222,19 +223,19 @@ func (m *meta) append(b []byte) []byte {
 	text(4, m.ResumeID)
 	if len(m.Data) > 0 {
 		key(5)
-		b = world.AppendItemHead(b, itemArray, uint64(len(m.Data)))
+		b = cboritem.AppendHead(b, cboritem.MajorArray, uint64(len(m.Data)))
 		for _, one := range m.Data {
-			b = appendItemBytes(b, itemBytes, one)
+			b = cboritem.AppendBytes(b, one)
 		}
 	}
 	number(6, int64(m.PayloadAt))
 	if m.EmptyData {
 		key(7)
-		b = append(b, itemTrue)
+		b = append(b, cboritem.True)
 	}
 	if len(m.ShortID) > 0 {
 		key(8)
-		b = appendItemBytes(b, itemBytes, m.ShortID)
+		b = cboritem.AppendBytes(b, m.ShortID)
 	}
 	return b
 }
@@ -249,43 +250,43 @@ func decodeMeta(encoded []byte) (m meta, err error) {
 }
 
 func readMeta(encoded []byte) (m meta, ok bool) {
-	r := items{left: encoded, ok: true}
+	r := cboritem.NewReader(encoded)
 	last := int64(0)
-	for range r.count(itemMap) {
-		key := r.int()
+	for range r.Count(cboritem.MajorMap) {
+		key := r.Int()
 		if key <= last {
 			return m, false // we write them in order
 		}
 		last = key
 		switch key {
 		case 1:
-			m.CorrelationID = string(r.string(itemText))
+			m.CorrelationID = string(r.Bytes(cboritem.MajorText))
 		case 2:
-			m.SpecVersion = int(r.int())
+			m.SpecVersion = int(r.Int())
 		case 3:
-			m.OccurredAt = r.int()
+			m.OccurredAt = r.Int()
 		case 4:
-			m.ResumeID = string(r.string(itemText))
+			m.ResumeID = string(r.Bytes(cboritem.MajorText))
 		case 5:
-			n := r.count(itemArray)
+			n := r.Count(cboritem.MajorArray)
 			m.Data = make([][]byte, 0, n)
 			for range n {
-				m.Data = append(m.Data, r.string(itemBytes))
+				m.Data = append(m.Data, r.Bytes(cboritem.MajorBytes))
 			}
 		case 6:
-			m.PayloadAt = int(r.int())
+			m.PayloadAt = int(r.Int())
 		case 7:
-			m.EmptyData = r.isTrue()
+			m.EmptyData = r.True()
 		case 8:
-			m.ShortID = r.string(itemBytes)
+			m.ShortID = r.Bytes(cboritem.MajorBytes)
 		default:
-			r.ok = false
+			return m, false
 		}
-		if !r.ok {
+		if !r.OK() {
 			return m, false
 		}
 	}
-	return m, r.ok && len(r.left) == 0
+	return m, r.Done()
 }
 
 func (m meta) fields(payloadKey string, payload []byte) world.Fields {

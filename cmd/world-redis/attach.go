@@ -5,9 +5,9 @@ import (
 	"log/slog"
 
 	"github.com/world-redis/world-redis"
-	"github.com/world-redis/world-redis/httpapi"
 	"github.com/world-redis/world-redis/internal/ids"
 	"github.com/world-redis/world-redis/internal/recovery"
+	"github.com/world-redis/world-redis/internal/wire"
 	"github.com/world-redis/world-redis/queue"
 )
 
@@ -57,7 +57,7 @@ func (t *tenant) attached(runID string, result world.EventResult, ok bool, err e
 	if !ok {
 		return nil
 	}
-	encoded := httpapi.EncodeResult(&result)
+	encoded := wire.EncodeResult(&result)
 	if len(encoded) > attachedBytes {
 		return nil
 	}

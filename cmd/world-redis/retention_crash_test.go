@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/cboritem"
 	"github.com/world-redis/world-redis/internal/ids"
 	"github.com/world-redis/world-redis/internal/redistest"
 	"github.com/world-redis/world-redis/storage"
@@ -39,7 +40,7 @@ func TestChunksAreNotReadAfterACrashAtTheEndOfTheirRun(t *testing.T) {
 			_, err := tenant.store.CreateEvent(ctx, world.CreateEvent{RunID: runID, Type: eventType, SpecVersion: 7, Data: fields, RequestID: minter.New().String()})
 			return err
 		}
-		text := func(s string) world.Raw { return append(world.AppendItemHead(nil, 3, uint64(len(s))), s...) }
+		text := func(s string) world.Raw { return cboritem.AppendText(nil, s) }
 		create := func(more ...world.Field) string {
 			runID := minter.Prefixed("wrun_")
 			require.NoError(t, send(runID, world.EventRunCreated, append(world.Fields{

@@ -1,4 +1,4 @@
-package httpapi
+package wire
 
 import (
 	"encoding/base64"
@@ -6,6 +6,8 @@ import (
 	"math/big"
 	"strconv"
 	"time"
+
+	"github.com/world-redis/world-redis/internal/cboritem"
 )
 
 // The CBOR tags that JSON has a form for.
@@ -19,7 +21,7 @@ const (
 // square of the size.
 const maxBignum = 1024
 
-// cborToJSON converts one item, keeping the order of keys. Byte strings become
+// ToJSON converts one item, keeping the order of keys. Byte strings become
 // {"__type":"Uint8Array","data":"<base64>"}, dates become ISO text as in JavaScript;
 // undefined members are left out; what JSON cannot say (NaN, undefined elsewhere) is null.
 // A tag that does not fit its content, and a number above maxBignum, become {"__type":"CBOR","data":"<base64>"} with
@@ -27,13 +29,13 @@ const maxBignum = 1024
 //
 // The text may be 34 times as long as the item. What comes before the last of it goes to flush in pieces; nil: the text is
 // returned whole.
-func cborToJSON(item []byte, flush func(piece []byte) error) ([]byte, error) {
+func ToJSON(item []byte, flush func(piece []byte) error) ([]byte, error) {
 	w := jsonWriter{in: item, out: make([]byte, 0, len(item)+len(item)/2), piece: max(2*len(item), jsonPiece), flush: flush}
 	if err := w.value(0); err != nil {
 		return nil, err
 	}
 	if len(w.in) != 0 {
-		return nil, errMalformed
+		return nil, cboritem.ErrMalformed
 	}
 	return w.out, nil
 }
@@ -63,14 +65,14 @@ func (w *jsonWriter) pass() error {
 	return err
 }
 
-func (w *jsonWriter) head() (h cborHead, err error) {
-	h, w.in, err = readHead(w.in)
+func (w *jsonWriter) head() (h cboritem.Head, err error) {
+	h, w.in, err = cboritem.ReadHead(w.in)
 	return h, err
 }
 
 // atBreak consumes the end of an indefinite item.
 func (w *jsonWriter) atBreak() bool {
-	if len(w.in) > 0 && w.in[0] == cborBreak {
+	if len(w.in) > 0 && w.in[0] == cboritem.Break {
 		w.in = w.in[1:]
 		return true
 	}
@@ -78,34 +80,34 @@ func (w *jsonWriter) atBreak() bool {
 }
 
 func (w *jsonWriter) value(depth int) error {
-	if depth > 2*maxNesting {
-		return errMalformed
+	if depth > 2*cboritem.MaxNesting {
+		return cboritem.ErrMalformed
 	}
 	start := w.in
 	h, err := w.head()
 	if err != nil {
 		return err
 	}
-	switch h.major {
-	case majorUint:
-		w.out = strconv.AppendUint(w.out, h.n, 10)
-	case majorNegint:
-		n := new(big.Int).SetUint64(h.n)
+	switch h.Major {
+	case cboritem.MajorUint:
+		w.out = strconv.AppendUint(w.out, h.N, 10)
+	case cboritem.MajorNegint:
+		n := new(big.Int).SetUint64(h.N)
 		w.out = n.Not(n).Append(w.out, 10) // -1 - n
-	case majorBytes:
+	case cboritem.MajorBytes:
 		return w.bytes(h)
-	case majorText:
+	case cboritem.MajorText:
 		text, err := w.content(h)
 		if err != nil {
 			return err
 		}
 		w.out = appendJSONText(w.out, text)
-	case majorArray:
+	case cboritem.MajorArray:
 		return w.array(h, depth)
-	case majorMap:
+	case cboritem.MajorMap:
 		return w.object(h, depth)
-	case majorTag:
-		return w.tagged(start, h.n, depth)
+	case cboritem.MajorTag:
+		return w.tagged(start, h.N, depth)
 	default:
 		return w.simple(h)
 	}
@@ -113,31 +115,12 @@ func (w *jsonWriter) value(depth int) error {
 }
 
 // content reads the bytes of a byte or text string, in one piece or in chunks.
-func (w *jsonWriter) content(h cborHead) ([]byte, error) {
-	if !h.indefinite() {
-		if h.n > uint64(len(w.in)) {
-			return nil, errMalformed
-		}
-		piece := w.in[:h.n]
-		w.in = w.in[h.n:]
-		return piece, nil
-	}
-	var all []byte
-	for !w.atBreak() {
-		chunk, err := w.head()
-		if err != nil || chunk.major != h.major || chunk.indefinite() {
-			return nil, errMalformed
-		}
-		piece, err := w.content(chunk)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, piece...)
-	}
-	return all, nil
+func (w *jsonWriter) content(h cboritem.Head) (content []byte, err error) {
+	content, w.in, err = cboritem.Content(h, w.in)
+	return content, err
 }
 
-func (w *jsonWriter) bytes(h cborHead) error {
+func (w *jsonWriter) bytes(h cboritem.Head) error {
 	content, err := w.content(h)
 	if err != nil {
 		return err
@@ -148,10 +131,10 @@ func (w *jsonWriter) bytes(h cborHead) error {
 	return nil
 }
 
-func (w *jsonWriter) array(h cborHead, depth int) error {
+func (w *jsonWriter) array(h cboritem.Head, depth int) error {
 	w.out = append(w.out, '[')
-	for i := uint64(0); h.indefinite() || i < h.n; i++ {
-		if h.indefinite() && w.atBreak() {
+	for i := uint64(0); h.Indefinite() || i < h.N; i++ {
+		if h.Indefinite() && w.atBreak() {
 			break
 		}
 		if err := w.pass(); err != nil {
@@ -168,11 +151,11 @@ func (w *jsonWriter) array(h cborHead, depth int) error {
 	return nil
 }
 
-func (w *jsonWriter) object(h cborHead, depth int) error {
+func (w *jsonWriter) object(h cboritem.Head, depth int) error {
 	w.out = append(w.out, '{')
 	empty := true
-	for i := uint64(0); h.indefinite() || i < h.n; i++ {
-		if h.indefinite() && w.atBreak() {
+	for i := uint64(0); h.Indefinite() || i < h.N; i++ {
+		if h.Indefinite() && w.atBreak() {
 			break
 		}
 		if err := w.pass(); err != nil {
@@ -186,7 +169,7 @@ func (w *jsonWriter) object(h cborHead, depth int) error {
 			return err
 		}
 		w.out = append(w.out, ':')
-		if len(w.in) > 0 && w.in[0] == cborUndefined {
+		if len(w.in) > 0 && w.in[0] == cboritem.Undefined {
 			w.in, w.out = w.in[1:], w.out[:start]
 			continue
 		}
@@ -202,11 +185,11 @@ func (w *jsonWriter) object(h cborHead, depth int) error {
 // key writes a map key; one that is not text becomes the text of its JSON. A long one, and a key within such a key, is its
 // bytes in base64 alone: each text within a text doubles the backslashes of what is in it, so that 50 bytes would become gigabytes.
 func (w *jsonWriter) key(depth int) error {
-	if len(w.in) > 0 && w.in[0]>>5 == majorText {
+	if len(w.in) > 0 && w.in[0]>>5 == cboritem.MajorText {
 		return w.value(depth)
 	}
 	start := len(w.out)
-	key, rest, err := splitItem(w.in)
+	key, rest, err := cboritem.Split(w.in)
 	switch {
 	case err != nil:
 		return err
@@ -238,7 +221,7 @@ func (w *jsonWriter) tagged(item []byte, tag uint64, depth int) error {
 		if err != nil {
 			return err
 		}
-		if h.major == majorBytes {
+		if h.Major == cboritem.MajorBytes {
 			content, err := w.content(h)
 			if err != nil {
 				return err
@@ -260,7 +243,7 @@ func (w *jsonWriter) tagged(item []byte, tag uint64, depth int) error {
 
 // asItIs writes the first item of b as its bytes and goes on behind it.
 func (w *jsonWriter) asItIs(b []byte) error {
-	item, rest, err := splitItem(b)
+	item, rest, err := cboritem.Split(b)
 	if err != nil {
 		return err
 	}
@@ -277,19 +260,19 @@ func (w *jsonWriter) epoch() (seconds float64, ok bool) {
 	if err != nil {
 		return 0, false
 	}
-	switch h.major {
-	case majorUint:
-		return float64(h.n), !h.indefinite()
-	case majorNegint:
-		return -1 - float64(h.n), !h.indefinite()
+	switch h.Major {
+	case cboritem.MajorUint:
+		return float64(h.N), !h.Indefinite()
+	case cboritem.MajorNegint:
+		return -1 - float64(h.N), !h.Indefinite()
 	default:
-		return floatOf(h)
+		return cboritem.FloatOf(h)
 	}
 }
 
-// date writes a moment as ISO text with milliseconds.
+// date writes a timestamp as ISO text with milliseconds.
 func (w *jsonWriter) date(seconds float64) {
-	ms, ok := millisOf(math.Round(seconds*1000), true)
+	ms, ok := cboritem.Millis(math.Round(seconds * 1000))
 	if !ok {
 		w.out = append(w.out, "null"...)
 		return
@@ -299,17 +282,17 @@ func (w *jsonWriter) date(seconds float64) {
 	w.out = append(w.out, '"')
 }
 
-func (w *jsonWriter) simple(h cborHead) error {
-	if f, ok := floatOf(h); ok {
+func (w *jsonWriter) simple(h cboritem.Head) error {
+	if f, ok := cboritem.FloatOf(h); ok {
 		w.out = appendJSONFloat(w.out, f)
 		return nil
 	}
 	switch {
-	case h.indefinite():
-		return errMalformed // a break with nothing to end
-	case h.n == 20:
+	case h.Indefinite():
+		return cboritem.ErrMalformed // a break with nothing to end
+	case h.N == 20:
 		w.out = append(w.out, "false"...)
-	case h.n == 21:
+	case h.N == 21:
 		w.out = append(w.out, "true"...)
 	default:
 		w.out = append(w.out, "null"...)

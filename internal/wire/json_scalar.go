@@ -1,4 +1,4 @@
-package httpapi
+package wire
 
 import (
 	"math"
@@ -44,41 +44,4 @@ func appendJSONFloat(out []byte, f float64) []byte {
 		format = 'e'
 	}
 	return strconv.AppendFloat(out, f, format, -1, 64)
-}
-
-// floatOf reads the float of a head, of any of the three widths.
-func floatOf(h cborHead) (float64, bool) {
-	if h.major != majorSimple {
-		return 0, false
-	}
-	switch h.info {
-	case 25:
-		return halfFloat(uint16(h.n)), true
-	case 26:
-		return float64(math.Float32frombits(uint32(h.n))), true
-	case 27:
-		return math.Float64frombits(h.n), true
-	default:
-		return 0, false
-	}
-}
-
-// halfFloat widens an IEEE 754 half: 1 sign bit, 5 of exponent, 10 of fraction.
-func halfFloat(h uint16) float64 {
-	exponent, fraction := int(h>>10&31), float64(h&0x3ff)
-	var f float64
-	switch exponent {
-	case 0:
-		f = math.Ldexp(fraction, -24)
-	case 31:
-		if f = math.Inf(1); fraction != 0 {
-			f = math.NaN()
-		}
-	default:
-		f = math.Ldexp(fraction+1024, exponent-25)
-	}
-	if h>>15 == 1 {
-		return -f
-	}
-	return f
 }

@@ -1,4 +1,4 @@
-package httpapi
+package wire
 
 import (
 	"bytes"
@@ -11,16 +11,17 @@ import (
 	"strings"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/cboritem"
 )
 
 // bytesTag is the "__type" under which JSON carries a byte string.
 const bytesTag = "Uint8Array"
 
-// jsonToCBOR converts one JSON value, keeping the order of keys. {"__type":"Uint8Array",
+// FromJSON converts one JSON value, keeping the order of keys. {"__type":"Uint8Array",
 // "data":"<base64>"} becomes a byte string.
-func jsonToCBOR(text []byte) (world.Raw, error) {
+func FromJSON(text []byte) (world.Raw, error) {
 	if !json.Valid(text) {
-		return nil, invalid("the body is not one well-formed JSON value")
+		return nil, world.Errorf(world.CodeInvalid, "the body is not one well-formed JSON value")
 	}
 	t := jsonReader{decoder: json.NewDecoder(bytes.NewReader(text)), out: make([]byte, 0, len(text))}
 	t.decoder.UseNumber()
@@ -38,26 +39,26 @@ type jsonReader struct {
 func (t *jsonReader) value(depth int) error {
 	token, err := t.decoder.Token()
 	if err != nil {
-		return invalid("the body is not well-formed JSON: %v", err)
+		return world.Errorf(world.CodeInvalid, "the body is not well-formed JSON: %v", err)
 	}
 	return t.item(token, depth)
 }
 
 func (t *jsonReader) item(token json.Token, depth int) error {
-	if depth >= maxNesting {
-		return invalid("the body is nested more than %d levels deep", maxNesting)
+	if depth >= cboritem.MaxNesting {
+		return world.Errorf(world.CodeInvalid, "the body is nested more than %d levels deep", cboritem.MaxNesting)
 	}
 	switch v := token.(type) {
 	case nil:
-		t.out = append(t.out, cborNull)
+		t.out = append(t.out, cboritem.Null)
 	case bool:
 		if v {
-			t.out = append(t.out, cborTrue)
+			t.out = append(t.out, cboritem.True)
 		} else {
-			t.out = append(t.out, cborFalse)
+			t.out = append(t.out, cboritem.False)
 		}
 	case string:
-		t.out = appendText(t.out, v)
+		t.out = cboritem.AppendText(t.out, v)
 	case json.Number:
 		return t.number(v.String())
 	case json.Delim:
@@ -73,19 +74,19 @@ func (t *jsonReader) item(token json.Token, depth int) error {
 func (t *jsonReader) number(s string) error {
 	if !strings.ContainsAny(s, ".eE") {
 		if n, err := strconv.ParseInt(s, 10, 64); err == nil && s != "-0" {
-			t.out = world.AppendItemInt(t.out, n)
+			t.out = cboritem.AppendInt(t.out, n)
 			return nil
 		}
 		if n, err := strconv.ParseUint(s, 10, 64); err == nil {
-			t.out = world.AppendItemHead(t.out, majorUint, n)
+			t.out = cboritem.AppendHead(t.out, cboritem.MajorUint, n)
 			return nil
 		}
 	}
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil {
-		return invalid("the number %.40s is out of range", s)
+		return world.Errorf(world.CodeInvalid, "the number %.40s is out of range", s)
 	}
-	t.out = binary.BigEndian.AppendUint64(append(t.out, cborFloat64), math.Float64bits(f))
+	t.out = binary.BigEndian.AppendUint64(append(t.out, cboritem.Float64), math.Float64bits(f))
 	return nil
 }
 
@@ -97,7 +98,7 @@ func (t *jsonReader) array(depth int) error {
 			return err
 		}
 	}
-	t.fill(at, majorArray, n)
+	t.fill(at, cboritem.MajorArray, n)
 	return t.close()
 }
 
@@ -108,13 +109,13 @@ func (t *jsonReader) object(depth int) error {
 	for ; t.decoder.More(); n++ {
 		key, err := t.decoder.Token()
 		if err != nil {
-			return invalid("the body is not well-formed JSON: %v", err)
+			return world.Errorf(world.CodeInvalid, "the body is not well-formed JSON: %v", err)
 		}
 		name, _ := key.(string)
-		t.out = appendText(t.out, name)
+		t.out = cboritem.AppendText(t.out, name)
 		value, err := t.decoder.Token()
 		if err != nil {
-			return invalid("the body is not well-formed JSON: %v", err)
+			return world.Errorf(world.CodeInvalid, "the body is not well-formed JSON: %v", err)
 		}
 		tagged.see(name, value)
 		if err := t.item(value, depth+1); err != nil {
@@ -124,11 +125,11 @@ func (t *jsonReader) object(depth int) error {
 	if tagged.complete(n) {
 		raw, err := base64.StdEncoding.DecodeString(tagged.data)
 		if err != nil {
-			return invalid(`the data of a {"__type":"Uint8Array"} is not base64`)
+			return world.Errorf(world.CodeInvalid, `the data of a {"__type":"Uint8Array"} is not base64`)
 		}
-		t.out = append(world.AppendItemHead(t.out[:at], majorBytes, uint64(len(raw))), raw...)
+		t.out = append(cboritem.AppendHead(t.out[:at], cboritem.MajorBytes, uint64(len(raw))), raw...)
 	} else {
-		t.fill(at, majorMap, n)
+		t.fill(at, cboritem.MajorMap, n)
 	}
 	return t.close()
 }
@@ -172,7 +173,7 @@ func (t *jsonReader) fill(at int, major byte, n int) {
 // close reads the closing bracket.
 func (t *jsonReader) close() error {
 	if _, err := t.decoder.Token(); err != nil {
-		return invalid("the body is not well-formed JSON: %v", err)
+		return world.Errorf(world.CodeInvalid, "the body is not well-formed JSON: %v", err)
 	}
 	return nil
 }

@@ -1,0 +1,44 @@
+package storage
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis"
+)
+
+// The end of a step is the record that is written and read most.
+func BenchmarkRecord(b *testing.B) {
+	e := world.Event{
+		RunID: "wrun_01M8GS30JGSBBK33CKRC12QBDV", Type: world.EventStepCompleted, CorrelationID: "step_01M8GS30JGSBBK33CKRC12QBDV", SpecVersion: 7,
+		OccurredAt: 1_800_000_000_000, Data: newSixEvents(b).result,
+	}
+	encoded, _, err := encodeRecord(e)
+	require.NoError(b, err)
+	record := "1800000000000." + string(encoded)
+	b.Run("encode", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, _, err := encodeRecord(e); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("decode", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := decodeRecord(e.RunID, 0, record, nil); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("text", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if textField(e.Data, "stepName") == "" {
+				b.Fatal("no name")
+			}
+		}
+	})
+}
