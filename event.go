@@ -1,6 +1,9 @@
 package world
 
-import "context"
+import (
+	"context"
+	"strings"
+)
 
 // EventType names what happened (contract §2.5).
 type EventType string
@@ -49,6 +52,28 @@ func (t EventType) Known() bool {
 		return false
 	}
 }
+
+// OfEntity reports whether events of the type belong to one step, hook or wait, which their correlation id names.
+func (t EventType) OfEntity() bool {
+	return strings.HasPrefix(string(t), "step_") || strings.HasPrefix(string(t), "hook_") || strings.HasPrefix(string(t), "wait_")
+}
+
+// requiredData are the eventData keys that an event of a type must have (contract §2.5).
+var requiredData = map[EventType][]string{
+	EventRunCreated:    {"deploymentId", "workflowName", "input"},
+	EventRunFailed:     {"error"},
+	EventAttrSet:       {"changes", "writer"},
+	EventStepCreated:   {"stepName", "input"},
+	EventStepRetrying:  {"error"},
+	EventStepCompleted: {"result"},
+	EventStepFailed:    {"error"},
+	EventHookCreated:   {"token"},
+	EventHookReceived:  {"payload"},
+	EventWaitCreated:   {"resumeAt"},
+}
+
+// RequiredData returns the eventData keys that an event of the type must have. The list is shared and not to be changed.
+func (t EventType) RequiredData() []string { return requiredData[t] }
 
 // Event is one entry of a run's log. Events never change.
 type Event struct {

@@ -7,9 +7,6 @@ import (
 	"github.com/world-redis/world-redis/internal/wire"
 )
 
-// maxBatch is how many events one batch may have.
-const maxBatch = 256
-
 // decodeBatch reads events.createBatch: {events: [{event, occurredAt?}], params?}.
 func decodeBatch(r *request) (world.CreateBatch, error) {
 	runID := r.pathID("runId")
@@ -45,7 +42,7 @@ func (d codec) batchRequest(body world.Raw) (world.CreateBatch, error) {
 		}
 		req.ResolveNone, req.LogEnd = shared.ResolveNone, shared.LogEnd
 	}
-	for _, raw := range top.list("events", maxBatch) {
+	for _, raw := range top.list("events", world.MaxBatch) {
 		item := d.objectOf("body.events", raw)
 		event := item.object("event")
 		e := world.CreateEvent{OccurredAt: item.millis("occurredAt")}
@@ -58,7 +55,7 @@ func (d codec) batchRequest(body world.Raw) (world.CreateBatch, error) {
 		if err := readEvent(event, &e); err != nil {
 			return req, err
 		}
-		if err := checkEvent(d, &e); err != nil {
+		if err := checkEvent(&e); err != nil {
 			return req, err
 		}
 		req.Events = append(req.Events, e)

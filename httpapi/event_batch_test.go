@@ -68,7 +68,7 @@ func TestBatchThereAndBack(t *testing.T) {
 func TestBadBatches(t *testing.T) {
 	t.Parallel()
 	good := m{"event": m{"eventType": "run_completed"}}
-	many := make([]m, maxBatch+1)
+	many := make([]m, world.MaxBatch+1)
 	for i := range many {
 		many[i] = good
 	}

@@ -8,43 +8,19 @@ import (
 	"github.com/world-redis/world-redis/internal/cboritem"
 )
 
-// requiredData are the eventData keys a type cannot do without (contract §2.5).
-func requiredData(t world.EventType) []string {
-	switch t {
-	case world.EventRunCreated:
-		return []string{"deploymentId", "workflowName", "input"}
-	case world.EventRunFailed, world.EventStepFailed, world.EventStepRetrying:
-		return []string{"error"}
-	case world.EventAttrSet:
-		return []string{"changes", "writer"}
-	case world.EventStepCreated:
-		return []string{"stepName", "input"}
-	case world.EventStepCompleted:
-		return []string{"result"}
-	case world.EventHookCreated:
-		return []string{"token"}
-	case world.EventHookReceived:
-		return []string{"payload"}
-	case world.EventWaitCreated:
-		return []string{"resumeAt"}
-	default:
-		return nil
-	}
-}
-
 // checkEvent refuses what cannot be an event, so that storage only ever sees sound ones,
-// and turns the moments in eventData into whole epoch milliseconds.
-func checkEvent(d codec, req *world.CreateEvent) error {
+// and turns the timestamps in eventData into whole epoch milliseconds.
+func checkEvent(req *world.CreateEvent) error {
 	switch {
 	case req.Type == "":
 		return invalid("event.eventType is missing")
 	case !req.Type.Known():
 		return invalid("event.eventType %q is not one that a client may send", req.Type)
-	case isEntityEvent(req.Type) && req.CorrelationID == "":
+	case req.Type.OfEntity() && req.CorrelationID == "":
 		return invalid("event.correlationId is missing, %s events need it", req.Type)
 	}
 	for i := range req.Data {
-		if err := checkDatum(d, &req.Data[i]); err != nil {
+		if err := checkDatum(&req.Data[i]); err != nil {
 			return err
 		}
 	}
@@ -52,7 +28,7 @@ func checkEvent(d codec, req *world.CreateEvent) error {
 	if req.V1Compat || req.SpecVersion == 1 {
 		return nil
 	}
-	for _, key := range requiredData(req.Type) {
+	for _, key := range req.Type.RequiredData() {
 		if !req.Data.Has(key) {
 			return invalid("event.eventData.%s is missing, %s events need it", key, req.Type)
 		}
@@ -61,7 +37,7 @@ func checkEvent(d codec, req *world.CreateEvent) error {
 }
 
 // checkDatum checks the form of one eventData entry; keys it does not know pass as they are.
-func checkDatum(d codec, f *world.Field) error {
+func checkDatum(f *world.Field) error {
 	switch f.Key {
 	case "resumeAt", "retryAfter", "tokenRetentionUntil":
 		ms, ok := cboritem.TimestampOf(f.Value)
@@ -70,14 +46,14 @@ func checkDatum(d codec, f *world.Field) error {
 		}
 		f.Value = cboritem.AppendInt(nil, int64(ms))
 	case "token":
-		return checkDatumText(d, f, maxToken)
+		return checkDatumText(f, maxToken)
 	case "cancelReason":
 		if s, ok := cboritem.TextOf(f.Value); ok && len(utf16.Encode([]rune(s))) > world.MaxCancelReason {
 			return invalid("event.eventData.cancelReason has more than %d characters", world.MaxCancelReason)
 		}
-		return checkDatumText(d, f, maxName)
+		return checkDatumText(f, maxName)
 	case "deploymentId", "workflowName", "stepName", "errorCode", "encryptionPublicKey", "ownerMessageId":
-		return checkDatumText(d, f, maxName)
+		return checkDatumText(f, maxName)
 	case "isWebhook", "isSystem", "allowReservedAttributes":
 		if _, ok := cboritem.BoolOf(f.Value); !ok {
 			return invalid("event.eventData.%s must be true or false", f.Key)
@@ -94,7 +70,7 @@ func checkDatum(d codec, f *world.Field) error {
 	return nil
 }
 
-func checkDatumText(d codec, f *world.Field, limit int) error {
+func checkDatumText(f *world.Field, limit int) error {
 	s, ok := cboritem.TextOf(f.Value)
 	switch {
 	case !ok:

@@ -1,8 +1,6 @@
 package httpapi
 
 import (
-	"strings"
-
 	"github.com/world-redis/world-redis"
 )
 
@@ -11,7 +9,6 @@ const (
 	maxDigest    = 512 // bytes
 	maxResolve   = 16  // bytes
 	maxEventType = 64  // bytes
-	maxPosition  = 1<<31 - 1
 )
 
 // eventRequest reads the body of an events.create call: {event, params?}. What it lets
@@ -34,7 +31,7 @@ func (d codec) eventRequest(body world.Raw) (world.CreateEvent, error) {
 	if err := readEvent(event, &req); err != nil {
 		return req, err
 	}
-	return req, checkEvent(d, &req)
+	return req, checkEvent(&req)
 }
 
 func readEvent(event *object, req *world.CreateEvent) error {
@@ -87,15 +84,10 @@ func readLogEnd(params *object) *world.LogEnd {
 	case end.err != nil:
 		params.err = end.err
 		return nil
-	case position == nil || *position > maxPosition:
+	case position == nil || *position > world.MaxPosition:
 		params.fail("logEnd.position", "must be the place of an event in the log, counted from 0")
 		return nil
 	}
 	read.Position = int(*position)
 	return &read
-}
-
-// isEntityEvent reports whether events of the type belong to one step, hook or wait.
-func isEntityEvent(t world.EventType) bool {
-	return strings.HasPrefix(string(t), "step_") || strings.HasPrefix(string(t), "hook_") || strings.HasPrefix(string(t), "wait_")
 }

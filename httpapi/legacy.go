@@ -89,7 +89,7 @@ func decodeLegacyEvent(r *request) (world.CreateLegacyEvent, error) {
 		return req, err
 	}
 	for i := range req.Data {
-		if err := checkDatum(r.codec, &req.Data[i]); err != nil {
+		if err := checkDatum(&req.Data[i]); err != nil {
 			return req, err
 		}
 	}

@@ -56,8 +56,8 @@ func (o *object) text(key string, limit int) string {
 // id returns an id that fits the rule for ids, "" when absent.
 func (o *object) id(key string) string {
 	s := o.text(key, math.MaxInt)
-	if s != "" && !validID(s) {
-		o.fail(key, idRule)
+	if s != "" && !world.ValidID(s) {
+		o.fail(key, world.IDRule)
 		return ""
 	}
 	return s

@@ -29,12 +29,3 @@ func encodeData[T any](e *wire.Encoder, o *wire.Object, entries []T, write func(
 
 // encodeNothing writes {}.
 func encodeNothing(e *wire.Encoder, _ nothing) { e.Raw(world.Raw{cboritem.EmptyMap}) }
-
-// sizes adds up what entities take, so that an answer is written into room made once.
-func sizes[T any](entities []T, size func(*T) int) int {
-	total := 0
-	for i := range entities {
-		total += size(&entities[i])
-	}
-	return total
-}

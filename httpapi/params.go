@@ -1,34 +1,16 @@
 package httpapi
 
+import "github.com/world-redis/world-redis"
+
 import "unicode/utf8"
 
 const (
-	maxID         = 256  // characters
-	maxStreamName = 1024 // bytes
-	maxToken      = 4096 // bytes
-	maxName       = 4096 // bytes of a queue, workflow, step or deployment name
-	maxCursor     = 4096 // bytes
-	maxLimit      = 1000 // what a larger limit is taken as
-	idRule        = "must be an id: 1 to 256 letters, digits and _ . : - (not dots alone)"
+	maxStreamName = world.MaxStreamName
+	maxToken      = world.MaxToken
+	maxName       = 4096          // bytes of a queue, workflow, step or deployment name
+	maxCursor     = 4096          // bytes
+	maxLimit      = world.MaxPage // what a larger limit is taken as
 )
-
-// validID checks an id before it becomes part of a key.
-func validID(s string) bool {
-	if s == "" || len(s) > maxID {
-		return false
-	}
-	onlyDots := true
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c == '.':
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_', c == ':', c == '-':
-			onlyDots = false
-		default:
-			return false
-		}
-	}
-	return !onlyDots
-}
 
 func checkText(name, s string, limit int) error {
 	switch {

@@ -58,10 +58,10 @@ func (r *request) pathID(name string) string {
 	if !ok || r.err != nil {
 		return ""
 	}
-	if s, err := url.PathUnescape(raw); err == nil && validID(s) {
+	if s, err := url.PathUnescape(raw); err == nil && world.ValidID(s) {
 		return s
 	}
-	r.err = invalid("%s %s", name, idRule)
+	r.err = invalid("%s %s", name, world.IDRule)
 	return ""
 }
 
@@ -79,8 +79,8 @@ func (r *request) query() url.Values {
 // queryID returns an id, "" when absent.
 func (r *request) queryID(name string) string {
 	s := r.query().Get(name)
-	if s != "" && !validID(s) {
-		r.fail(invalid("%s %s", name, idRule))
+	if s != "" && !world.ValidID(s) {
+		r.fail(invalid("%s %s", name, world.IDRule))
 	}
 	return s
 }

@@ -19,7 +19,7 @@ type manyRuns struct {
 
 func decodeManyRuns(r *request) (manyRuns, error) {
 	body := r.object()
-	want := manyRuns{ids: body.texts("runIds", world.MaxGetRuns, validID, idRule), none: body.resolveNone(), partial: body.flag("partial")}
+	want := manyRuns{ids: body.texts("runIds", world.MaxGetRuns, world.ValidID, world.IDRule), none: body.resolveNone(), partial: body.flag("partial")}
 	return want, body.err
 }
 
@@ -197,7 +197,7 @@ func decodeAttributes(r *request) (world.CreateEvent, error) {
 	if reserved {
 		req.Data = append(req.Data, world.Field{Key: "allowReservedAttributes", Value: world.Raw{cboritem.True}})
 	}
-	return req, checkEvent(r.codec, &req)
+	return req, checkEvent(&req)
 }
 
 // setAttributes returns the attributes that the run has then.

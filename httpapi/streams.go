@@ -85,8 +85,8 @@ func readAppend(r *request) (world.Append, error) {
 	if a.WriterID == "" {
 		return a, nil
 	}
-	if !validID(a.WriterID) {
-		return a, invalid("%s %s", headerWriter, idRule)
+	if !world.ValidID(a.WriterID) {
+		return a, invalid("%s %s", headerWriter, world.IDRule)
 	}
 	n, err := strconv.ParseUint(sequence, 10, 53)
 	if err != nil {
@@ -116,8 +116,8 @@ func streamSteps(h http.Header) ([]world.StreamStep, error) {
 		return severalSteps(several)
 	case step == "":
 		return nil, nil
-	case !validID(step):
-		return nil, invalid("%s %s", headerStep, idRule)
+	case !world.ValidID(step):
+		return nil, invalid("%s %s", headerStep, world.IDRule)
 	}
 	n, ok := attemptOf(attempt)
 	if !ok {
@@ -132,7 +132,7 @@ func severalSteps(text string) ([]world.StreamStep, error) {
 	for one := range strings.SplitSeq(text, ",") {
 		step, attempt, _ := strings.Cut(strings.TrimSpace(one), " ")
 		n, ok := attemptOf(attempt)
-		if !ok || !validID(step) || len(list) == mostSteps {
+		if !ok || !world.ValidID(step) || len(list) == mostSteps {
 			return nil, invalid("%s must be at most %d pairs of a step's id and its attempt, parted by commas", headerSteps, mostSteps)
 		}
 		list = append(list, world.StreamStep{ID: step, Attempt: n})

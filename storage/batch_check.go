@@ -6,9 +6,6 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// maxBatch is how many events a batch may have; its script makes seven calls of Redis for each at most. The SDK sends at most 32.
-const maxBatch = 256
-
 // batchable reports whether a batch may hold events of the type.
 func batchable(t world.EventType) bool {
 	switch t {
@@ -26,8 +23,8 @@ func (s *Store) prepareBatch(req *world.CreateBatch) (creators []string, err err
 	switch n := len(req.Events); {
 	case n == 0:
 		return nil, world.Errorf(world.CodeInvalid, "A batch needs at least one event")
-	case n > maxBatch:
-		return nil, world.Errorf(world.CodeInvalid, "The batch has %d events; the most is %d", n, maxBatch)
+	case n > world.MaxBatch:
+		return nil, world.Errorf(world.CodeInvalid, "The batch has %d events; the most is %d", n, world.MaxBatch)
 	}
 	creators = make([]string, len(req.Events))
 	seen := map[string]int{} // entity → its event, counted from 1

@@ -146,7 +146,7 @@ func TestBatchRefused(t *testing.T) {
 	b.send(runID, world.EventStepCreated, "step_0", sample(b, world.EventStepCreated))
 	before := b.events(runID)
 	good := b.entry(world.EventStepCreated, "step_1")
-	many := make([]world.CreateEvent, maxBatch+1)
+	many := make([]world.CreateEvent, world.MaxBatch+1)
 	for i := range many {
 		many[i] = b.entry(world.EventStepCreated, fmt.Sprintf("step_%d", i))
 	}

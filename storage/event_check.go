@@ -14,7 +14,6 @@ const (
 	// A client mints the run id itself; these are how far its clock may be off.
 	maxRunAge    = 24 * time.Hour
 	maxRunFuture = 5 * time.Minute
-	maxToken     = 4096
 )
 
 // checkEvent checks a request as far as that goes without Redis, and fills in defaults.
@@ -27,7 +26,7 @@ func (s *Store) checkEvent(req *world.CreateEvent) error {
 	}
 	switch {
 	case req.RunID != "":
-		if !ids.Valid(req.RunID) {
+		if !world.ValidID(req.RunID) {
 			return badID("runId", req.RunID)
 		}
 		if req.Type == world.EventRunCreated {
@@ -40,11 +39,7 @@ func (s *Store) checkEvent(req *world.CreateEvent) error {
 	default:
 		return world.Errorf(world.CodeInvalid, "runId is required for %s events", req.Type)
 	}
-	if strings.HasPrefix(string(req.Type), "run_") || req.Type == world.EventAttrSet {
-		if req.CorrelationID != "" && !ids.Valid(req.CorrelationID) {
-			return badID("correlationId", req.CorrelationID)
-		}
-	} else if !ids.Valid(req.CorrelationID) {
+	if (req.CorrelationID != "" || req.Type.OfEntity()) && !world.ValidID(req.CorrelationID) {
 		return badID("correlationId", req.CorrelationID)
 	}
 	if req.SinceCursor != "" {
@@ -55,42 +50,50 @@ func (s *Store) checkEvent(req *world.CreateEvent) error {
 	return s.checkData(req)
 }
 
-// checkData looks for what the event cannot do without. Payloads may be absent: whether a
-// workflow has an input is between it and the SDK.
+// checkData looks for what storage itself reads of an event. The shape of a request is the API's matter.
 func (s *Store) checkData(req *world.CreateEvent) error {
-	switch req.Type {
-	case world.EventRunCreated:
-		if textField(req.Data, "deploymentId") == "" || textField(req.Data, "workflowName") == "" {
-			return missing(req.Type, "deploymentId and workflowName")
+	for _, key := range req.Type.RequiredData() {
+		if !readable(req.Data, key) {
+			return missing(req.Type, key)
 		}
-		return checkFirstAttributes(req.Data)
-	case world.EventRunStarted:
+	}
+	switch req.Type {
+	case world.EventRunCreated, world.EventRunStarted:
 		return checkFirstAttributes(req.Data)
 	case world.EventAttrSet:
 		return checkAttributeChanges(req)
-	case world.EventStepCreated:
-		if textField(req.Data, "stepName") == "" {
-			return missing(req.Type, "stepName")
-		}
 	case world.EventHookCreated:
-		token := textField(req.Data, "token")
-		if token == "" {
-			return missing(req.Type, "token")
-		}
-		if len(token) > maxToken {
-			return world.Errorf(world.CodeInvalid, "The hook token has %d bytes; the most is %d", len(token), maxToken)
+		if err := checkToken(textField(req.Data, "token")); err != nil {
+			return err
 		}
 		if until, _ := millisField(req.Data, "tokenRetentionUntil"); until > s.now()+world.Millis(s.retention.Milliseconds()) {
 			return world.Errorf(world.CodeInvalid, "The hook's minimum retention cannot exceed %s", days(s.retention))
 		}
-	case world.EventWaitCreated:
-		if _, ok := millisField(req.Data, "resumeAt"); !ok {
-			return missing(req.Type, "resumeAt")
-		}
 	case world.EventStepRetrying:
 		if _, ok := millisField(req.Data, "retryAfter"); req.Data.Has("retryAfter") && !ok {
-			return world.Errorf(world.CodeInvalid, "eventData.retryAfter of %s is no moment", req.Type)
+			return world.Errorf(world.CodeInvalid, "eventData.retryAfter of %s is no timestamp", req.Type)
 		}
+	}
+	return nil
+}
+
+// readable reports whether storage can read a required entry of eventData. Payloads may be absent: whether a workflow
+// has an input is between it and the SDK. Attributes have checks of their own.
+func readable(data world.Fields, key string) bool {
+	switch key {
+	case "deploymentId", "workflowName", "stepName", "token":
+		return textField(data, key) != ""
+	case "resumeAt":
+		_, ok := millisField(data, key)
+		return ok
+	default:
+		return true
+	}
+}
+
+func checkToken(token string) error {
+	if token == "" || len(token) > world.MaxToken {
+		return world.Errorf(world.CodeInvalid, "The hook token has %d bytes; 1 to %d are allowed", len(token), world.MaxToken)
 	}
 	return nil
 }
@@ -106,7 +109,7 @@ func badID(name, id string) error {
 	if len(id) > 300 {
 		id = id[:300] + "…"
 	}
-	return world.Errorf(world.CodeInvalid, "%s %q is not valid: letters, digits, '_', '.', ':' and '-', at most 256", name, id)
+	return world.Errorf(world.CodeInvalid, "%s %q is not valid: it %s", name, id, world.IDRule)
 }
 
 // checkRunTime refuses a client's run id that is no ULID or whose time is too far from ours.

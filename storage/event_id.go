@@ -21,7 +21,7 @@ const (
 	slotDigits = 26
 	ulidPrefix = "wevt_"
 	// maxPosition is the last that fits into a ULID beside the rest. A log is never so long.
-	maxPosition = 1<<31 - 1
+	maxPosition = world.MaxPosition
 )
 
 func eventID(runID string, created world.Millis, position int, isSlot bool) string {

@@ -5,12 +5,11 @@ import (
 	"strconv"
 
 	"github.com/world-redis/world-redis"
-	"github.com/world-redis/world-redis/internal/ids"
 )
 
 const (
 	pageChunk       = 500 // events a script call reads, so that Redis is not held up
-	maxLimit        = 1_000
+	maxLimit        = world.MaxPage
 	relatedLimit    = 100 // default of lists by correlation id
 	relatedChunk    = 400 // that a script call reads of them, by their keys one by one
 	maxTotalPages   = 1 << 30
@@ -20,10 +19,10 @@ const (
 
 // GetEvent implements world.EventStore.
 func (s *Store) GetEvent(ctx context.Context, runID, eventID string, resolveNone bool) (world.Event, error) {
-	if !ids.Valid(runID) {
+	if !world.ValidID(runID) {
 		return world.Event{}, badID("runId", runID)
 	}
-	if !ids.Valid(eventID) {
+	if !world.ValidID(eventID) {
 		return world.Event{}, badID("eventId", eventID)
 	}
 	missing := world.Errorf(world.CodeEventNotFound, "Event %q not found", eventID)
@@ -64,7 +63,7 @@ func (s *Store) ListEvents(ctx context.Context, q world.EventQuery) (world.Page[
 	if q.CorrelationID != "" {
 		return s.listRelated(ctx, q)
 	}
-	if !ids.Valid(q.RunID) {
+	if !world.ValidID(q.RunID) {
 		return world.Page[world.Event]{}, badID("runId", q.RunID)
 	}
 	walk := logWalk{store: s, q: q, scope: eventScope(q.RunID, "")}

@@ -4,13 +4,12 @@ import (
 	"context"
 
 	"github.com/world-redis/world-redis"
-	"github.com/world-redis/world-redis/internal/ids"
 )
 
 // listRelated reads a page of one entity's events.
 func (s *Store) listRelated(ctx context.Context, q world.EventQuery) (world.Page[world.Event], error) {
 	out := world.Page[world.Event]{Data: []world.Event{}}
-	if !ids.Valid(q.CorrelationID) {
+	if !world.ValidID(q.CorrelationID) {
 		return out, badID("correlationId", q.CorrelationID)
 	}
 	if q.RunID == "" {
@@ -20,7 +19,7 @@ func (s *Store) listRelated(ctx context.Context, q world.EventQuery) (world.Page
 		}
 		q.RunID = located
 	}
-	if !ids.Valid(q.RunID) {
+	if !world.ValidID(q.RunID) {
 		return out, badID("runId", q.RunID)
 	}
 	scope := eventScope(q.RunID, q.CorrelationID)

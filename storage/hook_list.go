@@ -22,7 +22,7 @@ func hookPlace(hookID string) string {
 
 // ListHooks implements world.HookStore.
 func (s *Store) ListHooks(ctx context.Context, q world.HookQuery) (world.Page[world.Hook], error) {
-	if q.RunID != "" && !ids.Valid(q.RunID) {
+	if q.RunID != "" && !world.ValidID(q.RunID) {
 		return world.Page[world.Hook]{}, badID("runId", q.RunID)
 	}
 	key := s.keys.hooksIndex()

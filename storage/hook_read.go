@@ -8,7 +8,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/world-redis/world-redis"
-	"github.com/world-redis/world-redis/internal/ids"
 	"github.com/world-redis/world-redis/internal/rediskey"
 )
 
@@ -33,7 +32,7 @@ func hookOf(e world.Event, resolveNone bool) world.Hook {
 
 // GetHook implements world.HookStore.
 func (s *Store) GetHook(ctx context.Context, hookID string, resolveNone bool) (world.Hook, error) {
-	if !ids.Valid(hookID) {
+	if !world.ValidID(hookID) {
 		return world.Hook{}, badID("hookId", hookID)
 	}
 	value, err := s.redis.Get(ctx, s.keys.hook(hookID)).Result()

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/world-redis/world-redis"
-	"github.com/world-redis/world-redis/internal/ids"
 )
 
 // legacyCall is one call of world.LegacyStore on its way to a script.
@@ -91,7 +90,7 @@ func optionalMillis(ms world.Millis) string {
 // checkLegacyIDs checks pairs of names and ids.
 func checkLegacyIDs(pairs ...string) error {
 	for i := 0; i+1 < len(pairs); i += 2 {
-		if !ids.Valid(pairs[i+1]) {
+		if !world.ValidID(pairs[i+1]) {
 			return badID(pairs[i], pairs[i+1])
 		}
 	}

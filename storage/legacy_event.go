@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/world-redis/world-redis"
-	"github.com/world-redis/world-redis/internal/ids"
 )
 
 // legacyEvents are the types of the legacy calls, and whether each announces work that a run
@@ -25,7 +24,7 @@ func (s *Store) CreateLegacyEvent(ctx context.Context, req world.CreateLegacyEve
 	if !known {
 		return world.Event{}, world.Errorf(world.CodeInvalid, "Event type %q is none of the legacy calls", req.Type)
 	}
-	if req.CorrelationID != "" && !ids.Valid(req.CorrelationID) {
+	if req.CorrelationID != "" && !world.ValidID(req.CorrelationID) {
 		return world.Event{}, badID("correlationId", req.CorrelationID)
 	}
 	c := s.newCall(world.CreateEvent{

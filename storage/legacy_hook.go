@@ -15,8 +15,8 @@ func (s *Store) CreateLegacyHook(ctx context.Context, req world.CreateLegacyHook
 	if err := checkLegacyIDs("runId", req.RunID, "hookId", req.HookID); err != nil {
 		return world.Hook{}, err
 	}
-	if req.Token == "" || len(req.Token) > maxToken {
-		return world.Hook{}, world.Errorf(world.CodeInvalid, "The hook token has %d bytes; 1 to %d are allowed", len(req.Token), maxToken)
+	if err := checkToken(req.Token); err != nil {
+		return world.Hook{}, err
 	}
 	record, payload, err := legacyHookRecord(req)
 	if err != nil {

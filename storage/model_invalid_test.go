@@ -71,7 +71,7 @@ func flaws() []flaw {
 		flawed(invalid, with("workflowName", 1), world.EventRunCreated),
 		flawed(invalid, without("stepName"), world.EventStepCreated),
 		flawed(invalid, without("token"), world.EventHookCreated),
-		flawed(invalid, with("token", strings.Repeat("t", maxToken+1)), world.EventHookCreated),
+		flawed(invalid, with("token", strings.Repeat("t", world.MaxToken+1)), world.EventHookCreated),
 		flawed(invalid, func(m *mix, req *world.CreateEvent) {
 			with("tokenRetentionUntil", m.by[7].clock.Now().Add(30*24*time.Hour+time.Millisecond).UnixMilli())(m, req)
 		}, world.EventHookCreated),

@@ -1,8 +1,6 @@
 package storage
 
 import (
-	"math"
-	"time"
 	"unicode/utf8"
 
 	"github.com/fxamacker/cbor/v2"
@@ -34,28 +32,9 @@ func boolField(f world.Fields, key string) bool {
 	return raw != nil && cbor.Unmarshal(raw, &value) == nil && value
 }
 
-// millisField returns a moment of eventData; ok is false when it is absent or no moment.
+// millisField returns a timestamp of eventData; ok is false when it is absent or no timestamp.
 func millisField(f world.Fields, key string) (ms world.Millis, ok bool) {
-	raw := f.Get(key)
-	if raw == nil {
-		return 0, false
-	}
-	var v any
-	if cbor.Unmarshal(raw, &v) != nil {
-		return 0, false
-	}
-	switch n := v.(type) {
-	case uint64:
-		return world.Millis(n), n <= math.MaxInt64 //nolint:gosec // checked beside it
-	case int64:
-		return world.Millis(n), true
-	case float64:
-		return world.Millis(math.Round(n)), !math.IsNaN(n) && math.Abs(n) < 1<<53
-	case time.Time:
-		return world.MillisOf(n), true
-	default:
-		return 0, false
-	}
+	return cboritem.TimestampOf(f.Get(key))
 }
 
 // isBytes reports whether raw is a byte string, bare or tagged: an error as spec 4 and up

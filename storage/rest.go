@@ -7,7 +7,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/world-redis/world-redis"
-	"github.com/world-redis/world-redis/internal/ids"
 )
 
 var _ world.RestStore = (*Store)(nil)
@@ -66,7 +65,7 @@ func (s *Store) RunsRest(ctx context.Context, runIDs []string) ([]world.RunRest,
 
 // MarkRested implements world.RestStore.
 func (s *Store) MarkRested(ctx context.Context, runID string, events int64) error {
-	if !ids.Valid(runID) {
+	if !world.ValidID(runID) {
 		return badID("runId", runID)
 	}
 	k := s.keys.of(runID)

@@ -10,7 +10,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/world-redis/world-redis"
-	"github.com/world-redis/world-redis/internal/ids"
 )
 
 // cancelsAtOnce is how many runs of one call are cancelled at a time.
@@ -56,7 +55,7 @@ func checkCancelReason(reason string) error {
 // cancelOne cancels one run and says what became of it.
 func (s *Store) cancelOne(ctx context.Context, runID string, req world.CancelRuns) world.CancelResult {
 	result := world.CancelResult{RunID: runID}
-	if !ids.Valid(runID) {
+	if !world.ValidID(runID) {
 		result.Outcome = world.CancelNotFound // there can be no such run
 		return result
 	}

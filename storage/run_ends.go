@@ -30,7 +30,7 @@ func (s *Store) RunEnds(ctx context.Context, runIDs []string) ([]world.RunEnd, e
 	reads := make([]*redis.SliceCmd, len(runIDs))
 	_, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, runID := range runIDs {
-			if ids.Valid(runID) {
+			if world.ValidID(runID) {
 				reads[i] = p.HMGet(ctx, s.keys.of(runID).run(), "s", "ca", "x")
 			}
 		}

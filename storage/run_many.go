@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/world-redis/world-redis"
-	"github.com/world-redis/world-redis/internal/ids"
 )
 
 // GetRuns implements world.RunStore.
@@ -13,7 +12,7 @@ func (s *Store) GetRuns(ctx context.Context, runIDs []string, resolveNone bool) 
 		return nil, world.Errorf(world.CodeInvalid, "%d run ids are asked for; the most is %d", len(runIDs), world.MaxGetRuns)
 	}
 	for _, runID := range runIDs {
-		if !ids.Valid(runID) {
+		if !world.ValidID(runID) {
 			return nil, badID("runId", runID)
 		}
 	}

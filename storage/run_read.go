@@ -4,12 +4,11 @@ import (
 	"context"
 
 	"github.com/world-redis/world-redis"
-	"github.com/world-redis/world-redis/internal/ids"
 )
 
 // GetRun implements world.RunStore.
 func (s *Store) GetRun(ctx context.Context, runID string, resolveNone bool) (world.Run, error) {
-	if !ids.Valid(runID) {
+	if !world.ValidID(runID) {
 		return world.Run{}, badID("runId", runID)
 	}
 	keys := s.keys.of(runID)

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/world-redis/world-redis"
-	"github.com/world-redis/world-redis/internal/ids"
 	"github.com/world-redis/world-redis/internal/luascript"
 )
 
@@ -13,7 +12,7 @@ import (
 // or has more than maxEvents events, or their records more than maxBytes bytes. length is that of the log of a run that
 // is running, and otherwise 0.
 func (s *Store) ReadStart(ctx context.Context, runID string, maxEvents, maxBytes int) (result world.EventResult, length int64, ok bool, err error) {
-	if !ids.Valid(runID) {
+	if !world.ValidID(runID) {
 		return world.EventResult{}, 0, false, badID("runId", runID)
 	}
 	call := s.StartCall(runID, maxEvents, maxBytes)

@@ -8,7 +8,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/world-redis/world-redis"
-	"github.com/world-redis/world-redis/internal/ids"
 )
 
 var _ world.StepFinder = (*Store)(nil)
@@ -29,7 +28,7 @@ func (s *Store) FindSteps(ctx context.Context, refs []world.StepRef) ([]world.St
 	all := make([]reads, len(refs))
 	_, err = s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, ref := range refs {
-			if !ids.Valid(ref.RunID) || !ids.Valid(ref.StepID) {
+			if !world.ValidID(ref.RunID) || !world.ValidID(ref.StepID) {
 				continue
 			}
 			k := s.keys.of(ref.RunID)

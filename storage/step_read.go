@@ -7,12 +7,11 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/world-redis/world-redis"
-	"github.com/world-redis/world-redis/internal/ids"
 )
 
 // GetStep implements world.StepStore.
 func (s *Store) GetStep(ctx context.Context, runID, stepID string, resolveNone bool) (world.Step, error) {
-	if !ids.Valid(stepID) {
+	if !world.ValidID(stepID) {
 		return world.Step{}, badID("stepId", stepID)
 	}
 	if runID == "" {
@@ -24,7 +23,7 @@ func (s *Store) GetStep(ctx context.Context, runID, stepID string, resolveNone b
 			return world.Step{}, world.StepNotFound(stepID)
 		}
 	}
-	if !ids.Valid(runID) {
+	if !world.ValidID(runID) {
 		return world.Step{}, badID("runId", runID)
 	}
 	heads, err := s.stepHeads(ctx, runID, []string{stepID}, resolveNone)
@@ -90,7 +89,7 @@ func (s *Store) stepHeads(ctx context.Context, runID string, stepIDs []string, r
 
 // ListSteps implements world.StepStore.
 func (s *Store) ListSteps(ctx context.Context, q world.StepQuery) (world.Page[world.Step], error) {
-	if !ids.Valid(q.RunID) {
+	if !world.ValidID(q.RunID) {
 		return world.Page[world.Step]{}, badID("runId", q.RunID)
 	}
 	l := lister[world.Step]{

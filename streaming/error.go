@@ -36,8 +36,8 @@ func stopping() error {
 }
 
 func checkName(name string) error {
-	if name == "" || len(name) > maxNameBytes {
-		return world.Errorf(world.CodeInvalid, "a stream name has 1 to %d bytes, not %d", maxNameBytes, len(name))
+	if name == "" || len(name) > world.MaxStreamName {
+		return world.Errorf(world.CodeInvalid, "a stream name has 1 to %d bytes, not %d", world.MaxStreamName, len(name))
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 
 const (
 	listDefault   = 100
-	listMost      = 1000
+	listMost      = world.MaxPage
 	listPageBytes = 8 << 20
 	// listPortion is what is read of a page at a time, in bytes: Redis builds a reply whole before it sends it.
 	listPortion = 1 << 20

@@ -49,7 +49,6 @@ const (
 	defaultPageBytes     = 256 << 10
 	defaultAuditInterval = 1500 * time.Millisecond
 	defaultQuiet         = time.Minute
-	maxNameBytes         = 1024
 )
 
 func (c Config) withDefaults() Config {

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 
 	"github.com/world-redis/world-redis"
-	"github.com/world-redis/world-redis/internal/ids"
 	"github.com/world-redis/world-redis/internal/recovery"
 	"github.com/world-redis/world-redis/internal/wire"
 	"github.com/world-redis/world-redis/queue"
@@ -27,7 +26,7 @@ func (t *tenant) attach(ctx context.Context, d world.Delivery) ([]byte, world.Lo
 
 // along has the queue read it, or the length of the log alone, in the round trip that takes the wake-up.
 func (t *tenant) along(runID string, whole bool) *queue.Along {
-	if !ids.Valid(runID) {
+	if !world.ValidID(runID) {
 		return nil
 	}
 	read := func(ctx context.Context, reply []any) ([]byte, world.LogSeen) {

@@ -22,9 +22,9 @@ func FuzzRead(f *testing.F) {
 		if ok {
 			require.Len(t, id, len(prefix)+26)
 			require.Less(t, ms, world.Millis(1)<<48)
-			require.True(t, ids.Valid(strings.TrimPrefix(id, prefix)))
+			require.True(t, world.ValidID(strings.TrimPrefix(id, prefix)))
 		}
-		if ids.Valid(id) {
+		if world.ValidID(id) {
 			require.NotContains(t, id, "/")
 			require.NotContains(t, id, "*")
 			require.NotContains(t, id, "{")
@@ -44,7 +44,7 @@ func FuzzMint(f *testing.F) {
 		after := m.At(time.UnixMilli(int64(second % most)))
 		require.Negative(t, before.Compare(after))
 		for ms, id := range map[uint64]string{first % most: before.String(), max(first%most, second%most): after.String()} {
-			require.True(t, ids.Valid("wrun_"+id))
+			require.True(t, world.ValidID("wrun_"+id))
 			got, ok := ids.Time("wrun_", "wrun_"+id)
 			require.True(t, ok)
 			require.InDelta(t, ms, int64(got), 1)

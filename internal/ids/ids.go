@@ -61,19 +61,3 @@ func Time(prefix, id string) (world.Millis, bool) {
 	}
 	return world.Millis(u.Time()), true //nolint:gosec // a ULID's time has 48 bits
 }
-
-// Valid reports whether id may be used in a key and in a path: letters, digits, "_", ".",
-// ":" and "-", at most 256 of them, and not one of the path segments "." and "..".
-func Valid(id string) bool {
-	if id == "" || len(id) > 256 || id == "." || id == ".." {
-		return false
-	}
-	for i := range len(id) {
-		switch c := id[i]; {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_', c == '.', c == ':', c == '-':
-		default:
-			return false
-		}
-	}
-	return true
-}

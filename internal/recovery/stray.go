@@ -9,7 +9,6 @@ import (
 	"github.com/fxamacker/cbor/v2"
 
 	"github.com/world-redis/world-redis"
-	"github.com/world-redis/world-redis/internal/ids"
 )
 
 // Strays handles messages for steps that the log of their run does not have, and messages of runs that do not exist:
@@ -37,11 +36,11 @@ var (
 // of a message is queued once.
 func (s Strays) Settle(ctx context.Context, messageID string, m world.Message) (reason string, err error) {
 	switch {
-	case m.RunID == "" || !ids.Valid(m.RunID) || brings(m, runInputs):
+	case m.RunID == "" || !world.ValidID(m.RunID) || brings(m, runInputs):
 		return "", nil
 	case m.StepID == "":
 		return s.settleWakeUp(ctx, m)
-	case !ids.Valid(m.StepID):
+	case !world.ValidID(m.StepID):
 		return "", nil
 	}
 	found, err := s.Store.FindSteps(ctx, []world.StepRef{{RunID: m.RunID, StepID: m.StepID}})

@@ -148,7 +148,7 @@ func TestJSONComesInPieces(t *testing.T) {
 // string of nothing, which JSON needs 34 bytes for, a few more where it is a key.
 func FuzzCBORToJSON(f *testing.F) {
 	for _, seed := range []string{"a2616101bf6162f6ffff", "c1fb41d954fc4007df3b", "5f41014102ff", "a1a1a1616102" + "03" + "04", "a18140a0", "c24101", "c16161", "d85643010203", "f97e00"} {
-		f.Add([]byte(unhex(f, seed)))
+		f.Add(unhex(f, seed))
 	}
 	f.Fuzz(func(t *testing.T, item []byte) {
 		out, err := ToJSON(item, nil)

@@ -7,20 +7,13 @@
 -- $include lib/event.lua
 
 read_run()
-local status = log.status
 local first = replayed()
 if first then
   return first
 end
-if not status then
-  return {RUN_MISSING}
-end
-local refusal = refused(log.spec)
+local refusal = child_refused()
 if refusal then
   return refusal
-end
-if ended(status) then
-  return {RUN_CLOSED, status}
 end
 local position = related_position(log, event.correlation, false)
 if position then

@@ -13,20 +13,13 @@ local retained_until = ARGV[10] -- '' for a hook that ends with its run
 local place = ARGV[11] -- in the list of the run's hooks; '' for the moment of the event
 
 read_run()
-local status = log.status
 local first = replayed()
 if first then
   return first
 end
-if not status then
-  return {RUN_MISSING}
-end
-local refusal = refused(log.spec)
+local refusal = child_refused()
 if refusal then
   return refusal
-end
-if ended(status) then
-  return {RUN_CLOSED, status}
 end
 local position = related_position(log, event.correlation, false)
 if position then
