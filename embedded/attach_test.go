@@ -12,6 +12,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/embedded"
+	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
 func attaching(t *testing.T, c embedded.Config) *embedded.Forwarder {
@@ -29,7 +30,7 @@ func TestWhatGoesAlongWithADelivery(t *testing.T) {
 	key := []byte("a key of at least 16")
 	var asked []world.Delivery
 	f := attaching(t, embedded.Config{
-		SigningKeys: [][]byte{key}, Clock: stoppedClock(time.UnixMilli(1700000000123)),
+		SigningKeys: [][]byte{key}, Clock: worldtest.StoppedClock(time.UnixMilli(1700000000123)),
 		Attach: func(_ context.Context, d world.Delivery) ([]byte, world.LogSeen) {
 			asked = append(asked, d)
 			return append([]byte("log"), byte('0'+len(asked))), world.LogSeen{Events: int64(len(asked)), HooksOnly: true}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/embedded"
+	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
 // signatureOf is docs/protocol.md written down once more.
@@ -24,17 +25,13 @@ func signatureOf(key []byte, lines ...string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-type stoppedClock time.Time
-
-func (c stoppedClock) Now() time.Time { return time.Time(c) }
-
 // BR-26: every delivery says when it was signed, has a nonce of its own, and is signed
 // with each of the keys over all that an app goes by, as it arrives there.
 func TestDeliveriesAreSignedWithEveryKey(t *testing.T) {
 	t.Parallel()
 	app := newStubApp(t, acknowledge)
 	newer, older := []byte("the new key of the two"), embedded.KeyFromToken("token")
-	f := embedded.New(embedded.Config{SigningKeys: [][]byte{newer, older}, Clock: stoppedClock(time.UnixMilli(1700000000123))})
+	f := embedded.New(embedded.Config{SigningKeys: [][]byte{newer, older}, Clock: worldtest.StoppedClock(time.UnixMilli(1700000000123))})
 	t.Cleanup(f.Close)
 	d := deliveryTo(app.URL)
 	d.QueueName = "__wkf_step_größe " // blanks at the end do not arrive

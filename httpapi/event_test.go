@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"encoding/hex"
 	"net/http"
 	"testing"
 
@@ -9,14 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
 // unhex reads CBOR as the client's encoder writes it.
 func unhex(t testing.TB, s string) world.Raw {
 	t.Helper()
-	b, err := hex.DecodeString(s)
-	require.NoError(t, err)
-	return b
+	return worldtest.Unhex(t, s)
 }
 
 // accepted posts an event and returns what reached the store.

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -16,6 +15,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/wire"
+	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -98,19 +98,13 @@ type m = map[string]any
 // raw encodes a value as CBOR.
 func raw(t testing.TB, v any) world.Raw {
 	t.Helper()
-	b, err := cbor.Marshal(v)
-	require.NoError(t, err)
-	return b
+	return worldtest.Raw(t, v)
 }
 
 // decoded reads a CBOR answer into plain values.
 func decoded(t *testing.T, b []byte) any {
 	t.Helper()
-	var v any
-	mode, err := cbor.DecOptions{DefaultMapType: reflect.TypeFor[m](), UTF8: cbor.UTF8DecodeInvalid, IntDec: cbor.IntDecConvertSignedOrBigInt}.DecMode()
-	require.NoError(t, err)
-	require.NoError(t, mode.Unmarshal(b, &v))
-	return v
+	return worldtest.Decoded(t, b)
 }
 
 // errorOf reads the error of a JSON answer.

@@ -1,8 +1,10 @@
 package httpapi
 
-import "github.com/world-redis/world-redis"
+import (
+	"unicode/utf8"
 
-import "unicode/utf8"
+	"github.com/world-redis/world-redis"
+)
 
 const (
 	maxStreamName = world.MaxStreamName

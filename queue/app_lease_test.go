@@ -11,6 +11,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/internal/worldtest"
 	"github.com/world-redis/world-redis/queue"
 )
 
@@ -32,11 +33,11 @@ func held(t testing.TB, q running, n int64) {
 // quickLook looks often at messages that wait for an app.
 func quickLook(r *redistest.Redis, a world.Deliverer) queue.Config {
 	c := config(r, a)
-	c.Clock, c.BaseURL, c.Backoff.NoTarget = &steppedClock{}, "", 20*time.Millisecond
+	c.Clock, c.BaseURL, c.Backoff.NoTarget = worldtest.TickingClock(time.Millisecond), "", 20*time.Millisecond
 	return c
 }
 
-func skip(c queue.Config, d time.Duration) { c.Clock.(*steppedClock).skip(d) }
+func skip(c queue.Config, d time.Duration) { c.Clock.(*worldtest.Clock).Add(d) }
 
 // BR-69: the app of a run's deployment is gone for good. Its messages wait, uncharged, and
 // never go to the code of another deployment, nor to the configured address; message and log
@@ -44,9 +45,9 @@ func skip(c queue.Config, d time.Duration) { c.Clock.(*steppedClock).skip(d) }
 func TestMessageOfAGoneDeploymentIsHeld(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
-		a, said := newApp(always(world.Outcome{Verdict: world.Done})), &lines{}
+		a, said := newApp(always(world.Outcome{Verdict: world.Done})), &worldtest.Log{}
 		c := quickLook(r, a)
-		c.BaseURL, c.Logger = "http://configured", said.logger()
+		c.BaseURL, c.Logger = "http://configured", said.Logger()
 		q := run(t, newQueue(t, r.Client, c))
 		register(t, q.Queue, world.App{BaseURL: "http://old", DeploymentID: "dpl_1", SDK: "v4", Lease: 90 * time.Second})
 		enqueue(t, q, ofDeployment("dpl_1"))
@@ -58,7 +59,7 @@ func TestMessageOfAGoneDeploymentIsHeld(t *testing.T) {
 		reason, err := r.Client.HGet(t.Context(), "asynq:{"+c.JobPrefix+"steps}:t:"+id, "reason").Result()
 		require.NoError(t, err)
 		require.Regexp(t, `^no app of deployment "dpl_1" is alive; the last one, at http://old, was heard of 2m\d*s ago$`, reason)
-		require.Equal(t, 1, said.count(`no app of deployment \"dpl_1\" is alive`))
+		require.Equal(t, 1, said.Count(`no app of deployment \"dpl_1\" is alive`))
 		skip(c, time.Hour)
 		enqueue(t, q, ofDeployment("dpl_3"))
 		require.Equal(t, "http://configured", a.goesTo(t), "no app of this one has ever registered")
@@ -76,9 +77,9 @@ func TestMessageOfAGoneDeploymentIsHeld(t *testing.T) {
 func TestPolicyLatestGivesMessagesToTheNewestApp(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
-	a, said := newApp(always(world.Outcome{Verdict: world.Done})), &lines{}
+	a, said := newApp(always(world.Outcome{Verdict: world.Done})), &worldtest.Log{}
 	c := quickLook(r, a)
-	c.Policy, c.Logger, c.BaseURL = queue.Latest, said.logger(), "http://configured"
+	c.Policy, c.Logger, c.BaseURL = queue.Latest, said.Logger(), "http://configured"
 	q := run(t, newQueue(t, r.Client, c))
 	lease := 90 * time.Second
 	register(t, q.Queue, world.App{BaseURL: "http://old", DeploymentID: "dpl_1", SDK: "v4", Lease: lease})
@@ -96,7 +97,7 @@ func TestPolicyLatestGivesMessagesToTheNewestApp(t *testing.T) {
 	skip(c, time.Minute)
 	require.Equal(t, "http://new", a.goesTo(t))
 	require.Equal(t, []int{1}, a.attempts(id))
-	require.Equal(t, 1, said.count("instead=dpl_2"))
+	require.Equal(t, 1, said.Count("instead=dpl_2"))
 	requireQuiet(t, r)
 }
 
@@ -137,7 +138,7 @@ func TestAppIsAliveAsLongAsItsLease(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
 	c := config(r, newApp(nil))
-	c.Clock = &steppedClock{}
+	c.Clock = worldtest.TickingClock(time.Millisecond)
 	q := newQueue(t, r.Client, c)
 	alive := func() map[string]bool {
 		apps, err := q.ListApps(t.Context())

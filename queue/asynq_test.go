@@ -13,6 +13,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/internal/worldtest"
 	"github.com/world-redis/world-redis/queue"
 )
 
@@ -34,7 +35,7 @@ func TestAsynqToolsReadTheQueues(t *testing.T) {
 				return world.Outcome{Verdict: world.Done}
 			}
 		})
-		c, said := config(r, a), &lines{}
+		c, said := config(r, a), &worldtest.Log{}
 		c.Logger = slog.New(slog.NewTextHandler(said, &slog.HandlerOptions{Level: slog.LevelDebug}))
 		c.Backoff.DeadAfter, c.StepConcurrency = 1, 1
 		q := newQueue(t, r.Client, c)
@@ -93,11 +94,11 @@ func TestAsynqToolsReadTheQueues(t *testing.T) {
 		// Had asynq run a script of its own on a message, it would have found nothing to
 		// do and said so.
 		working.stop()
-		require.Positive(t, said.count("asynq: "))
+		require.Positive(t, said.Count("asynq: "))
 		for _, complaint := range []string{"Could not", "Failed", "cannot", "NOT FOUND", "retry", "Retry"} {
-			require.Zero(t, said.count("asynq: "+complaint), complaint)
+			require.Zero(t, said.Count("asynq: "+complaint), complaint)
 		}
-		require.Zero(t, said.count("NOT FOUND"))
+		require.Zero(t, said.Count("NOT FOUND"))
 	})
 }
 

@@ -11,15 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
-type setClock struct{ now time.Time }
-
-func (c *setClock) Now() time.Time { return c.now }
-
 // newSaid is what is known of apps on a clock that stands still, and what it has said.
-func newSaid() (*targets, *setClock, func(level, text string) int) {
-	clock, out := &setClock{time.UnixMilli(1_800_000_000_000)}, &bytes.Buffer{}
+func newSaid() (*targets, *worldtest.Clock, func(level, text string) int) {
+	clock, out := worldtest.StoppedClock(time.UnixMilli(1_800_000_000_000)), &bytes.Buffer{}
 	count := func(level, text string) int {
 		n := 0
 		for line := range strings.Lines(out.String()) {
@@ -48,7 +45,7 @@ func TestFewWarningsOfMessagesThatFail(t *testing.T) {
 			refuse(message, attempt, 500)
 			said.accepted(world.KindFlow, "http://app", fmt.Sprint("other ", attempt, message))
 		}
-		clock.now = clock.now.Add(min(backoff.FailedMax, backoff.FailedFirst<<min(attempt, 10)))
+		clock.Add(min(backoff.FailedMax, backoff.FailedFirst<<min(attempt, 10)))
 	}
 	require.Equal(t, 1, count("INFO", "did not acknowledge"))
 	require.Equal(t, 5, count("WARN", "did not acknowledge"), "after half a minute, and in each ten minutes since")
@@ -76,7 +73,7 @@ func TestAShortTroubleIsNoWarning(t *testing.T) {
 		said.unreachable("http://app", "nothing listens")
 		said.refused(world.KindFlow, "http://slow", "msg_1", world.Outcome{Status: 404, Reason: "compiling"})
 		said.broke("http://app", "msg_2", world.Message{}, "killed")
-		clock.now = clock.now.Add(2 * time.Second)
+		clock.Add(2 * time.Second)
 	}
 	said.present(absence{kind: world.KindFlow, deployment: "dpl_1"})
 	require.True(t, said.reached("http://app"))
@@ -89,7 +86,7 @@ func TestAShortTroubleIsNoWarning(t *testing.T) {
 	for i := range 120 { // two minutes of a message in a second that fails once
 		said.refused(world.KindFlow, "http://slow", fmt.Sprint("msg_", i), world.Outcome{Status: 500, Reason: "now and then"})
 		said.accepted(world.KindFlow, "http://slow", fmt.Sprint("msg_", i))
-		clock.now = clock.now.Add(time.Second)
+		clock.Add(time.Second)
 	}
 	require.Equal(t, 2, count("INFO", "now and then"))
 	require.Zero(t, count("WARN", ""))
@@ -104,11 +101,11 @@ func TestATroubleThatLastsIsAWarning(t *testing.T) {
 			said.missing(absence{kind: world.KindFlow, deployment: "dpl_1"}, shortage{reason: "no app of deployment dpl_1 is there", advice: "start it"})
 			said.unreachable("http://app", "nothing listens")
 			said.broke("http://app", "msg_2", world.Message{}, "out of memory")
-			clock.now = clock.now.Add(time.Second)
+			clock.Add(time.Second)
 		}
 		said.registered(world.App{BaseURL: "http://app", DeploymentID: "dpl_1"})
 		require.True(t, said.reached("http://app"))
-		clock.now = clock.now.Add(complaintAgain)
+		clock.Add(complaintAgain)
 	}
 	for _, text := range []string{"messages wait: no app of deployment", "cannot be reached", "broke during"} {
 		require.Equal(t, 2, count("INFO", text), text)
@@ -122,7 +119,7 @@ func TestComplaintsAreBounded(t *testing.T) {
 	said, clock, count := newSaid()
 	for i := range 2 * complaintsKept {
 		said.refused(world.KindFlow, fmt.Sprint("http://", i), fmt.Sprint("msg_", i), world.Outcome{Status: 500})
-		clock.now = clock.now.Add(time.Millisecond)
+		clock.Add(time.Millisecond)
 	}
 	require.Len(t, said.said.known, complaintsKept)
 	require.LessOrEqual(t, len(said.said.refused), complaintsKept)

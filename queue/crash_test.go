@@ -15,6 +15,7 @@ import (
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/rediskey"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/internal/worldtest"
 	"github.com/world-redis/world-redis/queue"
 )
 
@@ -38,12 +39,12 @@ func (d *deaths) all() []string {
 }
 
 // crashing starts so many replicas in front of a process.
-func crashing(t *testing.T, r *redistest.Redis, p *process, replicas int) (qs []running, dead *deaths, said *lines) {
+func crashing(t *testing.T, r *redistest.Redis, p *process, replicas int) (qs []running, dead *deaths, said *worldtest.Log) {
 	t.Helper()
-	dead, said = &deaths{}, &lines{}
+	dead, said = &deaths{}, &worldtest.Log{}
 	for i := range replicas {
 		c := config(r, p.seenBy(i))
-		c.RunDead, c.Logger = dead.dead, said.logger()
+		c.RunDead, c.Logger = dead.dead, said.Logger()
 		c.Backoff.CrashFirst, c.Backoff.CrashMax = p.crashFirst, max(p.crashFirst, 2*time.Millisecond)
 		q := newQueue(t, r.Client, c)
 		q.HurrySuspects(p.alone, 50*time.Millisecond)
@@ -74,10 +75,10 @@ func TestRunThatEndsTheProcessIsFailed(t *testing.T) {
 		require.Equal(t, []string{fatalReason}, dead.all())
 		_, begun := p.count()
 		require.Equal(t, 18, begun["wrun_bomb"])
-		require.Equal(t, 1, said.count("level=ERROR"))
-		require.Equal(t, 1, said.count("level=ERROR msg=\"a run was failed, because the app's process ended again and again"))
-		require.Equal(t, 1, said.count("are delivered one at a time"))
-		require.Equal(t, 1, said.count("no message is suspected"))
+		require.Equal(t, 1, said.Count("level=ERROR"))
+		require.Equal(t, 1, said.Count("level=ERROR msg=\"a run was failed, because the app's process ended again and again"))
+		require.Equal(t, 1, said.Count("are delivered one at a time"))
+		require.Equal(t, 1, said.Count("no message is suspected"))
 	})
 }
 
@@ -118,7 +119,7 @@ func TestLongDeliveriesBesideABombMeetThreeCrashesAtMost(t *testing.T) {
 				require.LessOrEqual(t, n, 4, runID)
 			}
 		}
-		require.Equal(t, 1, said.count("are delivered one at a time"))
+		require.Equal(t, 1, said.Count("are delivered one at a time"))
 	})
 }
 
@@ -186,11 +187,11 @@ func TestSuspectsAreDeliveredOneAtATime(t *testing.T) {
 		}
 		require.Equal(t, int32(1), most.Load())
 		requireQuiet(t, r)
-		require.Equal(t, 1, said.count("no message is suspected"))
+		require.Equal(t, 1, said.Count("no message is suspected"))
 		_, begun := p.count()
 		require.Equal(t, map[string]int{"wrun_0": 5, "wrun_1": 5, "wrun_2": 5, "wrun_3": 5, "wrun_4": 5}, begun)
-		require.Equal(t, 1, said.count("are delivered one at a time until"), "one replica says so")
-		require.Equal(t, 1, said.count("messages=5"))
+		require.Equal(t, 1, said.Count("are delivered one at a time until"), "one replica says so")
+		require.Equal(t, 1, said.Count("messages=5"))
 		require.Empty(t, dead.all())
 	})
 }
@@ -206,9 +207,9 @@ func TestTurnOfASuspectEndsWithItsReplica(t *testing.T) {
 			<-release
 			return broken
 		}))
-		dead, said := &deaths{}, &lines{}
+		dead, said := &deaths{}, &worldtest.Log{}
 		c := config(r, first.seenBy(0))
-		c.RunDead, c.Logger = dead.dead, said.logger()
+		c.RunDead, c.Logger = dead.dead, said.Logger()
 		q := newQueue(t, link.UniversalClient, c)
 		q.HurrySuspects(time.Hour, time.Hour)
 		q1 := run(t, q)
@@ -297,7 +298,7 @@ func requireNoSuspect(t *testing.T, r *redistest.Redis, p *process, prepare func
 	ends, _ := p.count()
 	require.GreaterOrEqual(t, ends, 20)
 	require.Empty(t, dead.all())
-	require.Zero(t, said.count("are delivered one at a time until"))
+	require.Zero(t, said.Count("are delivered one at a time until"))
 }
 
 // From the fifth crash that counts on the next delivery waits, and no registration brings it forward.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
 // BR-22: a slow app with a thousand waiting messages and a fast one: the fast one's are
@@ -84,7 +85,7 @@ func TestMessagesSetAsideFillThePlacesOfTheirApp(t *testing.T) {
 		return world.Outcome{Verdict: world.Done}
 	})
 	c := config(r, a)
-	c.Clock, c.AppConcurrency = stillClock(time.Now()), 3 // it is never time to look at them again
+	c.Clock, c.AppConcurrency = worldtest.StoppedClock(time.Now()), 3 // it is never time to look at them again
 	q := run(t, newQueue(t, r.Client, c))
 	const waiting = 60
 	for i := range waiting {
@@ -101,11 +102,6 @@ func TestMessagesSetAsideFillThePlacesOfTheirApp(t *testing.T) {
 	require.Len(t, a.seen(), waiting)
 }
 
-// stillClock stands still.
-type stillClock time.Time
-
-func (c stillClock) Now() time.Time { return time.Time(c) }
-
 // A single app has all slots, and so it is when the other ones are no longer alive.
 func TestSingleAppHasAllSlots(t *testing.T) {
 	t.Parallel()
@@ -113,7 +109,7 @@ func TestSingleAppHasAllSlots(t *testing.T) {
 	release := make(chan struct{})
 	a := newApp(untilReleased(release))
 	c := config(r, a)
-	c.Clock = &steppedClock{}
+	c.Clock = worldtest.TickingClock(time.Millisecond)
 	q := newQueue(t, r.Client, c)
 	register(t, q, world.App{BaseURL: "http://gone", DeploymentID: "dpl_1", Lease: time.Minute})
 	skip(c, 2*time.Minute)
@@ -140,7 +136,7 @@ func TestMessagesSetAsideGoToAReplicaWithRoom(t *testing.T) {
 				return world.Outcome{Verdict: world.Done}
 			})
 			c := config(r, a)
-			c.Clock, c.AppConcurrency = stillClock(time.Now()), share // it is never time to look at them again
+			c.Clock, c.AppConcurrency = worldtest.StoppedClock(time.Now()), share // it is never time to look at them again
 			return a, run(t, newQueue(t, r.Client, c))
 		}
 		ticketsOne, ticketsTwo := make(chan struct{}), make(chan struct{})

@@ -7,11 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/worldtest"
 )
-
-type stoppedClock time.Time
-
-func (c stoppedClock) Now() time.Time { return time.Time(c) }
 
 // A sweep is under way when a message is put off: Redis has answered already and knows nothing
 // of it. It is not forgotten for that until the next regular sweep, seconds later; not even if
@@ -29,7 +26,7 @@ func TestMomentNotedDuringASweepIsKept(t *testing.T) {
 		"nothing is noted":                         {at(-1), 0, at(60), at(60)},
 		"nothing is noted, nothing is delayed":     {at(-1), 0, 0, 0},
 	} {
-		timer := newDueTimer(stoppedClock(now))
+		timer := newDueTimer(worldtest.StoppedClock(now))
 		if c.before != 0 {
 			timer.note(c.before)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/internal/worldtest"
 	"github.com/world-redis/world-redis/queue"
 )
 
@@ -56,7 +57,7 @@ func TestTenThousandDueMessagesHoldUpNobody(t *testing.T) {
 		}
 		return world.Outcome{Verdict: world.Done}
 	})
-	clock := &steppedClock{}
+	clock := worldtest.TickingClock(time.Millisecond)
 	c := config(r, a)
 	c.Clock = clock
 	q := newQueue(t, r.Client, c)
@@ -65,7 +66,7 @@ func TestTenThousandDueMessagesHoldUpNobody(t *testing.T) {
 		m.Delay = time.Hour
 		return m
 	})
-	clock.skip(2 * time.Hour)
+	clock.Add(2 * time.Hour)
 	run(t, q)
 	// The pending list is filled up to 256; besides, each of 20 slots may have one, 8 are taken
 	// at once, and one in four messages taken lets another one in, 128 at most.
@@ -101,7 +102,7 @@ func TestDueMessagesAreNotStarved(t *testing.T) {
 			}
 			return world.Outcome{Verdict: world.Done}
 		})
-		clock := &steppedClock{}
+		clock := worldtest.TickingClock(time.Millisecond)
 		c := config(r, a)
 		c.Clock = clock
 		q = newQueue(t, r.Client, c)
@@ -111,7 +112,7 @@ func TestDueMessagesAreNotStarved(t *testing.T) {
 			enqueue(t, q, m)
 		}
 		fill(t, q, waiting, func(int) world.Message { return flow("wrun_new") })
-		clock.skip(2 * time.Hour)
+		clock.Add(2 * time.Hour)
 		run(t, q)
 		require.Eventually(t, func() bool { return due.Load() == late }, patience, time.Millisecond)
 		requireQuiet(t, r)

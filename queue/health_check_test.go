@@ -9,6 +9,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/internal/worldtest"
 	"github.com/world-redis/world-redis/queue"
 )
 
@@ -17,7 +18,7 @@ import (
 func TestHealthCheckEndsAfterAMinute(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
-	clock := &steppedClock{}
+	clock := worldtest.TickingClock(time.Millisecond)
 	release := make(chan struct{})
 	a := newApp(func(ctx context.Context, d world.Delivery) world.Outcome {
 		switch d.BaseURL {
@@ -29,8 +30,8 @@ func TestHealthCheckEndsAfterAMinute(t *testing.T) {
 			return untilReleased(release)(ctx, d)
 		}
 	})
-	c, said := config(r, a), &lines{}
-	c.Logger = said.logger()
+	c, said := config(r, a), &worldtest.Log{}
+	c.Logger = said.Logger()
 	c.Clock, c.BaseURL, c.AppConcurrency = clock, "", 1
 	// None comes again by itself within the test, but for the end of its minute.
 	c.Backoff = queue.Backoff{FailedFirst: time.Hour, FailedMax: time.Hour, Quick: []time.Duration{}, UnreachableFirst: time.Hour, UnreachableMax: time.Hour, NoTarget: time.Hour, DeadAfter: 60}
@@ -74,7 +75,7 @@ func TestHealthCheckEndsAfterAMinute(t *testing.T) {
 		return true
 	}, patience, time.Millisecond)
 	require.Equal(t, world.MessageStalled, state(other), "a workflow may have any name")
-	require.Equal(t, 0, said.count("set aside"))
+	require.Equal(t, 0, said.Count("set aside"))
 	close(release)
 	seen := len(a.seen())
 	register(t, q.Queue, world.App{BaseURL: "http://missing", DeploymentID: "missing"})
@@ -87,8 +88,8 @@ func TestHealthCheckEndsAfterAMinute(t *testing.T) {
 func TestHealthCheckIsNeverDead(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
-	c, said := config(r, newApp(always(world.Outcome{Verdict: world.Failed, Reason: "no"}))), &lines{}
-	c.Logger, c.Backoff.DeadAfter = said.logger(), 1
+	c, said := config(r, newApp(always(world.Outcome{Verdict: world.Failed, Reason: "no"}))), &worldtest.Log{}
+	c.Logger, c.Backoff.DeadAfter = said.Logger(), 1
 	c.RunDead = func(context.Context, world.Message, queue.Death, string) error {
 		t.Error("the run of a health check is told")
 		return nil
@@ -99,6 +100,6 @@ func TestHealthCheckIsNeverDead(t *testing.T) {
 		m, err := q.GetMessage(t.Context(), id)
 		return err == nil && m.State == world.MessageCompleted
 	}, patience, time.Millisecond)
-	require.Equal(t, 1, said.count("a health check is dropped"))
+	require.Equal(t, 1, said.Count("a health check is dropped"))
 	requireQuiet(t, r)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
 // deliverer is a function as a world.Deliverer.
@@ -182,16 +183,12 @@ func TestActiveMessageWithoutALeaseIsFound(t *testing.T) {
 	})
 }
 
-type skewed time.Duration
-
-func (s skewed) Now() time.Time { return time.Now().Add(time.Duration(s)) }
-
 // The clocks of two replicas differ by hours: neither takes the other one's messages away,
 // and a lease that has lapsed has lapsed for both.
 func TestLeasesDoNotDependOnTheReplicasClocks(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
-		clocks := []world.Clock{skewed(-3 * time.Hour), skewed(3 * time.Hour)}
+		clocks := []world.Clock{worldtest.SkewedClock(-3 * time.Hour), worldtest.SkewedClock(3 * time.Hour)}
 		for i := range clocks {
 			mine, other := replica(t, r, clocks[i], nil0), replica(t, r, clocks[1-i], nil0)
 			add(t, mine)

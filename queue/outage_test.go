@@ -11,6 +11,7 @@ import (
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redisconn"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
 func durable(t *testing.T) (*redistest.Server, *redistest.Redis) {
@@ -31,7 +32,7 @@ func TestRedisStopsInTheMiddleOfADelivery(t *testing.T) {
 		}
 		return world.Outcome{Verdict: world.Done}
 	})
-	c, said := config(r, a), &lines{}
+	c, said := config(r, a), &worldtest.Log{}
 	c.Logger = slog.New(slog.NewTextHandler(said, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	q := run(t, newQueue(t, r.Client, c))
 	long := enqueue(t, q, stepOf("wrun_1", "step_long"))
@@ -44,7 +45,7 @@ func TestRedisStopsInTheMiddleOfADelivery(t *testing.T) {
 	_, err := q.Enqueue(t.Context(), flow("wrun_1"))
 	require.Equal(t, world.CodeUnavailable, world.ErrorCode(err))
 	close(release)
-	require.Eventually(t, func() bool { return said.count("the outcome of a delivery waits for Redis") > 0 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return said.Count("the outcome of a delivery waits for Redis") > 0 }, patience, time.Millisecond)
 	require.NoError(t, s.Restart())
 
 	a.await(t, 1)
@@ -54,8 +55,8 @@ func TestRedisStopsInTheMiddleOfADelivery(t *testing.T) {
 	for _, id := range []string{long, later, after} {
 		require.Equal(t, []int{1}, a.attempts(id))
 	}
-	require.Equal(t, 1, said.count("Redis does not answer the queue"))
-	require.Equal(t, 1, said.count("Redis answers the queue again"))
+	require.Equal(t, 1, said.Count("Redis does not answer the queue"))
+	require.Equal(t, 1, said.Count("Redis answers the queue again"))
 }
 
 // BR-58: Redis is away while nothing happens; the first message afterwards is delivered.

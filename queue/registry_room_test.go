@@ -15,6 +15,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
 // readsOfAll counts how often all registrations are read.
@@ -46,7 +47,7 @@ func TestRegistrationsAreBounded(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
 	reads := &readsOfAll{}
 	client.AddHook(reads)
-	clock := &steppedClock{}
+	clock := worldtest.TickingClock(time.Millisecond)
 	c := config(r, newApp(nil))
 	c.Clock = clock
 	q := newQueue(t, client, c)
@@ -56,7 +57,7 @@ func TestRegistrationsAreBounded(t *testing.T) {
 	const most = 1000
 	for i := range most {
 		register(t, q, nth(i))
-		clock.skip(time.Millisecond)
+		clock.Add(time.Millisecond)
 	}
 	require.EqualValues(t, 1, reads.n.Load(), "what need not be kept is looked for once in ten minutes")
 	refusal := new(world.Error)
@@ -77,7 +78,7 @@ func TestRegistrationsAreBounded(t *testing.T) {
 	}
 	require.Equal(t, looks, reads.n.Load(), "that there is no room is known for a while")
 
-	clock.skip(6 * time.Second)
+	clock.Add(6 * time.Second)
 	register(t, q, nth(7)) // it is known, so there is room
 	require.NoError(t, q.UnregisterApp(t.Context(), nth(8).BaseURL, nth(8).DeploymentID))
 	require.NoError(t, q.UnregisterApp(t.Context(), nth(5).BaseURL, nth(5).DeploymentID))
@@ -89,7 +90,7 @@ func TestRegistrationsAreBounded(t *testing.T) {
 	register(t, q, nth(most+1))
 	require.Error(t, q.RegisterApp(t.Context(), nth(most+2)))
 
-	clock.skip(2 * time.Minute) // all have lapsed; those that were seen last stay
+	clock.Add(2 * time.Minute) // all have lapsed; those that were seen last stay
 	before := reads.n.Load()
 	for i := range 10 {
 		register(t, q, nth(2*most+i))
@@ -108,8 +109,8 @@ func TestAppsThatAreNotCalledGetNothing(t *testing.T) {
 		c := config(r, a)
 		older := newQueue(t, r.Client, c)
 		register(t, older, world.App{BaseURL: "http://bad", DeploymentID: "dpl_1"})
-		said := &lines{}
-		c.Logger = said.logger()
+		said := &worldtest.Log{}
+		c.Logger = said.Logger()
 		c.MayCall = func(baseURL string) error {
 			if baseURL == "http://bad" {
 				return errors.New("it is bad")
@@ -128,7 +129,7 @@ func TestAppsThatAreNotCalledGetNothing(t *testing.T) {
 		enqueue(t, q, ofDeployment("dpl_1"))
 		held(t, q, 1)
 		require.Empty(t, a.seen())
-		require.Equal(t, 1, said.count(`level=WARN msg="messages wait: no app of deployment \"dpl_1\" has registered; there is http://bad (it is bad); register the app at another address`))
+		require.Equal(t, 1, said.Count(`level=WARN msg="messages wait: no app of deployment \"dpl_1\" has registered; there is http://bad (it is bad); register the app at another address`))
 		enqueue(t, q, ofDeployment("dpl_3"))
 		require.Equal(t, "http://app", a.goesTo(t))
 		register(t, q.Queue, world.App{BaseURL: "http://good", DeploymentID: "dpl_1"})
@@ -148,8 +149,8 @@ func TestAnAddressWhereNoAppCanBeIsSeldomTried(t *testing.T) {
 		}
 		return world.Outcome{Verdict: world.Done}
 	})
-	c, said := config(r, a), &lines{}
-	c.Logger = said.logger()
+	c, said := config(r, a), &worldtest.Log{}
+	c.Logger = said.Logger()
 	q := run(t, newQueue(t, r.Client, c)) // NoTarget is an hour
 	register(t, q.Queue, world.App{BaseURL: "http://bad", DeploymentID: "dpl_1"})
 	enqueue(t, q, ofDeployment("dpl_1"))
@@ -159,7 +160,7 @@ func TestAnAddressWhereNoAppCanBeIsSeldomTried(t *testing.T) {
 	}
 	held(t, q, 5)
 	require.Len(t, a.seen(), 1)
-	require.Equal(t, 1, said.count(`level=WARN msg="no app can be at this address`))
+	require.Equal(t, 1, said.Count(`level=WARN msg="no app can be at this address`))
 	page, err := q.ListMessages(t.Context(), world.MessageQuery{})
 	require.NoError(t, err)
 	for _, m := range page.Data {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
 // Clients send their registration with every message; the same one again is not written.
@@ -16,7 +17,7 @@ import (
 func TestRegistrationIsCheapAndEnds(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
-	clock := &steppedClock{}
+	clock := worldtest.TickingClock(time.Millisecond)
 	c := config(r, newApp(nil))
 	c.Clock = clock
 	q := newQueue(t, r.Client, c)
@@ -27,17 +28,17 @@ func TestRegistrationIsCheapAndEnds(t *testing.T) {
 	apps, err := q.ListApps(t.Context())
 	require.NoError(t, err)
 	seenAt := apps[0].SeenAt
-	clock.skip(4 * time.Second)
+	clock.Add(4 * time.Second)
 	register(t, q, one)
 	apps, err = q.ListApps(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, seenAt, apps[0].SeenAt)
-	clock.skip(4 * time.Second)
+	clock.Add(4 * time.Second)
 	register(t, q, one)
 	apps, err = q.ListApps(t.Context())
 	require.NoError(t, err)
 	require.Greater(t, apps[0].SeenAt.Time().Sub(registered), 7*time.Second)
-	clock.skip(31 * 24 * time.Hour)
+	clock.Add(31 * 24 * time.Hour)
 	register(t, q, two)
 	apps, err = q.ListApps(t.Context())
 	require.NoError(t, err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
 // BR-29: a replica dies without a word: another one delivers its messages again when the leases
@@ -22,8 +23,8 @@ func TestMessagesOfADeadReplicaAreDeliveredAgain(t *testing.T) {
 		release := make(chan struct{})
 		link := newLink(t, r)
 		first := newApp(untilReleased(release))
-		c, said := config(r, first), &lines{}
-		c.Logger = said.logger()
+		c, said := config(r, first), &worldtest.Log{}
+		c.Logger = said.Logger()
 		q1 := run(t, newQueue(t, link.UniversalClient, c))
 		register(t, q1.Queue, world.App{BaseURL: "http://app", DeploymentID: "dpl_1", SDK: "v4"})
 		step := enqueue(t, q1, stepOf("wrun_1", "step_1"))
@@ -43,7 +44,7 @@ func TestMessagesOfADeadReplicaAreDeliveredAgain(t *testing.T) {
 		requireQuiet(t, r)
 		close(release)
 		link.mend()
-		require.Eventually(t, func() bool { return said.count("changes nothing") == 2 }, patience, time.Millisecond)
+		require.Eventually(t, func() bool { return said.Count("changes nothing") == 2 }, patience, time.Millisecond)
 		q2.stop()
 		q1.stop()
 		requireQuiet(t, r)
@@ -59,8 +60,8 @@ func TestLateAnswerOfAnOldOwnerChangesNothing(t *testing.T) {
 			<-release
 			return world.Outcome{Verdict: world.Done}
 		})
-		c, said := config(r, first), &lines{}
-		c.Logger = said.logger()
+		c, said := config(r, first), &worldtest.Log{}
+		c.Logger = said.Logger()
 		q1 := run(t, newQueue(t, r.Client, c))
 		id := enqueue(t, q1, stepOf("wrun_1", "step_1"))
 		first.await(t, 1)
@@ -84,7 +85,7 @@ func TestLateAnswerOfAnOldOwnerChangesNothing(t *testing.T) {
 			}
 		}
 		close(release)
-		require.Eventually(t, func() bool { return said.count("changes nothing") == 1 }, patience, time.Millisecond)
+		require.Eventually(t, func() bool { return said.Count("changes nothing") == 1 }, patience, time.Millisecond)
 		d, err := q2.Depths(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, int64(1), d[1].Active, "the second delivery is not disturbed")

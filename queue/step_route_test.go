@@ -9,6 +9,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
 // reasonOf is what an operator is told of the one message of a run.
@@ -26,8 +27,8 @@ func TestMessageForAStepNeverGoesToSDKv5(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
 	a := newApp(always(world.Outcome{Verdict: world.Done}))
-	c, said := quickLook(r, a), &lines{}
-	c.Logger, c.BaseURL = said.logger(), "http://new"
+	c, said := quickLook(r, a), &worldtest.Log{}
+	c.Logger, c.BaseURL = said.Logger(), "http://new"
 	q := run(t, newQueue(t, r.Client, c))
 	register(t, q.Queue, world.App{BaseURL: "http://new", DeploymentID: "dpl_1", SDK: "v5"})
 	of := func(deployment, sdk string) world.Message {
@@ -42,8 +43,8 @@ func TestMessageForAStepNeverGoesToSDKv5(t *testing.T) {
 	require.Empty(t, a.seen())
 	require.Equal(t, `no app of deployment "dpl_1" with SDK v4, which has a route for steps, has registered; there is http://new with SDK v5`,
 		reasonOf(t, q, "wrun_dpl_1v4"))
-	require.Equal(t, 2, said.count("messages wait"), "once for each thing that is missing")
-	require.Equal(t, 1, said.count("no app with SDK v4, which has a route for steps, has registered; there is http://new with SDK v5; start such an app"))
+	require.Equal(t, 2, said.Count("messages wait"), "once for each thing that is missing")
+	require.Equal(t, 1, said.Count("no app with SDK v4, which has a route for steps, has registered; there is http://new with SDK v5; start such an app"))
 
 	register(t, q.Queue, world.App{BaseURL: "http://old", DeploymentID: "dpl_1", SDK: "v4"})
 	a.await(t, 4)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
 var (
@@ -42,7 +43,7 @@ func TestBrokenDeliveryGoesToTheSameApp(t *testing.T) {
 			return outcomes(ctx, d)
 		})
 		c := config(r, a)
-		c.Clock = &steppedClock{}
+		c.Clock = worldtest.TickingClock(time.Millisecond)
 		q := run(t, newQueue(t, r.Client, c))
 		register(t, q.Queue, appA)
 		id := enqueue(t, q, ofDeployment("dpl_1"))
@@ -74,7 +75,7 @@ func TestBrokenDeliveryGoesElsewhereWhenItsAppIsGone(t *testing.T) {
 		}
 	})
 	c := config(r, a)
-	c.Clock, c.Backoff.Quick = &steppedClock{}, []time.Duration{}
+	c.Clock, c.Backoff.Quick = worldtest.TickingClock(time.Millisecond), []time.Duration{}
 	q := run(t, newQueue(t, r.Client, c))
 	register(t, q.Queue, appA)
 	enqueue(t, q, ofDeployment("dpl_1"))
@@ -95,7 +96,7 @@ func TestMessageOfAKilledReplicaGoesToTheSameApp(t *testing.T) {
 		release := make(chan struct{})
 		first := newApp(untilReleased(release))
 		c := config(r, first)
-		c.Clock = &steppedClock{}
+		c.Clock = worldtest.TickingClock(time.Millisecond)
 		q1 := run(t, newQueue(t, link.UniversalClient, c))
 		register(t, q1.Queue, appB)
 		register(t, q1.Queue, appA)
@@ -127,7 +128,7 @@ func TestCutDeliveryWaitsUntilTheAppHasNoticed(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		a := newApp(untilReleased(nil))
 		c := config(r, a)
-		c.Clock, c.ShutdownGrace = &steppedClock{}, 10*time.Millisecond
+		c.Clock, c.ShutdownGrace = worldtest.TickingClock(time.Millisecond), 10*time.Millisecond
 		q := run(t, newQueue(t, r.Client, c))
 		register(t, q.Queue, appB)
 		register(t, q.Queue, appA)

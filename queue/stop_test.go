@@ -11,6 +11,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
 // At the end, running deliveries finish; nothing new is begun; the rest stays queued.
@@ -79,12 +80,12 @@ func TestPanickingDeliveryIsAFailedOne(t *testing.T) {
 		}
 		return world.Outcome{Verdict: world.Done}
 	})
-	c, said := config(r, a), &lines{}
-	c.Logger = said.logger()
+	c, said := config(r, a), &worldtest.Log{}
+	c.Logger = said.Logger()
 	q := run(t, newQueue(t, r.Client, c))
 	id := enqueue(t, q, flow("wrun_1"))
 	a.await(t, 2)
 	require.Equal(t, []int{1, 2}, a.attempts(id))
 	requireQuiet(t, r)
-	require.Equal(t, 1, strings.Count(said.text.String(), "a delivery panicked"))
+	require.Equal(t, 1, strings.Count(said.String(), "a delivery panicked"))
 }

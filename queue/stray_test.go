@@ -12,6 +12,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
 // A message that its app refused, and whose run does not exist or does not have its step, is done. One of which that is
@@ -30,8 +31,8 @@ func TestStrayMessageIsDone(t *testing.T) {
 			}
 			return refusal
 		})
-		c, said := config(r, a), &lines{}
-		c.Logger = said.logger()
+		c, said := config(r, a), &worldtest.Log{}
+		c.Logger = said.Logger()
 		asked := map[string]int{}
 		c.Stray = func(_ context.Context, messageID string, m world.Message) (string, error) {
 			mu.Lock()
@@ -63,8 +64,8 @@ func TestStrayMessageIsDone(t *testing.T) {
 			require.Len(t, a.attempts(ids[i]), n, i)
 		}
 		require.Equal(t, map[string]int{"missing": 2, "unknown": 2, "there": 2, "": 3}, asked)
-		require.Equal(t, 2, said.count("a message for a step is dropped: it is not there"))
-		require.Equal(t, 1, said.count("a message of a run is dropped: it does not exist"))
+		require.Equal(t, 2, said.Count("a message for a step is dropped: it is not there"))
+		require.Equal(t, 1, said.Count("a message of a run is dropped: it does not exist"))
 	})
 }
 

@@ -3,7 +3,6 @@ package queue_test
 import (
 	"context"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/internal/worldtest"
 	"github.com/world-redis/world-redis/queue"
 )
 
@@ -31,8 +31,8 @@ func TestMessageWaitsForItsAppAndTheLogSaysWhich(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		a := newApp(always(world.Outcome{Verdict: world.Done}))
-		c, said := config(r, a), &lines{}
-		c.BaseURL, c.Logger = "", said.logger()
+		c, said := config(r, a), &worldtest.Log{}
+		c.BaseURL, c.Logger = "", said.Logger()
 		q := run(t, newQueue(t, r.Client, c))
 		m := flow("wrun_1")
 		m.DeploymentID = "dpl_1"
@@ -43,7 +43,7 @@ func TestMessageWaitsForItsAppAndTheLogSaysWhich(t *testing.T) {
 			d, err := q.Depths(context.Background())
 			return err == nil && d[0].Stalled == 20
 		}, patience, time.Millisecond)
-		require.Equal(t, 1, said.count(`no app of deployment \"dpl_1\" has registered; start the app`))
+		require.Equal(t, 1, said.Count(`no app of deployment \"dpl_1\" has registered; start the app`))
 
 		register(t, q.Queue, world.App{BaseURL: "http://other", DeploymentID: "dpl_2"})
 		require.Eventually(t, func() bool { // looked at once more, and put back
@@ -67,7 +67,7 @@ func TestMessageWaitsForItsAppAndTheLogSaysWhich(t *testing.T) {
 func TestNewestAppOfTheDeploymentGetsTheMessage(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
-	clock := &steppedClock{}
+	clock := worldtest.TickingClock(time.Millisecond)
 	a := newApp(always(world.Outcome{Verdict: world.Done}))
 	c := config(r, a)
 	c.Clock = clock
@@ -145,8 +145,8 @@ func TestAppIsDownAndComesBack(t *testing.T) {
 			}
 			return world.Outcome{Verdict: world.Done}
 		})
-		c, said := config(r, a), &lines{}
-		c.Logger = said.logger()
+		c, said := config(r, a), &worldtest.Log{}
+		c.Logger = said.Logger()
 		q := run(t, newQueue(t, r.Client, c))
 		for i := range 50 {
 			enqueue(t, q, stepOf("wrun_1", "step_"+strconv.Itoa(i)))
@@ -160,8 +160,8 @@ func TestAppIsDownAndComesBack(t *testing.T) {
 			done[d.StepID] = true
 		}
 		require.Len(t, done, 50)
-		require.Equal(t, 1, said.count("the app cannot be reached"))
-		require.Equal(t, 1, said.count("the app can be reached again"))
+		require.Equal(t, 1, said.Count("the app cannot be reached"))
+		require.Equal(t, 1, said.Count("the app can be reached again"))
 	})
 }
 
@@ -186,14 +186,14 @@ func TestRefusalIsLoggedOnce(t *testing.T) {
 	r := redistest.New(t)
 	refusal := world.Outcome{Verdict: world.Failed, Status: 404, Reason: "route missing"}
 	a := newApp(inTurn(refusal, refusal, refusal, world.Outcome{Verdict: world.Reschedule}, refusal))
-	c, said := config(r, a), &lines{}
-	c.Logger = said.logger()
+	c, said := config(r, a), &worldtest.Log{}
+	c.Logger = said.Logger()
 	q := run(t, newQueue(t, r.Client, c))
 	enqueue(t, q, stepOf("wrun_1", "step_1"))
 	a.await(t, 6)
 	requireQuiet(t, r)
-	require.Equal(t, 1, said.count("route missing"))
-	require.Equal(t, 1, said.count("acknowledges the messages"))
+	require.Equal(t, 1, said.Count("route missing"))
+	require.Equal(t, 1, said.Count("acknowledges the messages"))
 }
 
 // Another replica's registration is heard of by those that deliver.
@@ -246,12 +246,6 @@ var (
 	_ world.Queue       = (*queue.Queue)(nil)
 )
 
-func (l *lines) count(text string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Count(l.text.String(), text)
-}
-
 // What a proxy answers for the app is not charged: the message waits, and the app counts as down, unless the proxy
 // only did not wait long enough. What the app has perhaps seen is no first attempt again.
 func TestAnswersOfProxiesAreNotCharged(t *testing.T) {
@@ -261,8 +255,8 @@ func TestAnswersOfProxiesAreNotCharged(t *testing.T) {
 		return world.Outcome{Verdict: world.Unreachable, Between: true, Status: status, Sent: sent, Reason: "a proxy says " + strconv.Itoa(status)}
 	}
 	a := newApp(inTurn(between(407, false), between(407, false), between(407, false), between(502, true), between(504, true), between(504, true)))
-	c, said := config(r, a), &lines{}
-	c.Logger = said.logger()
+	c, said := config(r, a), &worldtest.Log{}
+	c.Logger = said.Logger()
 	q := run(t, newQueue(t, r.Client, c))
 	id := enqueue(t, q, stepOf("wrun_1", "step_1"))
 	a.await(t, 7)
@@ -271,6 +265,6 @@ func TestAnswersOfProxiesAreNotCharged(t *testing.T) {
 	m, err := q.GetMessage(t.Context(), id)
 	require.NoError(t, err)
 	require.Equal(t, 0, m.Failed)
-	require.Equal(t, 1, said.count("the app cannot be reached"))
-	require.Equal(t, 1, said.count("a proxy says 504"), "once")
+	require.Equal(t, 1, said.Count("the app cannot be reached"))
+	require.Equal(t, 1, said.Count("a proxy says 504"), "once")
 }

@@ -47,7 +47,7 @@ func TestAttributesMerge(t *testing.T) {
 			require.Equal(t, "key=", read.EncryptionPublicKey)
 		}
 		require.Equal(t, first, b.events(offered)[0].Data)
-		b.clock.add(1)
+		b.clock.Add(1)
 		change := b.set(writerWorkflow, "a", nil, "b", "2", "ü", "é", "gone", nil)
 		got := b.send(offered, world.EventAttrSet, "attr_1", change)
 		require.Equal(t, map[string]string{"$root": "r", "b": "2", "ü": "é"}, attributesOf(t, got.Run))

@@ -71,7 +71,7 @@ func TestBatch(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, *items[0].Result.Step, located)
 
-		b.clock.add(time.Second)
+		b.clock.Add(time.Second)
 		items = b.batch(runID, "r2",
 			b.entry(world.EventStepCompleted, "step_2"), b.entry(world.EventStepFailed, "step_1"), b.entry(world.EventWaitCompleted, "wait_1"),
 			b.entry(world.EventRunCompleted, ""))
@@ -199,7 +199,7 @@ func TestBatchReplayed(t *testing.T) {
 					b.send(runID, later, "step_3", sample(b, later))
 				}
 				log := b.events(runID)
-				b.clock.add(3 * time.Minute)
+				b.clock.Add(3 * time.Minute)
 				again, err := b.CreateBatch(b.ctx, req)
 				require.NoError(t, err)
 				require.Equal(t, first, again)
@@ -216,7 +216,7 @@ func TestBatchLostReply(t *testing.T) {
 	r := redistest.New(t)
 	direct := newBundle(t, r)
 	p := newProxy(t, r.Addr)
-	flaky, err := New(t.Context(), redistest.Client(t, p.addr()), Config{Prefix: r.Prefix, Clock: direct.clock})
+	flaky, err := New(t.Context(), redistest.Client(t, p.Addr()), Config{Prefix: r.Prefix, Clock: direct.clock})
 	require.NoError(t, err)
 	b, through := direct.on(t, 7), (&bundle{Store: flaky, redis: r, clock: direct.clock}).on(t, 7)
 	runID := b.running()

@@ -2,7 +2,6 @@ package storage
 
 import (
 	"context"
-	"sync"
 	"testing"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
 // bundle is a store with a clock that the test moves, and shorthand for the events of a run.
@@ -20,7 +20,7 @@ type bundle struct {
 	t     testing.TB
 	ctx   context.Context
 	redis *redistest.Redis
-	clock *testClock
+	clock *worldtest.Clock
 	spec  int // of its runs and events; 0 is 3
 	// streams is told of runs that keep nothing; nil: nobody is.
 	streams *purges
@@ -50,30 +50,10 @@ func (b *bundle) quiet() {
 
 func newBundle(t testing.TB, r *redistest.Redis) *bundle {
 	t.Helper()
-	clock := &testClock{now: time.UnixMilli(1_800_000_000_000)}
+	clock := worldtest.StoppedClock(time.UnixMilli(1_800_000_000_000))
 	store, err := New(t.Context(), r.Client, Config{Prefix: r.Prefix, Clock: clock})
 	require.NoError(t, err)
 	return &bundle{Store: store, t: t, ctx: t.Context(), redis: r, clock: clock}
-}
-
-// testClock stands still until it is moved.
-type testClock struct {
-	mu   sync.Mutex
-	now  time.Time
-	each time.Duration // by which it goes on at each look
-}
-
-func (c *testClock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(c.each)
-	return c.now
-}
-
-func (c *testClock) add(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
 }
 
 // raw encodes a value as a client would.

@@ -18,7 +18,7 @@ func TestReplicasFiveSecondsApart(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		ahead, behind := newBundle(t, r), newBundle(t, r)
-		ahead.clock.add(5 * time.Second)
+		ahead.clock.Add(5 * time.Second)
 		for _, spec := range []int{3, 7} {
 			created, err := behind.CreateEvent(behind.ctx, world.CreateEvent{Type: world.EventRunCreated, SpecVersion: spec, Data: behind.runData()})
 			require.NoError(t, err)
@@ -32,7 +32,7 @@ func TestReplicasFiveSecondsApart(t *testing.T) {
 					if err == nil {
 						started <- got.Run.StartedAt
 					}
-					b.clock.add(time.Millisecond)
+					b.clock.Add(time.Millisecond)
 					_, _ = b.try(runID, world.EventStepCreated, fmt.Sprintf("step_%d", i), sample(b, world.EventStepCreated))
 					_, _ = b.try(runID, world.EventStepStarted, fmt.Sprintf("step_%d", i), nil)
 				})
@@ -56,7 +56,7 @@ func TestLegacyReplicasFiveSecondsApart(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		ahead, behind := newBundle(t, r), newBundle(t, r)
-		ahead.clock.add(5 * time.Second)
+		ahead.clock.Add(5 * time.Second)
 		runID := ahead.legacyRun().RunID
 		started := ahead.update(runID, world.RunRunning)
 		require.Equal(t, ahead.now(), started.StartedAt)

@@ -58,7 +58,7 @@ func TestCluster(t *testing.T) {
 		b.checkEntities(run, b.events(runID))
 	}
 	require.Equal(t, int64(6), r.Client.ZCard(b.ctx, b.keys.hooksIndex()).Val(), "entries of the refused hooks, left to the sweeper")
-	b.clock.add(2 * time.Minute)
+	b.clock.Add(2 * time.Minute)
 	require.Zero(t, b.sweep(), "nothing crashed")
 	require.Zero(t, r.Client.ZCard(b.ctx, b.keys.hooksIndex()).Val())
 	require.Zero(t, b.sweep())

@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"net"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,6 +18,7 @@ import (
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redisconn"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
 const crashLine = "mended what a crash left behind"
@@ -176,9 +175,9 @@ func (b *bundle) crashed(p *purges) []string {
 }
 
 // crashBundle is a store that can be broken, and tells what it logs.
-func crashBundle(t *testing.T, r *redistest.Redis) (*bundle, *breaker, *purges, *syncBuffer) {
+func crashBundle(t *testing.T, r *redistest.Redis) (*bundle, *breaker, *purges, *worldtest.Log) {
 	t.Helper()
-	broken, p, out := &breaker{}, &purges{}, &syncBuffer{}
+	broken, p, out := &breaker{}, &purges{}, &worldtest.Log{}
 	broken.whole()
 	b := newBundle(t, r).on(t, 7)
 	r.Client.AddHook(broken)
@@ -194,25 +193,6 @@ func crashBundle(t *testing.T, r *redistest.Redis) (*bundle, *breaker, *purges, 
 	require.NoError(t, err)
 	b.Store = store
 	return b, broken, p, out
-}
-
-// syncBuffer is a bytes.Buffer for several goroutines.
-type syncBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (s *syncBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.buf.Write(p)
-}
-
-func (s *syncBuffer) take() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	defer s.buf.Reset()
-	return s.buf.String()
 }
 
 // The process dies before any one of the commands of a life, also within a pipeline. A minute later all that it left is
@@ -233,15 +213,15 @@ func TestWhateverACrashLeavesIsMendedAndSaid(t *testing.T) {
 				for _, what := range left {
 					seen[strings.SplitAfter(what, " ")[0]] = true
 				}
-				out.take()
-				b.clock.add(2 * time.Minute)
+				out.Take()
+				b.clock.Add(2 * time.Minute)
 				mended := b.sweep()
 				require.Equal(t, len(left) > 0, mended > 0, "%s, %d commands: %q", name, n, left)
-				require.Equal(t, len(left) > 0, strings.Contains(out.take(), crashLine), "%s, %d commands: %q", name, n, left)
+				require.Equal(t, len(left) > 0, strings.Contains(out.Take(), crashLine), "%s, %d commands: %q", name, n, left)
 				require.Empty(t, b.crashed(p), "%s, %d commands", name, n)
 				require.Zero(t, b.sweep())
 				b.checkClaims()
-				b.clock.add(2 * retention)
+				b.clock.Add(2 * retention)
 				require.Zero(t, b.sweep())
 				require.Empty(t, b.listed(b.keys.hooksLapse()))
 				b.checkHookList()
@@ -283,12 +263,12 @@ func TestWithoutACrashNothingIsMended(t *testing.T) {
 			for _, name := range []string{"hooks", "conflict", "cancelled while it is parked", "legacy"} {
 				lives[name](b, fmt.Sprintf("%d_%d", len(name), n))
 				require.Zero(t, b.sweep(), name)
-				b.clock.add(20 * time.Second)
+				b.clock.Add(20 * time.Second)
 			}
 		}
-		b.clock.add(2 * retention)
+		b.clock.Add(2 * retention)
 		require.Zero(t, b.sweep())
-		require.NotContains(t, out.take(), crashLine)
+		require.NotContains(t, out.Take(), crashLine)
 		require.Empty(t, b.listed(b.keys.hooksLapse()))
 		require.Empty(t, b.listed(b.keys.hooksIndex()))
 		require.Empty(t, b.listed(b.keys.runsWatch()), "all have ended")

@@ -54,7 +54,7 @@ func TestARefusedEventLeavesTheListsAsTheyAre(t *testing.T) {
 			require.Equal(t, world.CodeRunNotFound, world.ErrorCode(err))
 		}
 		require.Equal(t, []string{cancelled}, append(b.listed(b.keys.runsByStatus(world.RunCancelled)), b.listed(b.keys.runsByStatus(world.RunCompleted))...))
-		b.clock.add(2 * time.Minute)
+		b.clock.Add(2 * time.Minute)
 		require.Zero(t, b.sweep(), "what run_started has left goes when it cannot be on its way any more; that is no crash")
 		require.Empty(t, b.listed(b.keys.runsByStatus(world.RunRunning)))
 		require.Zero(t, b.sweep())
@@ -71,7 +71,7 @@ func TestAStartBeforeItsRunLosesNoEntry(t *testing.T) {
 		_, err := b.try(runID, world.EventRunStarted, "", nil)
 		require.Equal(t, world.CodeRunNotFound, world.ErrorCode(err))
 		b.send(runID, world.EventRunCreated, "", b.runData())
-		b.clock.add(2 * time.Minute)
+		b.clock.Add(2 * time.Minute)
 		require.Zero(t, b.sweep())
 		require.Equal(t, []string{runID}, b.listed(b.keys.runsByStatus(world.RunPending)))
 		page, err := b.ListRuns(b.ctx, world.RunQuery{Statuses: []world.RunStatus{world.RunRunning}})

@@ -44,7 +44,7 @@ func TestHookReads(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t))
 	runID := b.running()
-	b.clock.add(time.Second)
+	b.clock.Add(time.Second)
 	hook := b.send(runID, world.EventHookCreated, "hook_1", data(t, "token", "tok", "metadata", []byte("m"), "isWebhook", true)).Hook
 	require.Equal(t, world.Hook{
 		RunID: runID, HookID: "hook_1", Token: "tok", OwnerID: "default", ProjectID: "default", Environment: "default",
@@ -80,7 +80,7 @@ func TestHooksOfARunAreListedInTheOrderOfTheWorkflow(t *testing.T) {
 	runID := b.running()
 	ids := []string{"hook_01J0000000000000000000000A", "hook_01J0000000000000000000000B", "hook_01J0000000000000000000000C"}
 	for _, i := range []int{2, 0, 1} {
-		b.clock.add(time.Second)
+		b.clock.Add(time.Second)
 		b.send(runID, world.EventHookCreated, ids[i], data(t, "token", ids[i]))
 	}
 	var listed []string
@@ -176,7 +176,7 @@ func TestBR07LostAnswer(t *testing.T) {
 	r := redistest.New(t)
 	b := newBundle(t, r).on(t, 7)
 	p := newProxy(t, r.Addr)
-	client := redis.NewClient(&redis.Options{Addr: p.addr(), MaxRetries: -1, ContextTimeoutEnabled: true})
+	client := redis.NewClient(&redis.Options{Addr: p.Addr(), MaxRetries: -1, ContextTimeoutEnabled: true})
 	t.Cleanup(func() { _ = client.Close() })
 	flaky, err := New(t.Context(), client, Config{Prefix: r.Prefix, Clock: b.clock})
 	require.NoError(t, err)

@@ -67,13 +67,13 @@ func TestLegacyRunLife(t *testing.T) {
 		require.Regexp(t, `^wrun_[0-9A-HJKMNP-TV-Z]{26}$`, run.RunID)
 		same(run)
 
-		b.clock.add(time.Second)
+		b.clock.Add(time.Second)
 		want.Status, want.StartedAt, want.UpdatedAt = world.RunRunning, b.now(), b.now()
 		same(b.update(run.RunID, world.RunRunning))
-		b.clock.add(time.Second)
+		b.clock.Add(time.Second)
 		want.Status, want.UpdatedAt = world.RunPaused, b.now()
 		same(b.update(run.RunID, world.RunPaused))
-		b.clock.add(time.Second)
+		b.clock.Add(time.Second)
 		want.Status, want.UpdatedAt = world.RunRunning, b.now()
 		resumed, err := b.UpdateLegacyRun(b.ctx, world.UpdateLegacyRun{RunID: run.RunID, Status: world.RunRunning, Resume: true})
 		require.NoError(t, err)
@@ -85,14 +85,14 @@ func TestLegacyRunLife(t *testing.T) {
 		got, err := b.UpdateLegacyRun(b.ctx, world.UpdateLegacyRun{RunID: run.RunID, ExecutionContext: want.ExecutionContext})
 		require.NoError(t, err)
 		same(got)
-		b.clock.add(time.Second)
+		b.clock.Add(time.Second)
 		want.Status, want.UpdatedAt, want.CompletedAt, want.Output = world.RunCompleted, b.now(), b.now(), raw(t, []any{42})
 		got, err = b.UpdateLegacyRun(b.ctx, world.UpdateLegacyRun{RunID: run.RunID, Status: world.RunCompleted, Output: want.Output})
 		require.NoError(t, err)
 		same(got)
 
 		// It has ended, and stays as it is.
-		b.clock.add(time.Second)
+		b.clock.Add(time.Second)
 		same(b.update(run.RunID, world.RunCompleted))
 		for _, status := range []world.RunStatus{world.RunRunning, world.RunFailed, world.RunCancelled, world.RunPaused} {
 			_, err = b.UpdateLegacyRun(b.ctx, world.UpdateLegacyRun{RunID: run.RunID, Status: status})
@@ -160,16 +160,16 @@ func TestLegacyStepLife(t *testing.T) {
 		require.Equal(t, world.CodeConflict, world.ErrorCode(err))
 
 		one, two := 1, 2
-		b.clock.add(time.Second)
+		b.clock.Add(time.Second)
 		want.Status, want.Attempt, want.StartedAt, want.UpdatedAt = world.StepRunning, 1, b.now(), b.now()
 		same(b.UpdateLegacyStep(b.ctx, world.UpdateLegacyStep{RunID: runID, StepID: x, Status: world.StepRunning, Attempt: &one}))
-		b.clock.add(time.Second)
+		b.clock.Add(time.Second)
 		want.Status, want.RetryAfter, want.UpdatedAt = world.StepPending, b.now()+5_000, b.now()
 		same(b.UpdateLegacyStep(b.ctx, world.UpdateLegacyStep{RunID: runID, StepID: x, Status: world.StepPending, RetryAfter: b.now() + 5_000}))
-		b.clock.add(time.Second)
+		b.clock.Add(time.Second)
 		want.Status, want.Attempt, want.UpdatedAt = world.StepRunning, 2, b.now()
 		same(b.UpdateLegacyStep(b.ctx, world.UpdateLegacyStep{RunID: runID, StepID: x, Status: world.StepRunning, Attempt: &two}))
-		b.clock.add(time.Second)
+		b.clock.Add(time.Second)
 		want.Status, want.Output, want.CompletedAt, want.UpdatedAt = world.StepCompleted, raw(t, []any{3}), b.now(), b.now()
 		same(b.UpdateLegacyStep(b.ctx, world.UpdateLegacyStep{RunID: runID, StepID: x, Status: world.StepCompleted, Output: want.Output}))
 
@@ -206,7 +206,7 @@ func TestLegacyEvents(t *testing.T) {
 			{Type: world.LegacyWorkflowCompleted},
 		} {
 			e.RunID = run.RunID
-			b.clock.add(time.Millisecond)
+			b.clock.Add(time.Millisecond)
 			got, err := b.CreateLegacyEvent(b.ctx, e)
 			require.NoError(t, err, e.Type)
 			require.Regexp(t, `^wevt_[0-9A-HJKMNP-TV-Z]{26}$`, got.EventID)
@@ -447,7 +447,7 @@ func TestLegacySameRequestSameAnswer(t *testing.T) {
 		}
 		first := make([]any, len(calls))
 		for i, call := range calls {
-			b.clock.add(time.Second)
+			b.clock.Add(time.Second)
 			answer, err := call()
 			require.NoError(t, err, "call %d", i)
 			first[i] = answer
@@ -455,7 +455,7 @@ func TestLegacySameRequestSameAnswer(t *testing.T) {
 			require.NoError(t, err, "call %d", i)
 			require.Equal(t, answer, again, "call %d, at once", i)
 		}
-		b.clock.add(5 * time.Minute)
+		b.clock.Add(5 * time.Minute)
 		for i, call := range calls {
 			again, err := call()
 			require.NoError(t, err, "call %d", i)
@@ -474,7 +474,7 @@ func TestLegacyLostAnswers(t *testing.T) {
 	r := redistest.New(t)
 	p := newProxy(t, r.Addr)
 	through := *r
-	through.Client = redistest.Client(t, p.addr())
+	through.Client = redistest.Client(t, p.Addr())
 	b := newBundle(t, &through)
 	p.armed.Store(true)
 	run := b.legacyRun()
@@ -556,7 +556,7 @@ func TestLegacyCrashAfterCommit(t *testing.T) {
 		b.update(resumed, world.RunPaused)
 		require.NoError(t, r.Client.HSet(b.ctx, b.keys.of(paused).run(), "s", "paused").Err())
 		require.NoError(t, r.Client.HSet(b.ctx, b.keys.of(resumed).run(), "s", "running").Err())
-		b.clock.add(2 * time.Minute)
+		b.clock.Add(2 * time.Minute)
 		require.Equal(t, 2, b.sweep())
 		b.inLists(paused, world.RunPaused)
 		b.inLists(resumed, world.RunRunning)

@@ -62,7 +62,7 @@ func (b *bundle) backTo(runID string, m moment) {
 // waits appends so many events that fit anywhere, at a later moment.
 func (b *bundle) waits(runID, name string, n int) {
 	b.t.Helper()
-	b.clock.add(time.Second)
+	b.clock.Add(time.Second)
 	for i := range n {
 		b.send(runID, world.EventWaitCreated, fmt.Sprintf("wait_%s_%d", name, i), sample(b, world.EventWaitCreated))
 	}
@@ -109,7 +109,7 @@ func testLostEnd(b *bundle, eventType world.EventType, from scene) {
 		"shorter by one":      func() { b.waits(runID, "other", 1) },
 		"as long":             func() { b.waits(runID, "other", 2) },
 		"longer than it was":  func() { b.waits(runID, "other", 4) },
-		"gone on at the time": func() { b.clock.add(-2 * time.Second); b.waits(runID, "other", 5); b.clock.add(2 * time.Second) },
+		"gone on at the time": func() { b.clock.Add(-2 * time.Second); b.waits(runID, "other", 5); b.clock.Add(2 * time.Second) },
 	} {
 		b.backTo(runID, before)
 		becomes()
@@ -156,7 +156,7 @@ func testLostEnd(b *bundle, eventType world.EventType, from scene) {
 func (b *bundle) finish(runID string) {
 	b.t.Helper()
 	_, _ = b.try(runID, world.EventRunCancelled, "", nil)
-	b.clock.add(retention)
+	b.clock.Add(retention)
 	b.sweep()
 }
 

@@ -110,7 +110,7 @@ func TestModelManyCallers(t *testing.T) {
 			}
 		}
 		require.Equal(t, total, len(owners)+made, "seed %d: every accepted call has its event", seed)
-		b.clock.add(2 * time.Minute)
+		b.clock.Add(2 * time.Minute)
 		b.sweep()
 		var existing []string
 		for _, runID := range m.runIDs {

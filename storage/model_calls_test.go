@@ -33,7 +33,7 @@ func newMix(t *testing.T, b *bundle, seed uint64) *mix {
 	m := &mix{rng: rand.New(rand.NewPCG(seed, 0)), by: map[int]*bundle{3: b.on(t, 3), 7: b.on(t, 7)}, specs: map[string]int{}, made: map[string][]madeEntity{}}
 	m.focus = []string{"step", "step", "hook", "hook", "wait", "attr", "r"}[m.rng.IntN(7)]
 	const bucket = 20 * time.Minute
-	b.clock.add(bucket - time.Duration(b.now())*time.Millisecond%bucket + time.Duration(m.rng.Int64N(int64(bucket))).Truncate(time.Millisecond))
+	b.clock.Add(bucket - time.Duration(b.now())*time.Millisecond%bucket + time.Duration(m.rng.Int64N(int64(bucket))).Truncate(time.Millisecond))
 	for range 2 + m.rng.IntN(2) {
 		runID := b.ids.Prefixed("wrun_")
 		m.runIDs = append(m.runIDs, runID)

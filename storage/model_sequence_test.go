@@ -51,7 +51,7 @@ func (s *sequence) run(before func()) {
 	start := s.b.clock.Now()
 	for range sequenceCalls {
 		if s.chance(20) && s.b.clock.Now().Sub(start) < 9*time.Minute { // request ids last for ten
-			s.b.clock.add(time.Duration(s.rng.IntN(20_000)) * time.Millisecond)
+			s.b.clock.Add(time.Duration(s.rng.IntN(20_000)) * time.Millisecond)
 		}
 		before()
 		switch {
@@ -68,7 +68,7 @@ func (s *sequence) run(before func()) {
 		}
 	}
 	s.compareTokens()
-	s.b.clock.add(2 * time.Minute) // every retention is over
+	s.b.clock.Add(2 * time.Minute) // every retention is over
 	s.b.sweep()
 	s.compareRuns()
 	done = true

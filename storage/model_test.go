@@ -89,7 +89,7 @@ func TestModelLostReplies(t *testing.T) {
 		once.Do(func() {
 			p = newProxy(t, b.redis.Addr)
 			var err error
-			flaky, err = New(t.Context(), database(t, p.addr(), 4),
+			flaky, err = New(t.Context(), database(t, p.Addr(), 4),
 				Config{Prefix: b.redis.Prefix, Clock: b.clock, PurgeStreams: b.streams.purge})
 			require.NoError(t, err)
 			t.Cleanup(func() {

@@ -62,7 +62,7 @@ func TestSinceCursor(t *testing.T) {
 					require.NoError(t, err)
 					require.Equal(t, got.Events, again.Events)
 					require.Equal(t, got.Cursor, again.Cursor)
-					b.clock.add(retention)
+					b.clock.Add(retention)
 					b.sweep()
 				})
 			}
@@ -102,7 +102,7 @@ func TestEventCount(t *testing.T) {
 					again, err := b.CreateEvent(b.ctx, req)
 					require.NoError(t, err)
 					require.Equal(t, got.Events, again.Events)
-					b.clock.add(retention)
+					b.clock.Add(retention)
 					b.sweep()
 				})
 			}

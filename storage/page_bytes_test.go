@@ -72,7 +72,7 @@ func filled(t testing.TB, size, n int) world.Raw {
 // runWith makes a run with an input of so many bytes.
 func (b *bundle) runWith(name string, size, n int) string {
 	b.t.Helper()
-	b.clock.add(time.Millisecond)
+	b.clock.Add(time.Millisecond)
 	result := b.send("", world.EventRunCreated, "", data(b.t, "deploymentId", "dpl_1", "workflowName", name, "input", filled(b.t, size, n)))
 	return result.Run.RunID
 }
@@ -199,7 +199,7 @@ func TestListsOfLargeSteps(t *testing.T) {
 		runID := b.running()
 		var want []string
 		for i := range 24 {
-			b.clock.add(time.Millisecond)
+			b.clock.Add(time.Millisecond)
 			id := fmt.Sprintf("step_%02d", i)
 			want = append(want, id)
 			switch i % 3 {
@@ -329,11 +329,11 @@ func TestListsOfLargeHooks(t *testing.T) {
 		runID, legacy := b.running(), b.legacyRun().RunID
 		var want []string
 		for i := range 10 {
-			b.clock.add(time.Millisecond)
+			b.clock.Add(time.Millisecond)
 			id := fmt.Sprintf("hook_%d", i)
 			want = append(want, id)
 			b.send(runID, world.EventHookCreated, id, data(t, "token", id, "metadata", filled(t, 1<<20, i)))
-			b.clock.add(time.Millisecond)
+			b.clock.Add(time.Millisecond)
 			_, err := b.CreateLegacyHook(b.ctx, world.CreateLegacyHook{RunID: legacy, HookID: id + "l", Token: id + "l", Metadata: filled(t, 1<<20, i)})
 			require.NoError(t, err)
 			want = append(want, id+"l")

@@ -228,7 +228,7 @@ func TestBR35EntityPages(t *testing.T) {
 		var runs []string
 		for i := range 105 {
 			if i%10 == 0 {
-				b.clock.add(time.Millisecond)
+				b.clock.Add(time.Millisecond)
 			}
 			event := b.runData()
 			event[1].Value = raw(t, fmt.Sprintf("wf %d", i%2))

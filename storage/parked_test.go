@@ -85,16 +85,16 @@ func TestALapseIsFoundAmongParkedRuns(t *testing.T) {
 	for _, n := range []int{1, 4000} {
 		b := newBundle(t, redistest.New(t)).on(t, 7)
 		parked := b.parks(n, nil)
-		b.clock.add(2 * time.Minute)
+		b.clock.Add(2 * time.Minute)
 		require.Zero(t, b.sweep())
 		runID := b.running()
 		b.send(runID, retained, x, sample(b, retained))
 		b.send(runID, world.EventRunCompleted, "", sample(b, world.EventRunCompleted))
-		b.clock.add(retention - time.Millisecond)
+		b.clock.Add(retention - time.Millisecond)
 		_, err := b.Sweep(b.ctx)
 		require.NoError(t, err)
 		require.NotZero(t, b.redis.Client.Exists(b.ctx, b.keys.hook(x)).Val())
-		b.clock.add(time.Millisecond)
+		b.clock.Add(time.Millisecond)
 		costs = append(costs, b.count(func() {
 			more, err := b.Sweep(b.ctx)
 			require.NoError(t, err)
@@ -126,7 +126,7 @@ func TestLapsesComeInBatches(t *testing.T) {
 		b.send(alive, world.EventHookCreated, "hook_1", data(t, "token", "t", "tokenRetentionUntil", until))
 		b.send(runID, world.EventRunCompleted, "", sample(b, world.EventRunCompleted))
 		b.cleanups.wait()
-		b.clock.add(retention)
+		b.clock.Add(retention)
 		for _, want := range []bool{true, false} {
 			more, err := b.letLapse(b.ctx)
 			require.NoError(t, err)
@@ -135,7 +135,7 @@ func TestLapsesComeInBatches(t *testing.T) {
 		require.Equal(t, []string{alive + "/hook_1"}, b.listed(b.keys.hooksIndex()), "it lives as long as its run")
 		require.Len(t, b.keysLike(b.keys.prefix+"hooks:by_token:*"), 1)
 		b.quiet()
-		b.clock.add(time.Hour)
+		b.clock.Add(time.Hour)
 		require.Zero(t, b.sweep())
 		require.Empty(t, b.listed(b.keys.hooksLapse()), "its run will see to it")
 		b.send(alive, world.EventRunCompleted, "", sample(b, world.EventRunCompleted))
@@ -164,7 +164,7 @@ func BenchmarkLapse(tb *testing.B) {
 		}
 		_, err := pipe.Exec(b.ctx)
 		require.NoError(tb, err)
-		b.clock.add(retention)
+		b.clock.Add(retention)
 		tb.StartTimer()
 		for more := true; more; {
 			more, err = b.letLapse(b.ctx)

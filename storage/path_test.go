@@ -25,7 +25,7 @@ func TestWholeRun(t *testing.T) {
 		}, *created.Run)
 		require.Equal(t, 25_000, created.MaxEvents)
 
-		b.clock.add(time.Millisecond)
+		b.clock.Add(time.Millisecond)
 		started := b.send(runID, world.EventRunStarted, "", nil)
 		require.Equal(t, world.RunRunning, started.Run.Status)
 		require.Equal(t, start+1, started.Run.StartedAt)
@@ -33,19 +33,19 @@ func TestWholeRun(t *testing.T) {
 		require.Equal(t, []world.Event{*created.Event, *started.Event}, started.Events)
 		require.False(t, started.HasMore)
 
-		b.clock.add(time.Millisecond)
+		b.clock.Add(time.Millisecond)
 		step := b.send(runID, world.EventStepCreated, "step_1", data(t, "stepName", "add", "input", []byte{1})).Step
 		require.Equal(t, world.Step{
 			RunID: runID, StepID: "step_1", StepName: "add", Status: world.StepPending, Input: raw(t, []byte{1}),
 			SpecVersion: 3, CreatedAt: start + 2, UpdatedAt: start + 2,
 		}, *step)
-		b.clock.add(time.Millisecond)
+		b.clock.Add(time.Millisecond)
 		step = b.send(runID, world.EventStepStarted, "step_1", data(t, "stepName", "add")).Step
 		require.Equal(t, 1, step.Attempt)
 		require.Equal(t, world.StepRunning, step.Status)
 		require.Equal(t, start+3, step.StartedAt)
 		require.Equal(t, raw(t, []byte{1}), step.Input)
-		b.clock.add(time.Millisecond)
+		b.clock.Add(time.Millisecond)
 		step = b.send(runID, world.EventStepCompleted, "step_1", data(t, "result", []byte{2})).Step
 		require.Equal(t, world.StepCompleted, step.Status)
 		require.Equal(t, raw(t, []byte{2}), step.Output)
@@ -56,7 +56,7 @@ func TestWholeRun(t *testing.T) {
 			WaitID: runID + "-wait_1", RunID: runID, Status: "waiting", ResumeAt: start + 1000,
 			CreatedAt: start + 4, UpdatedAt: start + 4, SpecVersion: 3,
 		}, *wait)
-		b.clock.add(time.Second)
+		b.clock.Add(time.Second)
 		wait = b.send(runID, world.EventWaitCompleted, "wait_1", data(t, "resumeAt", int64(start+1000))).Wait
 		require.Equal(t, "completed", wait.Status)
 		require.Equal(t, start+1004, wait.CompletedAt)

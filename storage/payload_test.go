@@ -292,7 +292,7 @@ func TestTokensAreFreeText(t *testing.T) {
 		}
 		_, err := b.try(runID, world.EventHookCreated, "hook_z", data(t, "token", strings.Repeat("x", 4097)))
 		require.Equal(t, world.CodeInvalid, world.ErrorCode(err))
-		b.clock.add(time.Second)
+		b.clock.Add(time.Second)
 		b.check(runID)
 	})
 }

@@ -233,7 +233,7 @@ func TestTheEndOfALargeRunIsShort(t *testing.T) {
 	require.NoError(t, err)
 	other.Store = store
 	require.Zero(t, other.sweep(), "somebody may be at it")
-	b.clock.add(2 * time.Minute)
+	b.clock.Add(2 * time.Minute)
 	require.Positive(t, other.sweep())
 	check("portions")
 	b.checkCleared(swept, true)
@@ -276,7 +276,7 @@ func TestTheEndOfALargeLegacyRunIsShort(t *testing.T) {
 		require.Zero(t, work.Deleted, name)
 		b.on(t, 7).checkGone(run.RunID, false)
 		require.NoError(t, end(run.RunID), name)
-		b.clock.add(2 * time.Minute)
+		b.clock.Add(2 * time.Minute)
 		require.Equal(t, 1, b.sweep(), name)
 		b.checkCleared(run.RunID, false)
 	}
@@ -302,9 +302,9 @@ func TestPortions(t *testing.T) {
 		require.EqualValues(t, 3, r.Client.HLen(b.ctx, k.hooks()).Val())
 		_, err := b.GetHookByToken(b.ctx, "r1", false)
 		require.NoError(t, err)
-		b.clock.add(2 * time.Minute)
+		b.clock.Add(2 * time.Minute)
 		require.Zero(t, b.sweep(), "nothing crashed")
-		b.clock.add(retention)
+		b.clock.Add(retention)
 		require.Zero(t, b.sweep())
 		b.checkCleared(runID, true)
 		last, err := b.removePortion(b.ctx, runID)
@@ -351,9 +351,9 @@ func TestAnEndWithoutItsEntryIsFound(t *testing.T) {
 		require.NoError(t, r.Client.ZRem(b.ctx, b.keys.runsCleanup(), runID).Err())
 		require.NoError(t, r.Client.ZAdd(b.ctx, b.keys.runsWatch(), zOf(float64(b.now()), runID)).Err())
 		require.NoError(t, r.Client.ZAdd(b.ctx, b.keys.runsByStatus(world.RunRunning), zOf(1, runID)).Err())
-		b.clock.add(2 * time.Minute)
+		b.clock.Add(2 * time.Minute)
 		require.Equal(t, 1, b.sweep())
-		b.clock.add(2 * time.Minute)
+		b.clock.Add(2 * time.Minute)
 		require.Equal(t, 1, b.sweep())
 		b.checkCleared(runID, true)
 	})
@@ -376,7 +376,7 @@ func TestHooksLeftByTheLastRelease(t *testing.T) {
 		if repeated {
 			require.NoError(t, b.releaseLeft(b.ctx, runID, reply{"hook_p00001", "3 n1 h1", ""}))
 		} else {
-			b.clock.add(2 * time.Minute)
+			b.clock.Add(2 * time.Minute)
 			require.Positive(t, b.sweep())
 		}
 		work := monitor.Since()

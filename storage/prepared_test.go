@@ -48,7 +48,7 @@ func TestAPreparedEventIsOneOfCreateEvent(t *testing.T) {
 					b.check(runID)
 				}
 				_, _ = b.try(runID, world.EventRunCancelled, "", nil) // frees the token for the next type
-				b.clock.add(retention)
+				b.clock.Add(retention)
 				b.sweep()
 			}
 		}

@@ -100,7 +100,7 @@ func TestStreamsOfARunThatKeepsNothingGoAtItsEnd(t *testing.T) {
 			p.fails = false
 			require.NoError(t, end(repeated, repeated))
 			require.Equal(t, []string{once, repeated}, p.runs, name)
-			b.clock.add(2 * time.Minute)
+			b.clock.Add(2 * time.Minute)
 			require.Equal(t, 1, b.sweep())
 			require.Equal(t, []string{once, repeated, swept}, p.runs, name)
 			require.Zero(t, b.sweep())
@@ -150,7 +150,7 @@ func TestCrashBeforeTheStreamsAreGone(t *testing.T) {
 				err = next(runID)
 				require.Contains(t, []world.Code{"", world.CodeConflict, world.CodeRunExpired, world.CodeUnavailable}, world.ErrorCode(err))
 				p.fails = false
-				b.clock.add(2 * time.Minute)
+				b.clock.Add(2 * time.Minute)
 				b.sweep()
 				require.Contains(t, p.runs, runID, "%s, streams %s", name, lists)
 				require.Zero(t, b.sweep())

@@ -68,14 +68,14 @@ func TestRetryAfter(t *testing.T) {
 			pass    time.Duration
 			seconds int
 		}{{0, 5}, {time.Millisecond, 5}, {999 * time.Millisecond, 4}, {3999 * time.Millisecond, 1}} {
-			b.clock.add(c.pass)
+			b.clock.Add(c.pass)
 			_, err := b.try(runID, world.EventStepStarted, x, nil)
 			var refusal *world.Error
 			require.ErrorAs(t, err, &refusal)
 			require.Equal(t, world.CodeTooEarly, refusal.Code)
 			require.Equal(t, c.seconds, refusal.RetryAfter)
 		}
-		b.clock.add(time.Millisecond)
+		b.clock.Add(time.Millisecond)
 		step = b.send(runID, world.EventStepStarted, x, nil).Step
 		require.Equal(t, 2, step.Attempt)
 		require.Zero(t, step.RetryAfter)

@@ -32,9 +32,7 @@ func TestACommandThatIsRefusedBreaksNoRun(t *testing.T) {
 		r.Clear()
 	}
 	// Once more with buckets of request ids that are new at each call.
-	b.clock.mu.Lock()
-	b.clock.each = 11 * time.Minute
-	b.clock.mu.Unlock()
+	b.clock.Tick(11 * time.Minute)
 	for _, part := range []func(b *bundle, name string){refusedSteps, refusedHooks, refusedBatches, refusedEnds} {
 		part(b, "late")
 		b.quiet()
@@ -53,7 +51,7 @@ func refusedSteps(b *bundle, _ string) {
 	b.send(runID, world.EventStepRetrying, "step_1", sample(b, world.EventStepRetrying))
 	b.send(runID, world.EventStepRetrying, "step_1", data(b.t, "stepName", "add", "error", "again", "retryAfter", b.clock.Now().UnixMilli()))
 	b.send(runID, world.EventStepStarted, "step_1", nil)
-	b.clock.add(15 * time.Minute) // another bucket of request ids
+	b.clock.Add(15 * time.Minute) // another bucket of request ids
 	b.send(runID, world.EventStepCompleted, "step_1", sample(b, world.EventStepCompleted))
 	b.send(runID, firstStart, "step_2", sample(b, firstStart))
 	b.send(runID, world.EventStepFailed, "step_2", sample(b, world.EventStepFailed))
@@ -100,7 +98,7 @@ func refusedHooks(b *bundle, name string) {
 	b.send(runID, world.EventHookCreated, "hook_3"+name, data(b.t, "token", "t"+name, "tokenRetentionUntil", b.clock.Now().Add(time.Minute).UnixMilli()))
 	b.send(runID, world.EventHookCreated, "hook_4"+name, data(b.t, "token", "u"+name))
 	b.send(runID, world.EventRunCompleted, "", sample(b, world.EventRunCompleted))
-	b.clock.add(2 * time.Minute) // its retention is over
+	b.clock.Add(2 * time.Minute) // its retention is over
 	b.send(other, world.EventHookCreated, "hook_5"+name, data(b.t, "token", "t"+name))
 	b.check(runID, other)
 }
@@ -149,12 +147,12 @@ func refusedReads(b *bundle, _ string) {
 func refusedUpkeep(b *bundle, _ string) {
 	runID := b.running()
 	require.NoError(b.t, b.MarkRested(b.ctx, runID, 2))
-	b.clock.add(time.Hour)
+	b.clock.Add(time.Hour)
 	due := b.due()
 	require.Len(b.t, due, 1)
 	b.park(due...)
 	b.running()
-	b.clock.add(time.Hour)
+	b.clock.Add(time.Hour)
 	due = b.due()
 	require.Len(b.t, due, 1)
 	require.NoError(b.t, b.LookNext(b.ctx, []world.NextLook{{Look: due[0], Since: b.now() + 1}}))

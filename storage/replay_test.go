@@ -80,7 +80,7 @@ func testSameRequest(t *testing.T, r *redistest.Redis, spec int, none bool) {
 			require.NoError(t, err)
 			for _, pass := range []string{"at once", "after more events"} {
 				log := b.events(runID)
-				b.clock.add(5 * time.Minute)
+				b.clock.Add(5 * time.Minute)
 				second, err := b.CreateEvent(b.ctx, req)
 				require.NoError(t, err, pass)
 				if eventType == world.EventRunStarted {
@@ -107,7 +107,7 @@ func testSameRequest(t *testing.T, r *redistest.Redis, spec int, none bool) {
 				require.Error(t, err, "another request id is another call")
 			}
 			_, _ = b.try(runID, world.EventRunCancelled, "", nil) // frees the token for the next type
-			b.clock.add(retention)
+			b.clock.Add(retention)
 			b.sweep()
 		})
 	}
@@ -123,7 +123,7 @@ func TestSameRequestSameRun(t *testing.T) {
 			req.RequestID = fmt.Sprintf("r%d", spec)
 			first, err := b.CreateEvent(b.ctx, req)
 			require.NoError(t, err)
-			b.clock.add(5 * time.Minute)
+			b.clock.Add(5 * time.Minute)
 			second, err := b.CreateEvent(b.ctx, req)
 			require.NoError(t, err)
 			require.Equal(t, first, second)
@@ -143,7 +143,7 @@ func TestBR06LostReplyAppliesOnce(t *testing.T) {
 	r := redistest.New(t)
 	direct := newBundle(t, r)
 	p := newProxy(t, r.Addr)
-	flaky, err := New(t.Context(), redistest.Client(t, p.addr()), Config{Prefix: r.Prefix, Clock: direct.clock})
+	flaky, err := New(t.Context(), redistest.Client(t, p.Addr()), Config{Prefix: r.Prefix, Clock: direct.clock})
 	require.NoError(t, err)
 	for _, spec := range []int{3, 7} {
 		for eventType, entry := range replayable(spec) {
@@ -172,7 +172,7 @@ func TestBR06LostReplyAppliesOnce(t *testing.T) {
 				}
 				b.check(runID)
 				_, _ = b.try(runID, world.EventRunCancelled, "", nil)
-				b.clock.add(retention)
+				b.clock.Add(retention)
 				b.sweep()
 			})
 		}
@@ -219,7 +219,7 @@ func TestRequestIDOfTheBucketBefore(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		early, late := newBundle(t, r), newBundle(t, r)
-		late.clock.add(requestSpan * time.Millisecond)
+		late.clock.Add(requestSpan * time.Millisecond)
 		require.Equal(t, int64(early.now())/requestSpan+1, int64(late.now())/requestSpan)
 		for _, creator := range []*bundle{early, late} {
 			runID := creator.newRun()

@@ -29,7 +29,7 @@ func TestHookOutlivesItsRun(t *testing.T) {
 			_, err := b.GetHookByToken(b.ctx, "plain", false)
 			require.Equal(t, world.CodeHookNotFound, world.ErrorCode(err))
 
-			b.clock.add(time.Hour - time.Millisecond)
+			b.clock.Add(time.Hour - time.Millisecond)
 			for _, runID := range []string{"", runID} {
 				page, err := b.ListHooks(b.ctx, world.HookQuery{RunID: runID})
 				require.NoError(t, err)
@@ -50,7 +50,7 @@ func TestHookOutlivesItsRun(t *testing.T) {
 			require.Equal(t, world.EventHookConflict, conflict.Event.Type)
 			require.Equal(t, raw(t, runID), conflict.Event.Data.Get("conflictingRunId"))
 
-			b.clock.add(time.Millisecond)
+			b.clock.Add(time.Millisecond)
 			_, err = b.GetHookByToken(b.ctx, "tok", false)
 			require.Equal(t, world.CodeHookNotFound, world.ErrorCode(err))
 			_, err = b.GetHook(b.ctx, hookID, false)
@@ -67,7 +67,7 @@ func TestHookOutlivesItsRun(t *testing.T) {
 			if end == world.EventRunFailed { // the hook's own slot is enough to let go of it
 				require.NoError(t, r.Client.Del(b.ctx, b.keys.hook(hookID)).Err())
 			}
-			b.clock.add(2 * time.Minute)
+			b.clock.Add(2 * time.Minute)
 			b.sweep()
 			require.Zero(t, b.sweep())
 			require.Zero(t, r.Client.ZCard(b.ctx, b.keys.hooksIndex()).Val())
@@ -83,7 +83,7 @@ func TestRetentionIsAMinimum(t *testing.T) {
 	b := newBundle(t, redistest.New(t)).on(t, 7)
 	runID := b.running()
 	b.send(runID, retained, x, sample(b, retained))
-	b.clock.add(10 * retention)
+	b.clock.Add(10 * retention)
 	b.send(runID, world.EventHookReceived, x, sample(b, world.EventHookReceived))
 	b.sweep()
 	b.check(runID)
@@ -115,7 +115,7 @@ func TestTakeoverAfterRetention(t *testing.T) {
 		token := data(t, "token", "tok", "tokenRetentionUntil", b.clock.Now().Add(time.Second).UnixMilli())
 		b.send(runA, world.EventHookCreated, id+"a", token)
 		b.send(runA, world.EventRunCompleted, "", sample(b, world.EventRunCompleted))
-		b.clock.add(time.Second)
+		b.clock.Add(time.Second)
 		results := make([]world.EventResult, 2)
 		errs := together(
 			func() (err error) {
@@ -160,7 +160,7 @@ func TestZeroRetention(t *testing.T) {
 				"tokenRetentionUntil", b.clock.Now().Add(time.Hour).UnixMilli()))
 			b.send(runID, world.EventHookReceived, hookID, data(t, "payload", big))
 			before := b.events(runID)
-			b.clock.add(time.Second)
+			b.clock.Add(time.Second)
 			last := map[world.EventType]world.Fields{
 				world.EventRunCompleted: data(t, "output", small),
 				world.EventRunFailed:    data(t, "error", small, "errorCode", "USER_ERROR"),
@@ -209,7 +209,7 @@ func TestZeroRetention(t *testing.T) {
 				}
 			}
 			b.check(runID)
-			b.clock.add(time.Hour)
+			b.clock.Add(time.Hour)
 			b.sweep()
 		}
 	})

@@ -13,6 +13,7 @@ import (
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/doorbell"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
 // patience is how long a test waits for something that should come at once: far less than an
@@ -154,7 +155,7 @@ func TestAwaitRunFindsAnEndThatNobodyTold(t *testing.T) {
 func TestADeafConnectionIsReplaced(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
-	b, said := newBundle(t, r), &lines{}
+	b, said := newBundle(t, r), &worldtest.Log{}
 	b.endings = newEndings(doorbell.New(b.Store.redis, slog.New(slog.NewTextHandler(said, nil))), b.keys)
 	b.works(5 * time.Millisecond)
 	require.Eventually(t, func() bool {
@@ -169,24 +170,6 @@ func TestADeafConnectionIsReplaced(t *testing.T) {
 	b.send(runID, world.EventRunCancelled, "", nil)
 	require.Equal(t, world.RunCancelled, soon(t, answer).Status)
 	require.Eventually(t, func() bool { return b.endings.bell.Heard() == 1 }, patience, time.Millisecond)
-}
-
-// lines is a log that a test reads.
-type lines struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }
 
 // What needs no wait gets none, and a wait that is over answers with the run as it is.

@@ -58,7 +58,7 @@ func TestClocksThatDisagree(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		ahead := newBundle(t, r)
 		behind := newBundle(t, r)
-		ahead.clock.add(time.Hour)
+		ahead.clock.Add(time.Hour)
 		runID := ahead.running()
 		for i := range 40 {
 			on := []*bundle{ahead, behind}[i%2]
@@ -137,7 +137,7 @@ func TestLegacyRun(t *testing.T) {
 		require.Equal(t, world.EventResult{Event: received.Event}, received)
 		require.Equal(t, 3, received.Event.SpecVersion)
 		b.send(runID, world.EventWaitCompleted, "wait_1", nil)
-		b.clock.add(time.Second)
+		b.clock.Add(time.Second)
 		cancelled := b.send(runID, world.EventRunCancelled, "", nil)
 		require.Nil(t, cancelled.Event)
 		require.Equal(t, world.RunCancelled, cancelled.Run.Status)

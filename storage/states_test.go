@@ -135,7 +135,7 @@ func (row stateRow) try(b *bundle) {
 		events = 2
 	}
 	for round, want := range []world.Code{row.first, row.again} {
-		b.clock.add(time.Millisecond)
+		b.clock.Add(time.Millisecond)
 		before := b.events(runID)
 		result, err := b.try(runID, row.event, correlationOf(row.event), sample(b, row.event))
 		require.Equal(b.t, want, world.ErrorCode(err), "call %d: %v", round+1, err)
@@ -154,7 +154,7 @@ func (row stateRow) try(b *bundle) {
 	// Free the token for the next row.
 	_, err := b.try(runID, world.EventRunCancelled, "", nil)
 	require.Contains(b.t, []world.Code{"", world.CodeConflict, world.CodeRunNotFound}, world.ErrorCode(err))
-	b.clock.add(retention)
+	b.clock.Add(retention)
 	b.sweep()
 }
 
@@ -305,7 +305,7 @@ func stateRows(spec int) []stateRow {
 		kept := running.then(retained, end)
 		lapsed := scene(func(b *bundle) string {
 			runID := kept(b)
-			b.clock.add(retention)
+			b.clock.Add(retention)
 			return runID
 		})
 		rows = append(rows,

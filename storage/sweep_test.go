@@ -11,6 +11,7 @@ import (
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/rediskey"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
 // listed returns the runs that a list names, whether they exist or not.
@@ -69,7 +70,7 @@ func TestGhostRun(t *testing.T) {
 		visible()
 		require.Zero(t, b.sweep())
 		require.Contains(t, b.listed(b.keys.runsIndex()), ghost)
-		b.clock.add(2 * time.Minute)
+		b.clock.Add(2 * time.Minute)
 		require.Equal(t, 1, b.sweep())
 		visible() // reading the list of the workflow drops the ghost from that, too
 		for _, key := range []string{b.keys.runsIndex(), b.keys.runsByName("wf"), b.keys.runsByStatus(world.RunPending)} {
@@ -120,7 +121,7 @@ func TestCrashAfterCommit(t *testing.T) {
 		require.Empty(t, hooks.Data)
 		require.Equal(t, int64(1), r.Client.Exists(b.ctx, b.keys.claim(hash)).Val())
 
-		b.clock.add(2 * time.Minute)
+		b.clock.Add(2 * time.Minute)
 		require.Equal(t, 3, b.sweep(), "two runs and a hook")
 		b.check(started, ended)
 		require.Zero(t, r.Client.Exists(b.ctx, b.keys.claim(hash), b.keys.hook(x), b.keys.of(ended).leftHooks(), b.keys.hooksIndex()).Val())
@@ -199,7 +200,7 @@ func TestHalfWrittenClaim(t *testing.T) {
 		page, err = b.ListHooks(b.ctx, world.HookQuery{})
 		require.NoError(t, err)
 		require.Empty(t, page.Data)
-		b.clock.add(2 * time.Minute)
+		b.clock.Add(2 * time.Minute)
 		require.Zero(t, b.sweep(), "no crash left that")
 		gone(b.keys.hooksIndex())
 
@@ -207,7 +208,7 @@ func TestHalfWrittenClaim(t *testing.T) {
 		runA = b.running()
 		half("n4")
 		require.Zero(t, b.sweep())
-		b.clock.add(2 * time.Minute)
+		b.clock.Add(2 * time.Minute)
 		require.Equal(t, 1, b.sweep())
 		gone(b.keys.claim(hash), b.keys.hook("hook_a"), b.keys.hooksIndex())
 		b.check(runA)
@@ -224,7 +225,7 @@ func TestDueRunsComeInPortions(t *testing.T) {
 	}
 	_, err := pipe.Exec(b.ctx)
 	require.NoError(t, err)
-	b.clock.add(2 * time.Minute)
+	b.clock.Add(2 * time.Minute)
 	for _, want := range []int{sweepBatch, sweepBatch, 50, 0} {
 		before := b.mended.Load()
 		due, err := b.DueRuns(b.ctx, b.now()-sweepAge, 0, sweepBatch)
@@ -278,14 +279,14 @@ func TestOnlyTheLeaderSweeps(t *testing.T) {
 func TestRunSweeps(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
-	clock := &testClock{now: time.UnixMilli(1_800_000_000_000)}
+	clock := worldtest.StoppedClock(time.UnixMilli(1_800_000_000_000))
 	store, err := New(t.Context(), r.Client, Config{Prefix: r.Prefix, Clock: clock, SweepInterval: time.Millisecond})
 	require.NoError(t, err)
 	b := &bundle{Store: store, t: t, ctx: t.Context(), redis: r, clock: clock, spec: 7}
 	runID := b.running()
 	b.send(runID, retained, x, sample(b, retained))
 	b.send(runID, world.EventRunCompleted, "", sample(b, world.EventRunCompleted))
-	clock.add(retention)
+	clock.Add(retention)
 	require.NoError(t, r.Client.Rename(b.ctx, b.keys.hooksIndex(), b.keys.hooksIndex()+"aside").Err())
 	require.NoError(t, r.Client.Set(b.ctx, b.keys.hooksIndex(), "no zset", 0).Err())
 	ctx, cancel := context.WithCancel(b.ctx)

@@ -45,7 +45,7 @@ func TestWhatEntersARunIntoTheWatch(t *testing.T) {
 		watched(runID)
 		parked := func(outside func()) {
 			t.Helper()
-			b.clock.add(2 * time.Minute)
+			b.clock.Add(2 * time.Minute)
 			looks := b.due()
 			require.Len(t, looks, 1)
 			require.Equal(t, []any{runID, true}, []any{looks[0].RunID, looks[0].Rest.Hooks})
@@ -56,7 +56,7 @@ func TestWhatEntersARunIntoTheWatch(t *testing.T) {
 		}
 		parked(func() { b.send(runID, world.EventHookReceived, "hook_1", sample(b, world.EventHookReceived)) })
 		parked(func() { b.send(runID, world.EventHookDisposed, "hook_2", nil) })
-		b.clock.add(2 * time.Minute)
+		b.clock.Add(2 * time.Minute)
 		b.park(b.due()...)
 		b.send(runID, world.EventRunCancelled, "", nil)
 		watched()
@@ -75,13 +75,13 @@ func TestARunThatIsEnteredAnewKeepsItsPlace(t *testing.T) {
 		b := newBundle(t, r).on(t, 7)
 		runID, other := b.running(), b.running()
 		b.send(runID, world.EventHookCreated, "hook_1", data(t, "token", "one"))
-		b.clock.add(2 * time.Minute)
+		b.clock.Add(2 * time.Minute)
 		for _, since := range []world.Millis{0, b.now() + 1_000_000} {
 			looks := b.due()
 			require.Len(t, looks, 2)
 			b.send(runID, world.EventHookReceived, "hook_1", sample(b, world.EventHookReceived))
 			entered := b.now()
-			b.clock.add(time.Second)
+			b.clock.Add(time.Second)
 			require.NoError(t, b.LookNext(b.ctx, []world.NextLook{{Look: looks[0], Since: since}, {Look: looks[1], Since: since}}))
 			score, err := r.Client.ZScore(b.ctx, b.keys.runsWatch(), runID).Result()
 			require.NoError(t, err)
@@ -95,7 +95,7 @@ func TestARunThatIsEnteredAnewKeepsItsPlace(t *testing.T) {
 			b.watch(b.ctx, pipe, other)
 			_, err = pipe.Exec(b.ctx)
 			require.NoError(t, err)
-			b.clock.add(2 * time.Minute)
+			b.clock.Add(2 * time.Minute)
 		}
 	})
 }
@@ -107,7 +107,7 @@ func TestWhatIsBeingDoneIsLeftToItsCall(t *testing.T) {
 	ends, disposes := b.running(), b.running()
 	b.send(ends, world.EventHookCreated, "hook_1", data(t, "token", "one"))
 	b.send(disposes, world.EventHookCreated, "hook_2", data(t, "token", "two"))
-	b.clock.add(10 * time.Minute)
+	b.clock.Add(10 * time.Minute)
 	b.quiet()
 	// The scripts alone: the calls have come no further.
 	for _, c := range []struct {
@@ -130,7 +130,7 @@ func TestWhatIsBeingDoneIsLeftToItsCall(t *testing.T) {
 	require.Len(t, due.Live, 1)
 	require.Zero(t, b.mended.Load())
 	require.NotEmpty(t, b.keysLike(b.keys.prefix+"hook_left:*"))
-	b.clock.add(time.Minute)
+	b.clock.Add(time.Minute)
 	due, err = b.DueRuns(b.ctx, b.now()-sweepAge, 0, 10)
 	require.NoError(t, err)
 	require.Zero(t, due.Left)
@@ -148,10 +148,10 @@ func TestWhatCannotBeMendedIsPassedOver(t *testing.T) {
 		_, err := b.try(b.keepsNothing(), world.EventRunCancelled, "", nil)
 		require.Equal(t, world.CodeUnavailable, world.ErrorCode(err))
 	}
-	b.clock.add(time.Second)
+	b.clock.Add(time.Second)
 	live := b.running()
 	b.quiet()
-	b.clock.add(2 * time.Minute)
+	b.clock.Add(2 * time.Minute)
 	var seen []string
 	for skip, more := 0, true; more; {
 		due, err := b.DueRuns(b.ctx, b.now()-sweepAge, skip, 2)
@@ -191,7 +191,7 @@ func TestTheWalkFindsWhatAnEarlierBuildWrote(t *testing.T) {
 				}
 			}
 			broken.whole()
-			b.clock.add(time.Second)
+			b.clock.Add(time.Second)
 			parked, active = b.running(), b.running()
 			b.send(parked, world.EventHookCreated, "hook_p"+name, data(t, "token", "p"+name))
 			b.send(active, world.EventHookCreated, "hook_q"+name, data(t, "token", "q"+name))
@@ -208,14 +208,14 @@ func TestTheWalkFindsWhatAnEarlierBuildWrote(t *testing.T) {
 			t.Helper()
 			require.NotContains(t, b.listed(b.keys.runsWatch()), parked)
 			require.Contains(t, b.listed(b.keys.runsWatch()), active)
-			b.clock.add(2 * time.Minute)
+			b.clock.Add(2 * time.Minute)
 			require.Positive(t, b.sweep())
 			require.Empty(t, b.crashed(p))
 			require.Contains(t, b.listed(b.keys.runsWatch()), active, "recovery looks at it")
 		}
 
 		parked, active := write("a")
-		b.clock.add(2 * time.Minute)
+		b.clock.Add(2 * time.Minute)
 		portions := 0
 		for first := true; first; portions++ {
 			store, err := New(b.ctx, r.Client, Config{Prefix: r.Prefix, Clock: b.clock}) // a restart
@@ -225,19 +225,19 @@ func TestTheWalkFindsWhatAnEarlierBuildWrote(t *testing.T) {
 		}
 		require.Greater(t, portions, 5)
 		verify(parked, active)
-		b.clock.add(2 * retention)
+		b.clock.Add(2 * retention)
 		b.sweep()
 		require.Zero(t, b.sweep())
 		require.Empty(t, b.listed(b.keys.hooksLapse()))
 		b.checkHookList()
 
 		parked, active = write("b")
-		b.clock.add(2 * time.Minute)
+		b.clock.Add(2 * time.Minute)
 		var pace walkPace
 		for range 10 {
 			_, err := b.sweepOnce(b.ctx, &pace)
 			require.NoError(t, err)
-			b.clock.add(time.Minute)
+			b.clock.Add(time.Minute)
 		}
 		verify(parked, active)
 	})
@@ -248,7 +248,7 @@ func TestTheSweeperIsIdleAmongParkedRuns(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t)).on(t, 7)
 	b.parks(3000, nil)
-	b.clock.add(2 * time.Minute)
+	b.clock.Add(2 * time.Minute)
 	require.Zero(t, b.sweep())
 	b.park(b.dueAfter(2 * time.Minute)...)
 	require.Empty(t, b.listed(b.keys.runsWatch()))
@@ -262,7 +262,7 @@ func TestTheSweeperIsIdleAmongParkedRuns(t *testing.T) {
 		for end := b.clock.Now().Add(minutes * time.Minute); b.clock.Now().Before(end); {
 			wait, err := b.sweepOnce(b.ctx, &pace)
 			require.NoError(t, err)
-			b.clock.add(wait)
+			b.clock.Add(wait)
 		}
 	})
 	require.Less(t, commands, int64(minutes*85))
@@ -272,6 +272,6 @@ func TestTheSweeperIsIdleAmongParkedRuns(t *testing.T) {
 // dueAfter is due some time later.
 func (b *bundle) dueAfter(d time.Duration) []world.RunLook {
 	b.t.Helper()
-	b.clock.add(d)
+	b.clock.Add(d)
 	return b.due()
 }

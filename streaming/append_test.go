@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/internal/worldtest"
 	"github.com/world-redis/world-redis/streaming"
 )
 
@@ -38,39 +38,16 @@ func TestTheSameRequestAgainAddsNothing(t *testing.T) {
 	})
 }
 
-type testClock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *testClock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *testClock) add(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
-}
-
-func (c *testClock) set(now time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = now
-}
-
 // Requests are remembered for ten minutes across the borders of the buckets, and by a
 // replica whose clock is behind; the records go by themselves.
 func TestRequestsAreRememberedTenMinutesAndThenGo(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
-	clock := &testClock{now: time.Unix(1_800_000_599, 0)} // a second before a bucket's end
+	clock := worldtest.StoppedClock(time.Unix(1_800_000_599, 0)) // a second before a bucket's end
 	s := start(t, r.Client, r.Prefix, func(c *streaming.Config) { c.Clock = clock })
 	call := world.Append{Name: "st", RunID: "wrun_1", Chunks: raw("a"), RequestID: "once"}
 	for _, shift := range []time.Duration{0, 2 * time.Second, 10 * time.Minute, -11 * time.Minute} {
-		clock.set(time.Unix(1_800_000_599, 0).Add(shift))
+		clock.Set(time.Unix(1_800_000_599, 0).Add(shift))
 		first, err := s.AppendChunks(t.Context(), call)
 		require.NoError(t, err)
 		require.Equal(t, int64(0), first, "after %s", shift)

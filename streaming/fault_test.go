@@ -14,6 +14,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/internal/worldtest"
 	"github.com/world-redis/world-redis/streaming"
 )
 
@@ -21,45 +22,23 @@ import (
 // sees everything on the way; it may hold it up, and what it refuses is swallowed.
 func startProxy(t *testing.T, target string, filter func(fromRedis bool, data []byte) (pass bool)) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	var conns sync.WaitGroup
-	pipe := func(to, from net.Conn, fromRedis bool) {
-		defer to.Close()   //nolint:errcheck // ends the other direction
-		defer from.Close() //nolint:errcheck // likewise
-		buffer := make([]byte, 1<<16)
-		for {
-			n, err := from.Read(buffer)
-			if n > 0 && filter(fromRedis, buffer[:n]) {
-				if _, err := to.Write(buffer[:n]); err != nil {
+	pump := func(fromRedis bool) worldtest.Pump {
+		return func(to, from net.Conn) {
+			buffer := make([]byte, 1<<16)
+			for {
+				n, err := from.Read(buffer)
+				if n > 0 && filter(fromRedis, buffer[:n]) {
+					if _, err := to.Write(buffer[:n]); err != nil {
+						return
+					}
+				}
+				if err != nil {
 					return
 				}
 			}
-			if err != nil {
-				return
-			}
 		}
 	}
-	conns.Go(func() {
-		for {
-			client, err := l.Accept()
-			if err != nil {
-				return
-			}
-			server, err := net.Dial("tcp", target)
-			if err != nil {
-				_ = client.Close()
-				continue
-			}
-			conns.Go(func() { pipe(server, client, false) })
-			conns.Go(func() { pipe(client, server, true) })
-		}
-	})
-	t.Cleanup(func() {
-		require.NoError(t, l.Close())
-		conns.Wait()
-	})
-	return l.Addr().String()
+	return worldtest.NewProxy(t, target, func() (requests, answers worldtest.Pump) { return pump(false), pump(true) }).Addr()
 }
 
 // Not one doorbell arrives: the audit delivers, and in the end the dead connection is

@@ -429,7 +429,7 @@ func TestStreamsOfARunThatDoesNotExist(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		b := startWithRuns(t, r)
 		minted, _ := ids.Time("wrun_", endedRun)
-		b.clock.set(minted.Time().Add(59 * time.Second))
+		b.clock.Set(minted.Time().Add(59 * time.Second))
 		b.runs.end(endedRun, world.RunEnd{Missing: true})
 		b.runs.end("wrun_hc_x", world.RunEnd{Missing: true})
 		b.write(t, itsStream)
@@ -440,7 +440,7 @@ func TestStreamsOfARunThatDoesNotExist(t *testing.T) {
 		_, err := listNames(t.Context(), b.Service, endedRun)
 		require.NoError(t, err)
 
-		b.clock.add(time.Second)
+		b.clock.Add(time.Second)
 		for _, reading := range early {
 			require.Equal(t, world.CodeRunNotFound, world.ErrorCode(reading.end(t)))
 		}

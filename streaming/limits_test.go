@@ -9,6 +9,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/internal/worldtest"
 	"github.com/world-redis/world-redis/streaming"
 )
 
@@ -17,7 +18,7 @@ import (
 func TestBR49NothingIsTrimmed(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
-	clock := &testClock{now: time.UnixMilli(1_800_000_000_000)}
+	clock := worldtest.StoppedClock(time.UnixMilli(1_800_000_000_000))
 	living := &runs{ends: map[string]world.RunEnd{}}
 	s := start(t, r.Client, r.Prefix, func(c *streaming.Config) { c.Clock, c.Runs = clock, living })
 	const count = 25_000
@@ -26,7 +27,7 @@ func TestBR49NothingIsTrimmed(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, int64(i), first)
 	}
-	clock.add(365 * 24 * time.Hour)
+	clock.Add(365 * 24 * time.Hour)
 	for _, key := range keys(t, r, "*"+itsStream+"*") {
 		ttl, err := r.Client.TTL(t.Context(), key).Result()
 		require.NoError(t, err)

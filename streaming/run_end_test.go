@@ -11,6 +11,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/internal/worldtest"
 	"github.com/world-redis/world-redis/streaming"
 )
 
@@ -50,7 +51,7 @@ type endBundle struct {
 	*streaming.Service
 	other *streaming.Service
 	runs  *runs
-	clock *testClock
+	clock *worldtest.Clock
 
 	mu        sync.Mutex
 	meanwhile func() // happens between the looks at a stream that seems over
@@ -75,7 +76,7 @@ func (b *endBundle) betweenLooks() {
 
 func startWithRuns(t *testing.T, r *redistest.Redis) *endBundle {
 	t.Helper()
-	b := &endBundle{runs: &runs{ends: map[string]world.RunEnd{}}, clock: &testClock{now: time.UnixMilli(1_800_000_000_000)}}
+	b := &endBundle{runs: &runs{ends: map[string]world.RunEnd{}}, clock: worldtest.StoppedClock(time.UnixMilli(1_800_000_000_000))}
 	replica := func() *streaming.Service {
 		return start(t, r.Client, r.Prefix, func(c *streaming.Config) {
 			c.Runs, c.Clock, c.AuditInterval, c.Quiet = b.runs, b.clock, fastAudits, quietTime
@@ -138,12 +139,12 @@ func TestStreamsEndWithTheirRun(t *testing.T) {
 		}
 		require.False(t, b.done(t, itsStream))
 
-		b.clock.add(time.Hour)
+		b.clock.Add(time.Hour)
 		b.endRun()
 		require.False(t, b.done(t, itsStream), "the time counts from the end of the run")
-		b.clock.add(quietTime - time.Millisecond)
+		b.clock.Add(quietTime - time.Millisecond)
 		require.False(t, b.done(t, itsStream))
-		b.clock.add(time.Millisecond)
+		b.clock.Add(time.Millisecond)
 		for _, reading := range append(readers, read(t, b.Service, itsStream, 0), read(t, b.other, itsStream, 7)) {
 			require.NoError(t, reading.end(t))
 		}
@@ -177,7 +178,7 @@ func TestNoChunkIsLostToTheEndOfTheRun(t *testing.T) {
 					}
 					require.NoError(t, writeOne(t, b.Service, i))
 					require.False(t, b.done(t, itsStream), "a chunk came just now")
-					b.clock.add(gap)
+					b.clock.Add(gap)
 					require.Equal(t, ended && gap >= quietTime, b.done(t, itsStream))
 					if ended && gap >= quietTime && seen == 0 {
 						seen = i + 1
@@ -191,7 +192,7 @@ func TestNoChunkIsLostToTheEndOfTheRun(t *testing.T) {
 				for _, on := range []*streaming.Service{b.Service, b.other} {
 					early = append(early, read(t, on, itsStream, 0))
 				}
-				b.clock.add(quietTime)
+				b.clock.Add(quietTime)
 				for _, reading := range early {
 					require.NoError(t, reading.end(t))
 					require.Equal(t, chunks(0, numbered(0, count)...), reading.got())
@@ -216,7 +217,7 @@ func TestAStreamThatWasNeverWrittenEnds(t *testing.T) {
 	b := startWithRuns(t, redistest.New(t))
 	early := read(t, b.Service, itsStream, 0)
 	b.endRun()
-	b.clock.add(quietTime)
+	b.clock.Add(quietTime)
 	require.NoError(t, early.end(t))
 	require.Empty(t, early.got())
 	require.True(t, b.done(t, itsStream))
@@ -236,7 +237,7 @@ func TestAnAppendOnItsWayHoldsTheStreamOpen(t *testing.T) {
 			return info.Done
 		}
 		b.endRun()
-		b.clock.add(time.Hour)
+		b.clock.Add(time.Hour)
 		require.True(t, b.done(t, itsStream))
 		overs := []func(){b.ExpectAppend(itsStream), b.ExpectAppend(itsStream)}
 		require.False(t, done(b.Service))
@@ -248,17 +249,17 @@ func TestAnAppendOnItsWayHoldsTheStreamOpen(t *testing.T) {
 		live(t, b.Service, 1)
 		live(t, b.other, 1)
 		for range 4 {
-			b.clock.add(quietTime * 3 / 4)
+			b.clock.Add(quietTime * 3 / 4)
 			b.awaitNote(t, r)
 			require.False(t, done(b.Service))
 			require.False(t, done(b.other))
 		}
 		require.NoError(t, writeOne(t, b.Service, 0))
-		b.clock.add(time.Hour)
+		b.clock.Add(time.Hour)
 		require.False(t, done(b.Service), "another one is on its way")
 		overs[1]()
 		require.Eventually(t, func() bool { // a note may just be on its way
-			b.clock.add(quietTime)
+			b.clock.Add(quietTime)
 			return done(b.Service) && done(b.other)
 		}, longWait, time.Millisecond)
 		for _, reading := range readers {
@@ -292,12 +293,12 @@ func TestAnEndWaitsForAppendsThatNobodyKnows(t *testing.T) {
 			own.Prefix += name + ":"
 			b := startWithRuns(t, &own)
 			b.endRun()
-			b.clock.add(time.Hour)
+			b.clock.Add(time.Hour)
 			over := b.other.ExpectAppend(itsStream)
 			b.onNextLook(func() { b.awaitNote(t, &own) })
 			require.False(t, ask(t, b.Service), "the append lasts")
 			over()
-			b.clock.add(time.Hour)
+			b.clock.Add(time.Hour)
 
 			over = b.other.ExpectAppend(itsStream)
 			b.onNextLook(func() {
@@ -305,7 +306,7 @@ func TestAnEndWaitsForAppendsThatNobodyKnows(t *testing.T) {
 				over()
 			})
 			require.False(t, ask(t, b.Service), "a chunk came")
-			b.clock.add(time.Hour)
+			b.clock.Add(time.Hour)
 
 			over = b.other.ExpectAppend(itsStream)
 			b.onNextLook(over)
@@ -325,12 +326,12 @@ func TestAnEndWaitsForAppendsThatNobodyKnows(t *testing.T) {
 		})
 		waits := read(t, b.Service, itsStream, 0)
 		live(t, b.Service, 1)
-		b.clock.add(quietTime)
+		b.clock.Add(quietTime)
 		waits.has(t, 1)
 		require.NoError(t, <-wrote)
 		comes := read(t, b.Service, itsStream, 0)
 		comes.has(t, 1)
-		b.clock.add(quietTime)
+		b.clock.Add(quietTime)
 		for _, reading := range []*reading{waits, comes} {
 			require.NoError(t, reading.end(t))
 			require.Equal(t, chunks(0, numbered(0, 1)...), reading.got())

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
 // healthy answers what the SDK answers by itself, and leaves deliveries to the handler.
@@ -44,7 +45,7 @@ func (noApps) ListApps(context.Context) ([]world.App, error)       { return nil,
 // wrong; an app that takes a moment to listen is not, nor one that has said good-bye.
 func TestBR24LogNamesAddressesWithoutAnApp(t *testing.T) {
 	t.Parallel()
-	out := &lines{}
+	out := &worldtest.Log{}
 	var mu sync.Mutex
 	tries := map[string]int{}
 	tried := make(chan string, 100)

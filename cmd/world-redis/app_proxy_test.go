@@ -38,12 +38,12 @@ func TestProxyOfTheEnvironmentIsNotUsedUnasked(t *testing.T) {
 	post(t, p.base+"/v1/queue", fmt.Sprintf(`{"queueName":"__wkf_step_s","message":{"workflowRunId":%q,"stepId":"step_1"}}`, runID))
 	waits(p.base, runID, regexp.MustCompile(`POST http://app.invalid/.well-known/workflow/v1/step: .*the name of the app's host cannot be resolved`))
 	require.Zero(t, asked.Load())
-	require.NotNil(t, p.out.find(regexp.MustCompile(`use no proxy, although the environment names one.*WORKFLOW_WORLD_PROXY=env.*HTTP_PROXY=`+regexp.QuoteMeta(proxy.URL))))
+	require.NotNil(t, p.out.Find(regexp.MustCompile(`use no proxy, although the environment names one.*WORKFLOW_WORLD_PROXY=env.*HTTP_PROXY=`+regexp.QuoteMeta(proxy.URL))))
 	p.kill()
 
 	p = startProcess(t, append(environ, "WORKFLOW_WORLD_PROXY=env")...)
 	waits(p.base, runID, regexp.MustCompile(`POST http://app.invalid/.well-known/workflow/v1/step through the proxy `+regexp.QuoteMeta(proxy.URL)+` answered 404 .*unknown host`))
-	require.NotNil(t, p.out.find(regexp.MustCompile(`requests to apps use an HTTP proxy.*HTTP_PROXY=`+regexp.QuoteMeta(proxy.URL))))
+	require.NotNil(t, p.out.Find(regexp.MustCompile(`requests to apps use an HTTP proxy.*HTTP_PROXY=`+regexp.QuoteMeta(proxy.URL))))
 }
 
 // With a proxy of its own the service reaches apps through it: deliveries, webhooks, and the look at

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
 // loadingRedis is a Redis that loads its data until the returned function has it make haste.
@@ -45,7 +46,7 @@ func TestServeWaitsForARedisThatLoadsItsData(t *testing.T) {
 	c, _, err := loadConfig([]string{"WORKFLOW_WORLD_LISTEN=" + listen, "WORKFLOW_REDIS_URL=redis://" + addr})
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
-	ended, logged, out := make(chan error, 1), &lines{}, &lines{}
+	ended, logged, out := make(chan error, 1), &worldtest.Log{}, &worldtest.Log{}
 	go func() { ended <- serve(ctx, c, slog.New(slog.NewTextHandler(logged, nil)), out) }()
 
 	base := "http://" + listen
@@ -61,11 +62,11 @@ func TestServeWaitsForARedisThatLoadsItsData(t *testing.T) {
 	status, body = get(t, base+"/healthz")
 	require.Equal(t, http.StatusOK, status)
 	require.JSONEq(t, `{"status":"ok"}`, body)
-	require.NotNil(t, logged.find(regexp.MustCompile(`level=WARN msg="Redis is not ready.*LOADING`)))
-	require.Nil(t, out.find(regexp.MustCompile(`listens on`)))
+	require.NotNil(t, logged.Find(regexp.MustCompile(`level=WARN msg="Redis is not ready.*LOADING`)))
+	require.Nil(t, out.Find(regexp.MustCompile(`listens on`)))
 
 	hurry()
-	require.Eventually(t, func() bool { return out.find(regexp.MustCompile(`listens on`)) != nil }, 60*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return out.Find(regexp.MustCompile(`listens on`)) != nil }, 60*time.Second, 10*time.Millisecond)
 	status, _ = get(t, base+"/readyz")
 	require.Equal(t, http.StatusOK, status)
 	stop()
@@ -78,9 +79,9 @@ func TestServeThatWaitsForRedisCanBeStopped(t *testing.T) {
 	c, _, err := loadConfig([]string{"WORKFLOW_WORLD_LISTEN=127.0.0.1:0", "WORKFLOW_REDIS_URL=redis://" + addr})
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
-	ended, logged := make(chan error, 1), &lines{}
+	ended, logged := make(chan error, 1), &worldtest.Log{}
 	go func() { ended <- serve(ctx, c, slog.New(slog.NewTextHandler(logged, nil)), io.Discard) }()
-	require.Eventually(t, func() bool { return logged.find(regexp.MustCompile(`Redis is not ready`)) != nil }, 30*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return logged.Find(regexp.MustCompile(`Redis is not ready`)) != nil }, 30*time.Second, 10*time.Millisecond)
 	stop()
 	require.NoError(t, <-ended)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/internal/worldtest"
 	"github.com/world-redis/world-redis/setup"
 )
 
@@ -25,7 +26,7 @@ func serveOnce(t *testing.T, environ ...string) (logged string, err error) {
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	ended, log, out := make(chan error, 1), &lines{}, &lines{}
+	ended, log, out := make(chan error, 1), &worldtest.Log{}, &worldtest.Log{}
 	go func() { ended <- serve(ctx, c, slog.New(slog.NewTextHandler(log, nil)), out) }()
 	started := time.NewTicker(5 * time.Millisecond)
 	defer started.Stop()
@@ -34,7 +35,7 @@ func serveOnce(t *testing.T, environ ...string) (logged string, err error) {
 		case err := <-ended:
 			return log.String(), err
 		case <-started.C:
-			if out.find(regexp.MustCompile(`listens on`)) != nil {
+			if out.Find(regexp.MustCompile(`listens on`)) != nil {
 				stop()
 			}
 		}

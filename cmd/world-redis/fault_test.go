@@ -89,7 +89,7 @@ func TestBR03ConnectionsAreCut(t *testing.T) {
 	for name, at := range map[string]func(t *testing.T, r *redistest.Redis, environ []string) (c *cutter, direct, through string){
 		"before Redis": func(t *testing.T, r *redistest.Redis, environ []string) (*cutter, string, string) {
 			c := newCutter(t, r.Addr, 6_000, nil)
-			base, _, stop := startService(t, append(environ, "WORKFLOW_REDIS_URL=redis://"+c.addr()+"/0")...)
+			base, _, stop := startService(t, append(environ, "WORKFLOW_REDIS_URL=redis://"+c.Addr()+"/0")...)
 			t.Cleanup(func() { require.NoError(t, stop()) })
 			return c, base, base
 		},
@@ -97,7 +97,7 @@ func TestBR03ConnectionsAreCut(t *testing.T) {
 			base, _, stop := startService(t, environ...)
 			t.Cleanup(func() { require.NoError(t, stop()) })
 			c := newCutter(t, strings.TrimPrefix(base, "http://"), 1_500, nil) // a call is about 300 bytes each way
-			return c, base, "http://" + c.addr()
+			return c, base, "http://" + c.Addr()
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

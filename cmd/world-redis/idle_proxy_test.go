@@ -4,58 +4,30 @@ import (
 	"errors"
 	"net"
 	"os"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
+	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
 // idleProxy is a TCP proxy that ends a connection politely when the server was silent for longer
 // than it has patience, as load balancers do. Its target may change for later connections.
 type idleProxy struct {
-	listener net.Listener
-	target   atomic.Value
-	patience time.Duration
-	cuts     atomic.Int64
-	running  sync.WaitGroup
+	*worldtest.Proxy
+	cuts atomic.Int64
 }
 
 func newIdleProxy(t *testing.T, target string, patience time.Duration) *idleProxy {
 	t.Helper()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	p := &idleProxy{listener: l, patience: patience}
-	p.target.Store(target)
-	p.running.Go(p.accept)
-	t.Cleanup(func() {
-		_ = l.Close()
-		p.running.Wait()
+	p := &idleProxy{}
+	p.Proxy = worldtest.NewProxy(t, target, func() (requests, answers worldtest.Pump) {
+		return func(to, from net.Conn) { p.pump(to, from, time.Hour) }, func(to, from net.Conn) { p.pump(to, from, patience) }
 	})
 	return p
 }
 
-func (p *idleProxy) addr() string { return p.listener.Addr().String() }
-
-func (p *idleProxy) accept() {
-	for {
-		client, err := p.listener.Accept()
-		if err != nil {
-			return
-		}
-		server, err := net.Dial("tcp", p.target.Load().(string)) //nolint:noctx,forcetypeassert // a test
-		if err != nil {
-			_ = client.Close()
-			continue
-		}
-		p.running.Go(func() { p.pump(client, server, time.Hour) })
-		p.running.Go(func() { p.pump(server, client, p.patience) })
-	}
-}
-
-func (p *idleProxy) pump(from, to net.Conn, patience time.Duration) {
-	defer func() { _, _ = from.Close(), to.Close() }()
+func (p *idleProxy) pump(to, from net.Conn, patience time.Duration) {
 	buffer := make([]byte, 32<<10)
 	for {
 		_ = from.SetReadDeadline(time.Now().Add(patience))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/world-redis/world-redis/internal/rediskey"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
 // masterOf is the place, among the three masters of a test's cluster, of the one that has a key.
@@ -58,7 +59,7 @@ func TestServeStartsWhileAMasterIsAway(t *testing.T) {
 			})
 			require.NoError(t, err)
 			ctx, stop := context.WithCancel(t.Context())
-			ended, logged, out := make(chan error, 1), &lines{}, &lines{}
+			ended, logged, out := make(chan error, 1), &worldtest.Log{}, &worldtest.Log{}
 			go func() { ended <- serve(ctx, settings, slog.New(slog.NewTextHandler(logged, nil)), out) }()
 			answers := func(want int) func() bool {
 				return func() bool {
@@ -77,11 +78,11 @@ func TestServeStartsWhileAMasterIsAway(t *testing.T) {
 			began := regexp.MustCompile(`listens on`)
 			require.Eventually(t, answers(http.StatusServiceUnavailable), time.Minute, 20*time.Millisecond)
 			if c.waits {
-				require.NotNil(t, logged.find(regexp.MustCompile(`level=WARN msg="Redis is not ready`)))
-				require.Nil(t, out.find(began))
+				require.NotNil(t, logged.Find(regexp.MustCompile(`level=WARN msg="Redis is not ready`)))
+				require.Nil(t, out.Find(began))
 			} else {
-				require.Eventually(t, func() bool { return out.find(began) != nil }, time.Minute, time.Millisecond)
-				require.NotNil(t, logged.find(regexp.MustCompile(`level=WARN .*check=nodes found="node .* does not answer`)))
+				require.Eventually(t, func() bool { return out.Find(began) != nil }, time.Minute, time.Millisecond)
+				require.NotNil(t, logged.Find(regexp.MustCompile(`level=WARN .*check=nodes found="node .* does not answer`)))
 			}
 			require.NoError(t, cluster.Masters[0].Restart())
 			require.Eventually(t, answers(http.StatusOK), time.Minute, 20*time.Millisecond)

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
 // A Redis user without channels, as Redis 7 makes new users, costs time and nothing else: runs live once, hooks are released,
@@ -39,11 +40,11 @@ func TestAUserWithoutChannelsLosesNothing(t *testing.T) {
 	})
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
-	ended, out, log := make(chan error, 1), &lines{}, &lines{}
+	ended, out, log := make(chan error, 1), &worldtest.Log{}, &worldtest.Log{}
 	go func() { ended <- serve(ctx, c, slog.New(slog.NewTextHandler(log, nil)), out) }()
 	listens := regexp.MustCompile(`listens on (http://\S+),`)
-	require.Eventually(t, func() bool { return out.find(listens) != nil }, 20*time.Second, 10*time.Millisecond)
-	base := out.find(listens)[1]
+	require.Eventually(t, func() bool { return out.Find(listens) != nil }, 20*time.Second, 10*time.Millisecond)
+	base := out.Find(listens)[1]
 
 	p := newPatient(func() string { return base })
 	for n := range 3 {
@@ -80,7 +81,7 @@ func TestAUserWithoutChannelsLosesNothing(t *testing.T) {
 	}
 	require.ElementsMatch(t, want, got)
 	refused := regexp.MustCompile(`level=WARN msg="Redis refuses notifications`)
-	require.Eventually(t, func() bool { return log.find(refused) != nil }, 20*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return log.Find(refused) != nil }, 20*time.Second, 10*time.Millisecond)
 	stop()
 	require.NoError(t, <-ended)
 	require.Empty(t, delivered)

@@ -67,7 +67,7 @@ func TestTheEndOfAStepAndItsWakeUpAreOneRoundTrip(t *testing.T) {
 		defer mu.Unlock()
 		sent = append(sent, text)
 	})
-	base, _, stop := startService(t, append(environ, "WORKFLOW_REDIS_URL=redis://"+way.addr())...)
+	base, _, stop := startService(t, append(environ, "WORKFLOW_REDIS_URL=redis://"+way.Addr())...)
 	t.Cleanup(func() { require.NoError(t, stop()) })
 	w := &wide{t: t, base: base}
 	post(t, base+"/v1/apps", fmt.Sprintf(`{"baseUrl":%q,"deploymentId":"dpl_1","sdk":"v4","attach":["run_started"]}`, url))
@@ -165,7 +165,7 @@ func TestALogThatWasReadBeforeTheTakeDoesNotGoAlong(t *testing.T) {
 		reads += n
 		direct = direct || n > 0 && strings.Contains(text, "flows}:pending")
 	})
-	base, _, stop := startService(t, "WORKFLOW_REDIS_URL=redis://"+way.addr())
+	base, _, stop := startService(t, "WORKFLOW_REDIS_URL=redis://"+way.Addr())
 	t.Cleanup(func() { require.NoError(t, stop()) })
 	w := &wide{t: t, base: base}
 	post(t, base+"/v1/apps", fmt.Sprintf(`{"baseUrl":%q,"deploymentId":"dpl_1","sdk":"v4","attach":["run_started"]}`, url))

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
 // beService makes this test binary run the service's own main, so that a test has a process
@@ -38,7 +39,7 @@ func TestMain(m *testing.M) {
 type process struct {
 	base string // its address
 	cmd  *exec.Cmd
-	out  *lines // what it prints and logs
+	out  *worldtest.Log // what it prints and logs
 }
 
 // startProcess starts `world-redis serve` and waits until it listens.
@@ -46,15 +47,15 @@ func startProcess(t *testing.T, environ ...string) *process {
 	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
-	out := &lines{}
+	out := &worldtest.Log{}
 	p := &process{out: out, cmd: exec.Command(self, "serve")} //nolint:gosec // the test binary itself
 	p.cmd.Env = append(os.Environ(), append([]string{beService + "=1", "WORKFLOW_WORLD_LISTEN=127.0.0.1:0"}, environ...)...)
 	p.cmd.Stdout, p.cmd.Stderr = out, out
 	require.NoError(t, p.cmd.Start())
 	t.Cleanup(p.kill)
 	pattern := regexp.MustCompile(`listens on (http://\S+),`)
-	require.Eventually(t, func() bool { return out.find(pattern) != nil }, 60*time.Second, 5*time.Millisecond)
-	p.base = out.find(pattern)[1]
+	require.Eventually(t, func() bool { return out.Find(pattern) != nil }, 60*time.Second, 5*time.Millisecond)
+	p.base = out.Find(pattern)[1]
 	return p
 }
 

@@ -11,14 +11,10 @@ import (
 	"github.com/world-redis/world-redis/internal/cboritem"
 	"github.com/world-redis/world-redis/internal/ids"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/internal/worldtest"
 	"github.com/world-redis/world-redis/storage"
 	"github.com/world-redis/world-redis/streaming"
 )
-
-// aheadClock is the machine's, so much later.
-type aheadClock struct{ by time.Duration }
-
-func (c aheadClock) Now() time.Time { return time.Now().Add(c.by) }
 
 // The service dies between the end of a run that keeps nothing and the purge of its streams. Their chunks are not read any
 // more, and another replica, which looks after the runs that seem to live, takes them away. A run that keeps everything is read as ever.
@@ -68,7 +64,7 @@ func TestChunksAreNotReadAfterACrashAtTheEndOfTheirRun(t *testing.T) {
 		require.Len(t, stored, 1)
 
 		other, err := storage.New(ctx, r.Client, storage.Config{
-			Prefix: r.Prefix, Clock: aheadClock{2 * time.Minute}, PurgeStreams: tenant.streams.PurgeRun, ExpectPurge: tenant.streams.ExpectPurge,
+			Prefix: r.Prefix, Clock: worldtest.SkewedClock(2 * time.Minute), PurgeStreams: tenant.streams.PurgeRun, ExpectPurge: tenant.streams.ExpectPurge,
 		})
 		require.NoError(t, err)
 		_, err = other.DueRuns(ctx, world.MillisOf(time.Now().Add(time.Minute)), 0, 100) // as the reconciler looks for them

@@ -8,51 +8,27 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
-// lines collects what the service prints and tells when a pattern has come.
-type lines struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
-func (l *lines) find(pattern *regexp.Regexp) []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return pattern.FindStringSubmatch(l.text.String())
-}
-
 // startService runs serve until the returned stop is called, which gives its error.
-func startService(t *testing.T, environ ...string) (base string, out *lines, stop func() error) {
+func startService(t *testing.T, environ ...string) (base string, out *worldtest.Log, stop func() error) {
 	t.Helper()
 	c, _, err := loadConfig(append([]string{"WORKFLOW_WORLD_LISTEN=127.0.0.1:0", "WORKFLOW_WORLD_SHUTDOWN_GRACE=2s"}, environ...))
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	out = &lines{}
+	out = &worldtest.Log{}
 	go func() { ended <- serve(ctx, c, slog.New(slog.DiscardHandler), out) }()
 	pattern := regexp.MustCompile(`listens on (http://\S+),`)
-	require.Eventually(t, func() bool { return out.find(pattern) != nil }, 20*time.Second, 10*time.Millisecond)
-	return out.find(pattern)[1], out, func() error {
+	require.Eventually(t, func() bool { return out.Find(pattern) != nil }, 20*time.Second, 10*time.Millisecond)
+	return out.Find(pattern)[1], out, func() error {
 		cancel()
 		return <-ended
 	}
@@ -74,8 +50,8 @@ func get(t *testing.T, url string) (int, string) {
 func TestServeWithNothingConfiguredSaysThatDataIsLostAndHowToPointAnAppHere(t *testing.T) {
 	t.Parallel()
 	base, out, stop := startService(t)
-	require.NotNil(t, out.find(regexp.MustCompile(`ALL DATA IS LOST AT EXIT`)))
-	require.NotNil(t, out.find(regexp.MustCompile(`WORKFLOW_TARGET_WORLD=@world-redis/client\n\s+WORKFLOW_WORLD_URL=`+regexp.QuoteMeta(base))))
+	require.NotNil(t, out.Find(regexp.MustCompile(`ALL DATA IS LOST AT EXIT`)))
+	require.NotNil(t, out.Find(regexp.MustCompile(`WORKFLOW_TARGET_WORLD=@world-redis/client\n\s+WORKFLOW_WORLD_URL=`+regexp.QuoteMeta(base))))
 	status, _ := get(t, base+"/healthz")
 	require.Equal(t, http.StatusOK, status)
 	status, _ = get(t, base+"/readyz")
@@ -92,7 +68,7 @@ func TestReadyIsFalseWhileRedisIsAwayAndTrueAgainAfterwards(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	base, out, stop := startService(t, "WORKFLOW_REDIS_URL=redis://"+server.Addr)
-	require.Nil(t, out.find(regexp.MustCompile(`LOST`)), "a real Redis keeps its data")
+	require.Nil(t, out.Find(regexp.MustCompile(`LOST`)), "a real Redis keeps its data")
 	status, _ := get(t, base+"/readyz")
 	require.Equal(t, http.StatusOK, status)
 	require.NoError(t, server.Stop())
@@ -110,7 +86,7 @@ func TestReadyIsFalseWhileRedisIsAwayAndTrueAgainAfterwards(t *testing.T) {
 func TestMetricsHaveAnAddressAndATokenOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	base, out, stop := startService(t, "WORKFLOW_WORLD_METRICS_LISTEN=127.0.0.1:0", "WORKFLOW_WORLD_METRICS_TOKEN=older,new")
-	metrics := out.find(regexp.MustCompile(`metrics are at (http://\S+)\n`))
+	metrics := out.Find(regexp.MustCompile(`metrics are at (http://\S+)\n`))
 	require.NotNil(t, metrics)
 	status, _ := get(t, base+"/metrics")
 	require.Equal(t, http.StatusNotFound, status)

@@ -122,7 +122,7 @@ func quietReadsAreCut(t *testing.T) {
 	const path = "/v1/runs/wrun_1/streams/st"
 	const patience = 18 * time.Second // the service breaks a silence after 15
 	idle := newIdleProxy(t, strings.TrimPrefix(first.base, "http://"), patience)
-	follower := follow(t, "http://"+idle.addr(), "st", 1000)
+	follower := follow(t, "http://"+idle.Addr(), "st", 1000)
 	strict := follow(t, first.base, "st", 0)
 	for i := range 5 {
 		require.NoError(t, putChunk(t.Context(), first.base, path, fmt.Sprint(i)))
@@ -138,7 +138,7 @@ func quietReadsAreCut(t *testing.T) {
 
 	require.NoError(t, first.cmd.Process.Signal(syscall.SIGTERM))
 	require.Error(t, <-strict.ended, "a service that stops is not the end of the stream")
-	idle.target.Store(strings.TrimPrefix(second.base, "http://"))
+	idle.SetTarget(strings.TrimPrefix(second.base, "http://"))
 	for i := 5; i < 10; i++ {
 		require.NoError(t, putChunk(t.Context(), second.base, path, fmt.Sprint(i)))
 	}

@@ -10,21 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/worldtest"
 )
-
-func unhex(t testing.TB, s string) []byte {
-	t.Helper()
-	b, err := hex.DecodeString(s)
-	require.NoError(t, err)
-	return b
-}
-
-func encoded(t *testing.T, v any) []byte {
-	t.Helper()
-	b, err := cbor.Marshal(v)
-	require.NoError(t, err)
-	return b
-}
 
 // library has the limits of the API.
 func library(t testing.TB) cbor.DecMode {
@@ -37,11 +24,11 @@ func library(t testing.TB) cbor.DecMode {
 // The bodies of every day are plain ones, which the check of unusual ones is not spent on.
 func TestPlainItems(t *testing.T) {
 	t.Parallel()
-	require.True(t, Plain(encoded(t, map[string]any{"event": map[string]any{"eventType": "step_created", "correlationId": "step_1", "eventData": map[string]any{"input": []byte{1}}}})))
-	require.True(t, Plain(encoded(t, map[string]any{"calls": []any{map[string]any{"key": "k", "at": 1.5, "n": nil, "list": []int{-1, 1 << 40}}}})))
-	require.True(t, Plain(unhex(t, "c11a514b67b0")))
+	require.True(t, Plain(worldtest.Raw(t, map[string]any{"event": map[string]any{"eventType": "step_created", "correlationId": "step_1", "eventData": map[string]any{"input": []byte{1}}}})))
+	require.True(t, Plain(worldtest.Raw(t, map[string]any{"calls": []any{map[string]any{"key": "k", "at": 1.5, "n": nil, "list": []int{-1, 1 << 40}}}})))
+	require.True(t, Plain(worldtest.Unhex(t, "c11a514b67b0")))
 	for _, other := range []string{"", "bf6161f6ff", "a0a0", "a161", "f818", "f8ff", "1c", "ff", "81ff", "9bffffffffffffffff", "bb800000000000000000"} {
-		require.False(t, Plain(unhex(t, other)), other)
+		require.False(t, Plain(worldtest.Unhex(t, other)), other)
 	}
 	require.False(t, Plain(append(bytes.Repeat([]byte{0x81}, plainDepth), 0)))
 }
@@ -84,7 +71,7 @@ func TestTimestampOf(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ms, ok := TimestampOf(unhex(t, c.item))
+			ms, ok := TimestampOf(worldtest.Unhex(t, c.item))
 			require.True(t, ok)
 			require.Equal(t, c.want, ms)
 		})
@@ -93,7 +80,7 @@ func TestTimestampOf(t *testing.T) {
 		"NaN": "f97e00", "infinity": "f97c00", "beyond a Date": "fb4348000000000000", "word": "6161", "bytes": "4101", "true": "f5",
 		"other tag": "c201", "tag 1 of text": "c16161", "tag 0 of a number": "c001", "nothing": "",
 	} {
-		_, ok := TimestampOf(unhex(t, item))
+		_, ok := TimestampOf(worldtest.Unhex(t, item))
 		require.False(t, ok, name)
 	}
 }
@@ -103,9 +90,9 @@ func TestTimestampOf(t *testing.T) {
 func FuzzSplit(f *testing.F) {
 	nested := append(bytes.Repeat([]byte{0x81}, MaxNesting), 0)
 	for _, seed := range [][]byte{
-		nested, append(bytes.Repeat([]byte{0xc1}, 5000), 0), unhex(f, "bf6161019f6162ffff"), unhex(f, "5f41014102ff"), unhex(f, "7f61616162ff"),
-		unhex(f, "a2616101616282f97e00fb3ff0000000000000"), unhex(f, "9bffffffffffffffff"), unhex(f, "bbffffffffffffffff00"), unhex(f, "df"), unhex(f, "f8ff"),
-		unhex(f, "3bffffffffffffffff"), unhex(f, "5bffffffffffffffff"), unhex(f, "1c"), nil,
+		nested, append(bytes.Repeat([]byte{0xc1}, 5000), 0), worldtest.Unhex(f, "bf6161019f6162ffff"), worldtest.Unhex(f, "5f41014102ff"), worldtest.Unhex(f, "7f61616162ff"),
+		worldtest.Unhex(f, "a2616101616282f97e00fb3ff0000000000000"), worldtest.Unhex(f, "9bffffffffffffffff"), worldtest.Unhex(f, "bbffffffffffffffff00"), worldtest.Unhex(f, "df"), worldtest.Unhex(f, "f8ff"),
+		worldtest.Unhex(f, "3bffffffffffffffff"), worldtest.Unhex(f, "5bffffffffffffffff"), worldtest.Unhex(f, "1c"), nil,
 	} {
 		f.Add(seed)
 	}

@@ -14,35 +14,18 @@ import (
 
 	"github.com/world-redis/world-redis/internal/doorbell"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
 func TestMain(m *testing.M) { redistest.Main(m, goleak.Find, redistest.OnCluster) }
 
 const patience = 20 * time.Second
 
-// skewed is the machine's clock, and can be moved.
-type skewed struct {
-	mu sync.Mutex
-	by time.Duration
-}
-
-func (c *skewed) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return time.Now().Add(c.by)
-}
-
-func (c *skewed) add(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.by += d
-}
-
 // replica is a process that may lead.
 type replica struct {
 	*Lease
 	t     *testing.T
-	clock *skewed
+	clock *worldtest.Clock
 	stop  func()
 }
 
@@ -50,7 +33,7 @@ type replica struct {
 func newReplica(t *testing.T, r *redistest.Redis, client redis.UniversalClient) *replica {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	clock := &skewed{}
+	clock := &worldtest.Clock{}
 	bell := doorbell.New(client, log)
 	l, err := New(t.Context(), client, Config{Prefix: r.Prefix, Bell: bell, Clock: clock, Logger: log})
 	require.NoError(t, err)
@@ -144,7 +127,7 @@ func TestALeaderThatStoodStillWritesNothing(t *testing.T) {
 
 		led, err := frozen.Lead(t.Context(), func(ctx context.Context) error {
 			require.NoError(t, r.Client.Append(ctx, key, "a").Err())
-			frozen.clock.add(30 * time.Second)
+			frozen.clock.Add(30 * time.Second)
 			require.NoError(t, r.Client.Del(t.Context(), frozen.lease).Err()) // as when it lapses
 			_, leads := other.ask(t.Context())
 			require.True(t, leads)
@@ -174,7 +157,7 @@ func TestAPortionEndsWithTheTerm(t *testing.T) {
 	require.True(t, leads)
 	led, err := p.Lead(t.Context(), func(ctx context.Context) error {
 		before, _ := ctx.Deadline()
-		p.clock.add(5 * time.Second)
+		p.clock.Add(5 * time.Second)
 		_, leads := p.ask(t.Context())
 		require.True(t, leads)
 		after, _ := ctx.Deadline()

@@ -14,28 +14,11 @@ import (
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/ids"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/internal/worldtest"
 	"github.com/world-redis/world-redis/storage"
 )
 
 func TestMain(m *testing.M) { redistest.Main(m, goleak.Find) }
-
-// testClock stands still until it is moved.
-type testClock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *testClock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *testClock) add(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
-}
 
 // fakeQueue notes what is queued. A request id that it knows adds nothing, as in the queue.
 type fakeQueue struct {
@@ -131,13 +114,13 @@ type bundle struct {
 	store  *storage.Store
 	queue  *fakeQueue
 	leads  *fakeLeadership
-	clock  *testClock
+	clock  *worldtest.Clock
 	minter *ids.Minter
 }
 
 func newBundle(t *testing.T, r *redistest.Redis) *bundle {
 	t.Helper()
-	clock := &testClock{now: time.UnixMilli(1_800_000_000_000)}
+	clock := worldtest.StoppedClock(time.UnixMilli(1_800_000_000_000))
 	store, err := storage.New(t.Context(), r.Client, storage.Config{Prefix: r.Prefix, Clock: clock})
 	require.NoError(t, err)
 	leads := &fakeLeadership{leads: true}
@@ -152,7 +135,7 @@ func newBundle(t *testing.T, r *redistest.Redis) *bundle {
 func (b *bundle) begin(spec int) string {
 	b.t.Helper()
 	runID := b.minter.Prefixed("wrun_")
-	b.clock.add(time.Millisecond)
+	b.clock.Add(time.Millisecond)
 	b.event(runID, spec, world.EventRunCreated, "", "deploymentId", "dpl_1", "workflowName", "workflow//./a//f", "input", []byte{1})
 	b.event(runID, spec, world.EventRunStarted, "")
 	return runID

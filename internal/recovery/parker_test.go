@@ -56,10 +56,10 @@ func TestARunThatHasLookedAtItsLogIsParked(t *testing.T) {
 		p.LookedAt(payload, world.LogSeen{Events: 2}) // an earlier delivery that ended later
 		p.LookedAt("wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV", world.LogSeen{Events: 2, HooksOnly: true})
 		require.Empty(t, p.due(parkAfter), "the log may grow yet")
-		b.clock.add(parkAfter)
+		b.clock.Add(parkAfter)
 		p.park(t.Context(), p.due(parkAfter))
 
-		b.clock.add(time.Hour)
+		b.clock.Add(time.Hour)
 		require.NoError(t, b.pass(t.Context()))
 		require.Empty(t, b.queue.woken())
 		require.Empty(t, log.String())
@@ -87,14 +87,14 @@ func TestARunThatHasNotLookedAtItsLogIsWokenOnce(t *testing.T) {
 		looked(open, false)
 		p.park(t.Context(), p.due(0))
 
-		b.clock.add(time.Hour)
+		b.clock.Add(time.Hour)
 		require.NoError(t, b.pass(t.Context()))
 		require.ElementsMatch(t, []string{payload, step, open}, b.queue.woken())
 		for runID, level := range map[string]string{payload: "INFO", step: "INFO", open: "WARN"} {
 			require.Regexp(t, "level="+level+" msg=[^\n]*woken[^\n]* run="+runID, log.String())
 		}
 		b.queue.requests = map[string]bool{} // the queue has forgotten by now
-		b.clock.add(time.Minute)
+		b.clock.Add(time.Minute)
 		require.NoError(t, b.pass(t.Context()))
 		require.Equal(t, []string{open}, b.queue.woken(), "the others once")
 	})

@@ -35,7 +35,7 @@ func TestForgottenRunsAreWokenOnce(t *testing.T) {
 		require.NoError(t, b.pass(t.Context()))
 		require.Empty(t, b.queue.woken(), "all of them were busy a moment ago")
 
-		b.clock.add(time.Minute)
+		b.clock.Add(time.Minute)
 		require.NoError(t, b.pass(t.Context()))
 		messages := b.queue.messages
 		require.Equal(t, []string{started, inStep, stepDone, besideHook, unread}, b.queue.woken())
@@ -49,7 +49,7 @@ func TestForgottenRunsAreWokenOnce(t *testing.T) {
 		require.NoError(t, b.pass(t.Context()))
 		require.Empty(t, b.queue.woken(), "once")
 		b.event(stepDone, 3, world.EventStepCreated, "step_2", "stepName", "s", "input", []byte{1})
-		b.clock.add(time.Minute)
+		b.clock.Add(time.Minute)
 		require.NoError(t, b.pass(t.Context()))
 		require.Equal(t, []string{stepDone}, b.queue.woken(), "it went on and was forgotten once more")
 	})
@@ -68,7 +68,7 @@ func TestParkedRunsAreLeftAlone(t *testing.T) {
 		b.event(runID, 7, world.EventStepCompleted, "step_1", "result", []byte{1})
 		b.hook(runID, 7, "hook_of_"+runID)
 	}
-	b.clock.add(time.Hour)
+	b.clock.Add(time.Hour)
 	for range 5 {
 		require.NoError(t, b.pass(t.Context()))
 	}
@@ -88,7 +88,7 @@ func TestAReadPayloadWakesOnce(t *testing.T) {
 	runID := b.begin(7)
 	b.hook(runID, 7, "hook_1")
 	b.event(runID, 7, world.EventHookReceived, "hook_1", "token", "token of hook_1", "payload", []byte{1})
-	b.clock.add(time.Hour)
+	b.clock.Add(time.Hour)
 	require.NoError(t, b.pass(t.Context()))
 	require.Equal(t, []string{runID}, b.queue.woken())
 	b.queue.requests = map[string]bool{} // the queue has forgotten by now
@@ -103,7 +103,7 @@ func TestOneLeads(t *testing.T) {
 	for range 2 * batch {
 		b.begin(3)
 	}
-	b.clock.add(time.Hour)
+	b.clock.Add(time.Hour)
 	b.leads.leads = false
 	require.NoError(t, b.pass(t.Context()))
 	require.Empty(t, b.queue.woken())
@@ -123,7 +123,7 @@ func TestAWakeUpStaysInTheNamespaceOfTheDeployment(t *testing.T) {
 	b := newBundle(t, redistest.New(t))
 	b.queue.apps = []world.App{{DeploymentID: "dpl_0", Namespace: "blog"}, {DeploymentID: "dpl_1", Namespace: "shop"}}
 	b.begin(7)
-	b.clock.add(time.Hour)
+	b.clock.Add(time.Hour)
 	require.NoError(t, b.pass(t.Context()))
 	require.Equal(t, "__shop_wkf_workflow_workflow//./a//f", b.queue.messages[0].QueueName)
 }
@@ -134,7 +134,7 @@ func TestARunThatCannotBeWokenIsPassedOver(t *testing.T) {
 	b := newBundle(t, redistest.New(t))
 	b.queue.refused = b.begin(3)
 	other := b.begin(3)
-	b.clock.add(time.Hour)
+	b.clock.Add(time.Hour)
 	require.NoError(t, b.pass(t.Context()))
 	require.Equal(t, []string{other}, b.queue.woken())
 }
@@ -147,7 +147,7 @@ func TestEveryRunIsLookedAt(t *testing.T) {
 	for range batch + 10 {
 		want = append(want, b.begin(3))
 	}
-	b.clock.add(time.Hour)
+	b.clock.Add(time.Hour)
 	require.NoError(t, b.pass(t.Context()))
 	require.Equal(t, want, b.queue.woken())
 }

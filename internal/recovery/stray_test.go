@@ -115,21 +115,21 @@ func TestRunsWithStraysOnlyAreWoken(t *testing.T) {
 	begin(known)
 	begin(stray, stepMessage(t, "v5", "", "step_9", "stepInput"))
 	begin()
-	b.clock.add(time.Minute)
+	b.clock.Add(time.Minute)
 	require.NoError(t, b.pass(t.Context()))
 	require.Equal(t, []string{one, two}, b.queue.woken())
 	require.Equal(t, 6, b.queue.asked)
 
-	b.clock.add(time.Minute)
+	b.clock.Add(time.Minute)
 	require.NoError(t, b.pass(t.Context()))
 	require.Equal(t, 8, b.queue.asked, "those that are busy are left alone for a while")
-	b.clock.add(busyFor * time.Minute)
+	b.clock.Add(busyFor * time.Minute)
 	require.NoError(t, b.pass(t.Context()))
 	require.Equal(t, 14, b.queue.asked)
 	require.Empty(t, b.queue.woken(), "once for each length of the log")
 
 	b.queue.failing = errors.New("no Redis")
-	b.clock.add(busyFor * time.Minute)
+	b.clock.Add(busyFor * time.Minute)
 	require.ErrorIs(t, b.pass(t.Context()), b.queue.failing)
 }
 

@@ -13,7 +13,7 @@ import (
 // passes makes a pass every interval, for so long, and returns the runs that were woken.
 func (b *bundle) passes(d time.Duration) []string {
 	b.t.Helper()
-	for end := b.clock.Now().Add(d); b.clock.Now().Before(end); b.clock.add(b.cfg.Every) {
+	for end := b.clock.Now().Add(d); b.clock.Now().Before(end); b.clock.Add(b.cfg.Every) {
 		require.NoError(b.t, b.pass(b.t.Context()))
 	}
 	return b.queue.woken()
@@ -71,7 +71,7 @@ func TestARunThatGoesOnWhileItIsLookedAtIsNotParked(t *testing.T) {
 		b.event(runID, 7, world.EventStepCompleted, "step_1", "result", []byte{1})
 		b.queue.meanwhile = nil
 	}
-	b.clock.add(time.Minute)
+	b.clock.Add(time.Minute)
 	require.Equal(t, []string{runID}, b.passes(3*time.Minute))
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/cboritem"
+	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
 func TestJSONToCBOR(t *testing.T) {
@@ -53,7 +54,7 @@ func TestJSONToCBORManyElements(t *testing.T) {
 	t.Parallel()
 	got, err := FromJSON([]byte("[[" + strings.Repeat("1,", 69_999) + "1],7]"))
 	require.NoError(t, err)
-	outer, ok := decoded(t, got).([]any)
+	outer, ok := worldtest.Decoded(t, got).([]any)
 	require.True(t, ok)
 	require.Len(t, outer[0], 70_000)
 	require.Equal(t, int64(7), outer[1])
@@ -82,15 +83,15 @@ func TestCBORToJSON(t *testing.T) {
 		"a1a1a1616102" + "03" + "04": `{"{\"oWFhAg==\":3}":4}`, "a1" + "82a1616101" + "a1" + "8101" + "02" + "f5": `{"[{\"a\":1},{\"gQE=\":2}]":true}`,
 		"a2" + "8101" + "01" + "a1810102" + "03":       `{"[1]":1,"{\"gQE=\":2}":3}`,
 		"c2590400" + strings.Repeat("00", 1023) + "07": "7",
-		"c2590401" + strings.Repeat("00", 1024) + "07": `{"__type":"CBOR","data":"` + base64.StdEncoding.EncodeToString(unhex(t, "c2590401"+strings.Repeat("00", 1024)+"07")) + `"}`,
+		"c2590401" + strings.Repeat("00", 1024) + "07": `{"__type":"CBOR","data":"` + base64.StdEncoding.EncodeToString(worldtest.Unhex(t, "c2590401"+strings.Repeat("00", 1024)+"07")) + `"}`,
 	}
 	for item, want := range cases {
-		got, err := ToJSON(unhex(t, item), nil)
+		got, err := ToJSON(worldtest.Unhex(t, item), nil)
 		require.NoError(t, err, item)
 		require.Equal(t, want, string(got), item)
 	}
 	for _, bad := range []string{"", "18", "41", "62" + "61", "81", "a1", "a101", "ff", "1c", "5f01ff", "5f5fffff", "5f41", "9f", "bf6161ff", "c1", "c2", "c1ff", "c2ff", "c162", "0000", "f8"} {
-		_, err := ToJSON(unhex(t, bad), nil)
+		_, err := ToJSON(worldtest.Unhex(t, bad), nil)
 		require.Error(t, err, bad)
 	}
 	_, err := ToJSON(bytes.Repeat([]byte{0x81}, 1<<20), nil)
@@ -148,7 +149,7 @@ func TestJSONComesInPieces(t *testing.T) {
 // string of nothing, which JSON needs 34 bytes for, a few more where it is a key.
 func FuzzCBORToJSON(f *testing.F) {
 	for _, seed := range []string{"a2616101bf6162f6ffff", "c1fb41d954fc4007df3b", "5f41014102ff", "a1a1a1616102" + "03" + "04", "a18140a0", "c24101", "c16161", "d85643010203", "f97e00"} {
-		f.Add(unhex(f, seed))
+		f.Add([]byte(worldtest.Unhex(f, seed)))
 	}
 	f.Fuzz(func(t *testing.T, item []byte) {
 		out, err := ToJSON(item, nil)
