@@ -35,7 +35,7 @@ client/$(PACKAGES): client/package.json client/package-lock.json
 	cd client && $(NPM_CI)
 	@touch $@
 
-client/dist/index.js: client/$(PACKAGES) client/tsconfig.json $(wildcard client/src/*.ts)
+client/dist/index.js: client/$(PACKAGES) client/tsconfig.json $(wildcard client/src/*.ts client/src/*/*.ts)
 	cd client && npm run --silent build
 	@touch $@
 

@@ -14,7 +14,7 @@ import (
 // whole, and the client then makes all calls one by one for a minute.
 func TestTheClientBundlesWhatTheTableSays(t *testing.T) {
 	t.Parallel()
-	source, err := os.ReadFile("../client/src/bundles.ts")
+	source, err := os.ReadFile("../client/src/transport/bundles.ts")
 	require.NoError(t, err)
 	paths := map[string][]string{}
 	for _, o := range bundledOf(operations()) {

@@ -26,7 +26,7 @@ var webhookMethods = []string{
 }
 
 // operations is the table of everything that the service can be asked for. Tests compare it with the OpenAPI document, and what
-// is bundled with the client's list (client/src/bundles.ts).
+// is bundled with the client's list (client/src/transport/bundles.ts).
 func operations() []operation {
 	const (
 		get  = http.MethodGet

@@ -6,14 +6,14 @@ import { createRequire } from 'node:module';
 import { isDeepStrictEqual, parseArgs } from 'node:util';
 
 const load = createRequire(import.meta.url);
-const { decode, decodeEnvelope, decodeJson, encode } = load('../dist/encoding.js');
-const { decodeBody } = load('../dist/call.js');
-const { FrameDecoder } = load('../dist/frames.js');
-const { partBody } = load('../dist/attached.js');
-const { Bundles } = load('../dist/bundles.js');
-const { Line } = load('../dist/callSocket.js');
-const { reviveEntity, reviveEvent } = load('../dist/moments.js');
-const { errorFromWire } = load('../dist/wireError.js');
+const { decode, decodeEnvelope, decodeJson, encode } = load('../dist/wire/encoding.js');
+const { decodeBody } = load('../dist/transport/call.js');
+const { FrameDecoder } = load('../dist/wire/frames.js');
+const { partBody } = load('../dist/delivery/attached.js');
+const { Bundles } = load('../dist/transport/bundles.js');
+const { Line } = load('../dist/transport/callSocket.js');
+const { reviveEntity, reviveEvent } = load('../dist/wire/moments.js');
+const { errorFromWire } = load('../dist/wire/wireError.js');
 const { createWorld } = load('../dist/index.js');
 
 /** So much processor time an input of a few KB may take; the machine may have other things to do meanwhile. */

@@ -1,4 +1,4 @@
-import { WorkflowWorldError } from './errors.js';
+import { WorkflowWorldError } from './sdk/errors.js';
 
 /** Settings of a World. What is left out comes from the environment. */
 export interface WorldOptions {

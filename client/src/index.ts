@@ -2,7 +2,7 @@
  * The client of world-redis: a World of the Vercel Workflow SDK that keeps nothing itself and asks the service for
  * everything. Set `WORKFLOW_TARGET_WORLD=@world-redis/client`.
  */
-import { createWorld } from './world.js';
+import { createWorld } from './world/world.js';
 
 export { createWorld };
 export default createWorld;

@@ -5,7 +5,7 @@ import type { QueueOptions, RedisWorld } from '../dist/types.js';
 import { createWorld, part } from './helpers/client.js';
 import { type Answer, drop, Fake } from './helpers/fake.js';
 
-const { decode, encode } = part<typeof import('../dist/encoding.js')>('encoding');
+const { decode, encode } = part<typeof import('../dist/wire/encoding.js')>('wire/encoding');
 
 interface Part {
   path: string;

@@ -11,7 +11,7 @@ import { newRunId, newStepId } from './helpers/ids.js';
 import { Real, typesOf } from './helpers/real.js';
 import { Wire } from './helpers/wire.js';
 
-const { decode, encode } = part<typeof import('../dist/encoding.js')>('encoding');
+const { decode, encode } = part<typeof import('../dist/wire/encoding.js')>('wire/encoding');
 
 const real = Real.forThisFile({ env: { WORKFLOW_WORLD_TOKEN: 'secret' } });
 const endings: (() => Promise<unknown>)[] = [];
@@ -122,7 +122,7 @@ test('an open socket does not keep a process alive, and close() ends it', async 
   const { wire, world } = await wired();
   const runId = await startedRun(world);
   const script = (end: string) => `
-    const { connectionTo } = require(${JSON.stringify(clientEntry.replace(/index\.js$/, 'connection.js'))});
+    const { connectionTo } = require(${JSON.stringify(clientEntry.replace(/index\.js$/, 'transport/connection.js'))});
     const world = createWorld();
     (async () => {
       for (let i = 0; !connectionTo(process.env.WORKFLOW_WORLD_URL).sockets.of('Bearer secret'); i++) {

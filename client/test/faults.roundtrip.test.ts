@@ -9,7 +9,7 @@ import { newHookId, newRunId, newStepId, newWaitId, ulid } from './helpers/ids.j
 import { Real } from './helpers/real.js';
 import { BYTES, CHANGED, VALUES } from './tables/payloads.js';
 
-const { decodeJson, encodeJson } = part<typeof import('../dist/encoding.js')>('encoding');
+const { decodeJson, encodeJson } = part<typeof import('../dist/wire/encoding.js')>('wire/encoding');
 
 let v4: RedisWorld;
 let v5: RedisWorld;

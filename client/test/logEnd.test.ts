@@ -5,7 +5,7 @@ import type { RedisWorld } from '../dist/types.js';
 import { createWorld, part } from './helpers/client.js';
 import { Fake } from './helpers/fake.js';
 
-const { decode, encode } = part<typeof import('../dist/encoding.js')>('encoding');
+const { decode, encode } = part<typeof import('../dist/wire/encoding.js')>('wire/encoding');
 
 const V5_MARK = Symbol.for('@workflow/world//getWorldFn');
 const FLOW = '__wkf_workflow_';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { part } from './helpers/client.js';
 
-const { eventDataToWire, reviveEntity, reviveEvent } = part<typeof import('../dist/moments.js')>('moments');
+const { eventDataToWire, reviveEntity, reviveEvent } = part<typeof import('../dist/wire/moments.js')>('wire/moments');
 
 const ms = 1700000000123;
 

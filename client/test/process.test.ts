@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { after, test } from 'node:test';
 import { runChild } from './helpers/child.js';
 import { clientEntry, createWorld } from './helpers/client.js';
@@ -174,9 +174,15 @@ test('each SDK generation is shown the spec version that it speaks', () => {
   }
 });
 
+function filesIn(dist: string): string[] {
+  return readdirSync(dist, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(dist, join(entry.parentPath, entry.name)));
+}
+
 test('the build holds neither directive: bundlers would take the package for workflow code', () => {
   const dist = dirname(clientEntry);
-  const files = readdirSync(dist);
+  const files = filesIn(dist);
   assert.ok(files.includes('index.js') && files.includes('index.d.ts'));
   for (const file of files) {
     const text = readFileSync(join(dist, file), 'utf8');
@@ -186,7 +192,7 @@ test('the build holds neither directive: bundlers would take the package for wor
 
 test('the client never touches stdout', () => {
   const dist = dirname(clientEntry);
-  for (const file of readdirSync(dist)) {
+  for (const file of filesIn(dist)) {
     assert.doesNotMatch(readFileSync(join(dist, file), 'utf8'), /console\.|process\.stdout/, file);
   }
 });

@@ -8,7 +8,7 @@ import { Fake, type Seen } from './helpers/fake.js';
 import { newRunId, newStepId } from './helpers/ids.js';
 import { Service } from './helpers/service.js';
 
-const { decode } = part<typeof import('../dist/encoding.js')>('encoding');
+const { decode } = part<typeof import('../dist/wire/encoding.js')>('wire/encoding');
 
 let service: Service;
 let lossy: Fake;

@@ -7,7 +7,7 @@ import { type Answer, drop, Fake, json } from './helpers/fake.js';
 import { isRetryable, refused } from './helpers/refused.js';
 import { asStep } from './helpers/step.js';
 
-const { decode } = part<typeof import('../dist/encoding.js')>('encoding');
+const { decode } = part<typeof import('../dist/wire/encoding.js')>('wire/encoding');
 
 const fakes: Fake[] = [];
 after(async () => {
@@ -289,7 +289,7 @@ test('a write that is given up while the completion of its step is being tried e
 });
 
 test('of more than 10,000 steps the oldest are forgotten', () => {
-  const { stepWrites } = part<typeof import('../dist/stepWrites.js')>('stepWrites');
+  const { stepWrites } = part<typeof import('../dist/delivery/stepWrites.js')>('delivery/stepWrites');
   const memory = new (stepWrites().constructor as new () => ReturnType<typeof stepWrites>)();
   const error = new Error('lost');
   for (let i = 0; i <= 10_000; i++) memory.gaveUp({ runId: 'r', stepId: `s${i}`, attempt: 1 }, error);

@@ -1,10 +1,11 @@
-import { takeAnticipated } from './anticipated.js';
-import { call, type Call } from './call.js';
-import type { Config } from './config.js';
-import { encode, encodeJson } from './encoding.js';
-import { appForQueue } from './registration.js';
-import { detectSdk } from './sdk.js';
-import type { QueueOptions, RedisWorld } from './types.js';
+import type { Config } from '../config.js';
+import { takeAnticipated } from '../delivery/anticipated.js';
+import type { Enqueued } from '../delivery/enqueued.js';
+import { appForQueue } from '../delivery/registration.js';
+import { detectSdk } from '../sdk/sdk.js';
+import { type Call, call } from '../transport/call.js';
+import type { QueueOptions, RedisWorld } from '../types.js';
+import { encode, encodeJson } from '../wire/encoding.js';
 
 /** Builds queue(); nothing happens until it is called. Without a queueBatch() the SDK calls it for many messages at once. */
 export function createQueue(config: () => Config): RedisWorld['queue'] {
@@ -13,13 +14,6 @@ export function createQueue(config: () => Config): RedisWorld['queue'] {
     const anticipated = takeAnticipated(settings, { queueName, message, options });
     return anticipated ?? queuedAs(await call(settings, queueCall(settings, { queueName, message, options })));
   };
-}
-
-/** What queue() is called with. */
-export interface Enqueued {
-  queueName: string;
-  message: unknown;
-  options: QueueOptions;
 }
 
 /** The call that queues a message. */

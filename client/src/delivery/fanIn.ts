@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Fields } from './moments.js';
+import type { Page } from '../types.js';
+import type { Fields } from '../wire/moments.js';
 import { processWide } from './processWide.js';
-import type { Page } from './types.js';
 
 /**
  * SDK v5 runs each step of a fan-out in a delivery of its own, which then reads the whole log and, when no step is open

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { RawData, WebSocket } from 'ws';
-import { CBOR } from './encoding.js';
+import { CBOR } from '../wire/encoding.js';
 import type { Incoming } from './exchange.js';
 
 /** What the messages of a socket are: docs/protocol.md, "Bundles over a WebSocket". */

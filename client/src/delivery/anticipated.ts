@@ -1,11 +1,11 @@
 import type { AsyncLocalStorage } from 'node:async_hooks';
 import { isDeepStrictEqual, types } from 'node:util';
-import { type Config, sameService } from './config.js';
-import { type Fields, isFields } from './moments.js';
+import { type Config, sameService } from '../config.js';
+import { parseQueueName } from '../sdk/queueName.js';
+import { detectSdk } from '../sdk/sdk.js';
+import { type Fields, isFields } from '../wire/moments.js';
+import type { Enqueued } from './enqueued.js';
 import { processWide } from './processWide.js';
-import type { Enqueued } from './queue.js';
-import { parseQueueName } from './queueName.js';
-import { detectSdk } from './sdk.js';
 
 /**
  * SDK v4 follows three of its events with a call of queue() each time, whose arguments can be told before it makes it:

@@ -1,12 +1,12 @@
-import { listIn } from './answerShape.js';
-import { call, callOnce, serviceUrl } from './call.js';
-import type { Config } from './config.js';
-import { connectionTo } from './connection.js';
-import { encode } from './encoding.js';
-import { WorkflowWorldError } from './errors.js';
-import { reviveEntity } from './moments.js';
-import { pathSegment, withQuery } from './path.js';
-import type { RedisWorld } from './types.js';
+import type { Config } from '../config.js';
+import { WorkflowWorldError } from '../sdk/errors.js';
+import { call, callOnce, serviceUrl } from '../transport/call.js';
+import { connectionTo } from '../transport/connection.js';
+import type { RedisWorld } from '../types.js';
+import { listIn } from '../wire/answerShape.js';
+import { encode } from '../wire/encoding.js';
+import { reviveEntity } from '../wire/moments.js';
+import { pathSegment, withQuery } from '../wire/path.js';
 
 /** The run operations of v5 beyond get and list. */
 export type RunOperations = Pick<

@@ -1,5 +1,5 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
-import type { Config } from './config.js';
+import type { Config } from '../config.js';
 import { processWide } from './processWide.js';
 import { seenNonces } from './seenNonces.js';
 

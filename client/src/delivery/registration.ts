@@ -1,12 +1,12 @@
+import { appBaseUrl, type Config } from '../config.js';
+import { WorkflowWorldError } from '../sdk/errors.js';
+import { parseQueueName } from '../sdk/queueName.js';
+import { detectSdk, type Sdk } from '../sdk/sdk.js';
+import { callOnce, pauseBefore } from '../transport/call.js';
+import { loadSockets } from '../transport/callSocket.js';
+import { connectionTo } from '../transport/connection.js';
+import { encode } from '../wire/encoding.js';
 import { attachable } from './attached.js';
-import { callOnce, pauseBefore } from './call.js';
-import { loadSockets } from './callSocket.js';
-import { appBaseUrl, type Config } from './config.js';
-import { connectionTo } from './connection.js';
-import { encode } from './encoding.js';
-import { WorkflowWorldError } from './errors.js';
-import { parseQueueName } from './queueName.js';
-import { detectSdk, type Sdk } from './sdk.js';
 
 /** An app as the service knows it: where to deliver the messages of a deployment. */
 export interface App {

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
+import { WorkflowWorldError } from '../sdk/errors.js';
 import { Bundles } from './bundles.js';
 import { CallSockets } from './callSocket.js';
-import { WorkflowWorldError } from './errors.js';
 import { Exchange } from './exchange.js';
 
 /**

@@ -1,11 +1,11 @@
 import type { AsyncLocalStorage } from 'node:async_hooks';
-import { type Config, sameService } from './config.js';
-import { decode } from './encoding.js';
-import { type Fields, isFields } from './moments.js';
+import { type Config, sameService } from '../config.js';
+import { detectSdk } from '../sdk/sdk.js';
+import type { StepExecution } from '../sdk/stepContext.js';
+import { decode } from '../wire/encoding.js';
+import { type Fields, isFields } from '../wire/moments.js';
 import { processWide } from './processWide.js';
-import { detectSdk } from './sdk.js';
 import { ATTACHED_HEADER } from './signature.js';
-import type { StepExecution } from './stepContext.js';
 
 /**
  * The first call that SDK v4 makes of a wake-up is run_started, which changes nothing of a run that is running: it

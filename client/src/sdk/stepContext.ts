@@ -1,5 +1,4 @@
 import type { AsyncLocalStorage } from 'node:async_hooks';
-import { deliveredStep } from './attached.js';
 
 /** One execution of a step. */
 export interface StepExecution {
@@ -17,18 +16,10 @@ interface StepContext {
 }
 
 /**
- * The step that the caller runs for; undefined outside of steps, and where nothing tells. Must be asked before the
- * caller waits for anything. What a step began stays in its context when its function has returned, so flushes and
- * closes that come late have the right one.
+ * The step in whose code the caller runs, as the SDK itself knows it (v4 and v5). What a step began stays in its context when
+ * its function has returned, so flushes and closes that come late have the right one.
  */
-export function currentStep(): StepExecution | undefined {
-  // The SDK opens the streams among a step's arguments outside of its context. In v4 the delivery tells whose they are; for v5
-  // see givenStreams.ts.
-  return stepOfCode() ?? deliveredStep();
-}
-
-/** The step in whose code the caller runs, as the SDK itself knows it (v4 and v5). */
-function stepOfCode(): StepExecution | undefined {
+export function stepOfCode(): StepExecution | undefined {
   const storage = (globalThis as Record<symbol, unknown>)[CONTEXT_STORAGE] as AsyncLocalStorage<StepContext> | undefined;
   const context = storage?.getStore?.();
   const runId = context?.workflowMetadata?.workflowRunId;

@@ -1,17 +1,17 @@
+import type { Config } from '../config.js';
+import { nameForHandler, parseQueueName } from '../sdk/queueName.js';
+import type { MessageHandler } from '../types.js';
+import { CBOR, decode, decodeJson } from '../wire/encoding.js';
+import { overBudgetWait } from '../wire/overBudget.js';
+import { tooLarge } from '../wire/tooLarge.js';
 import { inDelivery } from './anticipated.js';
 import { partBody, withAttached } from './attached.js';
-import type { Config } from './config.js';
-import { CBOR, decode, decodeJson } from './encoding.js';
 import { inTurn, type Reply } from './deliveries.js';
 import { inStepDelivery } from './fanIn.js';
 import { withGivenStreams } from './givenStreams.js';
-import { overBudgetWait } from './overBudget.js';
 import { replayWait, withLogEnd } from './logEnd.js';
-import { nameForHandler, parseQueueName } from './queueName.js';
 import { bodyOf, noteArrivals } from './requestBody.js';
 import { refusalOfDelivery, refusalOfHeaders, signingKeys, warnOfUnsigned } from './signature.js';
-import { tooLarge } from './tooLarge.js';
-import type { MessageHandler } from './types.js';
 
 /**
  * Makes the app's route for messages of one kind (contract §5.4). It answers 200 with `{ok: true}`, or with

@@ -1,13 +1,13 @@
-import { commonHeaders, decodeBody, pauseBefore, pauseFor, retryAfterSeconds, serviceUrl } from './call.js';
-import type { Config } from './config.js';
-import { type Connection, connectionTo } from './connection.js';
-import { WorkflowWorldError } from './errors.js';
-import { type Answer, readAll } from './exchange.js';
-import { CHUNKS, FrameDecoder } from './frames.js';
-import { pathSegment } from './path.js';
-import { Pieces } from './pieces.js';
-import { transportError } from './transportError.js';
-import { errorFromWire, type WireError } from './wireError.js';
+import type { Config } from '../config.js';
+import { WorkflowWorldError } from '../sdk/errors.js';
+import { commonHeaders, decodeBody, pauseBefore, pauseFor, retryAfterSeconds, serviceUrl } from '../transport/call.js';
+import { type Connection, connectionTo } from '../transport/connection.js';
+import { type Answer, readAll } from '../transport/exchange.js';
+import { Pieces } from '../transport/pieces.js';
+import { transportError } from '../transport/transportError.js';
+import { CHUNKS, FrameDecoder } from '../wire/frames.js';
+import { pathSegment } from '../wire/path.js';
+import { errorFromWire, type WireError } from '../wire/wireError.js';
 
 /** How long a read keeps trying to get back to a service that does not answer, before the stream errors. */
 const GIVE_UP_AFTER_MS = 30_000;

@@ -1,6 +1,6 @@
+import { CBOR, decodeEnvelope, encode } from '../wire/encoding.js';
 import type { CallSockets } from './callSocket.js';
 import type { Exchange, Incoming, Outgoing } from './exchange.js';
-import { CBOR, decodeEnvelope, encode } from './encoding.js';
 
 /**
  * The calls that the service takes in a bundle: those that are short, many, and small both ways. A test of the service

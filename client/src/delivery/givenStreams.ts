@@ -2,9 +2,9 @@ import type { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify, types } from 'node:util';
 import type { ZlibOptions } from 'node:zlib';
-import { type Fields, isFields } from './moments.js';
+import { detectSdk } from '../sdk/sdk.js';
+import { type Fields, isFields } from '../wire/moments.js';
 import { processWide } from './processWide.js';
-import { detectSdk } from './sdk.js';
 
 /** One execution of a step, as a write to a stream names it. */
 export interface StepAttempt {

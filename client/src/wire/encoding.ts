@@ -1,7 +1,7 @@
 import { types } from 'node:util';
+import type * as CborX from 'cbor-x' with { 'resolution-mode': 'import' };
 import { readCbor } from './cborReader.js';
 import { wellFormed } from './text.js';
-import type * as CborX from 'cbor-x' with { 'resolution-mode': 'import' };
 
 // The pure JavaScript build: the same on every machine, with neither the optional native addon nor generated code.
 // Required by hand because its typings claim that it is an ES module only.
@@ -11,7 +11,7 @@ const { Encoder } = require('cbor-x/index-no-eval') as typeof CborX;
 export const CBOR = 'application/cbor';
 
 // Each option closes a gap between cbor-x and a plain CBOR peer: records are a private extension, and tagged bytes
-// would come back in two forms. Only its encoder is used: src/cborReader.ts says why.
+// would come back in two forms. Only its encoder is used: cborReader.ts says why.
 const coder = new Encoder({ useRecords: false, tagUint8Array: false, mapsAsObjects: true });
 
 /** Encodes a value, after {@link toWire}. */

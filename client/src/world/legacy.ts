@@ -1,11 +1,11 @@
-import { call } from './call.js';
-import type { Config } from './config.js';
-import { encode } from './encoding.js';
-import { asApiError } from './legacyError.js';
-import { eventDataToWire, type Fields, reviveEntity, reviveEvent, toMillis } from './moments.js';
-import { pathSegment } from './path.js';
-import { isLegacySdk } from './sdk.js';
-import type { LegacyCalls, RedisWorld } from './types.js';
+import type { Config } from '../config.js';
+import { asApiError } from '../sdk/legacyError.js';
+import { isLegacySdk } from '../sdk/sdk.js';
+import { call } from '../transport/call.js';
+import type { LegacyCalls, RedisWorld } from '../types.js';
+import { encode } from '../wire/encoding.js';
+import { eventDataToWire, type Fields, reviveEntity, reviveEvent, toMillis } from '../wire/moments.js';
+import { pathSegment } from '../wire/path.js';
 
 /**
  * What SDKs from before event sourcing call (contract §9): there the caller changes the entities itself, and events

@@ -1,15 +1,15 @@
 import type { World } from '@workflow/world' with { 'resolution-mode': 'import' };
-import { configReader, type WorldOptions } from './config.js';
-import { closeConnection } from './connection.js';
+import { configReader, type WorldOptions } from '../config.js';
+import { createQueueHandler } from '../delivery/queueHandler.js';
+import { noteHandler, startRegistering, unregister } from '../delivery/registration.js';
+import { specVersionForSdk } from '../sdk/sdk.js';
+import { closeConnection } from '../transport/connection.js';
+import type { RedisWorld } from '../types.js';
 import { createLegacyCalls, showLegacyCalls } from './legacy.js';
 import { createQueue } from './queue.js';
-import { createQueueHandler } from './queueHandler.js';
-import { noteHandler, startRegistering, unregister } from './registration.js';
-import { specVersionForSdk } from './sdk.js';
 import { createStorage } from './storage.js';
-import { createStreams } from './streams.js';
 import { withStreamErrors } from './streamError.js';
-import type { RedisWorld } from './types.js';
+import { createStreams } from './streams.js';
 
 /**
  * Creates a World backed by a world-redis service. Does no work, opens no socket, sets no timer and never throws:

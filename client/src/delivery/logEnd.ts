@@ -1,8 +1,8 @@
 import type { AsyncLocalStorage } from 'node:async_hooks';
-import { PreconditionFailedError } from './errors.js';
-import { type Fields, isFields } from './moments.js';
+import { PreconditionFailedError } from '../sdk/errors.js';
+import { detectSdk } from '../sdk/sdk.js';
+import { type Fields, isFields } from '../wire/moments.js';
 import { processWide } from './processWide.js';
-import { detectSdk } from './sdk.js';
 
 /**
  * Redis copies to its replicas behind the answer, so one that takes over may lack the last events of a run. What the SDK

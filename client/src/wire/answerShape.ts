@@ -1,4 +1,4 @@
-import { WorkflowWorldError } from './errors.js';
+import { WorkflowWorldError } from '../sdk/errors.js';
 
 /** The list that an answer has under a key. Any other answer throws an error that names the call, instead of a TypeError in the caller. */
 export function listIn<T = unknown>(answer: unknown, key: string, url: string): T[] {

@@ -1,4 +1,4 @@
-import { WorkflowWorldError } from './errors.js';
+import { WorkflowWorldError } from '../sdk/errors.js';
 import { wellFormed } from './text.js';
 
 /** Percent-encodes one path segment. */

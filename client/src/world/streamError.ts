@@ -1,4 +1,4 @@
-import { StreamError, WorkflowWorldError } from './errors.js';
+import { StreamError, WorkflowWorldError } from '../sdk/errors.js';
 
 type Operation = (...args: any[]) => Promise<any>;
 

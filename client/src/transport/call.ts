@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Config } from '../config.js';
+import { WorkflowWorldError } from '../sdk/errors.js';
+import { CBOR, decode, decodeJson } from '../wire/encoding.js';
+import { isFields } from '../wire/moments.js';
+import { isOverBudget, spread } from '../wire/overBudget.js';
+import { errorFromWire, type WireError } from '../wire/wireError.js';
 import type { Answered } from './bundles.js';
-import type { Config } from './config.js';
 import { connectionTo } from './connection.js';
-import { CBOR, decode, decodeJson } from './encoding.js';
-import { WorkflowWorldError } from './errors.js';
 import type { Incoming, Outgoing } from './exchange.js';
-import { isFields } from './moments.js';
-import { isOverBudget, spread } from './overBudget.js';
 import { newRequestId } from './requestId.js';
 import { transportError } from './transportError.js';
-import { errorFromWire, type WireError } from './wireError.js';
 
 /** One call of the service. */
 export interface Call {

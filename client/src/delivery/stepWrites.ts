@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { WorkflowWorldError } from '../sdk/errors.js';
+import type { StepExecution } from '../sdk/stepContext.js';
+import { type Fields, isFields } from '../wire/moments.js';
 import { noteDeliveredStep } from './attached.js';
-import { WorkflowWorldError } from './errors.js';
 import { noteGiven, noteTaken } from './givenStreams.js';
-import { type Fields, isFields } from './moments.js';
 import { processWide } from './processWide.js';
-import type { StepExecution } from './stepContext.js';
 
 /** So many steps are remembered; the oldest are forgotten first. */
 const MOST_STEPS = 10_000;

@@ -10,7 +10,7 @@ import {
   TooEarlyError,
   WorkflowRunNotFoundError,
   WorkflowWorldError,
-} from './errors.js';
+} from '../sdk/errors.js';
 
 /** The `error` object of a refusal, as the service writes it. Nothing in it is taken for granted. */
 export interface WireError {

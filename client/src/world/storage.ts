@@ -1,20 +1,20 @@
-import { listIn } from './answerShape.js';
-import { anticipated, keepAnticipated, noteRun } from './anticipated.js';
-import { spendAttached, takeAttached } from './attached.js';
-import { call, type NextCall, serviceUrl } from './call.js';
-import type { Config } from './config.js';
-import { encode } from './encoding.js';
-import { readTogether } from './fanIn.js';
-import { noteBegin } from './givenStreams.js';
+import type { Config } from '../config.js';
+import { anticipated, keepAnticipated, noteRun } from '../delivery/anticipated.js';
+import { spendAttached, takeAttached } from '../delivery/attached.js';
+import { readTogether } from '../delivery/fanIn.js';
+import { noteBegin } from '../delivery/givenStreams.js';
+import { beforeWrite, isRefusedCursor, type LogEnd, notePage, noteRefusedCursor } from '../delivery/logEnd.js';
+import { beforeStepEvent, noteStepEvent } from '../delivery/stepWrites.js';
+import { call, type NextCall, serviceUrl } from '../transport/call.js';
+import type { Page, Pagination, RedisWorld, ResolveData } from '../types.js';
+import { listIn } from '../wire/answerShape.js';
+import { encode } from '../wire/encoding.js';
+import { eventDataToWire, type Fields, isFields, reviveEntity, reviveEvent, toMillis } from '../wire/moments.js';
+import { pathSegment, withQuery } from '../wire/path.js';
+import { failedForSize, parting, tooLarge } from '../wire/tooLarge.js';
 import { createLegacyCalls, mayBeLegacy } from './legacy.js';
-import { beforeWrite, isRefusedCursor, type LogEnd, notePage, noteRefusedCursor } from './logEnd.js';
-import { eventDataToWire, type Fields, isFields, reviveEntity, reviveEvent, toMillis } from './moments.js';
-import { pathSegment, withQuery } from './path.js';
 import { queueCall, queuedAs } from './queue.js';
 import { createRunOperations } from './runs.js';
-import { beforeStepEvent, noteStepEvent } from './stepWrites.js';
-import { failedForSize, parting, tooLarge } from './tooLarge.js';
-import type { Page, Pagination, RedisWorld, ResolveData } from './types.js';
 
 /** The parts of a World that store and list entities. */
 export type Storage = Pick<RedisWorld, 'runs' | 'steps' | 'events' | 'hooks'>;

@@ -1,14 +1,15 @@
-import { listIn } from './answerShape.js';
-import { type Call, call, type Patience, serviceUrl } from './call.js';
-import type { Config } from './config.js';
-import { encode } from './encoding.js';
-import { CHUNKS, encodeFrames } from './frames.js';
-import { type StepAttempt, writersOf } from './givenStreams.js';
-import { pathSegment, withQuery } from './path.js';
-import { currentStep, type StepExecution } from './stepContext.js';
-import { stepWrites } from './stepWrites.js';
+import type { Config } from '../config.js';
+import { currentStep } from '../delivery/currentStep.js';
+import { type StepAttempt, writersOf } from '../delivery/givenStreams.js';
+import { stepWrites } from '../delivery/stepWrites.js';
+import type { StepExecution } from '../sdk/stepContext.js';
+import { type Call, call, type Patience, serviceUrl } from '../transport/call.js';
+import type { ChunkPage, GetChunksOptions, StreamInfo, StreamWriteSession } from '../types.js';
+import { listIn } from '../wire/answerShape.js';
+import { encode } from '../wire/encoding.js';
+import { CHUNKS, encodeFrames } from '../wire/frames.js';
+import { pathSegment, withQuery } from '../wire/path.js';
 import { openStream } from './streamReader.js';
-import type { ChunkPage, GetChunksOptions, StreamInfo, StreamWriteSession } from './types.js';
 
 /** What the SDK may write as one chunk. */
 export type Chunk = string | Uint8Array;

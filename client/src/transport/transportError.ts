@@ -1,4 +1,4 @@
-import { WorkflowWorldError } from './errors.js';
+import { WorkflowWorldError } from '../sdk/errors.js';
 
 const TIMEOUTS = new Set(['ETIMEDOUT']);
 const NOBODY_LISTENS = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ECONNTIMEOUT']);
