@@ -84,12 +84,13 @@ packages:
 .PHONY: test
 test: ## lint, vet, race tests, client tests, the SDK's suites, end-to-end tests
 	@$(MAKE) --no-print-directory -j2 packages test-of-go
+	@$(MAKE) --no-print-directory lint-ts
 	@$(MAKE) --no-print-directory -j2 test-client test-suites
 	@$(MAKE) --no-print-directory e2e
 
 .PHONY: test-of-go
 test-of-go:
-	@for part in lint test-go; do $(MAKE) --no-print-directory "$$part"; done
+	@for part in lint-go test-go; do $(MAKE) --no-print-directory "$$part"; done
 
 .PHONY: vet
 vet: ## go vet
@@ -97,10 +98,21 @@ vet: ## go vet
 	@go vet ./...
 
 .PHONY: lint
-lint: ## golangci-lint, with the rules of who may import whom; go.mod is tidy
+lint: lint-go lint-ts ## the linters of Go (with the rules of who may import whom) and of TypeScript and .mjs; go.mod is tidy
+
+.PHONY: lint-go
+lint-go:
 	$(SAY) 'golangci-lint'
 	@lint="$$(scripts/golangci-lint.sh)" && "$$lint" run ./...
 	@go mod tidy -diff
+
+BIOME := client/node_modules/.bin/biome
+
+.PHONY: lint-ts
+lint-ts: client/$(PACKAGES)
+	$(SAY) 'biome, knip'
+	@$(BIOME) lint --error-on-warnings
+	@cd client && node_modules/.bin/knip
 
 .PHONY: openapi
 openapi: ## write httpapi/openapi.json, which the service serves, from openapi.yaml
@@ -108,8 +120,9 @@ openapi: ## write httpapi/openapi.json, which the service serves, from openapi.y
 	@go test ./httpapi -run TestOpenAPIJSONIsTheYAML -openapi.write >/dev/null
 
 .PHONY: fmt
-fmt: ## format the Go files
+fmt: client/$(PACKAGES) ## format the Go, TypeScript and .mjs files
 	@lint="$$(scripts/golangci-lint.sh)" && "$$lint" fmt ./...
+	@$(BIOME) check --write --linter-enabled=false
 
 # Tests of thousands of calls, or of many megabytes, by one caller: the race detector finds nothing there, and makes them three times as long.
 # A name that is no longer right costs time only. The model test is made with it and without, where it has ten times as many sequences.

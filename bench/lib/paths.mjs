@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const repository = fileURLToPath(new URL('../../', import.meta.url));
-export const serviceBinary = join(repository, 'bin/world-redis');
 export const loadBinary = join(repository, 'bin/bench-load');
 export const outFolder = join(repository, 'bench/out');
 export const appServer = join(repository, 'bench/apps/server.mjs');

@@ -1,8 +1,6 @@
 // A redis-server without persistence, and what the bench asks of it.
 import { RedisServer } from '../../e2e/lib/redis.mjs';
 
-export { RedisServer };
-
 /** With `hugePages` its allocator asks for them, where the system grants them to those who ask (`madvise`) or to all. */
 export const startRedis = ({ hugePages = false } = {}) =>
   RedisServer.start({ persistent: false, ...(hugePages && { more: ['--disable-thp', 'no'], env: { MALLOC_CONF: 'thp:always' } }) });

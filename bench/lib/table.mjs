@@ -3,7 +3,7 @@
 const columns = ['metric', 'contender', 'median', 'spread', 'ratio', 'spread of it', 'bar'];
 
 /** The table's rows, by suite. */
-export function rowsOf(suite) {
+function rowsOf(suite) {
   return suite.metrics.flatMap((metric) =>
     metric.results.map((result, i) => [
       i === 0 ? metric.title : '',

@@ -57,12 +57,12 @@ export const streams = {
       const { megabytes, writtenMegabytes } = await run({ measure: 'bulk', n: size.big, size: 65_536 });
       return { big: megabytes, 'big-write': writtenMegabytes };
     });
-    if (contender === 'world-redis') await overHTTP(result, size, when);
+    if (contender === 'world-redis') await overHTTP(size, when);
     return result;
   },
 };
 
-async function overHTTP(result, size, when) {
+async function overHTTP(size, when) {
   const run = (settings, hugePages) =>
     at(servicePlace({ replicas: 2, hugePages }), (place) => load('streams', { url: place.service.url, second: place.second, ...settings }));
   await when(['http-live', 'http-live-p99'], async () => {

@@ -40,11 +40,11 @@ export interface Config {
   timeoutMs: number;
 }
 
-export const DEFAULT_URL = 'http://127.0.0.1:8787';
-export const DEFAULT_DEPLOYMENT_ID = 'dpl_world-redis';
+const DEFAULT_URL = 'http://127.0.0.1:8787';
+const DEFAULT_DEPLOYMENT_ID = 'dpl_world-redis';
 /** Long enough to ride out a restart of the service or of Redis behind it (5 s is usual). */
-export const DEFAULT_RETRY_FOR_MS = 10_000;
-export const DEFAULT_TIMEOUT_MS = 60_000;
+const DEFAULT_RETRY_FOR_MS = 10_000;
+const DEFAULT_TIMEOUT_MS = 60_000;
 const DEFAULT_STREAM_RETRY_SECONDS = 60;
 /** The service knows a repeat for 10 minutes. The last try may begin at the end of this time, and then waits for its answer. */
 const LONGEST_STREAM_RETRY_SECONDS = 540;
@@ -52,6 +52,8 @@ const LONGEST_STREAM_RETRY_SECONDS = 540;
 /**
  * Reads the settings. Called at use and never at import or in `createWorld`, because the SDK creates
  * Worlds while an app is being built, when the environment of the running app is not there yet.
+ *
+ * @internal Exported for tests.
  */
 export function readConfig(options: WorldOptions): Config {
   const env = process.env;

@@ -329,7 +329,7 @@ test('a queue() of other kind about the same run, such as a resumed hook, does n
 test('nothing is anticipated outside a delivery, after it, of other runs and steps, of other events, and of a run that was not started in it', async () => {
   const { world, urls, step, flow, made } = await setUp();
   await create(world, 'step_completed', 'step_1');
-  let end = () => undefined as void;
+  let end = () => {};
   const ended = new Promise<void>((resolve) => (end = resolve));
   let late: Promise<unknown> | undefined;
   await step('step_1', async () => {

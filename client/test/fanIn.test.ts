@@ -102,7 +102,8 @@ test('while a step is open each sees the whole log, in a list of its own', async
   second.answer(200, whole);
   const [one, two] = await readBy(late);
   assert.deepEqual([one, two], [[whole], [whole]]);
-  assert.notEqual((one?.[0] as Log).data, (two?.[0] as Log).data);
+  const [dataOne, dataTwo] = [one, two].map((pages) => (pages as [Log])[0].data);
+  assert.notEqual(dataOne, dataTwo);
 });
 
 test('one whose step ended elsewhere sees the whole log', async () => {

@@ -32,7 +32,11 @@ function held(answer: Answer) {
   let release = () => {};
   const arrived = new Promise<void>((resolve) => (arrive = resolve));
   const released = new Promise<void>((resolve) => (release = resolve));
-  return { arrived, release, answer: ((response, seen) => (arrive(), void released.then(() => answer(response, seen)))) satisfies Answer };
+  const late: Answer = (response, seen) => {
+    arrive();
+    void released.then(() => answer(response, seen));
+  };
+  return { arrived, release, answer: late };
 }
 
 /** What the requests say of their step; those that say nothing are empty. */

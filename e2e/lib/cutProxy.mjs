@@ -32,7 +32,11 @@ export class CutProxy {
     };
     for (const [one, other] of [link.sockets, link.sockets.toReversed()]) {
       one.setNoDelay(true).on('error', end).on('close', end);
-      one.on('data', (data) => other.write(data) || (one.pause(), other.once('drain', () => this.#cutOf(link) || one.resume())));
+      one.on('data', (data) => {
+        if (other.write(data)) return;
+        one.pause();
+        other.once('drain', () => this.#cutOf(link) || one.resume());
+      });
     }
     if (this.#callerOf) {
       client.once('data', (data) => {

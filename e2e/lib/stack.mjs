@@ -67,4 +67,4 @@ class Stack {
 }
 
 /** The lines of a log at WARN or above that nothing has provoked. */
-export const falseAlarms = (alarms, warns = []) => alarms.filter((line) => ![notPersistent, ...warns].some((pattern) => pattern.test(line)));
+const falseAlarms = (alarms, warns = []) => alarms.filter((line) => ![notPersistent, ...warns].some((pattern) => pattern.test(line)));

@@ -132,7 +132,7 @@ function headerText(value: string | null): string | null {
   if (value === null) return null;
   try {
     if (value.includes('%')) return decodeURIComponent(value);
-    if (/[^\x00-\x7f]/.test(value)) return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(value, 'latin1'));
+    if (/[\u0080-\uffff]/.test(value)) return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(value, 'latin1'));
   } catch {
     // Neither form: taken as it stands.
   }

@@ -1,7 +1,7 @@
 import { processWide } from './processWide.js';
 
 /** How many are remembered at most: about ten megabytes. */
-export const MOST_NONCES = 100_000;
+const MOST_NONCES = 100_000;
 
 /** The nonces of the deliveries that this process has accepted, as long as their signatures are valid. */
 export class SeenNonces {

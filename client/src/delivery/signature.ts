@@ -3,7 +3,11 @@ import type { Config } from '../config.js';
 import { processWide } from './processWide.js';
 import { seenNonces } from './seenNonces.js';
 
-/** How far the moment of a signature may lie from this machine's clock, either way. */
+/**
+ * How far the moment of a signature may lie from this machine's clock, either way.
+ *
+ * @internal Exported for tests.
+ */
 export const WINDOW_MS = 5 * 60_000;
 const HEADER = 'x-world-signature';
 /** How many bytes at the end of the body are not the message, but what comes along with it. */

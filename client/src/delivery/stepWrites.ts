@@ -97,7 +97,7 @@ class StepWrites {
 }
 
 /** A write that is under way. */
-export class StepWrite {
+class StepWrite {
   /** It is being tried again. */
   failed = false;
   readonly ended: Promise<void>;

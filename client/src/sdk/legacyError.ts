@@ -1,7 +1,7 @@
 import { WorkflowError } from './errors.js';
 
 /** The one error class of SDKs from before event sourcing; they go by its `status`. */
-export class WorkflowAPIError extends WorkflowError {
+class WorkflowAPIError extends WorkflowError {
   readonly status: number | undefined;
   readonly code: string | undefined;
   readonly url: string | undefined;

@@ -11,7 +11,7 @@ import { endianness } from 'node:os';
  */
 
 /** A value as its type and bytes (base64), in the form that the service's JSON has for it, too. */
-export interface Unshown {
+interface Unshown {
   __type: 'CBOR';
   data: string;
 }

@@ -59,7 +59,7 @@ function isTaggedBytes(value: unknown): value is { data: string } {
  * SDK runs workflows in `node:vm`) are recognised by what they are, not by `instanceof`, and brought into this one
  * where the encoder would mistake them.
  */
-export function toWire(value: unknown): unknown {
+function toWire(value: unknown): unknown {
   if (typeof value === 'string') return wellFormed(value);
   if (typeof value !== 'object' || value === null) return value;
   if (types.isUint8Array(value)) return value instanceof Uint8Array ? value : new Uint8Array(value);

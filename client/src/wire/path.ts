@@ -6,7 +6,7 @@ export function pathSegment(text: string): string {
   if (typeof text !== 'string' || text === '') {
     throw new WorkflowWorldError('an id or a name is missing', { status: 400, code: 'invalid' });
   }
-  return escape(text);
+  return percentEncode(text);
 }
 
 /** Appends the parameters that are defined; a list is repeated, an empty one becomes an empty parameter. */
@@ -15,11 +15,11 @@ export function withQuery(path: string, query: Record<string, string | number | 
   for (const [key, value] of Object.entries(query)) {
     if (value === undefined) continue;
     const values = Array.isArray(value) ? value : [value];
-    for (const one of values.length > 0 ? values : ['']) pairs.push(`${key}=${escape(String(one))}`);
+    for (const one of values.length > 0 ? values : ['']) pairs.push(`${key}=${percentEncode(String(one))}`);
   }
   return pairs.length > 0 ? `${path}?${pairs.join('&')}` : path;
 }
 
-function escape(text: string): string {
+function percentEncode(text: string): string {
   return encodeURIComponent(wellFormed(text));
 }

@@ -12,7 +12,7 @@ import { pathSegment, withQuery } from '../wire/path.js';
 import { openStream } from './streamReader.js';
 
 /** What the SDK may write as one chunk. */
-export type Chunk = string | Uint8Array;
+type Chunk = string | Uint8Array;
 
 /** Several chunks go out in one request up to about this size, well below the service's limit for a body. */
 const BATCH_BYTES = 8 * 1024 * 1024;
