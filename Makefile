@@ -110,9 +110,10 @@ BIOME := client/node_modules/.bin/biome
 
 .PHONY: lint-ts
 lint-ts: client/$(PACKAGES)
-	$(SAY) 'biome, knip'
+	$(SAY) 'biome, knip, types of .mjs'
 	@$(BIOME) lint --error-on-warnings
 	@cd client && node_modules/.bin/knip
+	@client/node_modules/.bin/tsc -p scripts/ts-check
 
 .PHONY: openapi
 openapi: ## write httpapi/openapi.json, which the service serves, from openapi.yaml

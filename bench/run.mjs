@@ -1,3 +1,4 @@
+// @ts-check
 // `make bench`: measures world-redis and its peers in turn and prints one table. docs/performance.md tells how to read it.
 import { patience } from './lib/job.mjs';
 import { describeMachine } from './lib/machine.mjs';

@@ -1,3 +1,4 @@
+// @ts-check
 // AbortController, on SDK v5: a hook that makes it last and a stream that carries it to steps that are under way. All
 // aborted steps would go on for 30 s by themselves and say that they finished; none of them may.
 import assert from 'node:assert/strict';
@@ -6,6 +7,7 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { checkEndedRun } from './lib/invariants.mjs';
 import { Outsider } from './lib/outsider.mjs';
+import { portOf } from './lib/process.mjs';
 import { startStack } from './lib/stack.mjs';
 import { until } from './lib/wait.mjs';
 
@@ -90,7 +92,7 @@ test('SDK v5: abort', { concurrency: 6 }, async (t) => {
   row('a fetch under way is cut off after two seconds', async () => {
     const server = createServer(() => {}).listen(0, '127.0.0.1');
     await once(server, 'listening');
-    const runId = await app.begin('cancelledFetch', `http://127.0.0.1:${server.address().port}/`, 2000);
+    const runId = await app.begin('cancelledFetch', `http://127.0.0.1:${portOf(server)}/`, 2000);
     const { status, value } = await app.outcome(runId);
     server.close();
     assert.deepEqual([status, value.cut], ['completed', 'AbortError']);
@@ -103,7 +105,7 @@ test('SDK v5: abort', { concurrency: 6 }, async (t) => {
     await once(server, 'listening');
     let requests = 0;
     const cutOff = new Promise((done) => server.on('request', (request) => requests++ === 0 && request.on('close', done)));
-    const runId = await app.begin('abortedFetch', `http://127.0.0.1:${server.address().port}/`, 500);
+    const runId = await app.begin('abortedFetch', `http://127.0.0.1:${portOf(server)}/`, 500);
     await cutOff;
     const { status, error } = await app.outcome(runId);
     server.close();

@@ -1,3 +1,4 @@
+// @ts-check
 // What a clumsy or hostile caller sends: each gets a clear answer, and the service goes on.
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';

@@ -1,3 +1,4 @@
+// @ts-check
 // Attributes, on SDK v5: who may write which, what the log says of it, and what they survive.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,9 +1,11 @@
+// @ts-check
 // Steps, metadata, shapes of values and functions, webhooks' answers and the resilient start, on SDK v4 and v5.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { test } from 'node:test';
 import { checkEndedRun } from './lib/invariants.mjs';
+import { portOf } from './lib/process.mjs';
 import { rowsOn, textOf, typesOf } from './lib/rows.mjs';
 import { sdks } from './lib/sdks.mjs';
 import { startStack } from './lib/stack.mjs';
@@ -64,7 +66,7 @@ for (const sdk of sdks) {
         const server = createServer((_, response) => response.setHeader('content-type', 'application/json').end('{"title":"grüße 🔔"}'));
         await once(server.listen(0, '127.0.0.1'), 'listening');
         try {
-          const url = `http://127.0.0.1:${server.address().port}/`;
+          const url = `http://127.0.0.1:${portOf(server)}/`;
           const { runId } = await completes('fetches', [url], { status: 200, kind: 'application/json', json: { title: 'grüße 🔔' } });
           assert.deepEqual((await stepsOf(runId)).map(([, status, attempt]) => [status, attempt]), Array(2).fill(['completed', 1]));
         } finally {
@@ -150,7 +152,7 @@ for (const sdk of sdks) {
         t.test(`the health of the route ${route} over HTTP, with the spec version that our World tells this SDK`, async () => {
           const url = `${app.url}/.well-known/workflow/v1/${route}?__health`;
           const response = await fetch(url, { method: 'POST' });
-          const { healthy, endpoint, specVersion } = await response.json();
+          const { healthy, endpoint, specVersion } = /** @type {any} */ (await response.json());
           assert.deepEqual([response.status, healthy, endpoint, specVersion], [200, true, new URL(url).pathname, sdk === 'v4' ? 3 : 7]);
           assert.equal((await fetch(url, { method: 'HEAD' })).status, 200);
         }),

@@ -1,3 +1,4 @@
+// @ts-check
 // What the SDK promises whatever World is behind it, with exact results, attempts, statuses and events, on each SDK.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

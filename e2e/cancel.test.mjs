@@ -1,3 +1,4 @@
+// @ts-check
 // Runs that are cancelled, and tokens that two runs want.
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';

@@ -1,3 +1,4 @@
+// @ts-check
 // `make chaos --mode cluster` in small: half a minute of it, with a fixed seed, on a cluster of three masters with a replica each.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,3 +1,4 @@
+// @ts-check
 // `make chaos --mode sentinel` in small: half a minute of it, with a fixed seed, on three Redis with Sentinel.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,3 +1,4 @@
+// @ts-check
 // `make chaos` in small: Redis, two replicas and two apps are killed, frozen and cut off for half a minute, with a fixed seed.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,3 +1,4 @@
+// @ts-check
 // Runs that start other runs and wait for them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,3 +1,4 @@
+// @ts-check
 // Hooks as claims, on SDK v5: a run looks who holds a token before it waits for anything, and does something about it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,3 +1,4 @@
+// @ts-check
 // The SDK's own tools on our client: the command line and the web page of SDK v4 and v5. errors.test.mjs has `inspect steps`:
 // each call loads the SDK anew, which costs seconds.
 import assert from 'node:assert/strict';

@@ -1,3 +1,4 @@
+// @ts-check
 // A workflow ends the app's process each time it runs. Its run is failed, and those beside it complete.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -19,7 +20,7 @@ describe('a workflow that uses up the memory', { concurrency: 2, timeout }, () =
     test(`SDK ${sdk}: its run fails, and those beside it complete`, async (t) => {
       const stack = await startStack(t, {
         sdk,
-        serviceEnv: full ? {} : { WORKFLOW_WORLD_MAX_CRASHES: crashes },
+        serviceEnv: full ? {} : { WORKFLOW_WORLD_MAX_CRASHES: String(crashes) },
         appEnv: { NODE_OPTIONS: '--max-old-space-size=150' },
         warns: [processEnds, appAway],
       });

@@ -1,3 +1,4 @@
+// @ts-check
 // How many deliveries a run takes. SDK v5 runs steps where it runs the workflow, so it needs few, and exactly so many
 // (contract §4.2); of SDK v4, wake-ups that wait are folded into one. And what becomes of a message without an app.
 import assert from 'node:assert/strict';

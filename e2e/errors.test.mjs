@@ -1,3 +1,4 @@
+// @ts-check
 // Errors and retries: what is thrown where, how often it is tried, and what the run, its steps and the tools tell of it.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -76,10 +77,10 @@ for (const sdk of sdks) {
         }),
       ),
 
-      ...[
+      .../** @type {[afar: boolean, step: string, message: string, functions: string[]][]} */ ([
         [false, 'failsHere', 'from the step', ['failsHere']],
         [true, 'failsAfar', 'from afar by the step', ['deepDown', 'throwFromAfar', 'failsAfar']],
-      ].map(([afar, step, message, functions]) =>
+      ]).map(([afar, step, message, functions]) =>
         t.test(`${step}: caught, with message and stack${afar ? '; the tools show them too' : ''}`, async () => {
           const { runId, value: seen } = await value('stepErrorCaught', afar);
           assert.equal(seen.caught, true);

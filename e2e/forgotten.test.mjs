@@ -1,3 +1,4 @@
+// @ts-check
 // Messages are lost around the queue: Redis lost its last second, a process died between two writes. Runs go on all the same.
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';

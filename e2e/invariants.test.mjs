@@ -1,3 +1,4 @@
+// @ts-check
 // The checks of lib/invariants.mjs themselves: a good log passes, and each way a log can be wrong is found.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -16,7 +17,11 @@ const goodLog = [
   ['run_completed'],
 ];
 
-/** A service that answers with this log; `change` may spoil any part of the answer. */
+/**
+ * A service that answers with this log; `change` may spoil any part of the answer.
+ *
+ * @param {(answer: any) => void} [change]
+ */
 function serviceWith(log, change = () => {}) {
   const answer = {
     run: { status: 'completed', completedAt: log.length },

@@ -1,3 +1,4 @@
+// @ts-check
 // BR-06: what an app asks for is done, but the answer is lost, every second time. Nothing is done twice for that: each event
 // is in the log once, each step is started once and its body runs once, each chunk is in its stream once.
 import assert from 'node:assert/strict';

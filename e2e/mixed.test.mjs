@@ -1,3 +1,4 @@
+// @ts-check
 // An afternoon of a house in the middle of its upgrades: apps of three generations of the SDK on one service and one
 // Redis, busy at once.
 import assert from 'node:assert/strict';

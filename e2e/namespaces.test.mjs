@@ -1,3 +1,4 @@
+// @ts-check
 // Two houses share one service: the same names and ids, and neither sees anything of the other (BR-25).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,3 +1,4 @@
+// @ts-check
 // Redis goes away while steps write streams: no chunk is lost, and no step is completed without what it wrote.
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';

@@ -1,3 +1,4 @@
+// @ts-check
 // BR-03: somebody changed what is in Redis, so that a run can never go on, or believes of a step what no event says. The
 // run is failed with a code, or mended, at its next delivery, and named; it is not delivered again and again. An ended run
 // takes no deliveries, so there is no need to watch it for minutes.
@@ -36,10 +37,10 @@ for (const sdk of sdks) {
           assert.match(service.tail, new RegExp(`an event is gone from the log of a run" run_id=${runId}`));
         }),
       ),
-      ...[
+      .../** @type {[story: string, plant: (step: string) => Promise<unknown>][]} */ ([
         ['is over, without the event', (step) => redis.command('HSET', step, 's', 'completed')],
         ['is gone, and its events are there', (step) => redis.command('DEL', step)],
-      ].map(([story, plant]) =>
+      ]).map(([story, plant]) =>
         t.test(`a step that ${story}: mended, and the run completes`, async () => {
           const runId = await app.begin('longStep', 3_000);
           const { correlationId } = await find(runId, 'step_started');

@@ -1,3 +1,4 @@
+// @ts-check
 // Many things at once in one run, over and over: steps, hooks and timers race each other while the log grows under
 // everybody's feet. No run may end otherwise than completed, its ledger must add up, and its log must be whole.
 import assert from 'node:assert/strict';
@@ -39,7 +40,10 @@ for (const sdk of sdks) {
     const checkLedger = (ledger) => {
       assert.deepEqual(ledger.map(({ won, lost }) => won + lost), Array(rounds).fill(branches));
     };
-    const times = (name, story) => t.test(name, () => Promise.all(Array.from({ length: runsOfEach }, (_, i) => story(i))));
+    const times = (name, story) =>
+      t.test(name, async () => {
+        await Promise.all(Array.from({ length: runsOfEach }, (_, i) => story(i)));
+      });
 
     const stepStorm = times('step-storm: steps race a watchdog, on v5 while an unread hook is poked', async (i) => {
       const token = `storm/${i}`;

@@ -1,3 +1,4 @@
+// @ts-check
 // The app goes away in the middle of something; the run goes on when it is back.
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';

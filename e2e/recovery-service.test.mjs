@@ -1,3 +1,4 @@
+// @ts-check
 // The service or its Redis goes away under load; every run goes on by itself.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

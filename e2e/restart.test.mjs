@@ -1,3 +1,4 @@
+// @ts-check
 // What the official suites ask of a restart: nobody does anything for the runs that were in flight, and they go on.
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';

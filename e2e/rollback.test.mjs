@@ -1,3 +1,4 @@
+// @ts-check
 // Redis loses writes that it has acknowledged, as after a failover, while runs are at work. A step is executed once more, and no run
 // fails, hangs or has a log that a replay does not explain.
 import assert from 'node:assert/strict';

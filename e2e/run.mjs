@@ -1,3 +1,4 @@
+// @ts-check
 // Runs e2e/*.test.mjs, several files at a time:
 //   node run.mjs 4     four of them
 import { readdirSync } from 'node:fs';

@@ -1,3 +1,4 @@
+// @ts-check
 // The service, or the app, goes away in the middle of a long step and comes back at once: the step's body runs once
 // (BR-30). The tests only wait, so some of them do it side by side.
 import assert from 'node:assert/strict';

@@ -1,3 +1,4 @@
+// @ts-check
 // Who may hand an app its work: the service, which signs what it delivers, and nobody else (BR-26).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -31,7 +32,8 @@ for (const sdk of sdks) {
     for (const route of sdk === 'v4' ? ['flow', 'step'] : ['flow']) {
       const answer = await fetch(`${app.url}/.well-known/workflow/v1/${route}`, forged(runId));
       assert.equal(answer.status, 401, route);
-      assert.match((await answer.json()).error, /the signature is missing/);
+      const { error } = /** @type {any} */ (await answer.json());
+      assert.match(error, /the signature is missing/);
     }
   });
 

@@ -1,3 +1,4 @@
+// @ts-check
 // BR-37: values that are more than the service takes, here 200,000 bytes. The SDKs have no error for that. A step whose
 // result is too big fails for good, which its workflow can catch. What the workflow itself sends ends the run, at the first
 // delivery: v5 does so with its output, and the service with the rest.
@@ -6,7 +7,7 @@ import { once } from 'node:events';
 import { createServer, request as send } from 'node:http';
 import { test } from 'node:test';
 import { App } from './lib/app.mjs';
-import { freePort } from './lib/process.mjs';
+import { freePort, portOf } from './lib/process.mjs';
 import { rowsOn, typesOf } from './lib/rows.mjs';
 import { sdks } from './lib/sdks.mjs';
 import { startStack } from './lib/stack.mjs';
@@ -112,5 +113,5 @@ async function startNarrowProxy(t, target, most) {
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  return `http://127.0.0.1:${server.address().port}`;
+  return `http://127.0.0.1:${portOf(server)}`;
 }

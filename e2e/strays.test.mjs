@@ -1,3 +1,4 @@
+// @ts-check
 // Messages for steps that are not in the log of their run. No app can do anything with one: the run is woken instead, and
 // recovery does not take it for something that will wake the run.
 import assert from 'node:assert/strict';

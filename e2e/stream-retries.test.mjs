@@ -1,3 +1,4 @@
+// @ts-check
 // Streams that are written after others would have ended: by steps that run again after they have closed their stream,
 // because they failed or their app was killed, and by a step that returned a stream. What readers of the former
 // get is what the SDK's local World gives for the same workflow: the end of the first execution keeps its place.

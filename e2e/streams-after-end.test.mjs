@@ -1,3 +1,4 @@
+// @ts-check
 // Streams that are written when their run has ended: nothing is refused, nothing is lost, and a live reader is told of the end only
 // when the stream has been quiet. Written through one replica, read through the other.
 import assert from 'node:assert/strict';

@@ -1,3 +1,4 @@
+// @ts-check
 // Streams that are read while they are written, by the SDK and by a plain HTTP client.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,3 +1,4 @@
+// @ts-check
 // Sleeps of ten seconds, in a loop, and of a day: never early, and in nobody's way.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

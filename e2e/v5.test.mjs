@@ -1,3 +1,4 @@
+// @ts-check
 // What only SDK v5 has: attributes, errors that keep their kind, hooks that outlive their run, looking before claiming.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

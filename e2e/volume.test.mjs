@@ -1,3 +1,4 @@
+// @ts-check
 // Much of everything: logs that are read again and again, steps that all start at once, big payloads, big streams.
 // A fifth of what the official benchmarks take; E2E_VOLUME=full takes all of it, in many minutes.
 import assert from 'node:assert/strict';

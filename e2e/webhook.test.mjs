@@ -1,3 +1,4 @@
+// @ts-check
 // Webhooks: an HTTP request from anywhere, through the service or straight to the app, into a waiting run.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,3 +1,4 @@
+// @ts-check
 // The six kinds of work a World does, each with its exact result and a clean log, on every kind of Redis.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -6,7 +7,10 @@ import { sdks } from './lib/sdks.mjs';
 import { startStack } from './lib/stack.mjs';
 import { until } from './lib/wait.mjs';
 
-for (const [sdk, redis] of [...sdks.flatMap((sdk) => [[sdk, 'embedded'], [sdk, 'server']]), ['v5', 'cluster']]) {
+/** @type {(readonly [sdk: string, redis: 'embedded' | 'server' | 'cluster'])[]} */
+const places = [...sdks.flatMap((sdk) => /** @type {const} */ ([[sdk, 'embedded'], [sdk, 'server']])), ['v5', 'cluster']];
+
+for (const [sdk, redis] of places) {
   describe(`workflows of SDK ${sdk} on ${redis} Redis`, () => {
     test('all of them', async (t) => {
       const stack = await startStack(t, { sdk, redis });

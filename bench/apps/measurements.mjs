@@ -1,3 +1,4 @@
+// @ts-check
 // What the app can measure; each takes the SDK and its settings. Times are in milliseconds.
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -35,7 +36,7 @@ async function naps(sdk, { n, ms }) {
     await completed(sdk, runId);
     const events = await log(sdk, runId);
     const asked = events.find((e) => e.eventType === 'wait_created').eventData.resumeAt;
-    return new Date(events.find((e) => e.eventType === 'wait_completed').createdAt) - new Date(asked);
+    return new Date(events.find((e) => e.eventType === 'wait_completed').createdAt).getTime() - new Date(asked).getTime();
   };
   return { latencies: await Promise.all(Array.from({ length: n }, late)) };
 }

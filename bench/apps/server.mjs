@@ -1,3 +1,4 @@
+// @ts-check
 // The bench's app: a Hono server around the bundles that `workflow build` left in the working directory. It measures
 // in-process (POST /measure/NAME), so that the path is the one a real app takes: start() → World → delivery to
 // /.well-known/workflow/v1/* → … → run completed.

@@ -1,3 +1,4 @@
+// @ts-check
 // The SDK app of a World: bench/apps/server.mjs in the folder of one SDK version, driven over its small HTTP API.
 import { Child, freePort } from '../../e2e/lib/process.mjs';
 import { until } from '../../e2e/lib/wait.mjs';
@@ -31,7 +32,7 @@ async function post(child, url, settings, withinMs = patience.ms) {
   }).catch((error) => {
     throw child.alive ? error : new Error(`the app ended: ${child.tail.split('\n').slice(-3).join(' ')}`);
   });
-  const answer = await response.json();
+  const answer = /** @type {any} */ (await response.json());
   if (!response.ok) throw new Error(answer.error);
   return answer;
 }

@@ -1,3 +1,4 @@
+// @ts-check
 // Which slot of a Redis Cluster a hash tag has (CRC16, XMODEM).
 const SLOTS = 16_384;
 

@@ -1,3 +1,4 @@
+// @ts-check
 // A measurement in a process of its own: bench/workers/NAME.mjs, run in an app's folder so that it finds the app's
 // packages. It gets its settings as JSON in the first argument and prints its result as one line of JSON.
 import { run } from '../../e2e/lib/process.mjs';

@@ -1,3 +1,4 @@
+// @ts-check
 // Where and when a measurement was taken: figures mean nothing without it.
 import { execFileSync } from 'node:child_process';
 import os from 'node:os';

@@ -1,3 +1,4 @@
+// @ts-check
 // The command line of bench/run.mjs.
 import { parseArgs } from 'node:util';
 

@@ -1,3 +1,4 @@
+// @ts-check
 // What callers of the service see while a Redis goes away: a call of each kind every 50 ms, whatever became of those before.
 import { once } from 'node:events';
 import { createServer } from 'node:http';

@@ -1,3 +1,4 @@
+// @ts-check
 // Where the bench's parts are.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// @ts-check
 // Where a contender keeps its data: servers of its own, fresh for every measurement, and the environment that leads there.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,7 +9,11 @@ import { appFolder, nodeOf } from './paths.mjs';
 import { PostgresServer } from './postgres.mjs';
 import { startRedis } from './redis.mjs';
 
-/** redis-server, with memory in `hugePages` or not, and our service. `replicas` may be 2; `second` is then the other one's address. */
+/**
+ * redis-server, with memory in `hugePages` or not, and our service. `replicas` may be 2; `second` is then the other one's address.
+ *
+ * @param {{ replicas?: number, env?: import('../../e2e/lib/process.mjs').Environment, hugePages?: boolean }} [options]
+ */
 export async function servicePlace({ replicas = 1, env, hugePages } = {}) {
   const redis = await startRedis({ hugePages });
   const services = [];

@@ -1,3 +1,4 @@
+// @ts-check
 // A PostgreSQL of the bench's own, where one is installed: a new cluster in a folder that goes away with it.
 import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, realpathSync } from 'node:fs';
@@ -39,6 +40,7 @@ export class PostgresServer {
     // PostgreSQL refuses to run as root. setpriv becomes the program, so that a signal reaches it.
     const root = userInfo().uid === 0;
     if (root) execFileSync('chown', ['postgres', this.#folder]);
+    /** @returns {[string, string[]]} */
     const as = (program, args) => (root ? ['setpriv', ['--reuid=postgres', '--regid=postgres', '--clear-groups', join(bin, program), ...args]] : [join(bin, program), args]);
     const made = await run(...as('initdb', ['-D', data, '-U', 'bench', '-A', 'trust', '--no-sync']));
     if (made.code !== 0) throw new Error(`initdb: ${made.tail}`);

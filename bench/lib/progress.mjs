@@ -1,3 +1,4 @@
+// @ts-check
 // What the bench is doing, on stderr, so that stdout has the table alone.
 const began = performance.now();
 

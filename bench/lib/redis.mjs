@@ -1,3 +1,4 @@
+// @ts-check
 // A redis-server without persistence, and what the bench asks of it.
 import { RedisServer } from '../../e2e/lib/redis.mjs';
 

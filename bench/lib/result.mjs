@@ -1,3 +1,4 @@
+// @ts-check
 // Writes what a bench has measured: JSON for machines, Markdown for docs/performance.md.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// @ts-check
 // Measures the contenders of a suite in turn, several times over: whatever else the machine does then hits all of
 // them alike, and nobody is always first.
 import { say } from './progress.mjs';

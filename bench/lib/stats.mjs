@@ -1,3 +1,4 @@
+// @ts-check
 // Numbers about numbers. All take a list that need not be sorted and is left as it is.
 
 /** The value below which the share `q` (0 to 1) of the values lies; undefined of none. */

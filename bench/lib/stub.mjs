@@ -1,3 +1,4 @@
+// @ts-check
 // The app that answers at once: `bench-load stub`, a process of its own that costs little.
 import { Child } from '../../e2e/lib/process.mjs';
 import { until } from '../../e2e/lib/wait.mjs';

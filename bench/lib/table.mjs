@@ -1,3 +1,4 @@
+// @ts-check
 // The result as a table for people: a row for each metric and contender.
 
 const columns = ['metric', 'contender', 'median', 'spread', 'ratio', 'spread of it', 'bar'];

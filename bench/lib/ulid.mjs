@@ -1,3 +1,4 @@
+// @ts-check
 // A new ULID: the time, and 80 random bits.
 import { randomBytes } from 'node:crypto';
 

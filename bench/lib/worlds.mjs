@@ -1,3 +1,4 @@
+// @ts-check
 // The Worlds that are measured: under which name an app loads each, and where it keeps its data. Every World runs with
 // its own defaults, as its README tells users to run it.
 import { folderPlace, noPlace, postgresPlace, redisPlace, servicePlace } from './places.mjs';

@@ -1,3 +1,4 @@
+// @ts-check
 // A Redis is killed, stands still, or is no longer the master: how long after Redis takes writes again the service does. It
 // takes writes again when a client that connects at that moment can write, and has asked a Sentinel for the master first.
 import { setTimeout as delay } from 'node:timers/promises';

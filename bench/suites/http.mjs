@@ -1,3 +1,4 @@
+// @ts-check
 // What the service costs: the same six events a run by 256 callers of a Go load generator, through the HTTP API and
 // straight to Redis, there the same scripts with the same arguments through go-redis AutoPipeline.
 import { load } from '../lib/load.mjs';

@@ -1,3 +1,4 @@
+// @ts-check
 // Every suite, in the order in which they run.
 import { failover } from './failover.mjs';
 import { http } from './http.mjs';

@@ -1,3 +1,4 @@
+// @ts-check
 // Long logs: what an event costs when many lie before it, and how long it takes to read all of them.
 import { at } from '../lib/places.mjs';
 import { median } from '../lib/stats.mjs';

@@ -1,3 +1,4 @@
+// @ts-check
 // A store with 1,000,000 runs beside one with 1,000. Filling it takes minutes and about two gigabytes of memory, so it is
 // a part of the full scale; at others it runs when asked for: --only million.
 import { load } from '../lib/load.mjs';

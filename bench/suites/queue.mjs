@@ -1,3 +1,4 @@
+// @ts-check
 // The queue alone: our service by its HTTP API beside BullMQ 5 with one worker process that POSTs each job with fetch.
 // Both are fed by one Node process, as an app feeds them: 32 calls of queue() or Queue.add() at a time, a message a
 // call, the same message of 300 bytes, and both deliver to the same stub.

@@ -1,3 +1,4 @@
+// @ts-check
 // Storage alone: six events a run through each World's own events.create.
 import { at } from '../lib/places.mjs';
 import { usedMemory } from '../lib/redis.mjs';

@@ -1,3 +1,4 @@
+// @ts-check
 // Streams through each World's own methods. Of world-redis the reader is at another replica than the writer. What begins
 // with "HTTP" is its API alone, by a client in Go that costs little, so that the figure is the service's.
 import { load } from '../lib/load.mjs';
@@ -81,7 +82,8 @@ async function overHTTP(size, when) {
     const { writtenMegabytes } = await run({ measure: 'apart', n: size.big, size: 65_536 }, true);
     return { 'http-big-huge': writtenMegabytes };
   });
-  for (const [id, hugePages] of [['http-big-two', false], ['http-big-two-huge', true]]) {
+  for (const hugePages of [false, true]) {
+    const id = hugePages ? 'http-big-two-huge' : 'http-big-two';
     await when([id], async () => {
       const { writtenMegabytes } = await run({ measure: 'apart', n: size.big, size: 65_536, streams: 2 }, hugePages);
       return { [id]: writtenMegabytes };

@@ -1,3 +1,4 @@
+// @ts-check
 // Whole workflows on the real SDK, from start() to completed.
 import { setTimeout as delay } from 'node:timers/promises';
 import { at } from '../lib/places.mjs';
@@ -25,6 +26,19 @@ const sizes = {
   tiny: { warm: 2, single: 3, twenty: 10, seq: 1, par: 1, naps: 2, hooks: 2, first: 2, chunks: 200, replays: { 'replay-1000': 60 }, idle: 1 },
 };
 
+/**
+ * `bars` are what its ratios must keep.
+ *
+ * @typedef {{ peer?: string, max?: number, min?: number }[]} Bars
+ * @param {object} suite
+ * @param {string[]} [suite.quick]
+ * @param {string} suite.name
+ * @param {string} suite.title
+ * @param {string} suite.sdk
+ * @param {string} suite.peer
+ * @param {string[]} suite.contenders
+ * @param {Partial<Record<'addition1' | 'addition20' | 'seq25' | 'par50' | 'first' | 'chunks', Bars>>} [suite.bars]
+ */
 function workflowSuite({ quick, name, title, sdk, peer, contenders, bars = {} }) {
   return {
     name,

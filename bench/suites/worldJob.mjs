@@ -1,3 +1,4 @@
+// @ts-check
 // A worker that drives one World at a fresh place.
 import { job } from '../lib/job.mjs';
 import { checkInstalled } from '../lib/paths.mjs';

@@ -1,3 +1,4 @@
+// @ts-check
 // Events of a size, each written through events.create and read back from the log by a list that goes on where it was.
 import { bytes, create, openWorld, report, runId, settings, stepId } from './world.mjs';
 

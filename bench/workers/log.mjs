@@ -1,3 +1,4 @@
+// @ts-check
 // A run with a long log, written through events.create three events a step, one call after the other; then read whole.
 import { bytes, create, openWorld, report, runId, settings, stepId } from './world.mjs';
 

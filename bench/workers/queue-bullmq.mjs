@@ -1,3 +1,4 @@
+// @ts-check
 // The same queue measurement through a BullMQ queue, with the options that the peers give each job.
 import { createRequire } from 'node:module';
 import { join } from 'node:path';

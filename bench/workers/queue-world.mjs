@@ -1,3 +1,4 @@
+// @ts-check
 // One queue measurement through @world-redis/client, as an app's process makes it.
 import { createRequire } from 'node:module';
 import { join } from 'node:path';

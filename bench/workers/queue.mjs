@@ -1,6 +1,8 @@
+// @ts-check
 // What is measured of a queue, whichever it is: `open(stubUrl)` returns `{add(name, message, delayMs), close()}`.
 import { createServer } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import { portOf } from '../../e2e/lib/process.mjs';
 
 const settings = JSON.parse(process.argv[2]);
 const payload = 'x'.repeat(300);
@@ -24,8 +26,8 @@ async function hop(open) {
     response.setHeader('content-type', 'application/json');
     response.end('{"ok":true}');
   });
-  await new Promise((done) => stub.listen(0, '127.0.0.1', done));
-  const stubUrl = `http://127.0.0.1:${stub.address().port}`;
+  await new Promise((done) => stub.listen(0, '127.0.0.1', () => done(undefined)));
+  const stubUrl = `http://127.0.0.1:${portOf(stub)}`;
   const worker = settings.worker && (await startWorker(stubUrl));
   const queue = await open(stubUrl);
   const latencies = [];
@@ -92,7 +94,7 @@ async function addAll(queue, count, callers, delayOf) {
 }
 
 async function seen(count) {
-  const answer = await (await fetch(`${settings.stubUrl}/seen?count=${count}`)).json();
+  const answer = /** @type {any} */ (await (await fetch(`${settings.stubUrl}/seen?count=${count}`)).json());
   if (answer.arrived < count) throw new Error(`${answer.arrived} of ${count} messages were delivered within a minute`);
   return answer;
 }

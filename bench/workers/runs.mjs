@@ -1,3 +1,4 @@
+// @ts-check
 // The calls on runs and their lists, one after the other, on a store of whatever size.
 import { bytes, create, openWorld, report, runId, settings } from './world.mjs';
 import { median } from '../lib/stats.mjs';

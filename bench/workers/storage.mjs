@@ -1,3 +1,4 @@
+// @ts-check
 // Six events a run through the World's own events.create, as a one-step workflow makes them, by several callers.
 import { bytes, create, openWorld, report, runId, settings, stepId } from './world.mjs';
 

@@ -1,3 +1,4 @@
+// @ts-check
 // Streams through the World's own methods: how soon a reader has a chunk, and how many bytes a second go through.
 import { setTimeout as delay } from 'node:timers/promises';
 import { bytes, create, openWorld, report, runId, settings } from './world.mjs';

@@ -1,3 +1,4 @@
+// @ts-check
 // What every worker that drives a World does: loads it by its package, makes ids, takes times, prints the result.
 import { createRequire } from 'node:module';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// @ts-check
 // Removes the folders named on the command line, so that a build never keeps a file whose source is gone.
 import { rmSync } from 'node:fs';
 

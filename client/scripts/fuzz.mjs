@@ -1,3 +1,4 @@
+// @ts-check
 // Feeds the client's decoders with made-up input, and ends with code 1 at the first that throws what it must not, is not
 // settled, or takes too long. What it made can be made again with the seed.
 //   node fuzz.mjs [--time 60s] [--seed N] [--only TARGET]

@@ -1,3 +1,4 @@
+// @ts-check
 // A process that serves nothing: it starts one run with an AbortSignal of its own as the last argument, prints the
 // run's id, aborts at SIGUSR2, and stays until SIGTERM. Arguments: workflow, the other arguments in JSON, and a reason
 // if the signal is to be aborted from the start. Runs in the folder of an app, like server.mjs.

@@ -1,3 +1,4 @@
+// @ts-check
 // The end-to-end app of any SDK version: a Hono server around the bundles that `workflow build` left in the
 // working directory, with a small API through which the tests drive it.
 import { existsSync, readFileSync } from 'node:fs';
@@ -184,6 +185,6 @@ async function outcomeOf(runId, signal) {
 /** An error with its causes, as JSON; other values stay what they are. */
 function plain(value) {
   if (!(value instanceof Error)) return value;
-  const { name, message, stack, fatal, cause } = value;
+  const { name, message, stack, fatal, cause } = /** @type {Error & { fatal?: boolean }} */ (value);
   return { name, message, stack, fatal, cause: plain(cause) };
 }

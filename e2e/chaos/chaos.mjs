@@ -1,3 +1,4 @@
+// @ts-check
 // Real processes are killed and frozen while runs go on; afterwards every run is looked at.
 import { setTimeout as delay } from 'node:timers/promises';
 import { checkQueueEmpty } from '../lib/invariants.mjs';
@@ -40,19 +41,27 @@ export const SHORT = {
 };
 
 /**
- * @param seed     of all that is chosen
- * @param seconds  with faults
- * @param mode     the kind of Redis (modes.mjs)
- * @param downAfter  milliseconds after which a silent Redis is replaced
- * @param durability  WORKFLOW_WORLD_DURABILITY of the services; nothing that all replicas of a master confirm may be lost
- * @param rate, most    runs that are started in a second, and that are open at a time
- * @param pace     milliseconds between two chunks of a slow stream
- * @param ways     what may happen, all that is possible unless it is given (faults.mjs)
- * @param every, brief, long  milliseconds between faults, and how long they last: most of them briefly
- * @param quiet    WORKFLOW_WORLD_STREAM_QUIET in seconds, longer than any fault
- * @param recoveryAfter, leases  in seconds: how soon what was cut off is taken up again
- * @param patience seconds for all runs to end once the faults are over
- * @param signal   ends it early, with nothing left behind
+ * @typedef {object} Options
+ * @property {number} seed  of all that is chosen
+ * @property {number} seconds  with faults
+ * @property {string} [mode]  the kind of Redis (modes.mjs)
+ * @property {number} downAfter  milliseconds after which a silent Redis is replaced
+ * @property {string} [durability]  WORKFLOW_WORLD_DURABILITY of the services; nothing that all replicas of a master confirm may be lost
+ * @property {number} rate  runs that are started in a second
+ * @property {number} most  runs that are open at a time
+ * @property {number} pace  milliseconds between two chunks of a slow stream
+ * @property {string[]} [ways]  what may happen, all that is possible unless it is given (faults.mjs)
+ * @property {number[]} every  milliseconds between faults
+ * @property {number[]} brief  how long faults last, in milliseconds: most of them
+ * @property {number[]} long  and the others
+ * @property {number} quiet  WORKFLOW_WORLD_STREAM_QUIET in seconds, longer than any fault
+ * @property {number} recoveryAfter  in seconds: how soon what was cut off is taken up again
+ * @property {number} leases  the same of steps
+ * @property {number} patience  seconds for all runs to end once the faults are over
+ * @property {(line: string) => void} [log]
+ * @property {AbortSignal} [signal]  ends it early, with nothing left behind
+ *
+ * @param {Options} options
  */
 export async function chaos({ quiet, recoveryAfter, leases, downAfter, durability, mode = 'standalone', log = () => {}, signal = new AbortController().signal, ...how }) {
   const report = new Report();

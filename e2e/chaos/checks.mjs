@@ -1,3 +1,4 @@
+// @ts-check
 // What must hold of every run when all is quiet.
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';

@@ -1,3 +1,4 @@
+// @ts-check
 // Every few seconds something is killed, stands still for a while, is cut off or is no longer the master: when, what, how and how long is chosen by the seed.
 import { setTimeout as delay } from 'node:timers/promises';
 

@@ -1,3 +1,4 @@
+// @ts-check
 // Everything that runs while it is killed: Redis, two replicas of the service, an app of each SDK.
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

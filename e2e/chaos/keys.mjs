@@ -1,3 +1,4 @@
+// @ts-check
 // What is left in Redis when all runs have ended: nothing without an owner, and nothing of other prefixes than ours.
 import { setTimeout as delay } from 'node:timers/promises';
 

@@ -1,3 +1,4 @@
+// @ts-check
 // The workflows that run (e2e/apps/workflows/modern/chaos.ts), with arguments by the seed and the value that each must have.
 
 const plan = (count, every, closes, throws = false, namespace = undefined) => ({ count, every, closes, throws, namespace });

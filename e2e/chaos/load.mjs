@@ -1,3 +1,4 @@
+// @ts-check
 // Runs that are started at a steady rate, a bounded number of them open, and all that a run needs from outside: its hook is resumed, its
 // streams are read live.
 import { setTimeout as delay } from 'node:timers/promises';

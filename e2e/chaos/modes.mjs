@@ -1,3 +1,4 @@
+// @ts-check
 // The kinds of Redis that the harness can stand on. Each has a static start(), and url, redis, processes and stop().
 import { ReplicatedCluster } from '../lib/replicatedCluster.mjs';
 import { RedisSentinel } from '../lib/redisSentinel.mjs';

@@ -1,3 +1,4 @@
+// @ts-check
 // A process that is killed, frozen and cut off, and started again whatever it ended of, as a supervisor does it.
 import { setTimeout as delay } from 'node:timers/promises';
 

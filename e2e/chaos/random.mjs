@@ -1,3 +1,4 @@
+// @ts-check
 /** A generator of numbers from 0 to 1 that gives the same ones for the same seed (mulberry32). */
 export function randomFrom(seed) {
   let state = seed >>> 0;

@@ -1,3 +1,4 @@
+// @ts-check
 // Masters with replicas: what Sentinels watch, or a cluster. What is acknowledged is on the master's disk, and may be lost with it.
 
 /** How long all may take to come together again. Each Sentinel counts some of its delays in ten seconds. */

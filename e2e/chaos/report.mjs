@@ -1,3 +1,4 @@
+// @ts-check
 // The figures of a round of chaos, and what broke.
 
 /** So many problems are told in full. */

@@ -1,3 +1,4 @@
+// @ts-check
 // Kills everything while runs go on, and says what came of it:
 //   node run.mjs --minutes 12 --seed 1 --mode standalone --durability local --verbose
 // With --short it is as in the tests: faults and streams that last less. --only failover,kill chooses what may happen, --every 20 how many
@@ -51,6 +52,7 @@ const report = await chaos({
   signal: stop.signal,
 }).catch((error) => {
   if (!stop.signal.aborted) throw error;
+  return undefined;
 });
 if (report) console.log(`\n${again}\n${report}`);
 else log(stop.signal.reason.message);

@@ -1,3 +1,4 @@
+// @ts-check
 // One redis-server behind a proxy. Another mode is another class with the same members, named in modes.mjs.
 import { safe } from '../lib/redis.mjs';
 import { RedisNode } from '../lib/redisNode.mjs';

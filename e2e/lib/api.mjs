@@ -1,3 +1,4 @@
+// @ts-check
 // The service's own HTTP API in JSON, as any program in any language sees it (docs/protocol.md).
 
 export class Api {
@@ -6,7 +7,12 @@ export class Api {
     this.token = token;
   }
 
-  /** One request; returns status, headers and the decoded body, whatever the status. */
+  /**
+   * One request; returns status, headers and the decoded body, whatever the status.
+   *
+   * @param {string} path
+   * @param {{ method?: string, body?: string, headers?: Record<string, string>, token?: string }} [options]
+   */
   async request(path, { method = 'GET', body, headers, token = this.token } = {}) {
     const response = await fetch(this.url + path, {
       method,
@@ -36,7 +42,7 @@ export class Api {
     let cursor;
     do {
       const url = new URL(path, this.url);
-      url.searchParams.set('limit', limit);
+      url.searchParams.set('limit', String(limit));
       if (cursor) url.searchParams.set('cursor', cursor);
       const page = await this.get(url.pathname + url.search);
       items.push(...page.data);

@@ -1,13 +1,17 @@
+// @ts-check
 // The app under test: e2e/apps/server.mjs in the folder of one SDK version, driven over its small HTTP API.
 import { setTimeout as delay } from 'node:timers/promises';
 import { appFolder, appServer, nodeOf, world } from './paths.mjs';
 import { Child } from './process.mjs';
 import { until } from './wait.mjs';
 
+/** @typedef {import('./process.mjs').Environment} Environment */
+
 export class App {
   #child;
   #supervised = false;
 
+  /** @param {{ sdk: string, service: { clientEnv: Environment, url?: string }, port: number, deploymentId?: string, env?: Environment }} options */
   constructor({ sdk, service, port, deploymentId, env }) {
     this.sdk = sdk;
     this.deploymentId = deploymentId;
@@ -161,7 +165,7 @@ export class App {
       body: body === undefined ? undefined : JSON.stringify(body),
       signal: AbortSignal.timeout(timeout),
     });
-    const answer = await response.json();
+    const answer = /** @type {any} */ (await response.json());
     if (!response.ok) throw Object.assign(new Error(`${path}: ${answer.error?.message}`), answer.error && { name: answer.error.name });
     return answer;
   }

@@ -1,3 +1,4 @@
+// @ts-check
 // A way to a server that can be cut: as a firewall does it that drops everything, or as a host that refuses.
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
@@ -10,7 +11,11 @@ export class CutProxy {
   /** 'drop' or 'refuse' by caller; `undefined` are all callers. */
   #cuts = new Map();
 
-  /** From `port` to the port `target` of this machine. `callerOf` tells from the first bytes of a connection whose it is. */
+  /**
+   * From `port` to the port `target` of this machine. `callerOf` tells from the first bytes of a connection whose it is.
+   *
+   * @param {{ port: number, target: number, callerOf?: (data: Buffer) => string }} options
+   */
   static async start({ port, target, callerOf }) {
     const proxy = new CutProxy();
     proxy.#target = target;
@@ -22,7 +27,7 @@ export class CutProxy {
   }
 
   #join(client) {
-    if (this.#cuts.get() === 'refuse') return client.destroy();
+    if (this.#cuts.get(undefined) === 'refuse') return client.destroy();
     const server = connect(this.#target, '127.0.0.1');
     const link = { sockets: [client, server], caller: undefined };
     this.#links.add(link);
@@ -48,7 +53,7 @@ export class CutProxy {
   }
 
   #cutOf({ caller }) {
-    return this.#cuts.get() ?? this.#cuts.get(caller);
+    return this.#cuts.get(undefined) ?? this.#cuts.get(caller);
   }
 
   #apply(link) {
@@ -64,13 +69,13 @@ export class CutProxy {
    * With 'drop' nothing gets through any more, in either direction, and connections stay open; with 'refuse' they end, and
    * new ones end at once. For all, or for one caller.
    */
-  cut(how, caller) {
+  cut(how, caller = undefined) {
     this.#cuts.set(caller, how);
     for (const link of this.#links) this.#apply(link);
   }
 
   /** All goes on. What was sent into a connection that was dropped arrives late. */
-  mend(caller) {
+  mend(caller = undefined) {
     this.#cuts.delete(caller);
     for (const link of this.#links) this.#apply(link);
   }

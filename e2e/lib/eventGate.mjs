@@ -1,3 +1,4 @@
+// @ts-check
 // An HTTP proxy in front of the service that can hold back what an app writes: what the app has decided it on may be gone by then. The
 // app must not use call sockets (WORKFLOW_WORLD_SOCKET=off).
 import { once } from 'node:events';

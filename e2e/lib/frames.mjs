@@ -1,3 +1,4 @@
+// @ts-check
 // The framed body of a stream read (docs/protocol.md, "Stream bodies").
 
 const END = 0xffffffff;

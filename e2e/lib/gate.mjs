@@ -1,3 +1,4 @@
+// @ts-check
 // An HTTP proxy in front of an app that can hold a delivery back: what the service read for it is then older than what has happened since.
 import { once } from 'node:events';
 import { createServer, request as send } from 'node:http';

@@ -1,3 +1,4 @@
+// @ts-check
 // A TCP proxy as many have it in front of their app: it cuts every connection on which nothing moves for a while.
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';

@@ -1,3 +1,4 @@
+// @ts-check
 // What must hold of every run once it has ended, whatever happened to it on the way.
 import assert from 'node:assert/strict';
 import { until } from './wait.mjs';

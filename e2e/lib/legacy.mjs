@@ -1,3 +1,4 @@
+// @ts-check
 // What must hold of an ended run of the SDK from before event sourcing (spec 1): its log tells of steps, hooks and
 // waits only, and the state of the run and of its steps stands beside it (contract §9).
 import assert from 'node:assert/strict';

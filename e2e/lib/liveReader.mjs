@@ -1,10 +1,17 @@
+// @ts-check
 // A reader of a stream over plain HTTP that comes back with its next index, to the next replica, whenever it is cut off.
 import { setTimeout as delay } from 'node:timers/promises';
 import { readFrames } from './frames.mjs';
 
 const PATIENCE = 60_000;
 
-/** Reads the stream to its end, or until `signal` says so; `{chunks, ended}`. */
+/**
+ * Reads the stream to its end, or until `signal` says so; `{chunks, ended}`.
+ *
+ * @param {string[]} urls
+ * @param {string} name
+ * @param {{ signal?: AbortSignal, token?: string }} [options]
+ */
 export async function readLive(urls, name, { signal, token } = {}) {
   const chunks = [];
   for (let turn = 0; !signal?.aborted; turn++) {

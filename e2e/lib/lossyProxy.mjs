@@ -1,3 +1,4 @@
+// @ts-check
 // An HTTP proxy that loses answers: what was asked has been done by then, and only whoever asked does not know.
 import { once } from 'node:events';
 import { createServer, request as send } from 'node:http';

@@ -1,3 +1,4 @@
+// @ts-check
 // A process beside the app that starts one run and holds the AbortSignal that it gave to it (e2e/apps/outsider.mjs).
 import { appFolder, nodeOf, outsiderScript, world } from './paths.mjs';
 import { Child } from './process.mjs';
@@ -5,6 +6,7 @@ import { until } from './wait.mjs';
 
 export class Outsider {
   #child;
+  runId = '';
 
   /** Starts the process and waits for its run; it is stopped with the test `t`. With a `reason` its signal is aborted already. */
   static async start(t, service, sdk, workflow, args, reason) {

@@ -1,3 +1,4 @@
+// @ts-check
 // Where things are in this repository.
 import { fileURLToPath } from 'node:url';
 

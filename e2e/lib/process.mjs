@@ -1,8 +1,15 @@
+// @ts-check
 // Child processes of a test: started with a clean environment, ended by their own id, and never left behind.
 import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
+
+/**
+ * Variables of a child; those that are undefined are left out.
+ *
+ * @typedef {Record<string, string | undefined>} Environment
+ */
 
 const running = new Set();
 
@@ -24,6 +31,12 @@ export class Child {
   #output = '';
   #line = '';
 
+  /**
+   * @param {string} name
+   * @param {string} command
+   * @param {string[]} args
+   * @param {{ cwd?: string, env?: Environment, timeout?: number }} [options]
+   */
   constructor(name, command, args, { cwd, env } = {}) {
     this.name = name;
     this.#process = spawn(command, args, { cwd, env: cleanEnvironment(env), stdio: ['ignore', 'pipe', 'pipe'] });
@@ -32,7 +45,10 @@ export class Child {
     /** The lines of its log at WARN or above. */
     this.alarms = [];
     this.#process.stdout.setEncoding('utf8').on('data', (text) => (this.stdout += text) && this.#keep(text));
-    this.#process.stderr.setEncoding('utf8').on('data', (text) => this.#keep(text) || this.#listen(text));
+    this.#process.stderr.setEncoding('utf8').on('data', (text) => {
+      this.#keep(text);
+      this.#listen(text);
+    });
     this.exited = once(this.#process, 'close').then(([code, signal]) => code ?? signal);
     this.exited.catch((error) => this.#keep(error.message)).finally(() => running.delete(this.#process));
   }
@@ -65,7 +81,11 @@ export class Child {
     this.alarms.push(...lines.filter((line) => /\blevel=(WARN|ERROR)\b|"level":"(WARN|ERROR)"/.test(line)));
   }
 
-  /** Sends the signal, waits for the end, and returns the exit code or the signal's name. */
+  /**
+   * Sends the signal, waits for the end, and returns the exit code or the signal's name.
+   *
+   * @param {NodeJS.Signals} [signal]
+   */
   async end(signal = 'SIGTERM', patience = 45_000) {
     if (!this.alive) return this.exited;
     this.#process.kill(signal);
@@ -77,13 +97,23 @@ export class Child {
     }
   }
 
-  /** Pauses the child where it is (SIGSTOP), or lets it go on (SIGCONT). */
+  /**
+   * Pauses the child where it is (SIGSTOP), or lets it go on (SIGCONT).
+   *
+   * @param {NodeJS.Signals} name
+   */
   signal(name) {
     this.#process.kill(name);
   }
 }
 
-/** Runs a command to its end and returns how it went. */
+/**
+ * Runs a command to its end and returns how it went.
+ *
+ * @param {string} command
+ * @param {string[]} args
+ * @param {{ cwd?: string, env?: Environment, timeout?: number }} [options]
+ */
 export async function run(command, args, options) {
   const child = new Child(command, command, args, options);
   const limit = setTimeout(() => child.signal('SIGKILL'), options?.timeout ?? 60_000);
@@ -107,4 +137,9 @@ export async function freePort() {
     await once(server, 'close');
     return port;
   }
+}
+
+/** The port of a server that listens on one. */
+export function portOf(server) {
+  return /** @type {import('node:net').AddressInfo} */ (server.address()).port;
 }

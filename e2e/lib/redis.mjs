@@ -1,3 +1,4 @@
+// @ts-check
 // A redis-server of the test's own: append-only file on (unless asked otherwise), nothing evicted, in a folder that
 // goes away with it.
 import { once } from 'node:events';
@@ -18,10 +19,14 @@ export class RedisServer {
   #persistent;
   #more;
   #env;
+  /** @type {number} */
+  port;
 
   /**
    * `more` are further arguments of redis-server, `env` is for its environment. With `rewritten` it has a settings file, in which
    * CONFIG REWRITE keeps whose replica it is.
+   *
+   * @param {{ persistent?: boolean, more?: string[], env?: import('./process.mjs').Environment, rewritten?: boolean }} [options]
    */
   static async start({ persistent = true, more = [], env, rewritten = false } = {}) {
     const redis = new RedisServer();

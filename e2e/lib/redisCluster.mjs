@@ -1,3 +1,4 @@
+// @ts-check
 // Three masters that share the slots of a Redis Cluster, without replicas.
 import { freePort } from './process.mjs';
 import { RedisServer } from './redis.mjs';

@@ -1,3 +1,4 @@
+// @ts-check
 // One of several redis-servers that copy each other. All reach it through a proxy, so that it can be cut off.
 import { CutProxy } from './cutProxy.mjs';
 import { freePort } from './process.mjs';
@@ -6,6 +7,11 @@ import { RedisServer } from './redis.mjs';
 /** A Redis behind its proxy. */
 export class RedisNode {
   #server;
+  /** @type {number} */
+  port;
+  /** The port of the cluster's bus, and the proxy before it. */
+  bus;
+  busProxy;
   proxies = [];
 
   static async start(more, { bus = false } = {}) {

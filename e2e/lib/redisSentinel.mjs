@@ -1,3 +1,4 @@
+// @ts-check
 // A master with two replicas, and three Sentinels that choose another master when two of them miss it. Each Redis is reached
 // through a proxy of its own, by its replicas and the Sentinels, too, so that it can be cut off.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -101,6 +102,8 @@ export class RedisSentinel {
 class Sentinel {
   #folder;
   child;
+  /** @type {number} */
+  port;
 
   static async start(masterPort, downAfter) {
     const sentinel = new Sentinel();

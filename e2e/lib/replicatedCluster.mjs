@@ -1,3 +1,4 @@
+// @ts-check
 // A Redis Cluster of three masters with a replica each. All reach each node through proxies of its own, so that it can be cut off.
 import { safe } from './redis.mjs';
 import { RedisNode } from './redisNode.mjs';

@@ -1,3 +1,4 @@
+// @ts-check
 // A Redis that loses its last writes, as one does that takes over from a master which it has not heard the last of.
 import { RedisServer } from './redis.mjs';
 import { until } from './wait.mjs';

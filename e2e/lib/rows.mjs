@@ -1,10 +1,15 @@
+// @ts-check
 // What most rows of a test ask of a run: that it ends as told, with a clean log.
 import assert from 'node:assert/strict';
 import { checkEndedRun } from './invariants.mjs';
 
 /** `patience` is how many milliseconds a run may take. */
 export function rowsOn({ app, api }, patience = 60_000) {
-  /** Lets a run complete with `expected`; returns its id, its row and its events. */
+  /**
+   * Lets a run complete with `expected`; returns its id, its row and its events.
+   *
+   * @returns {Promise<any>}
+   */
   const completes = async (workflow, args, expected) => completed(await app.begin(workflow, ...args), expected);
 
   /** The same for a run that has been started. */

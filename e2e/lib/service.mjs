@@ -1,3 +1,4 @@
+// @ts-check
 // The service under test, as its users start it: `world-redis serve` and environment variables.
 import { serviceBinary } from './paths.mjs';
 import { Child } from './process.mjs';
@@ -8,6 +9,7 @@ export class Service {
   #env;
   #alarms = []; // of processes that have ended
 
+  /** @param {{ redis?: { url: string }, token?: string, port: number, env?: import('./process.mjs').Environment }} options */
   constructor({ redis, token, port, env }) {
     this.token = token;
     this.url = `http://127.0.0.1:${port}`;

@@ -1,3 +1,4 @@
+// @ts-check
 // What a test runs against: Redis (embedded or a server), the service, and an app of one SDK version.
 import { Api } from './api.mjs';
 import { App } from './app.mjs';
@@ -7,19 +8,24 @@ import { RedisCluster } from './redisCluster.mjs';
 import { Service } from './service.mjs';
 import { notPersistent } from './warns.mjs';
 
+/** @typedef {import('./process.mjs').Environment} Environment */
+
 /**
  * Starts all three and has them stopped when the test `t` is over; a service or app that then does not
  * stop with exit code 0 fails the test. So does a line at WARN or above in the service's log that the test does not expect:
  * there are no false alarms. When the test failed, the logs' last lines are printed.
  *
- * @param t      the node:test context that owns the stack
- * @param redis  'embedded', 'server' or 'cluster'
- * @param deploymentId  of the app; the client's default if left out
- * @param token  of the service, if it is to want one
- * @param serviceEnv, appEnv  further variables
- * @param appPort  that the app listens on; a free one if left out
- * @param redisArgs  further arguments of the redis-server
- * @param warns  patterns of the warnings that the test provokes
+ * @param {import('node:test').TestContext} t  owns the stack
+ * @param {object} [options]
+ * @param {'embedded' | 'server' | 'cluster'} [options.redis]
+ * @param {string} [options.sdk]  the app's folder
+ * @param {string} [options.deploymentId]  of the app; the client's default if left out
+ * @param {string} [options.token]  of the service, if it is to want one
+ * @param {Environment} [options.serviceEnv]  further variables
+ * @param {Environment} [options.appEnv]  further variables
+ * @param {number} [options.appPort]  that the app listens on; a free one if left out
+ * @param {string[]} [options.redisArgs]  further arguments of the redis-server
+ * @param {RegExp[]} [options.warns]  patterns of the warnings that the test provokes
  */
 export async function startStack(t, { redis = 'server', sdk = 'v4', deploymentId, token, serviceEnv, appEnv, appPort, redisArgs = [], warns = [] } = {}) {
   const stack = new Stack(warns);
@@ -35,6 +41,14 @@ export async function startStack(t, { redis = 'server', sdk = 'v4', deploymentId
 }
 
 class Stack {
+  /** Not there where it is embedded. @type {any} */
+  redis;
+  /** @type {Service} */
+  service;
+  /** @type {App} */
+  app;
+  /** @type {Api} */
+  api;
   #warns;
   #seconds = [];
 

@@ -1,9 +1,15 @@
+// @ts-check
 // Waiting for something outside this process to become true.
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
  * Asks `probe` again and again until it returns something truthy, and returns that. Errors of the
  * probe count as "not yet"; after `timeout` milliseconds the last of them becomes the cause.
+ *
+ * @template T
+ * @param {string} what
+ * @param {() => T | Promise<T>} probe
+ * @param {{ timeout?: number, every?: number, child?: { alive: boolean, name: string, tail: string } }} [options] `child`: it must not end meanwhile
  */
 export async function until(what, probe, { timeout = 60_000, every = 25, child } = {}) {
   const deadline = performance.now() + timeout;

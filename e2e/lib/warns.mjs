@@ -1,3 +1,4 @@
+// @ts-check
 // The sentences that tests provoke in the service's log at WARN or above, for startStack(t, { warns }).
 
 /** Redis writes nothing to disk, in nearly all tests. */

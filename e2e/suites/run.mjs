@@ -1,3 +1,4 @@
+// @ts-check
 // Runs the SDK's own tests of a World, as published, against the real service on a real Redis:
 //   node run.mjs v5 12     in suites/v5, and all of the 12 tests must have passed
 import { spawn } from 'node:child_process';

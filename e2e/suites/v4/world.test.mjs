@@ -1,3 +1,4 @@
+// @ts-check
 import { createTestSuite } from '@workflow/world-testing';
 
 createTestSuite('@world-redis/client');
