@@ -10,10 +10,10 @@ const load = createRequire(import.meta.url);
 const { decode, decodeEnvelope, decodeJson, encode } = load('../dist/wire/encoding.js');
 const { decodeBody } = load('../dist/transport/call.js');
 const { FrameDecoder } = load('../dist/wire/frames.js');
-const { partBody } = load('../dist/delivery/attached.js');
+const { splitBody } = load('../dist/delivery/preload.js');
 const { Bundles } = load('../dist/transport/bundles.js');
 const { Line } = load('../dist/transport/callSocket.js');
-const { reviveEntity, reviveEvent } = load('../dist/wire/moments.js');
+const { reviveEntity, reviveEvent } = load('../dist/wire/timestamps.js');
 const { errorFromWire } = load('../dist/wire/wireError.js');
 const { createWorld } = load('../dist/index.js');
 
@@ -168,8 +168,8 @@ const targets = {
     const cut = Buffer.from(text);
     cut[below(cut.length)] = below(256);
     decodeBody(cut, 'application/json');
-    const parts = partBody(new Headers({ 'x-world-redis-attached': String(below(2 * data.length + 2)) }), data);
-    must(parts === undefined || parts.message.length + (parts.attached?.length ?? 0) === data.length, 'a delivery in parts');
+    const parts = splitBody(new Headers({ 'x-world-redis-attached': String(below(2 * data.length + 2)) }), data);
+    must(parts === undefined || parts.message.length + (parts.preload?.length ?? 0) === data.length, 'a delivery in parts');
   },
   async bundles(data) {
     const calls = 1 + below(3);

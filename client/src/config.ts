@@ -2,19 +2,19 @@ import { WorkflowWorldError } from './sdk/errors.js';
 
 /** Settings of a World. What is left out comes from the environment. */
 export interface WorldOptions {
-  /** Address of the service. `WORKFLOW_WORLD_URL`, else `http://127.0.0.1:8787`. */
+  /** Address of the service. `WORKFLOW_WORLD_URL`, otherwise `http://127.0.0.1:8787`. */
   url?: string;
-  /** Bearer token of the service. `WORKFLOW_WORLD_TOKEN`, else none. */
+  /** Bearer token of the service. `WORKFLOW_WORLD_TOKEN`, otherwise none. */
   token?: string;
-  /** Key with which the service signs deliveries, several with commas. `WORKFLOW_WORLD_SIGNING_KEY`, else derived from the token. */
+  /** Key with which the service signs deliveries, several with commas. `WORKFLOW_WORLD_SIGNING_KEY`, otherwise derived from the token. */
   signingKey?: string;
-  /** Address at which the service reaches this app. `WORKFLOW_BASE_URL`, else `http://localhost:$PORT`. */
+  /** Address at which the service reaches this app. `WORKFLOW_BASE_URL`, otherwise `http://localhost:$PORT`. */
   baseUrl?: string;
-  /** Name of this deployment. `WORKFLOW_DEPLOYMENT_ID`, else `dpl_world-redis`. */
+  /** Name of this deployment. `WORKFLOW_DEPLOYMENT_ID`, otherwise `dpl_world-redis`. */
   deploymentId?: string;
   /** How long a call is tried again while the service cannot be reached, in milliseconds; 10,000. */
   retryForMs?: number;
-  /** How long a write to a stream, or its close, is tried again, in milliseconds. `WORKFLOW_WORLD_STREAM_RETRY_SECONDS`, else 60 seconds. */
+  /** How long a write to a stream, or its close, is tried again, in milliseconds. `WORKFLOW_WORLD_STREAM_RETRY_SECONDS`, otherwise 60 seconds. */
   streamRetryForMs?: number;
   /** How long one try waits for an answer, in milliseconds; 60,000. Live stream reads wait for ever. */
   timeoutMs?: number;
@@ -26,12 +26,12 @@ export interface Config {
   token: string | undefined;
   /** All tokens; {@link token} is the first. */
   tokens: string[];
-  /** The keys that somebody named; without any, those derived from the tokens are in force. */
+  /** The keys of the settings; without any, those derived from the tokens are in force. */
   signingKeys: string[];
-  /** The app's address if somebody named it; undefined means that only `start()` may guess it. */
+  /** The app's address if the settings name it; undefined means that only `start()` may guess it. */
   baseUrl: string | undefined;
   deploymentId: string;
-  /** Whether somebody named the deployment, as opposed to the default. */
+  /** Whether the settings name the deployment, as opposed to the default. */
   deploymentNamed: boolean;
   /** Namespace of this app's queue names, if it has one. */
   namespace: string | undefined;
@@ -84,8 +84,8 @@ function streamRetryForMs(option: number | undefined, variable: string | undefin
   throw new WorkflowWorldError(`${which}, which is not a number of ${range}`, { code: 'INVALID_CONFIG' });
 }
 
-/** How long settings are believed, in milliseconds: reading them from the environment took 4 % of what a call costs the app. */
-const BELIEVED_MS = 100;
+/** How long settings are cached, in milliseconds: reading them from the environment took 4 % of what a call costs the app. */
+const CACHED_MS = 100;
 
 /** A {@link readConfig} for many calls: it reads at the first, and again when what it read is a tenth of a second old. */
 export function configReader(options: WorldOptions): () => Config {
@@ -94,15 +94,15 @@ export function configReader(options: WorldOptions): () => Config {
   return () => {
     const now = Date.now();
     // A clock that was set back must not make them last.
-    if (config === undefined || now >= until || now < until - BELIEVED_MS) {
+    if (config === undefined || now >= until || now < until - CACHED_MS) {
       config = readConfig(options);
-      until = now + BELIEVED_MS;
+      until = now + CACHED_MS;
     }
     return config;
   };
 }
 
-/** The app's address as `start()` registers it: the one named, else this machine at `PORT` (3000 if unset). */
+/** The app's address as `start()` registers it: the one named, otherwise this machine at `PORT` (3000 if unset). */
 export function appBaseUrl(config: Config): string {
   return config.baseUrl ?? `http://localhost:${process.env['PORT'] || 3000}`;
 }

@@ -24,7 +24,7 @@ export interface QueueOptions {
   specVersion?: number;
 }
 
-/** What a queue handler is told about a message. */
+/** What a queue handler is called with beside the message. */
 export interface MessageMeta {
   /** 1 at the first delivery. */
   attempt: number;

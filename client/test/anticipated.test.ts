@@ -1,4 +1,4 @@
-/** SDK v4's queue() after an event goes along with the event: one request, and the message only once the event is written. */
+/** SDK v4's queue() after an event is sent with the event: one request, and the message only once the event is written. */
 import assert from 'node:assert/strict';
 import { after, afterEach, test } from 'node:test';
 import type { QueueOptions, RedisWorld } from '../dist/types.js';
@@ -116,7 +116,7 @@ const stepMessage = (world: RedisWorld, stepId: string, options: QueueOptions = 
     { idempotencyKey: stepId, headers: {}, ...options },
   );
 
-/** What the service was told of messages, but for the moments at which they were asked for. */
+/** What the service received of messages, except when they were asked for. */
 const queued = (made: Made[]) =>
   made
     .filter(({ path }) => path === '/v1/queue')

@@ -81,7 +81,7 @@ test('a bundle whose middle call fails: a refusal is the error of that call, a 5
 test('a bundle that is cut, or answered with something else, is tried again with the same keys', async () => {
   for (const fault of [drop, json(503, {}), json(200, { ok: true })]) {
     const { fake, create } = await fakeWorld(created);
-    // Asked again at moments of their own, so alone or together.
+    // Asked again at times of their own, so alone or together.
     const answer: Answer = (response, seen) => (seen.url === '/v1/calls' ? created : json(200, eventOf('x')))(response, seen);
     fake.next(fault, answer, answer);
     await Promise.all([create('a'), create('b')]);

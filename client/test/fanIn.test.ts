@@ -24,17 +24,17 @@ function log(ended: string[], open: string[] = []): Log {
   return { data, cursor: 'the end', hasMore: false };
 }
 
-/** Answers the next read of the log when told to. */
+/** Answers the next read of the log when released. */
 function nextRead(): { asked: Promise<void>; answer: (status: number, body: unknown) => void } {
   let ask!: () => void;
-  let tell!: (answer: Answer) => void;
+  let release!: (answer: Answer) => void;
   const asked = new Promise<void>((resolve) => (ask = resolve));
-  const told = new Promise<Answer>((resolve) => (tell = resolve));
+  const released = new Promise<Answer>((resolve) => (release = resolve));
   fake.next((response, seen) => {
     ask();
-    void told.then((answer) => answer(response, seen));
+    void released.then((answer) => answer(response, seen));
   });
-  return { asked, answer: (status, body) => tell(json(status, body)) };
+  return { asked, answer: (status, body) => release(json(status, body)) };
 }
 
 interface Delivery {

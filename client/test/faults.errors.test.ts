@@ -113,7 +113,7 @@ describe('BR-11, trouble on the way', () => {
   const worldError = { name: 'WorkflowWorldError' };
   const cases: [what: string, answer: Answer, expected: { name: string; [field: string]: unknown }][] = [
     ['a throttled call', throttled, { name: 'ThrottleError', retryAfter: 7, message: 'slow down' }],
-    ['a throttled call, told by a proxy', bare(429, { 'retry-after': '3' }), { name: 'ThrottleError', retryAfter: 3 }],
+    ['a throttled call, refused by a proxy', bare(429, { 'retry-after': '3' }), { name: 'ThrottleError', retryAfter: 3 }],
     ...[500, 502, 503, 504].map((status): (typeof cases)[number] => [`a bare ${status}`, bare(status), { ...worldError, status }]),
     ['an internal error', internal, { ...worldError, status: 500, code: 'internal' }],
     ['a connection that breaks', drop, { ...worldError, code: 'TRANSPORT', status: undefined }],

@@ -53,7 +53,7 @@ for (const spec of [3, 7] as const) {
       log.splice(0, log.length, ...data.map(({ eventId }) => eventId as string));
       await checkPages(events, 'eventId', log, 'asc');
       if (spec === 3 || length === 5000) continue; // the same list for all
-      // Steps of one moment are in the order of their ids.
+      // Steps of one millisecond are in the order of their ids.
       const { ids } = await walk(steps, 'stepId', { limit: 1000, sortOrder: 'asc' });
       assert.deepEqual([...ids].sort(), [...made].sort());
       await checkPages(steps, 'stepId', ids, 'desc', 20);

@@ -107,8 +107,8 @@ for (const [way, create] of Object.entries(ways)) {
     test('dates are Dates where the contract has them, and absent ones are absent', async () => {
       const runId = newRunId();
       const [step, wait, hook] = [newStepId(), newWaitId(), newHookId()];
-      const moment = new Date('2031-05-06T07:08:09.123Z');
-      const inMillis = way === 'JSON' ? moment.getTime() : moment; // the wire's own form; the client converts
+      const timestamp = new Date('2031-05-06T07:08:09.123Z');
+      const inMillis = way === 'JSON' ? timestamp.getTime() : timestamp; // the wire's own form; the client converts
       const send = (kind: string, id: string, data: object = {}) => {
         const event = eventOf(kind, 7, { id, token: hook });
         const { retryAfter: _, tokenRetentionUntil: __, ...eventData } = event.eventData ?? {};
@@ -126,11 +126,11 @@ for (const [way, create] of Object.entries(ways)) {
       await send('hook_created', hook);
       assert.ok(!('tokenRetentionUntil' in (await v5.hooks.get(hook))));
       const retrying = await v5.steps.get(runId, step);
-      assert.deepEqual(retrying.retryAfter, moment);
+      assert.deepEqual(retrying.retryAfter, timestamp);
       for (const field of ['createdAt', 'updatedAt', 'startedAt']) assert.ok(retrying[field] instanceof Date, field);
       assert.ok(!('completedAt' in retrying));
       const { data } = await v5.events.list({ runId });
-      assert.deepEqual(data.map(({ eventData }) => eventData?.retryAfter ?? eventData?.resumeAt).filter(Boolean), [moment, moment]);
+      assert.deepEqual(data.map(({ eventData }) => eventData?.retryAfter ?? eventData?.resumeAt).filter(Boolean), [timestamp, timestamp]);
       for (const event of data) assert.ok(event.createdAt instanceof Date && !('occurredAt' in event));
     });
   });

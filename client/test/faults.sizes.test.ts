@@ -147,7 +147,7 @@ describe('BR-37, a log of 1 MB events in a Redis that is too small for it', () =
     assertSame(seen.at(-1).eventData.input, input, 'the last event');
     const steps = await world.steps.list({ runId, pagination: { limit: 1000, sortOrder: 'asc' }, resolveData: 'none' });
     assert.deepEqual(steps.data.map(({ stepId }) => stepId), written);
-    // What comes along with run_started is a whole log or a page that says that there is more.
+    // What run_started brings is a whole log or a page that says that there is more.
     const { events, hasMore } = await world.events.create(runId, eventOf('run_started', 7, { id: '' }));
     assert.ok(events === undefined || hasMore === true);
   });

@@ -43,8 +43,8 @@ async function start(world: World, stepId: string, attempt: number, input: Uint8
 
 const open = (world: World, name: string) => world.streams.createWriteSession('wrun_1', name, { writerId: 'w' });
 
-/** What the service is told of the writer of a chunk. */
-async function told(write: () => Promise<void>): Promise<string> {
+/** What a call says of the writer of a chunk. */
+async function writerOf(write: () => Promise<void>): Promise<string> {
   const from = fake.seen.length;
   await write();
   const calls = fake.seen.slice(from).filter(({ url }) => url.includes('/streams/'));
@@ -62,21 +62,21 @@ test('a session belongs to the step that has its stream among its arguments, als
     await start(world, 'step_1', 3, inputWith('s', 'strm_long'));
     await start(world, 'step_2', 1, inputWith('other'));
     late = open(world, 's');
-    assert.equal(await told(() => open(world, 'strm_long').write(0, ['x'])), 'step_1 3');
-    assert.equal(await told(() => open(world, 'strm').write(0, ['x'])), 'none', 'a part of a name is none');
-    assert.equal(await told(() => world.streams.write('wrun_1', 'other', 'x')), 'step_2 1');
-    assert.equal(await told(() => world.streams.close('wrun_1', 'other')), 'step_2 1');
-    assert.equal(await asStep('wrun_1', 'step_9', 9, () => told(() => open(world, 's').close())), 'step_9 9', 'the SDK knows better');
+    assert.equal(await writerOf(() => open(world, 'strm_long').write(0, ['x'])), 'step_1 3');
+    assert.equal(await writerOf(() => open(world, 'strm').write(0, ['x'])), 'none', 'a part of a name is none');
+    assert.equal(await writerOf(() => world.streams.write('wrun_1', 'other', 'x')), 'step_2 1');
+    assert.equal(await writerOf(() => world.streams.close('wrun_1', 'other')), 'step_2 1');
+    assert.equal(await asStep('wrun_1', 'step_9', 9, () => writerOf(() => open(world, 's').close())), 'step_9 9', 'the SDK knows better');
     await world.events.create('wrun_1', { eventType: 'step_completed', specVersion: 7, correlationId: 'step_1' });
-    assert.equal(await told(() => open(world, 's').close()), 'none');
+    assert.equal(await writerOf(() => open(world, 's').close()), 'none');
   });
   await deliver(async (world) => {
-    assert.equal(await told(() => open(world, 's').write(0, ['x'])), 'none', 'another delivery');
+    assert.equal(await writerOf(() => open(world, 's').write(0, ['x'])), 'none', 'another delivery');
     await start(world, 'step_1', 4, inputWith('s'));
-    assert.equal(await told(() => open(world, 's').write(0, ['x'])), 'step_1 4');
+    assert.equal(await writerOf(() => open(world, 's').write(0, ['x'])), 'step_1 4');
   });
-  assert.equal(await told(() => late?.write(0, ['x']) as Promise<void>), 'step_1 3');
-  assert.equal(await told(() => late?.close() as Promise<void>), 'step_1 3');
+  assert.equal(await writerOf(() => late?.write(0, ['x']) as Promise<void>), 'step_1 3');
+  assert.equal(await writerOf(() => late?.close() as Promise<void>), 'step_1 3');
 });
 
 test('where several steps hold a stream, all of them are named; too many name none', async () => {
@@ -84,13 +84,13 @@ test('where several steps hold a stream, all of them are named; too many name no
     for (let i = 1; i <= 17; i++) {
       await start(world, `step_${i}`, i, inputWith('s', ...(i <= 2 ? ['two'] : []), ...(i <= 16 ? ['sixteen'] : [])));
     }
-    assert.equal(await told(() => open(world, 'two').write(0, ['x'])), 'step_1 1, step_2 2');
-    assert.equal((await told(() => open(world, 'sixteen').close())).split(', ').length, 16);
-    assert.equal(await told(() => open(world, 's').close()), 'none');
+    assert.equal(await writerOf(() => open(world, 'two').write(0, ['x'])), 'step_1 1, step_2 2');
+    assert.equal((await writerOf(() => open(world, 'sixteen').close())).split(', ').length, 16);
+    assert.equal(await writerOf(() => open(world, 's').close()), 'none');
   });
 });
 
-test('the first steps of a run are run beside its start, and told of afterwards', async () => {
+test('the first steps of a run are run beside its start, and noted afterwards', async () => {
   await deliver(async (world) => {
     let release = () => {};
     const held = new Promise<void>((resolve) => (release = resolve));
@@ -98,35 +98,35 @@ test('the first steps of a run are run beside its start, and told of afterwards'
     const run = world.events.create('wrun_1', { eventType: 'run_started', specVersion: 7 });
     const step = run.then(() => world.events.create('wrun_1', started('step_1', { input: inputWith('s') })));
     const session = open(world, 's');
-    const writer = told(() => session.write(0, ['x']));
+    const writer = writerOf(() => session.write(0, ['x']));
     await nextTurn();
     release();
     assert.equal(await writer, 'step_1 1');
     await step;
-    assert.equal(await told(() => session.close()), 'step_1 1');
+    assert.equal(await writerOf(() => session.close()), 'step_1 1');
   });
 });
 
 test('a step that is started with its input, alone or in a batch, is known before the answer and after it', async () => {
   await deliver(async (world) => {
     const start = world.events.create('wrun_1', started('step_1', { input: inputWith('s') }));
-    assert.equal(await told(() => open(world, 's').write(0, ['x'])), 'step_1 1');
+    assert.equal(await writerOf(() => open(world, 's').write(0, ['x'])), 'step_1 1');
     await start;
     fake.next(json(200, { results: [{ step: { attempt: 0 } }, { step: { attempt: 1 } }] }));
     const created = { eventType: 'step_created', specVersion: 7, correlationId: 'step_2', eventData: { input: inputWith('batch') } };
     await world.events.createBatch('wrun_1', [{ event: created }, { event: started('step_2') }], {});
-    assert.equal(await told(() => open(world, 'batch').write(0, ['x'])), 'step_2 1');
+    assert.equal(await writerOf(() => open(world, 'batch').write(0, ['x'])), 'step_2 1');
   });
 });
 
 test('a compressed input is looked through; what is no input of the SDK, or broken, tells nothing', async () => {
   await deliver(async (world) => {
     await start(world, 'step_1', 1, Buffer.concat([Buffer.from('gzip'), gzipSync(inputWith('packed'))]));
-    assert.equal(await told(() => open(world, 'packed').write(0, ['x'])), 'step_1 1');
+    assert.equal(await writerOf(() => open(world, 'packed').write(0, ['x'])), 'step_1 1');
     await start(world, 'step_2', 1, Buffer.concat([Buffer.from('gzip'), inputWith('broken')]));
     await start(world, 'step_3', 1, Buffer.from('encr"hidden'));
     fake.next(json(200, { step: { attempt: 1, input: ['plain'] } }));
     await world.events.create('wrun_1', started('step_4'));
-    for (const name of ['broken', 'hidden', 'plain']) assert.equal(await told(() => open(world, name).write(0, ['x'])), 'none', name);
+    for (const name of ['broken', 'hidden', 'plain']) assert.equal(await writerOf(() => open(world, name).write(0, ['x'])), 'none', name);
   });
 });

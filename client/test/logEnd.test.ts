@@ -273,7 +273,7 @@ test('a delivery that ends with a 412 comes again after a second; one that ends 
   }
 });
 
-test('what has no position is not told', async () => {
+test('what has no position is not sent', async () => {
   const { world, made, replies, deliver } = await setUp();
   const odd = ['evnt_1', 'wevt_', 'wevt_01HF7YAT00ZZZZZZZZZ000000I', 'x', 7].map((eventId) => ({ eventId, createdAt: T0 }));
   replies.push(...odd.map((event) => wrote(event)), wrote({ eventId: slot(3).eventId }));

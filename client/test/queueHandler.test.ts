@@ -7,22 +7,22 @@ const { encode } = part<typeof import('../dist/wire/encoding.js')>('wire/encodin
 const FLOW = '__wkf_workflow_';
 const STEP = '__wkf_step_';
 
-interface Told {
+interface Received {
   message: unknown;
   attempt: number;
   queueName: string;
   messageId: string;
 }
 
-function handlerFor(prefix: string, result?: unknown): { told: Told[]; handle: (r: Request) => Promise<Response> } {
-  const told: Told[] = [];
+function handlerFor(prefix: string, result?: unknown): { received: Received[]; handle: (r: Request) => Promise<Response> } {
+  const received: Received[] = [];
   const { createQueueHandler } = createWorld();
   const handle = createQueueHandler(prefix, async (message, meta) => {
-    told.push({ message, ...meta });
+    received.push({ message, ...meta });
     if (result instanceof Error) throw result;
     return result;
   });
-  return { told, handle };
+  return { received, handle };
 }
 
 function delivery(queueName: string, body: Uint8Array | string, headers: Record<string, string> = {}): Request {
@@ -41,18 +41,18 @@ async function replyOf(response: Response): Promise<[number, unknown]> {
 }
 
 test('a CBOR message reaches the handler with its bytes, dates and delivery facts', async () => {
-  const { told, handle } = handlerFor(FLOW);
+  const { received, handle } = handlerFor(FLOW);
   const message = { runId: 'r', requestedAt: new Date(1700000000123), runInput: { input: new Uint8Array([1]) } };
   assert.deepEqual(await replyOf(await handle(delivery(`${FLOW}a//b`, encode(message)))), [200, { ok: true }]);
-  assert.deepEqual(told, [{ message, attempt: 2, queueName: `${FLOW}a//b`, messageId: 'msg_1' }]);
+  assert.deepEqual(received, [{ message, attempt: 2, queueName: `${FLOW}a//b`, messageId: 'msg_1' }]);
 });
 
 test('a JSON message reaches the handler with its bytes', async () => {
-  const { told, handle } = handlerFor(FLOW);
+  const { received, handle } = handlerFor(FLOW);
   const body = '{"runId":"r","input":{"__type":"Uint8Array","data":"AQID"}}';
   const response = await handle(delivery(`${FLOW}w`, body, { 'content-type': 'application/json' }));
   assert.equal(response.status, 200);
-  assert.deepEqual(told[0]?.message, { runId: 'r', input: new Uint8Array([1, 2, 3]) });
+  assert.deepEqual(received[0]?.message, { runId: 'r', input: new Uint8Array([1, 2, 3]) });
 });
 
 test('a handler that wants the message again says when, and zero is a time like any other', async () => {
@@ -111,7 +111,7 @@ test('every answer says that it is the client\'s, so that the service knows it f
 });
 
 test('what is not a message for this handler is refused without calling it', async () => {
-  const { told, handle } = handlerFor(FLOW);
+  const { received, handle } = handlerFor(FLOW);
   const cases: [Request, string][] = [
     [delivery('', encode({})), 'Missing required headers'],
     [delivery(`${FLOW}w`, encode({}), { 'x-vqs-message-id': '' }), 'Missing required headers'],
@@ -125,7 +125,7 @@ test('what is not a message for this handler is refused without calling it', asy
   for (const [request, error] of cases) assert.deepEqual(await replyOf(await handle(request)), [400, { error }]);
   const broken = await handle(delivery(`${FLOW}w`, '{', { 'content-type': 'application/json' }));
   assert.equal(broken.status, 400);
-  assert.deepEqual(told, []);
+  assert.deepEqual(received, []);
 });
 
 test('a body that middleware has already read is explained', async () => {
@@ -139,11 +139,11 @@ test('a body that middleware has already read is explained', async () => {
 
 test('with a namespace, v4 still sends steps without it: the handler finds the step name behind its own prefix', async () => {
   const prefix = '__shop_wkf_step_';
-  const { told, handle } = handlerFor(prefix);
+  const { received, handle } = handlerFor(prefix);
   await handle(delivery('__wkf_step_step//./a.ts//add', encode({})));
   await handle(delivery('__shop_wkf_step_health_check', encode({})));
   assert.deepEqual(
-    told.map(({ queueName }) => queueName.slice(prefix.length)),
+    received.map(({ queueName }) => queueName.slice(prefix.length)),
     ['step//./a.ts//add', 'health_check'],
   );
   assert.equal((await handle(delivery('__wkf_workflow_w', encode({})))).status, 400);
@@ -151,13 +151,13 @@ test('with a namespace, v4 still sends steps without it: the handler finds the s
 });
 
 test('a workflow name beyond ASCII survives the header, percent-encoded or as raw UTF-8', async () => {
-  const { told, handle } = handlerFor(FLOW);
+  const { received, handle } = handlerFor(FLOW);
   const name = `${FLOW}workflow//./größe 100%.ts//æøå`;
   await handle(delivery(`${FLOW}workflow//./gr%C3%B6%C3%9Fe 100%25.ts//%C3%A6%C3%B8%C3%A5`, encode({})));
   await handle(delivery(Buffer.from(name.replace('%', ''), 'utf8').toString('latin1'), encode({})));
   await handle(delivery(`${FLOW}100% plain`, encode({})));
   assert.deepEqual(
-    told.map(({ queueName }) => queueName),
+    received.map(({ queueName }) => queueName),
     [name, name.replace('%', ''), `${FLOW}100% plain`],
   );
 });

@@ -114,7 +114,7 @@ test('an app with a base URL has one lease, the same by start() and by queue(); 
   assert.deepEqual(leases, [undefined, 90, 90]);
 });
 
-test('the lease can be told, 0 is a long one; nonsense is refused', async () => {
+test('the lease can be set, 0 is a long one; nonsense is refused', async () => {
   const { world, bodies } = await fakeWorld();
   process.env['WORKFLOW_WORLD_APP_LEASE_SECONDS'] = '0';
   await world.start();
@@ -125,7 +125,7 @@ test('the lease can be told, 0 is a long one; nonsense is refused', async () => 
   await assert.rejects(world.start(), /WORKFLOW_WORLD_APP_LEASE_SECONDS is "soon"/);
 });
 
-test('the namespace goes along: of the app that is registered, and of whoever sends a message', async () => {
+test('the namespace is sent: of the app that is registered, and of whoever sends a message', async () => {
   const { world, bodies } = await fakeWorld();
   process.env['WORKFLOW_QUEUE_NAMESPACE'] = 'acme';
   await world.start();

@@ -92,7 +92,7 @@ test('a bundle whose answer is lost: each of its calls is done once', async () =
   );
 });
 
-test('an event and the message that goes along with it, whose answer is lost: one event, one message', async () => {
+test('an event and the message that is sent with it, whose answer is lost: one event, one message', async () => {
   const runId = newRunId();
   const stepId = newStepId();
   const input = new Uint8Array([1]);

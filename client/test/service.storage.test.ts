@@ -199,7 +199,7 @@ test('a hook is found by its token, whatever that holds, and is gone when the ru
   await assert.rejects(world.hooks.getByToken(token), { name: 'HookNotFoundError' });
 });
 
-test('a wait keeps its moment to the millisecond', async () => {
+test('a wait keeps its timestamp to the millisecond', async () => {
   const runId = await createRun();
   await startRun(runId);
   const waitId = newWaitId();

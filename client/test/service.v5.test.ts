@@ -71,7 +71,7 @@ test('each of several runs is asked for once, and given for each of its ids; wha
   ]);
 });
 
-test('a wait answers the moment the run ends', async () => {
+test('a wait answers as soon as the run ends', async () => {
   const runId = await newRun();
   const waiting = world.runs.waitForTerminalStatus(runId, { timeoutMs: 20_000 });
   await end(runId);

@@ -26,7 +26,7 @@ async function fakeWorld(options: WorldOptions = {}) {
 const refusal = (status: number, code = 'c'): Answer => json(status, { error: { name: 'WorkflowWorldError', status, code, message: `no ${status}` } });
 const unavailable = refusal(503, 'unavailable');
 
-/** Answers a request when it is told to. */
+/** Answers a request when it is released. */
 function held(answer: Answer) {
   let arrive = () => {};
   let release = () => {};

@@ -10,11 +10,11 @@ const sentence = `The result of the step is too large: ${refused.message}`;
 test('a step whose result is too large fails for good, with an error of its SDK, and without the result', () => {
   const completed = { eventType: 'step_completed', correlationId: 'step_1', eventData: { stepName: 's', workflowName: 'w', result: new Uint8Array(9) } };
   const failed = { eventType: 'step_failed', correlationId: 'step_1' };
-  const told = { stepName: 's', workflowName: 'w' };
-  assert.deepEqual(failedForSize({ ...completed, specVersion: 3 }, refused), { ...failed, specVersion: 3, eventData: { ...told, error: sentence } });
+  const names = { stepName: 's', workflowName: 'w' };
+  assert.deepEqual(failedForSize({ ...completed, specVersion: 3 }, refused), { ...failed, specVersion: 3, eventData: { ...names, error: sentence } });
   const { eventData } = failedForSize({ ...completed, specVersion: 7 }, refused) as { eventData: { error: Uint8Array } };
   const written = `devl[["FatalError",1],{"message":2,"stack":3},"${sentence}","FatalError: ${sentence}"]`;
-  assert.deepEqual({ ...eventData, error: new TextDecoder().decode(eventData.error) }, { ...told, error: written });
+  assert.deepEqual({ ...eventData, error: new TextDecoder().decode(eventData.error) }, { ...names, error: written });
 });
 
 test('a batch is parted as near to its middle as the events of one entity allow', () => {

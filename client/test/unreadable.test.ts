@@ -64,12 +64,12 @@ for (const [name, hex] of Object.entries(BAD)) {
 }
 
 test('a delivery with such a value reaches its handler', async () => {
-  const told: unknown[] = [];
-  const handle = createWorld().createQueueHandler('__wkf_workflow_', async (message) => void told.push(message));
+  const received: unknown[] = [];
+  const handle = createWorld().createQueueHandler('__wkf_workflow_', async (message) => void received.push(message));
   const headers = { 'content-type': 'application/cbor', 'x-vqs-queue-name': '__wkf_workflow_w', 'x-vqs-message-id': 'msg_1', 'x-vqs-message-attempt': '1' };
   const post = (body: Buffer) => handle(new Request('http://app/flow', { method: 'POST', headers, body: new Uint8Array(body) }));
   assert.equal((await post(withRaw({ runId: 'r', input: { hex: 'c16161' } }))).status, 200);
-  assert.deepEqual(told, [{ runId: 'r', input: unshown('c16161') }]);
+  assert.deepEqual(received, [{ runId: 'r', input: unshown('c16161') }]);
   const refused = await post(unhex('a161'));
   assert.deepEqual([refused.status, await refused.json()], [400, { error: 'The message cannot be read: Error: not well-formed CBOR: it ends too early' }]);
 });

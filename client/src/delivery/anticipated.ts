@@ -3,13 +3,13 @@ import { isDeepStrictEqual, types } from 'node:util';
 import { type Config, sameService } from '../config.js';
 import { parseQueueName } from '../sdk/queueName.js';
 import { detectSdk } from '../sdk/sdk.js';
-import { type Fields, isFields } from '../wire/moments.js';
+import { type Fields, isFields } from '../wire/timestamps.js';
 import type { Enqueued } from './enqueued.js';
 import { processWide } from './processWide.js';
 
 /**
- * SDK v4 follows three of its events with a call of queue() each time, whose arguments can be told before it makes it:
- * the end of a step with a wake-up of the run, the creation of a step with the step's message. That call goes along
+ * SDK v4 follows three of its events with a call of queue() each time, whose arguments are known before it makes it:
+ * the end of a step with a wake-up of the run, the creation of a step with the step's message. That call is sent
  * with the event, in one request, and the service makes it once the event is written; when the SDK then calls queue(),
  * its answer is here. That is one way to the service and back less, twice a step, where nothing else goes on.
  *
@@ -128,7 +128,7 @@ function neverQueued(input: unknown): boolean {
   return Buffer.from(input.buffer, input.byteOffset, input.byteLength).includes(NEVER_QUEUED);
 }
 
-/** Hears what an event came to: messages of steps name when their run was started. */
+/** Is called with what an event came to: messages of steps name when their run was started. */
 export function noteRun(runId: string | null, event: Fields, result: unknown): void {
   const delivery = current();
   if (!delivery || event['eventType'] !== 'run_started' || delivery.message['runId'] !== runId || !isFields(result)) return;
@@ -145,7 +145,7 @@ export function keepAnticipated(config: Config, enqueued: Enqueued, reply: Antic
 export function takeAnticipated(config: Config, wanted: Enqueued): Anticipated['reply'] | undefined {
   const open = current()?.open;
   if (!open || open.length === 0) return undefined;
-  const at = open.findIndex((one) => sameService(one.config, config) && isDeepStrictEqual(told(one.enqueued), told(wanted)));
+  const at = open.findIndex((one) => sameService(one.config, config) && isDeepStrictEqual(sentFields(one.enqueued), sentFields(wanted)));
   if (at !== -1) return open.splice(at, 1)[0]?.reply;
   for (const one of open) one.passedOver ||= subject(one.enqueued) === subject(wanted);
   return undefined;
@@ -157,8 +157,8 @@ function current(): Delivery | undefined {
   return delivery?.ended ? undefined : delivery;
 }
 
-/** All that the service is told, but for the moment at which the SDK asked for it. */
-function told({ queueName, message, options }: Enqueued): unknown[] {
+/** All that the service receives, except when the SDK asked for it. */
+function sentFields({ queueName, message, options }: Enqueued): unknown[] {
   const { idempotencyKey, delaySeconds, headers = {}, deploymentId, specVersion } = options;
   const content = isFields(message) ? { ...message, requestedAt: undefined } : message;
   return [queueName, content, idempotencyKey, delaySeconds, headers, deploymentId, specVersion];

@@ -1,5 +1,5 @@
 import { type StepExecution, stepOfCode } from '../sdk/stepContext.js';
-import { deliveredStep } from './attached.js';
+import { deliveredStep } from './preload.js';
 
 /**
  * The step that the caller runs for; undefined outside of steps, and where nothing tells. Must be asked before the

@@ -11,10 +11,10 @@ export interface Reply {
  * deliver a message again because it was restarted, or because the connection broke, while the handler still runs.
  *
  * A message of its own kind (`whole`) is then worked on once: the later delivery gets the answer of the earlier one,
- * unless that failed. Of other messages it cannot be told: while a wake-up lies in the queue again, the service folds
+ * unless that failed. Other messages are different: while a wake-up lies in the queue again, the service folds
  * newer wake-ups of the run into it, and the handler that runs already may have looked before those came. So the
- * later delivery runs, too, when the earlier one has ended; it finds in the log all that was done. `work` hears whether
- * it had to wait: what the service read for the delivery is then older than what the earlier one did.
+ * later delivery runs, too, when the earlier one has ended; it finds in the log all that was done. `work` is called with
+ * whether it had to wait: what the service read for the delivery is then older than what the earlier one did.
  */
 export async function inTurn(messageId: string, whole: boolean, work: (waited: boolean) => Promise<Reply>): Promise<Reply> {
   const underWay = processWide('deliveries', () => new Map<string, Promise<Reply>>());

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Page } from '../types.js';
-import type { Fields } from '../wire/moments.js';
+import type { Fields } from '../wire/timestamps.js';
 import { processWide } from './processWide.js';
 
 /**
@@ -52,7 +52,7 @@ export function readTogether(runId: string, read: () => Promise<Page>): Promise<
   });
 }
 
-/** Nobody is served by a read that began before it asked: its own step must be in there. */
+/** A reader never gets a read that began before it asked: its own step must be in there. */
 async function readFor(runId: string, first: Reader[], read: () => Promise<Page>): Promise<void> {
   for (let readers = first; readers.length > 0; readers = reading().get(runId) ?? []) {
     reading().set(runId, []);

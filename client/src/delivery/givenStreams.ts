@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify, types } from 'node:util';
 import type { ZlibOptions } from 'node:zlib';
 import { detectSdk } from '../sdk/sdk.js';
-import { type Fields, isFields } from '../wire/moments.js';
+import { type Fields, isFields } from '../wire/timestamps.js';
 import { processWide } from './processWide.js';
 
 /** One execution of a step, as a write to a stream names it. */

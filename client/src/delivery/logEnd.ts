@@ -1,7 +1,7 @@
 import type { AsyncLocalStorage } from 'node:async_hooks';
 import { PreconditionFailedError } from '../sdk/errors.js';
 import { detectSdk } from '../sdk/sdk.js';
-import { type Fields, isFields } from '../wire/moments.js';
+import { type Fields, isFields } from '../wire/timestamps.js';
 import { processWide } from './processWide.js';
 
 /**
@@ -27,8 +27,8 @@ interface Delivery {
   end: LogEnd | undefined;
   /** The log does not have all that the SDK was given. */
   lost: boolean;
-  /** The SDK knows that. */
-  told: boolean;
+  /** The SDK has got a 412 for it. */
+  sdkKnows: boolean;
   /** How often it has loaded the log anew since. */
   loads: number;
 }
@@ -49,12 +49,12 @@ export function withLogEnd<T>(message: unknown, work: () => T): T {
   const { runId, workflowRunId } = (message ?? {}) as { runId?: unknown; workflowRunId?: unknown };
   const id = runId ?? workflowRunId;
   if (typeof id !== 'string') return work();
-  return deliveries().run({ runId: id, end: undefined, lost: false, told: false, loads: 0 }, work);
+  return deliveries().run({ runId: id, end: undefined, lost: false, sdkKnows: false, loads: 0 }, work);
 }
 
-/** A call that tells of the run's log, from here on to its answer. */
-export interface Telling {
-  /** What to send along; absent where the SDK was given nothing. */
+/** A call that writes to the run's log, from here to its answer. */
+export interface LogWrite {
+  /** To be sent with the call; absent where the SDK was given nothing. */
   readonly end: LogEnd | undefined;
   /** Notes the events that an answer brings. */
   answered(result: unknown): void;
@@ -63,11 +63,11 @@ export interface Telling {
 }
 
 /** Throws when the SDK must not write, because it was given events that the log does not have. Undefined: the run is not that of the caller's delivery. */
-export function beforeWrite(runId: string | null): Telling | undefined {
+export function beforeWrite(runId: string | null): LogWrite | undefined {
   const delivery = of(runId);
   if (!delivery) return undefined;
   if (delivery.lost) {
-    delivery.told = true;
+    delivery.sdkKnows = true;
     throw new PreconditionFailedError(`Redis has lost events of run ${delivery.runId} that this delivery has seen; it is replayed from what is there`);
   }
   const { end, loads } = delivery;
@@ -76,7 +76,7 @@ export function beforeWrite(runId: string | null): Telling | undefined {
     answered: (result) => noteResult(delivery, result),
     failed: (error) => {
       // One that comes after the SDK has loaded the log anew says nothing of that.
-      if (isLogEndRefusal(error) && loads === delivery.loads) delivery.lost = delivery.told = true;
+      if (isLogEndRefusal(error) && loads === delivery.loads) delivery.lost = delivery.sdkKnows = true;
     },
   };
 }
@@ -90,8 +90,8 @@ export function notePage(runId: string, events: unknown[], whole: boolean): void
     return;
   }
   // With the list that follows a cursor's refusal the SDK does not begin anew either: it adds that to what it has.
-  if (delivery.lost && (!delivery.told || detectSdk() === 'v4')) return;
-  delivery.lost = delivery.told = false;
+  if (delivery.lost && (!delivery.sdkKnows || detectSdk() === 'v4')) return;
+  delivery.lost = delivery.sdkKnows = false;
   delivery.loads++;
   delivery.end = undefined;
   note(delivery, events.at(-1));

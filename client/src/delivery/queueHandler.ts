@@ -5,7 +5,7 @@ import { CBOR, decode, decodeJson } from '../wire/encoding.js';
 import { overBudgetWait } from '../wire/overBudget.js';
 import { tooLarge } from '../wire/tooLarge.js';
 import { inDelivery } from './anticipated.js';
-import { partBody, withAttached } from './attached.js';
+import { splitBody, withPreload } from './preload.js';
 import { inTurn, type Reply } from './deliveries.js';
 import { inStepDelivery } from './fanIn.js';
 import { withGivenStreams } from './givenStreams.js';
@@ -58,8 +58,8 @@ export function createQueueHandler(
     }
     if (body.byteLength === 0) return refuse(400, 'Missing request body');
 
-    const parts = partBody(request.headers, body);
-    if (!parts) return refuse(400, 'The body is shorter than what is attached to the message');
+    const parts = splitBody(request.headers, body);
+    if (!parts) return refuse(400, 'The body is shorter than its preload');
 
     let message: unknown;
     try {
@@ -71,7 +71,7 @@ export function createQueueHandler(
     const work = () => handler(message, { attempt, queueName: name, messageId });
     const handle = () => withLogEnd(message, () => withGivenStreams(() => inDelivery(prefix, message, work)));
     const { status, body: reply } = await inTurn(messageId, isStepOfItsOwn(queueName, message), (waited) =>
-      inStepDelivery(message, () => replyOf(() => withAttached(settings, waited ? undefined : parts.attached, handle))),
+      inStepDelivery(message, () => replyOf(() => withPreload(settings, waited ? undefined : parts.preload, handle))),
     );
     // Not Response.json(): @hono/node-server writes a Response of text as it stands, and reads any other as a stream.
     return new Response(JSON.stringify(reply), { status, headers: { 'content-type': 'application/json', ...OURS } });
@@ -115,7 +115,7 @@ function refuse(status: number, error: string): Response {
   return Response.json({ error }, { status, headers: OURS });
 }
 
-/** By the header the service knows this 401 from one of somebody in front of the handler. */
+/** The header tells the service that this 401 is not one of a proxy in front of the handler. */
 function refuseStranger(reason: string): Response {
   return Response.json({ error: `Not from the service: ${reason}` }, { status: 401, headers: { 'www-authenticate': 'World-Signature', ...OURS } });
 }

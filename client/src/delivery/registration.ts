@@ -6,7 +6,7 @@ import { callOnce, pauseBefore } from '../transport/call.js';
 import { loadSockets } from '../transport/callSocket.js';
 import { connectionTo } from '../transport/connection.js';
 import { encode } from '../wire/encoding.js';
-import { attachable } from './attached.js';
+import { preloadable } from './preload.js';
 
 /** An app as the service knows it: where to deliver the messages of a deployment. */
 export interface App {
@@ -15,7 +15,7 @@ export interface App {
   sdk: Sdk;
   /** Namespace of the queue names that it serves; absent: none. */
   namespace?: string;
-  /** What its deliveries may bring along; absent: nothing. */
+  /** What the service may preload for its deliveries; nothing if absent. */
   attach?: string[];
   /** How long it counts as alive without another registration; absent: for long. */
   leaseSeconds?: number;
@@ -25,7 +25,7 @@ export interface App {
 const REFRESH_MS = 30_000;
 /** The lease of an app that `start()` registers: it may miss two refreshes. */
 const LEASE_SECONDS = 90;
-/** How long `close()` waits for the service to hear that the app stops. */
+/** How long `close()` waits for the service to take the app off its list. */
 const GOODBYE_MS = 1_000;
 /** How long `start()` waits for the service before it lets the app go on booting. */
 const START_WAIT_MS = 2_000;
@@ -72,7 +72,7 @@ function stopRegistering(url: string): App | undefined {
 }
 
 /**
- * The same, and tells the service, which would else go on delivering here until the lease lapses. A service that does
+ * The same, and tells the service, which would otherwise go on delivering here until the lease lapses. A service that does
  * not answer within a second learns of it that way.
  */
 export async function unregister(config: Config): Promise<void> {
@@ -83,7 +83,7 @@ export async function unregister(config: Config): Promise<void> {
 }
 
 /**
- * The app to name in a queue() call: the one at the base URL that somebody set, else the one that start() registered.
+ * The app to name in a queue() call: the one at the base URL of the settings, otherwise the one that start() registered.
  * Undefined for a process that only enqueues; it never becomes a target.
  */
 export function appForQueue(config: Config): App | undefined {
@@ -100,11 +100,11 @@ export function appForQueue(config: Config): App | undefined {
  * `WORKFLOW_WORLD_APP_LEASE_SECONDS=0` then asks for a long one.
  */
 function lease(): { leaseSeconds?: number } {
-  const told = process.env['WORKFLOW_WORLD_APP_LEASE_SECONDS'];
-  const seconds = told === undefined || told === '' ? LEASE_SECONDS : Number(told);
+  const setting = process.env['WORKFLOW_WORLD_APP_LEASE_SECONDS'];
+  const seconds = setting === undefined || setting === '' ? LEASE_SECONDS : Number(setting);
   if (!Number.isInteger(seconds) || seconds < 0) {
     throw new WorkflowWorldError(
-      `WORKFLOW_WORLD_APP_LEASE_SECONDS is "${told}", which is not a whole number of seconds`,
+      `WORKFLOW_WORLD_APP_LEASE_SECONDS is "${setting}", which is not a whole number of seconds`,
       { code: 'INVALID_CONFIG' },
     );
   }
@@ -114,7 +114,7 @@ function lease(): { leaseSeconds?: number } {
 /** Namespaces of the workflow handlers that this process has made; `undefined` is none. */
 const handled = new Set<string | undefined>();
 
-/** Hears that the app made a handler for a prefix: that is where its namespace can be an option of the SDK. */
+/** Is called when the app makes a handler for a prefix: its namespace can be an option of the SDK, which shows there. */
 export function noteHandler(prefix: string): void {
   const name = parseQueueName(prefix);
   if (name?.kind === 'workflow') handled.add(name.namespace);
@@ -137,7 +137,7 @@ function keepRegistered(readConfig: () => Config, registration: Registration, on
       failures = 0;
       onSuccess();
     } catch (error) {
-      // Told once an outage. On stderr: the SDK's command line promises pure JSON on stdout.
+      // Logged once an outage. On stderr: the SDK's command line promises pure JSON on stdout.
       if (failures === 0 && !registration.ended) {
         process.stderr.write(`[world-redis] ${registration.app.baseUrl} could not be registered: ${messageOf(error)}\n`);
       }
@@ -160,7 +160,7 @@ function appOf(config: Config, baseUrl: string): App {
     );
   }
   const app: App = { baseUrl: baseUrl.replace(/\/+$/, ''), deploymentId: config.deploymentId, sdk: detectSdk() };
-  const attach = attachable(config);
+  const attach = preloadable(config);
   return { ...app, ...servedNamespace(config), ...(attach.length > 0 && { attach }) };
 }
 

@@ -5,7 +5,7 @@ import { processWide } from './processWide.js';
 /**
  * Where the app is served by Node's own `http`, a Request is made of Node's message, and its body read through two kinds
  * of streams: on the way of a workflow of one step those are a tenth of the time. So the body is read from Node's
- * message itself, if that is known and nobody has begun to read it; else from the Request, as ever.
+ * message itself, if that is known and nobody has begun to read it; otherwise from the Request, as usual.
  *
  * Node tells of each request that comes in (the diagnostics channel `http.server.request.start`). Which of them a
  * Request was made of is told by the id of the delivered message: where two open requests have the same, neither is
@@ -21,7 +21,7 @@ type Arrived = Map<string, IncomingMessage[]>;
 function arrived(): Arrived {
   return processWide('arrived', () => {
     const open: Arrived = new Map();
-    subscribe('http.server.request.start', (told) => note(open, told as { request: IncomingMessage; response: ServerResponse }));
+    subscribe('http.server.request.start', (event) => note(open, event as { request: IncomingMessage; response: ServerResponse }));
     return open;
   });
 }

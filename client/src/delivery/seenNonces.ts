@@ -7,7 +7,7 @@ const MOST_NONCES = 100_000;
 export class SeenNonces {
   /** Nonce → when it was signed, in the order of arrival. */
   readonly #signedAt = new Map<string, number>();
-  /** What was signed at this moment or before may have been forgotten, and so is refused. */
+  /** What was signed at this time or before may have been forgotten, and so is refused. */
   #forgotten = Number.NEGATIVE_INFINITY;
 
   constructor(

@@ -4,20 +4,20 @@ import { processWide } from './processWide.js';
 import { seenNonces } from './seenNonces.js';
 
 /**
- * How far the moment of a signature may lie from this machine's clock, either way.
+ * How far the timestamp of a signature may be from this machine's clock, either way.
  *
  * @internal Exported for tests.
  */
 export const WINDOW_MS = 5 * 60_000;
 const HEADER = 'x-world-signature';
-/** How many bytes at the end of the body are not the message, but what comes along with it. */
-export const ATTACHED_HEADER = 'x-world-redis-attached';
+/** How many bytes at the end of the body are not the message, but its preload. */
+export const PRELOAD_HEADER = 'x-world-redis-attached';
 /** Must be that of the service, which derives its keys in the same way. */
 const TOKEN_LABEL = 'world-redis delivery signature v1';
 
 /** A signature as it arrived. */
 interface Signature {
-  moment: string;
+  timestamp: string;
   nonce: string;
   values: Buffer[];
 }
@@ -34,7 +34,7 @@ export function refusalOfHeaders(headers: Headers, now: number): string | undefi
   if (text === null) return 'the signature is missing';
   const signature = parse(text);
   if (!signature) return 'the signature cannot be read';
-  const age = now - Number(signature.moment);
+  const age = now - Number(signature.timestamp);
   if (age > WINDOW_MS) return 'the signature is too old; do the clocks differ?';
   if (age < -WINDOW_MS) return 'the signature is from the future; do the clocks differ?';
   return undefined;
@@ -54,7 +54,7 @@ export function refusalOfDelivery(headers: Headers, kind: string, body: Uint8Arr
     for (const value of signature.values) if (timingSafeEqual(value, expected)) match = true;
   }
   if (!match) return 'the signature is wrong; have the service and this app the same key?';
-  const first = seenNonces(WINDOW_MS).add(signature.nonce, Number(signature.moment), now);
+  const first = seenNonces(WINDOW_MS).add(signature.nonce, Number(signature.timestamp), now);
   return first ? undefined : 'this delivery has been here before';
 }
 
@@ -62,9 +62,9 @@ export function refusalOfDelivery(headers: Headers, kind: string, body: Uint8Arr
 export function warnOfUnsigned(headers: Headers): void {
   const signed = headers.has(HEADER);
   if (!signed && process.env['NODE_ENV'] !== 'production') return;
-  const told = processWide('unsigned', () => ({ once: false }));
-  if (told.once) return;
-  told.once = true;
+  const warned = processWide('unsigned', () => ({ once: false }));
+  if (warned.once) return;
+  warned.once = true;
   const why = signed ? 'the service signs its deliveries' : 'this is production';
   process.stderr.write(
     `[world-redis] WARNING: ${why}, but this app has no key, so it runs whatever anybody posts to its workflow routes. ` +
@@ -73,14 +73,14 @@ export function warnOfUnsigned(headers: Headers): void {
 }
 
 /** What is signed, a line each (docs/protocol.md). The headers stand as they were sent. */
-function signedText(headers: Headers, kind: string, { moment, nonce }: Signature, body: Uint8Array): string {
+function signedText(headers: Headers, kind: string, { timestamp, nonce }: Signature, body: Uint8Array): string {
   const sent = (name: string) => headers.get(name) ?? '';
-  const attached = sent(ATTACHED_HEADER);
+  const preloadLength = sent(PRELOAD_HEADER);
   return [
-    ...['v1', moment, nonce, kind],
+    ...['v1', timestamp, nonce, kind],
     ...[sent('x-vqs-message-id'), sent('x-vqs-queue-name'), sent('x-vqs-message-attempt'), sent('content-type')],
     createHash('sha256').update(body).digest('hex'),
-    ...(attached === '' ? [] : [attached]),
+    ...(preloadLength === '' ? [] : [preloadLength]),
   ].join('\n');
 }
 
@@ -88,9 +88,9 @@ function signedText(headers: Headers, kind: string, { moment, nonce }: Signature
 function parse(text: string): Signature | undefined {
   const fields = text.split(',').map((field) => field.trim().split('=') as [string, string?]);
   const all = (name: string) => fields.filter(([key]) => key === name).map(([, value]) => value ?? '');
-  const [moment, nonce] = [all('t'), all('n')];
+  const [timestamp, nonce] = [all('t'), all('n')];
   const values = all('v1').filter((value) => /^[0-9a-f]{64}$/.test(value));
-  if (moment.length !== 1 || nonce.length !== 1 || values.length === 0) return undefined;
-  if (!/^\d{1,15}$/.test(moment[0] as string) || !/^[\w-]{16,64}$/.test(nonce[0] as string)) return undefined;
-  return { moment: moment[0] as string, nonce: nonce[0] as string, values: values.map((value) => Buffer.from(value, 'hex')) };
+  if (timestamp.length !== 1 || nonce.length !== 1 || values.length === 0) return undefined;
+  if (!/^\d{1,15}$/.test(timestamp[0] as string) || !/^[\w-]{16,64}$/.test(nonce[0] as string)) return undefined;
+  return { timestamp: timestamp[0] as string, nonce: nonce[0] as string, values: values.map((value) => Buffer.from(value, 'hex')) };
 }

@@ -1,16 +1,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { WorkflowWorldError } from '../sdk/errors.js';
 import type { StepExecution } from '../sdk/stepContext.js';
-import { type Fields, isFields } from '../wire/moments.js';
-import { noteDeliveredStep } from './attached.js';
+import { type Fields, isFields } from '../wire/timestamps.js';
+import { noteDeliveredStep } from './preload.js';
 import { noteGiven, noteTaken } from './givenStreams.js';
 import { processWide } from './processWide.js';
 
-/** So many steps are remembered; the oldest are forgotten first. */
+/** How many steps are remembered; the oldest are forgotten first. */
 const MOST_STEPS = 10_000;
-/** A step that goes on writing after it has returned is completed after so many milliseconds all the same. */
+/** After how many milliseconds a step is completed that goes on writing after it has returned. */
 const SETTLE_MS = 10_000;
-/** The SDK sends what it has gathered when the write before has ended: after so many turns of the event loop nothing more comes. */
+/** The SDK sends what it has gathered when the write before has ended: after how many turns of the event loop nothing more comes. */
 const QUIET_TURNS = 2;
 
 /**
@@ -54,7 +54,7 @@ class StepWrites {
     return write;
   }
 
-  /** Notes that a write was given up before it was stored. Those of an attempt that is over concern nobody. */
+  /** Notes that a write was given up before it was stored. Those of an attempt that is over are ignored. */
   gaveUp({ runId, stepId, attempt }: StepExecution, error: unknown): void {
     const key = keyOf(runId, stepId);
     if (attempt < (this.#running.get(key) ?? attempt)) return;

@@ -9,7 +9,7 @@ export class WorkflowError extends Error {
   }
 }
 
-/** What a {@link WorkflowWorldError} carries besides its message. */
+/** What a {@link WorkflowWorldError} carries beside its message. */
 export interface WorldErrorDetails {
   /** HTTP status of the answer; absent when there was none. */
   status?: number | undefined;

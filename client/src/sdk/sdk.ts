@@ -34,11 +34,11 @@ export function isLegacySdk(): boolean {
 /**
  * The spec version to show to the SDK in this process. Each would refuse or misuse another's number: v4 would stamp
  * runs with a version it does not speak, v5 wants 6 or 7, and its early betas want theirs exactly. The few betas
- * that these marks do not tell apart can be told with `WORKFLOW_WORLD_SPEC_VERSION`.
+ * that these marks do not tell apart can be named with `WORKFLOW_WORLD_SPEC_VERSION`.
  */
 export function specVersionForSdk(): number {
-  const told = Number(process.env['WORKFLOW_WORLD_SPEC_VERSION']);
-  if (Number.isInteger(told) && told > 0) return told;
+  const named = Number(process.env['WORKFLOW_WORLD_SPEC_VERSION']);
+  if (Number.isInteger(named) && named > 0) return named;
   if (detectSdk() === 'v4') return 3;
   if (!(SLOTS_MARK in globalThis)) return 5;
   const sealed = process.env['WORKFLOW_SEALED_LOG'];

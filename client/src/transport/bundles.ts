@@ -9,7 +9,7 @@ import type { Exchange, Incoming, Outgoing } from './exchange.js';
 const POSTS = /^\/v1\/(events|runs\/[^/?]+\/events|queue)$/;
 const GETS = /^\/v1\/(runs\/lost|runs\/[^/?]+|runs\/[^/?]+\/steps\/[^/?]+)(\?.*)?$/;
 /**
- * So many calls go into one bundle at most. More would have this process and the service wait for each other in turn
+ * The most calls in one bundle. More would have this process and the service wait for each other in turn
  * instead of working side by side.
  */
 const MOST_CALLS = 32;
@@ -35,7 +35,7 @@ interface Waiting {
 
 /**
  * Sends the calls that are made at the same time together, each with its own answer: over a socket if
- * there is one, else as a request. A call that is alone in its turn is a request as it is, where there is no socket.
+ * there is one, otherwise as a request. A call that is alone in its turn is a request as it is, where there is no socket.
  */
 export class Bundles {
   readonly #exchange: Exchange;
@@ -56,9 +56,9 @@ export class Bundles {
   /** `next` is a call to make as soon as the first has succeeded, in the same request; it is left out where that cannot or need not be. */
   request(outgoing: Outgoing, next?: Outgoing): Promise<Answered> {
     if (!this.#fits(outgoing)) return this.#exchange.request(outgoing);
-    const along = next && this.#fits(next) ? next : undefined;
+    const fitting = next && this.#fits(next) ? next : undefined;
     return new Promise((resolve, reject) => {
-      if (this.#waiting.push({ outgoing, next: along, resolve, reject }) === 1) this.#soon(outgoing);
+      if (this.#waiting.push({ outgoing, next: fitting, resolve, reject }) === 1) this.#soon(outgoing);
     });
   }
 
@@ -176,7 +176,7 @@ function answersOf({ body }: Incoming, count: number): Answered[] | undefined {
   try {
     answers = (decodeEnvelope(body) as { answers?: Answer[] } | null)?.answers;
   } catch {
-    // Told below.
+    // Reported below.
   }
   if (!Array.isArray(answers) || answers.length !== count) return undefined;
   return answers.map((answer) => {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config.js';
 import { WorkflowWorldError } from '../sdk/errors.js';
 import { CBOR, decode, decodeJson } from '../wire/encoding.js';
-import { isFields } from '../wire/moments.js';
+import { isFields } from '../wire/timestamps.js';
 import { isOverBudget, spread } from '../wire/overBudget.js';
 import { errorFromWire, type WireError } from '../wire/wireError.js';
 import type { Answered } from './bundles.js';
@@ -43,10 +43,10 @@ export interface Patience {
   gaveUp(error: Error): void;
 }
 
-/** A call that goes along with another. It may be left out, and it is not tried again once the first has succeeded. */
+/** A call that is sent in one request with another. It may be left out, and it is not tried again once the first has succeeded. */
 export interface NextCall {
   call: Call;
-  /** Hears the decoded answer, before the first call's is returned; not called when there is none or a refusal. */
+  /** Is called with the decoded answer, before the first call's is returned; not called when there is none or a refusal. */
   answered(value: unknown): void;
 }
 
@@ -220,7 +220,7 @@ export function decodeBody(bytes: Uint8Array, contentType: string): unknown {
     if (contentType.startsWith(CBOR)) return decode(bytes);
     if (contentType.startsWith('application/json')) return decodeJson(Buffer.from(bytes).toString('utf8'));
   } catch {
-    // A broken body is told to the caller as such, not as a parser's complaint.
+    // The caller gets an error for a broken body, not the parser's.
   }
   return undefined;
 }

@@ -8,7 +8,7 @@ const PROTOCOL = 'world-redis.calls.1';
 /** A process that makes no more bundles than these, such as a command line, is done before a socket pays. */
 const BUNDLES_BEFORE = 8;
 const OPEN_TIMEOUT_MS = 5_000;
-/** When a socket is tried again that did not come about: because nobody answered, or because somebody wants none. */
+/** How long after a failed attempt a socket is tried again: when there was no answer, and when it was refused. */
 const FAILED_MS = 1_000;
 const REFUSED_MS = 60_000;
 /** How long one socket is used, so that a process does not stay with one of several services for ever; up to a fifth less. */
@@ -164,7 +164,7 @@ export class Line {
     this.#under = under;
     this.#silent = silent;
     socket.on('message', (data: RawData, binary: boolean) => {
-      const bytes = data as Buffer; // as ws gives it unless it is told otherwise
+      const bytes = data as Buffer; // as ws gives it by default
       if (binary) this.#answered(bytes);
       else if (bytes.toString() === RETIRE) this.retire();
     });

@@ -23,7 +23,7 @@ export class Pieces {
       this.#ended = true;
       this.#wake?.();
     });
-    // A failure is seen by whoever reads next; without a listener one that comes in between would end the process.
+    // The next read sees a failure; without a listener one that comes in between would end the process.
     body.on('error', (error) => {
       this.#failure = error;
       this.#wake?.();

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 
 let prefix: string | undefined;
 let count = 0;
-let moment = 0;
-let momentText = '';
+let millis = 0;
+let millisText = '';
 
 /**
  * A request id that no other call has, of this process or any other; cheaper than a UUID a call. The random part is
@@ -13,9 +13,9 @@ let momentText = '';
 export function newRequestId(): string {
   prefix ??= randomBytes(15).toString('base64url');
   const now = Date.now();
-  if (now !== moment) {
-    moment = now;
-    momentText = now.toString(36);
+  if (now !== millis) {
+    millis = now;
+    millisText = now.toString(36);
   }
-  return `${prefix}-${(count++).toString(36)}-${momentText}`;
+  return `${prefix}-${(count++).toString(36)}-${millisText}`;
 }

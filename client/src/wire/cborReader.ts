@@ -1,7 +1,7 @@
 import { endianness } from 'node:os';
 
 /**
- * Reads CBOR. Values are stored as the bytes that somebody wrote, so any item that is well-formed is read, whatever is
+ * Reads CBOR. Values are stored as the bytes that were written, so any item that is well-formed is read, whatever is
  * in it: what has no form in JavaScript, or would cost too much to bring into one, becomes an {@link Unshown}, and those
  * beside it stay what they are. Only bytes that are no item at all are an error. No value makes the reader call
  * anything, and the time that it takes grows with the bytes, not with what they claim.
@@ -384,8 +384,8 @@ function safe(key: string): string {
   return key === '__proto__' ? '__proto_' : key;
 }
 
-function dateOf(moment: string | number): unknown {
-  const date = new Date(moment);
+function dateOf(timestamp: string | number): unknown {
+  const date = new Date(timestamp);
   return Number.isNaN(date.getTime()) ? UNFIT : date;
 }
 

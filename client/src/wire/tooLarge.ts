@@ -1,4 +1,4 @@
-import type { Fields } from './moments.js';
+import type { Fields } from './timestamps.js';
 
 /** The refusal of a value for its size, by the service or by something in front of it. */
 export interface TooLarge {

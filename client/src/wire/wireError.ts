@@ -64,8 +64,8 @@ export function errorFromWire(wire: WireError | undefined, refusal: Refusal): Er
       return new RunNotSupportedError(number(wire?.runSpecVersion) ?? 0, number(wire?.worldSpecVersion) ?? 0);
     case 'StreamExpiredError': {
       const expiredAt = number(wire?.expiredAt);
-      const moment = expiredAt === undefined ? undefined : new Date(expiredAt);
-      return new StreamExpiredError(message, text(wire?.runId) ?? '', text(wire?.stream) ?? '', moment);
+      const since = expiredAt === undefined ? undefined : new Date(expiredAt);
+      return new StreamExpiredError(message, text(wire?.runId) ?? '', text(wire?.stream) ?? '', since);
     }
     case 'AttributeValidationError':
       return new AttributeValidationError(message);

@@ -4,7 +4,7 @@ import { isLegacySdk } from '../sdk/sdk.js';
 import { call } from '../transport/call.js';
 import type { LegacyCalls, RedisWorld } from '../types.js';
 import { encode } from '../wire/encoding.js';
-import { eventDataToWire, type Fields, reviveEntity, reviveEvent, toMillis } from '../wire/moments.js';
+import { eventDataToWire, type Fields, reviveEntity, reviveEvent, toMillis } from '../wire/timestamps.js';
 import { pathSegment } from '../wire/path.js';
 
 /**

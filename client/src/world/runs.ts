@@ -5,7 +5,7 @@ import { connectionTo } from '../transport/connection.js';
 import type { RedisWorld } from '../types.js';
 import { listIn } from '../wire/answerShape.js';
 import { encode } from '../wire/encoding.js';
-import { reviveEntity } from '../wire/moments.js';
+import { reviveEntity } from '../wire/timestamps.js';
 import { pathSegment, withQuery } from '../wire/path.js';
 
 /** The run operations of v5 beyond get and list. */
@@ -51,7 +51,7 @@ export function createRunOperations(config: () => Config): RunOperations {
         // After close() a snapshot would open the connection again.
         if (closing.signal.aborted) throw error;
         // Cut off, or given up by the caller: both are answered with the run as it is now, and a run that does not
-        // exist is told so once more.
+        // exist gives its error once more.
         return snapshot(id, resolveData);
       }
     },

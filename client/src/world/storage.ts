@@ -1,6 +1,6 @@
 import type { Config } from '../config.js';
 import { anticipated, keepAnticipated, noteRun } from '../delivery/anticipated.js';
-import { spendAttached, takeAttached } from '../delivery/attached.js';
+import { spendPreload, takePreload } from '../delivery/preload.js';
 import { readTogether } from '../delivery/fanIn.js';
 import { noteBegin } from '../delivery/givenStreams.js';
 import { beforeWrite, isRefusedCursor, type LogEnd, notePage, noteRefusedCursor } from '../delivery/logEnd.js';
@@ -9,7 +9,7 @@ import { call, type NextCall, serviceUrl } from '../transport/call.js';
 import type { Page, Pagination, RedisWorld, ResolveData } from '../types.js';
 import { listIn } from '../wire/answerShape.js';
 import { encode } from '../wire/encoding.js';
-import { eventDataToWire, type Fields, isFields, reviveEntity, reviveEvent, toMillis } from '../wire/moments.js';
+import { eventDataToWire, type Fields, isFields, reviveEntity, reviveEvent, toMillis } from '../wire/timestamps.js';
 import { pathSegment, withQuery } from '../wire/path.js';
 import { failedForSize, parting, tooLarge } from '../wire/tooLarge.js';
 import { createLegacyCalls, mayBeLegacy } from './legacy.js';
@@ -35,32 +35,32 @@ export function createStorage(config: () => Config): Storage {
 
   /** Writes an event: what the SDK is answered then is an event of the log that it was given. */
   const writeEvent = async (runId: string | null, event: Fields, params: Fields | undefined): Promise<unknown> => {
-    const telling = beforeWrite(runId);
+    const write = beforeWrite(runId);
     try {
-      const answer = postEvent(runId, event, params, telling?.end);
+      const answer = postEvent(runId, event, params, write?.end);
       noteBegin(event, answer);
       const result = reviveResult(await answer);
-      telling?.answered(result);
+      write?.answered(result);
       return result;
     } catch (error) {
-      telling?.failed(error);
+      write?.failed(error);
       throw error;
     }
   };
 
   /** Many events that are too large only together go in several calls, as the SDK itself cuts long batches. */
   const createBatch = async (runId: string, requests: BatchRequest[], resolveData: ResolveData | undefined): Promise<unknown[]> => {
-    const telling = beforeWrite(runId);
-    const body = encode({ events: requests, params: { resolveData, logEnd: telling?.end } });
+    const write = beforeWrite(runId);
+    const body = encode({ events: requests, params: { resolveData, logEnd: write?.end } });
     try {
       const path = `/v1/runs/${pathSegment(runId)}/events/batch`;
       const answer = await call(config(), { method: 'POST', path, body, beforeTry: beforeStepEvents(runId, requests) });
       const results = listIn(answer, 'results', serviceUrl(config(), path)).map(reviveResult);
-      for (const result of results) telling?.answered(result);
+      for (const result of results) write?.answered(result);
       requests.forEach(({ event }, i) => noteStepEvent(runId, event, results[i], inputIn(requests, event)));
       return results;
     } catch (error) {
-      telling?.failed(error);
+      write?.failed(error);
       const at = tooLarge(error) && parting(requests.map(({ event }) => event['correlationId']));
       if (at === undefined) throw error;
       const first = await createBatch(runId, requests.slice(0, at), resolveData);
@@ -97,9 +97,9 @@ export function createStorage(config: () => Config): Storage {
     },
     events: {
       create: async (runId, event, params) => {
-        const attached = takeAttached(config, runId, () => createRequest(event as Fields, params as Fields | undefined));
-        if (attached !== undefined) {
-          const result = reviveResult(attached);
+        const preloaded = takePreload(config, runId, () => createRequest(event as Fields, params as Fields | undefined));
+        if (preloaded !== undefined) {
+          const result = reviveResult(preloaded);
           beforeWrite(runId)?.answered(result);
           noteRun(runId, event as Fields, result);
           return result;
@@ -125,7 +125,7 @@ export function createStorage(config: () => Config): Storage {
         }
       },
       createBatch: async (runId, events, params) => {
-        spendAttached();
+        spendPreload();
         const requests = events.map(({ event, occurredAt }) => ({
           event: eventToWire(event as Fields),
           occurredAt: toMillis(occurredAt),

@@ -122,7 +122,7 @@ class LiveRead {
     return new Pieces(answer.body);
   }
 
-  /** Reads a body past the end frame to its own end, so that its connection can be used again and holds up nobody. */
+  /** Reads a body past the end frame to its own end, so that its connection can be used again and holds up no other read. */
   #release(body: Pieces): void {
     const timer = setTimeout(() => this.#abort.abort(), LINGER_MS);
     const drain = async () => {

@@ -17,7 +17,7 @@ type Chunk = string | Uint8Array;
 /** Several chunks go out in one request up to about this size, well below the service's limit for a body. */
 const BATCH_BYTES = 8 * 1024 * 1024;
 
-/** Every try may wait so long for its answer, however short all of them are to take. */
+/** How long a try may wait for its answer at least, however short the time is for all of them. */
 const SHORTEST_TIMEOUT_MS = 5_000;
 /** How many names of streams are asked for at a time. */
 const NAMES = 1000;
@@ -85,7 +85,7 @@ export function createStreams(config: () => Config): Streams {
     close: (runId, name) => close(runId, name, sourceOf(name)),
     createWriteSession(runId, name, { writerId }) {
       const source = sourceOf(name);
-      // Nobody waits for a stream that is written outside of steps, such as one that a step returned. What is buffered of
+      // No step waits for a stream that is written outside of steps, such as one that a step returned. What is buffered of
       // it is lost when it is given up, and no step would run again.
       const from = { ...source, endless: source.step === undefined };
       return {

@@ -42,7 +42,7 @@ export const VALUES: Record<string, unknown> = {
   'our tag without data': { __type: 'Uint8Array' },
   'our tag with other data': { __type: 'Uint8Array', data: [1, 2] },
   'our tag with more': { __type: 'Uint8Array', data: 'AQID', more: 1 },
-  'names of our moments': { createdAt: 5, startedAt: '2024-01-01T00:00:00.000Z', resumeAt: 1700000000123, retryAfter: null },
+  'names of our timestamps': { createdAt: 5, startedAt: '2024-01-01T00:00:00.000Z', resumeAt: 1700000000123, retryAfter: null },
   'bytes in it': { deep: [everyByte, new Uint8Array(0)] },
 };
 

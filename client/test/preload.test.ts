@@ -1,4 +1,4 @@
-/** The answer to run_started that comes along with a wake-up: used once, by the first call of that delivery, and as good as a call. */
+/** The answer to run_started that is preloaded with a wake-up: used once, by the first call of that delivery, and as good as a call. */
 import assert from 'node:assert/strict';
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { after, afterEach, test } from 'node:test';
@@ -43,22 +43,22 @@ const answer = (events = 2, runId = 'r', status = 'running') => ({
 
 interface Sent {
   message?: object;
-  attached?: Uint8Array;
+  preload?: Uint8Array;
   messageId?: string;
   headers?: Record<string, string>;
 }
 let messages = 0;
 
-function delivery({ message = MESSAGE, attached = encode(answer()), messageId = `msg_a_${messages++}`, headers = {} }: Sent = {}): Request {
+function delivery({ message = MESSAGE, preload = encode(answer()), messageId = `msg_a_${messages++}`, headers = {} }: Sent = {}): Request {
   const named = {
     'content-type': 'application/cbor',
     'x-vqs-queue-name': `${FLOW}w`,
     'x-vqs-message-id': messageId,
     'x-vqs-message-attempt': '1',
-    'x-world-redis-attached': String(attached.byteLength),
+    'x-world-redis-attached': String(preload.byteLength),
     ...headers,
   };
-  return new Request('http://app/', { method: 'POST', headers: named, body: Buffer.concat([encode(message), attached]) });
+  return new Request('http://app/', { method: 'POST', headers: named, body: Buffer.concat([encode(message), preload]) });
 }
 
 const start = (world: RedisWorld, event: object = {}, params: object = {}, runId = 'r') =>
@@ -85,14 +85,14 @@ async function setUp(options: { signingKey?: string } = { signingKey: '' }) {
 
 const count = (result: unknown) => (result as { events: unknown[] }).events.length;
 
-test('run_started is answered from what came along, without a call, with just what a call would have brought', async () => {
+test('run_started is answered from the preload, without a call, with just what a call would have brought', async () => {
   const { fake, world, deliver } = await setUp();
   let [here, called]: unknown[] = [];
   await deliver(async (message) => {
     assert.deepEqual(message, MESSAGE);
     here = await start(world);
     assert.equal(fake.seen.length, 0);
-  }, delivery({ attached: encode(answer(3)) }));
+  }, delivery({ preload: encode(answer(3)) }));
   await deliver(async () => {
     called = await start(world, {}, { resolveData: 'all' });
   });
@@ -109,7 +109,7 @@ test('run_started is answered from what came along, without a call, with just wh
 
 test('what one delivery does with its answer no other sees, nor does a second call', async () => {
   const { fake, world, deliver } = await setUp();
-  const attached = encode(answer());
+  const preload = encode(answer());
   for (let n = 0; n < 2; n++) {
     await deliver(async () => {
       const first = (await start(world)) as { run: { input: Uint8Array }; events: unknown[] };
@@ -117,12 +117,12 @@ test('what one delivery does with its answer no other sees, nor does a second ca
       first.run.input.fill(9);
       first.events.length = 0;
       assert.equal(count(await start(world)), 3);
-    }, delivery({ attached }));
+    }, delivery({ preload }));
   }
   assert.equal(fake.seen.length, 2);
 });
 
-test('what the run is told with the steps it creates is what came along', async () => {
+test('the message of a step names when the run of the preload was started', async () => {
   const { fake, world, deliver } = await setUp();
   await deliver(async () => {
     await start(world);
@@ -144,11 +144,11 @@ for (const [why, work, sent] of [
   ['without a spec version', (w) => start(w, { specVersion: undefined })],
   ['without payloads', (w) => start(w, {}, { resolveData: 'none' })],
   ['without the log', (w) => start(w, {}, { skipPreload: true })],
-  ['with a moment', (w) => start(w, {}, { occurredAt: new Date() })],
+  ['with a timestamp', (w) => start(w, {}, { occurredAt: new Date() })],
   ['with a resume id', (w) => start(w, {}, { resumeId: 'x' })],
-  ['of a run that was not running', start, { attached: encode(answer(2, 'r', 'completed')) }],
-  ['of a run that what came along is not about', start, { attached: encode(answer(2, 'other')) }],
-  ['and what came along cannot be read', start, { attached: new Uint8Array([0xbf, 1]) }],
+  ['of a run that was not running', start, { preload: encode(answer(2, 'r', 'completed')) }],
+  ['of a run that the preload is not about', start, { preload: encode(answer(2, 'other')) }],
+  ['and the preload cannot be read', start, { preload: new Uint8Array([0xbf, 1]) }],
 ] as [string, (world: RedisWorld) => Promise<unknown>, Sent?][]) {
   test(`run_started is a call: ${why}`, async () => {
     const { world, deliver } = await setUp();
@@ -179,7 +179,7 @@ test('run_started is a call: of another service, after the delivery, of SDK v5',
   assert.equal(fake.seen.length, 2);
 });
 
-test('a delivery that had to wait for an earlier one of its message asks the service: what came along is older than what that did', async () => {
+test('a delivery that had to wait for an earlier one of its message asks the service: its preload is older than what that did', async () => {
   const { fake, world, deliver } = await setUp();
   const messageId = 'msg_twice';
   let [begun, end] = [() => {}, () => {}];
@@ -213,19 +213,19 @@ test('a delivery that had to wait for an earlier one of its message asks the ser
 });
 
 /** Signs as docs/protocol.md says, once more. */
-function signed(body: Uint8Array, attached: string | undefined): string {
+function signed(body: Uint8Array, preload: string | undefined): string {
   const [t, nonce] = [Date.now(), randomBytes(16).toString('hex')];
   const hash = createHash('sha256').update(body).digest('hex');
   const lines = ['v1', t, nonce, 'flow', 'msg_s', `${FLOW}w`, '1', 'application/cbor', hash];
-  const text = [...lines, ...(attached === undefined ? [] : [attached])].join('\n');
+  const text = [...lines, ...(preload === undefined ? [] : [preload])].join('\n');
   return `t=${t},n=${nonce},v1=${createHmac('sha256', KEY).update(text).digest('hex')}`;
 }
 
-test('with a key, what comes along and its length are believed only as they were signed', async () => {
+test('with a key, the preload and its length are trusted only as they were signed', async () => {
   const { fake, world, deliver } = await setUp({ signingKey: KEY });
-  const attached = encode(answer());
-  const length = String(attached.byteLength);
-  const body = Buffer.concat([encode(MESSAGE), attached]);
+  const preload = encode(answer());
+  const length = String(preload.byteLength);
+  const body = Buffer.concat([encode(MESSAGE), preload]);
   const forged = Buffer.concat([encode(MESSAGE), encode(answer(1))]);
   let counts: number[] = [];
   const send = async (sent: Uint8Array, header: string | undefined, signature: string) => {
@@ -243,7 +243,7 @@ test('with a key, what comes along and its length are believed only as they were
   for (const [what, sent, header, signature] of [
     ['other bytes', forged, String(encode(answer(1)).byteLength), signed(body, length)],
     ['fewer bytes', body.subarray(0, -1), length, signed(body, length)],
-    ['another length', body, String(attached.byteLength - 1), signed(body, length)],
+    ['another length', body, String(preload.byteLength - 1), signed(body, length)],
     ['the header taken off', body, undefined, signed(body, length)],
     ['the header put on', body, length, signed(body, undefined)],
   ] as const) {
@@ -261,7 +261,7 @@ test('a body that is shorter than the header says, or a header that is no length
   }
 });
 
-test('an app registers that it takes something along where it can tell who it is from: with a key, or out of production', async () => {
+test('an app registers for a preload where it can be trusted: with a key, or out of production', async () => {
   const registered = async (options: { signingKey?: string; token?: string }) => {
     const { fake } = await setUp();
     const world = createWorld({ url: fake.url, token: '', signingKey: '', ...options });

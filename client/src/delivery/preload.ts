@@ -3,62 +3,62 @@ import { type Config, sameService } from '../config.js';
 import { detectSdk } from '../sdk/sdk.js';
 import type { StepExecution } from '../sdk/stepContext.js';
 import { decode } from '../wire/encoding.js';
-import { type Fields, isFields } from '../wire/moments.js';
+import { type Fields, isFields } from '../wire/timestamps.js';
 import { processWide } from './processWide.js';
-import { ATTACHED_HEADER } from './signature.js';
+import { PRELOAD_HEADER } from './signature.js';
 
 /**
  * The first call that SDK v4 makes of a wake-up is run_started, which changes nothing of a run that is running: it
- * brings the run and its log. The service sends that answer along with the wake-up, read just before, and the call is
- * answered from here.
+ * brings the run and its log. The service preloads that answer: it reads it just before the wake-up and sends both in
+ * one delivery, and the call is answered from here.
  *
- * What happens to the run after the reading is the same as what happens after that call: whoever writes to the log
- * wakes the run afterwards, with a message that is not folded into one that is being delivered, and what cannot be
+ * What happens to the run after the reading is the same as what happens after that call: a write to the log is followed by a wake-up
+ * of the run, with a message that is not folded into one that is being delivered, and what cannot be
  * written any more, because the run has ended, is refused when it is tried.
  */
 
-/** What deliveries to this app may bring along: answers to these events. */
-export function attachable(config: Config): string[] {
-  return detectSdk() === 'v4' && believed(config) ? ['run_started'] : [];
+/** What the service may preload for this app: answers to these events. */
+export function preloadable(config: Config): string[] {
+  return detectSdk() === 'v4' && trusted(config) ? ['run_started'] : [];
 }
 
 /**
- * Whether what comes along can be told from what somebody made up, who would so decide what a run has gone through.
- * Without a key it cannot, and an app in production then asks the service as ever.
+ * Whether a preload can be trusted: a forged one would decide what a run has gone through. Without a key it
+ * cannot, and an app in production then asks the service as usual.
  */
-function believed({ signingKeys, tokens }: Config): boolean {
+function trusted({ signingKeys, tokens }: Config): boolean {
   return signingKeys.length > 0 || tokens.length > 0 || process.env['NODE_ENV'] !== 'production';
 }
 
-/** What came along with a delivery. */
+/** A delivery with its preload. */
 interface Delivery {
   config: Config;
-  /** As they came, so that who gets the answer shares it with nobody; undefined once an event was created. */
+  /** Still encoded, so that each caller gets a copy of its own; undefined once an event was created. */
   bytes: Uint8Array | undefined;
   /** The step that this delivery runs; one of v4 runs one at most. */
   step?: StepExecution;
 }
 
 function deliveries(): AsyncLocalStorage<Delivery> {
-  return processWide('attached', () => {
+  return processWide('preload', () => {
     // Loaded here and not at import, so that an app that is only being built does not pay for it.
     const { AsyncLocalStorage } = require('node:async_hooks') as typeof import('node:async_hooks');
     return new AsyncLocalStorage();
   });
 }
 
-/** Parts the body of a delivery; undefined: it is not what the header says. */
-export function partBody(headers: Headers, body: Uint8Array): { message: Uint8Array; attached?: Uint8Array } | undefined {
-  const length = headers.get(ATTACHED_HEADER);
+/** Splits the body of a delivery into message and preload; undefined when it is not what the header says. */
+export function splitBody(headers: Headers, body: Uint8Array): { message: Uint8Array; preload?: Uint8Array } | undefined {
+  const length = headers.get(PRELOAD_HEADER);
   if (length === null) return { message: body };
   const at = /^[1-9]\d{0,8}$/.test(length) ? body.byteLength - Number(length) : 0;
-  return at > 0 ? { message: body.subarray(0, at), attached: body.subarray(at) } : undefined;
+  return at > 0 ? { message: body.subarray(0, at), preload: body.subarray(at) } : undefined;
 }
 
-/** Works on a delivery; what came along with it ends with it. */
-export async function withAttached<T>(config: Config, bytes: Uint8Array | undefined, work: () => Promise<T>): Promise<T> {
+/** Works on a delivery; its preload ends with it. */
+export async function withPreload<T>(config: Config, bytes: Uint8Array | undefined, work: () => Promise<T>): Promise<T> {
   if (detectSdk() !== 'v4') return work();
-  const delivery: Delivery = { config, bytes: believed(config) ? bytes : undefined };
+  const delivery: Delivery = { config, bytes: trusted(config) ? bytes : undefined };
   try {
     return await deliveries().run(delivery, work);
   } finally {
@@ -67,12 +67,12 @@ export async function withAttached<T>(config: Config, bytes: Uint8Array | undefi
 }
 
 /**
- * The answer to an event that is about to be created, decoded and not revived yet; undefined: there is none here. It
+ * The answer to an event that is about to be created, decoded and not revived yet; undefined if there is none here. It
  * is for the first event of the delivery, and only for a run_started that asks for nothing else.
  */
-export function takeAttached(config: () => Config, runId: string | null, request: () => Fields): Fields | undefined {
+export function takePreload(config: () => Config, runId: string | null, request: () => Fields): Fields | undefined {
   const delivery = current();
-  const bytes = spendAttached();
+  const bytes = spendPreload();
   if (!delivery || !bytes || !sameService(config(), delivery.config) || !isBareStart(request())) return undefined;
   try {
     const answer = decode(bytes);
@@ -83,8 +83,8 @@ export function takeAttached(config: () => Config, runId: string | null, request
   }
 }
 
-/** What came along with this delivery, for the last time. */
-export function spendAttached(): Uint8Array | undefined {
+/** The preload of this delivery, for the last time. */
+export function spendPreload(): Uint8Array | undefined {
   const delivery = current();
   const bytes = delivery?.bytes;
   if (delivery) delivery.bytes = undefined;
@@ -109,6 +109,6 @@ function current(): Delivery | undefined {
 /** Whether the body of events.create says no more than that the run starts. */
 function isBareStart({ event, params }: Fields): boolean {
   const { eventType, specVersion, ...more } = event as Fields;
-  const told = [...Object.values(more), ...Object.values(params as Fields)];
-  return eventType === 'run_started' && typeof specVersion === 'number' && told.every((value) => value === undefined);
+  const others = [...Object.values(more), ...Object.values(params as Fields)];
+  return eventType === 'run_started' && typeof specVersion === 'number' && others.every((value) => value === undefined);
 }

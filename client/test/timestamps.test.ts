@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { part } from './helpers/client.js';
 
-const { eventDataToWire, reviveEntity, reviveEvent } = part<typeof import('../dist/wire/moments.js')>('wire/moments');
+const { eventDataToWire, reviveEntity, reviveEvent } = part<typeof import('../dist/wire/timestamps.js')>('wire/timestamps');
 
 const ms = 1700000000123;
 
-test('every moment of an entity is a Date', () => {
-  const moments = [
+test('every timestamp of an entity is a Date', () => {
+  const timestamps = [
     'createdAt',
     'updatedAt',
     'startedAt',
@@ -18,8 +18,8 @@ test('every moment of an entity is a Date', () => {
     'tokenRetentionUntil',
     'occurredAt',
   ];
-  const entity = reviveEntity(Object.fromEntries(moments.map((key) => [key, ms]))) as Record<string, unknown>;
-  for (const key of moments) assert.deepEqual(entity[key], new Date(ms), key);
+  const entity = reviveEntity(Object.fromEntries(timestamps.map((key) => [key, ms]))) as Record<string, unknown>;
+  for (const key of timestamps) assert.deepEqual(entity[key], new Date(ms), key);
 });
 
 test('an absent field is absent: a null off the wire is dropped', () => {
@@ -32,7 +32,7 @@ test('nothing inside payloads or the execution context is touched', () => {
   assert.deepEqual(run, { executionContext: inside, input: inside, attempt: 3 });
 });
 
-test('event data: its own moments are Dates, its payloads and nulls stay', () => {
+test('event data: its own timestamps are Dates, its payloads and nulls stay', () => {
   const event = reviveEvent({
     createdAt: ms,
     correlationId: null,

@@ -3,8 +3,8 @@ import { types } from 'node:util';
 /** A plain object off the wire. */
 export type Fields = Record<string, unknown>;
 
-/** The moments of entities and events (contract §10, trap 2). */
-const ENTITY_MOMENTS = new Set([
+/** The timestamps of entities and events (contract §10, trap 2). */
+const ENTITY_TIMESTAMPS = new Set([
   'createdAt',
   'updatedAt',
   'startedAt',
@@ -16,14 +16,14 @@ const ENTITY_MOMENTS = new Set([
   'occurredAt',
 ]);
 
-/** The moments among an event's own data. Everything else in there is somebody's payload and is left alone. */
-const EVENT_DATA_MOMENTS = new Set(['retryAfter', 'resumeAt', 'tokenRetentionUntil']);
+/** The timestamps among an event's own data. Everything else in there is somebody's payload and is left alone. */
+const EVENT_DATA_TIMESTAMPS = new Set(['retryAfter', 'resumeAt', 'tokenRetentionUntil']);
 
-/** The event data to send: known moments as epoch milliseconds, which is what the wire has. */
+/** The event data to send: known timestamps as epoch milliseconds, which is what the wire has. */
 export function eventDataToWire(eventData: unknown): unknown {
   if (!isFields(eventData)) return eventData;
   let wire = eventData;
-  for (const key of EVENT_DATA_MOMENTS) {
+  for (const key of EVENT_DATA_TIMESTAMPS) {
     if (!types.isDate(eventData[key])) continue;
     if (wire === eventData) wire = { ...eventData }; // the caller's own is left as it is
     wire[key] = Number(eventData[key]);
@@ -37,7 +37,7 @@ export function toMillis(value: unknown): unknown {
 }
 
 /**
- * Makes an entity (run, step, hook, wait) what the SDK expects, in place: moments are `Date`s, and an absent field is
+ * Makes an entity (run, step, hook, wait) what the SDK expects, in place: timestamps are `Date`s, and an absent field is
  * absent, never null.
  */
 export function reviveEntity(entity: unknown): unknown {
@@ -45,7 +45,7 @@ export function reviveEntity(entity: unknown): unknown {
   for (const key in entity) {
     const value = entity[key];
     if (value === null) delete entity[key];
-    else if (typeof value === 'number' && ENTITY_MOMENTS.has(key)) entity[key] = new Date(value);
+    else if (typeof value === 'number' && ENTITY_TIMESTAMPS.has(key)) entity[key] = new Date(value);
   }
   return entity;
 }
@@ -54,11 +54,11 @@ export function reviveEntity(entity: unknown): unknown {
 export function reviveEvent(event: unknown): unknown {
   if (!isFields(event)) return event;
   reviveEntity(event);
-  if (isFields(event['eventData'])) reviveMoments(event['eventData'], EVENT_DATA_MOMENTS);
+  if (isFields(event['eventData'])) reviveTimestamps(event['eventData'], EVENT_DATA_TIMESTAMPS);
   return event;
 }
 
-function reviveMoments(fields: Fields, keys: Set<string>): void {
+function reviveTimestamps(fields: Fields, keys: Set<string>): void {
   for (const key in fields) {
     const value = fields[key];
     if (typeof value === 'number' && keys.has(key)) fields[key] = new Date(value);
