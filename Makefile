@@ -111,7 +111,7 @@ BIOME := client/node_modules/.bin/biome
 .PHONY: lint-ts
 lint-ts: client/$(PACKAGES)
 	$(SAY) 'biome, knip, types of .mjs'
-	@$(BIOME) lint --error-on-warnings
+	@$(BIOME) check --error-on-warnings
 	@cd client && node_modules/.bin/knip
 	@client/node_modules/.bin/tsc -p scripts/ts-check
 

@@ -2,8 +2,8 @@
 // AbortController, on SDK v5: a hook that makes it last and a stream that carries it to steps that are under way. All
 // aborted steps would go on for 30 s by themselves and say that they finished; none of them may.
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
 import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { test } from 'node:test';
 import { checkEndedRun } from './lib/invariants.mjs';
 import { Outsider } from './lib/outsider.mjs';
@@ -32,8 +32,11 @@ test('SDK v5: abort', { concurrency: 6 }, async (t) => {
 
   row('one step aborts another; the workflow and a later step see it', () =>
     complete('abortFromSibling', [], {
-      long: { end: 'aborted', reason: 'enough' }, workflow: true, later: { aborted: true, reason: 'enough' },
-    }));
+      long: { end: 'aborted', reason: 'enough' },
+      workflow: true,
+      later: { aborted: true, reason: 'enough' },
+    }),
+  );
 
   row('aborted before any step, with each kind of reason', async () => {
     for (const reason of ['a text', { code: 7, nested: ['object'] }]) {
@@ -43,8 +46,7 @@ test('SDK v5: abort', { concurrency: 6 }, async (t) => {
     assert.deepEqual([status, value.step.aborted, value.after], ['completed', true, true]);
   });
 
-  row('after the step has ended: nothing happens to it', () =>
-    complete('abortAfterCompletion', [], { step: { end: 'finished' }, aborted: true }));
+  row('after the step has ended: nothing happens to it', () => complete('abortAfterCompletion', [], { step: { end: 'finished' }, aborted: true }));
 
   row('by a hook of the user', async () => {
     const runId = await app.begin('abortByHook', 'stop-button');
@@ -53,13 +55,16 @@ test('SDK v5: abort', { concurrency: 6 }, async (t) => {
     await completed(runId, { end: 'aborted', reason: 'pressed' });
   });
 
-  row('any of two signals, in the workflow and in a step', () =>
-    complete('anySignal', [], { workflow: true, reason: 'the second', step: 'the second' }));
+  row('any of two signals, in the workflow and in a step', () => complete('anySignal', [], { workflow: true, reason: 'the second', step: 'the second' }));
 
-  row('a listener in the workflow: the same order at each replay', () =>
-    complete('listenerInWorkflow', [], ['before-abort', 'listener', 'after-abort', 'true']));
+  row('a listener in the workflow: the same order at each replay', () => complete('listenerInWorkflow', [], ['before-abort', 'listener', 'after-abort', 'true']));
 
-  for (const [listenFirst, stepBetween] of [[true, false], [false, false], [true, true], [false, true]]) {
+  for (const [listenFirst, stepBetween] of [
+    [true, false],
+    [false, false],
+    [true, true],
+    [false, true],
+  ]) {
     const when = `${listenFirst ? 'before' : 'after'} a hook, aborted ${stepBetween ? 'a step after' : 'by'} its payload`;
     row(`a listener in the workflow, ${when}: called between the abort and what follows it`, async () => {
       const token = `listener/${listenFirst}/${stepBetween}`;
@@ -73,19 +78,27 @@ test('SDK v5: abort', { concurrency: 6 }, async (t) => {
 
   row('a sleep that nobody awaits aborts the step that is awaited', () => complete('voidSleep', [500], { end: 'aborted', reason: 'time is up' }));
 
-  for (const [who, byStep] of [['the workflow', false], ['a step', true]]) {
-    row(`a branch after an abort by ${who}: the same at each replay`, () =>
-      complete('branchOnAbort', [byStep], { before: 'not yet', after: 'aborted', reason: 'enough' }));
+  for (const [who, byStep] of [
+    ['the workflow', false],
+    ['a step', true],
+  ]) {
+    row(`a branch after an abort by ${who}: the same at each replay`, () => complete('branchOnAbort', [byStep], { before: 'not yet', after: 'aborted', reason: 'enough' }));
   }
 
-  for (const [when, milliseconds] of [['before the step', 0], ['in the middle of it', 500]]) {
+  for (const [when, milliseconds] of [
+    ['before the step', 0],
+    ['in the middle of it', 500],
+  ]) {
     row(`throwIfAborted, aborted ${when}: fatal, and no second attempt`, async () => {
       const runId = await app.begin('throwIfAbortedInStep', milliseconds);
       const { status, value } = await app.outcome(runId);
       assert.deepEqual([status, value.fatal], ['completed', true], JSON.stringify(value));
       const events = await checkEndedRun(api, runId);
       assert.deepEqual([count(events, 'step_failed'), count(events, 'step_retrying')], [1, 0]);
-      assert.deepEqual((await api.steps(runId)).map((s) => [s.status, s.attempt]), [['failed', 1]]);
+      assert.deepEqual(
+        (await api.steps(runId)).map((s) => [s.status, s.attempt]),
+        [['failed', 1]],
+      );
     });
   }
 
@@ -125,7 +138,8 @@ test('SDK v5: abort', { concurrency: 6 }, async (t) => {
     await until('both to acknowledge', async () => count(await api.events(outsider.runId), 'hook_received') === 2);
     outsider.abort();
     await completed(outsider.runId, {
-      acknowledged: ['polling', 'listening'], steps: ['aborted: from outside', 'aborted: from outside'],
+      acknowledged: ['polling', 'listening'],
+      steps: ['aborted: from outside', 'aborted: from outside'],
     });
   });
 

@@ -1,8 +1,8 @@
 // @ts-check
 // What a clumsy or hostile caller sends: each gets a clear answer, and the service goes on.
 import assert from 'node:assert/strict';
-import { connect } from 'node:net';
 import { once } from 'node:events';
+import { connect } from 'node:net';
 import { test } from 'node:test';
 import { startStack } from './lib/stack.mjs';
 
@@ -41,10 +41,12 @@ test('bad requests', async (t) => {
   await refused('a body that is not JSON', 400, 'invalid', `/v1/runs/${runId}/events`, post('{"event":'));
   await refused('an empty body', 400, 'invalid', `/v1/runs/${runId}/events`, post(''));
   await refused('a body that is not CBOR', 400, 'invalid', `/v1/runs/${runId}/events`, {
-    ...post('\xff\xff\xff'), headers: { 'content-type': 'application/cbor' },
+    ...post('\xff\xff\xff'),
+    headers: { 'content-type': 'application/cbor' },
   });
   await refused('a content type that nobody asked for', 415, 'unsupported_media_type', `/v1/runs/${runId}/events`, {
-    ...post('event=1'), headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    ...post('event=1'),
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
   });
   await refused('an event type that does not exist', 400, 'invalid', `/v1/runs/${runId}/events`, post({ event: { eventType: 'run_exploded' } }));
   await refused('an event that only the World writes', 400, 'invalid', `/v1/runs/${runId}/events`, post({ event: { eventType: 'hook_conflict' } }));

@@ -30,7 +30,10 @@ test('SDK v5: attributes', { concurrency: 5 }, async (t) => {
     const attributes = { $kind: 'seeded', $owner: 'library' };
     const runId = await app.beginWith({ attributes, allowReservedAttributes: true }, 'reservedWrite');
     const { writes } = await ended(runId);
-    assert.deepEqual(writes.map((write) => write.allowReservedAttributes ?? false), [true, false]);
+    assert.deepEqual(
+      writes.map((write) => write.allowReservedAttributes ?? false),
+      [true, false],
+    );
     assert.deepEqual(await attributesOf(runId), { $kind: 'agent', $owner: 'library', plain: 'too' });
   });
 

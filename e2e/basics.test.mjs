@@ -68,7 +68,10 @@ for (const sdk of sdks) {
         try {
           const url = `http://127.0.0.1:${portOf(server)}/`;
           const { runId } = await completes('fetches', [url], { status: 200, kind: 'application/json', json: { title: 'grüße 🔔' } });
-          assert.deepEqual((await stepsOf(runId)).map(([, status, attempt]) => [status, attempt]), Array(2).fill(['completed', 1]));
+          assert.deepEqual(
+            (await stepsOf(runId)).map(([, status, attempt]) => [status, attempt]),
+            Array(2).fill(['completed', 1]),
+          );
         } finally {
           server.closeAllConnections();
           server.close();
@@ -92,20 +95,32 @@ for (const sdk of sdks) {
       t.test('methods that are steps', async () => {
         const { runId } = await completes('methods', [1], { values: [11, 111], isCounter: true });
         const names = ['Counter#plus', 'Counter#plus', 'Counter#read', 'Counter#read'];
-        assert.deepEqual(await stepsOf(runId), names.map((name) => [name, 'completed', 1]));
+        assert.deepEqual(
+          await stepsOf(runId),
+          names.map((name) => [name, 'completed', 1]),
+        );
       }),
       t.test('steps that capture the this of a method around them', async () => {
-        for (const [workflow, value] of [['capturedThis', 105], ['capturedThisOfArrow', 35]]) {
+        for (const [workflow, value] of [
+          ['capturedThis', 105],
+          ['capturedThisOfArrow', 35],
+        ]) {
           const { runId } = await completes(workflow, [5], value);
           const steps = await stepsOf(runId);
-          assert.deepEqual(steps.map(([, status, attempt]) => [status, attempt]), [['completed', 1]]);
+          assert.deepEqual(
+            steps.map(([, status, attempt]) => [status, attempt]),
+            [['completed', 1]],
+          );
         }
       }),
 
       t.test('a class that only steps know', async () => {
         const { runId } = await completes('vectors', [], [11, 22, 33]);
         const names = ['makeVector', 'makeVector', 'addVectors', 'partsOf'];
-        assert.deepEqual(await stepsOf(runId), names.map((name) => [name, 'completed', 1]));
+        assert.deepEqual(
+          await stepsOf(runId),
+          names.map((name) => [name, 'completed', 1]),
+        );
       }),
 
       t.test('resilient start: without its first event, a run is made from its message, by a World that was spread', async () => {
@@ -136,7 +151,11 @@ for (const sdk of sdks) {
           return all.length === 3 && all;
         });
         const seen = [];
-        for (const [i, [status, text]] of [[202, ''], [402, 'pay first'], [200, 'you said three']].entries()) {
+        for (const [i, [status, text]] of [
+          [202, ''],
+          [402, 'pay first'],
+          [200, 'you said three'],
+        ].entries()) {
           const url = `${app.url}${WEBHOOK}${encodeURIComponent(hooks[i].token)}`;
           const body = ['one', 'two', 'three'][i];
           const response = await fetch(url, { method: 'POST', body, signal: AbortSignal.timeout(60_000) });
@@ -177,17 +196,24 @@ function onlyV5(t, { app, api }) {
 
     t.test('getters that are steps', async () => {
       const { runId } = await completes('getters', [], [15, 22, 200]);
-      assert.deepEqual(await stepsOf(runId), ['area', 'around', 'area'].map((name) => [`Box#${name}`, 'completed', 1]));
+      assert.deepEqual(
+        await stepsOf(runId),
+        ['area', 'around', 'area'].map((name) => [`Box#${name}`, 'completed', 1]),
+      );
     }),
 
     t.test('errors of every class, with cause, inner errors and moment of the next try', async () => {
       const classes = ['Error: plain', 'TypeError: type', 'RangeError: range', 'SyntaxError: syntax', 'ReferenceError: reference', 'EvalError: eval', 'URIError: uri'];
-      await completes('errorsAround', [], [
-        ...classes.map((text) => ({ sameClass: true, text, cause: 'TypeError: the cause' })),
-        { sameClass: true, text: 'AggregateError: aggregate', cause: 'TypeError: the cause', inner: ['Error: inner', 'TypeError: the cause'] },
-        { sameClass: true, text: 'FatalError: fatal', cause: 'TypeError: the cause' },
-        { sameClass: true, text: 'RetryableError: retryable', retryAfter: '1970-01-02T00:00:00.000Z' },
-      ]);
+      await completes(
+        'errorsAround',
+        [],
+        [
+          ...classes.map((text) => ({ sameClass: true, text, cause: 'TypeError: the cause' })),
+          { sameClass: true, text: 'AggregateError: aggregate', cause: 'TypeError: the cause', inner: ['Error: inner', 'TypeError: the cause'] },
+          { sameClass: true, text: 'FatalError: fatal', cause: 'TypeError: the cause' },
+          { sameClass: true, text: 'RetryableError: retryable', retryAfter: '1970-01-02T00:00:00.000Z' },
+        ],
+      );
     }),
 
     t.test('a bit of everything in turns; the timer of half a minute that lost its race is harmless', async () => {

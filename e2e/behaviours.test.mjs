@@ -35,13 +35,19 @@ for (const sdk of sdks) {
       assert.equal(value.step.workflowRunId, runId);
       assert.equal(value.step.startedAt, value.workflow.startedAt);
       assert.equal(value.step.attempt, 1);
-      assert.deepEqual((await api.steps(runId)).map((s) => s.stepId), [value.step.stepId]);
+      assert.deepEqual(
+        (await api.steps(runId)).map((s) => s.stepId),
+        [value.step.stepId],
+      );
       await checkEndedRun(api, runId);
     });
 
     await t.test('side by side: all, race, any; a sibling that is slower changes nothing', async () => {
       await complete('allOfThree', [], 'ABC');
-      for (const [workflow, value] of [['raceFastWins', 'B'], ['anySkipsFailure', 'B']]) {
+      for (const [workflow, value] of [
+        ['raceFastWins', 'B'],
+        ['anySkipsFailure', 'B'],
+      ]) {
         const runId = await app.begin(workflow);
         assert.deepEqual(await app.outcome(runId), { status: 'completed', value });
       }

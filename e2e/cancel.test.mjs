@@ -75,27 +75,36 @@ for (const sdk of sdks) {
     });
 
     // BR-12 (d). The step of a cancelled run is not told; what it comes to changes nothing.
-    await Promise.all(['returns', 'throws', 'again'].map((end) =>
-      t.test(`BR-12: a run is cancelled in the middle of a step, which ${end === 'again' ? 'asks for another try' : end} then`, async () => {
-        const folder = await mkdtemp(join(tmpdir(), 'world-redis-e2e-'));
-        t.after(() => rm(folder, { recursive: true, force: true }));
-        const [journal, gate] = [join(folder, 'journal'), join(folder, 'gate')];
-        const runId = await app.begin('cancelledInStep', journal, gate, end);
-        const lines = () => readFile(journal, 'utf8').then((text) => text.split('\n').filter(Boolean), () => []);
-        await until('the step', async () => (await lines()).length === 1 && (await api.steps(runId))[0]?.attempt === 1);
-        await app.cancel(runId);
-        await app.cancel(runId);
-        await writeFile(gate, '');
-        await until('the step to end', async () => (await lines()).length === 2);
-        await until('its messages to go', async () => (await api.get(`/v1/runs/${runId}/messages`)).data.length === 0);
-        assert.deepEqual(await lines(), ['begin', 'end'], 'no second try');
-        assert.equal((await app.outcome(runId)).status, 'cancelled');
-        const events = await api.events(runId);
-        const types = events.map((e) => e.eventType);
-        assert.deepEqual([types.filter((type) => type === 'step_created').length, types.includes('run_completed')], [1, false]);
-        assert.deepEqual((await api.steps(runId)).map((s) => s.attempt), [1]);
-      }),
-    ));
+    await Promise.all(
+      ['returns', 'throws', 'again'].map((end) =>
+        t.test(`BR-12: a run is cancelled in the middle of a step, which ${end === 'again' ? 'asks for another try' : end} then`, async () => {
+          const folder = await mkdtemp(join(tmpdir(), 'world-redis-e2e-'));
+          t.after(() => rm(folder, { recursive: true, force: true }));
+          const [journal, gate] = [join(folder, 'journal'), join(folder, 'gate')];
+          const runId = await app.begin('cancelledInStep', journal, gate, end);
+          const lines = () =>
+            readFile(journal, 'utf8').then(
+              (text) => text.split('\n').filter(Boolean),
+              () => [],
+            );
+          await until('the step', async () => (await lines()).length === 1 && (await api.steps(runId))[0]?.attempt === 1);
+          await app.cancel(runId);
+          await app.cancel(runId);
+          await writeFile(gate, '');
+          await until('the step to end', async () => (await lines()).length === 2);
+          await until('its messages to go', async () => (await api.get(`/v1/runs/${runId}/messages`)).data.length === 0);
+          assert.deepEqual(await lines(), ['begin', 'end'], 'no second try');
+          assert.equal((await app.outcome(runId)).status, 'cancelled');
+          const events = await api.events(runId);
+          const types = events.map((e) => e.eventType);
+          assert.deepEqual([types.filter((type) => type === 'step_created').length, types.includes('run_completed')], [1, false]);
+          assert.deepEqual(
+            (await api.steps(runId)).map((s) => s.attempt),
+            [1],
+          );
+        }),
+      ),
+    );
 
     await t.test('nothing of the cancelled runs is left in the queue but the timer that nobody waits for', async () => {
       assert.deepEqual(await api.runs('running'), []);
@@ -105,4 +114,3 @@ for (const sdk of sdks) {
     });
   });
 }
-

@@ -33,7 +33,10 @@ for (const sdk of sdks) {
       }),
       t.test('BR-22: ten runs at once, each with a step that waits for a run', async () => {
         const seen = await Promise.all(Array.from({ length: 10 }, (_, i) => value('parent', i)));
-        assert.deepEqual(seen.map((s) => s.value.result), Array.from({ length: 10 }, (_, i) => 2 * i));
+        assert.deepEqual(
+          seen.map((s) => s.value.result),
+          Array.from({ length: 10 }, (_, i) => 2 * i),
+        );
       }),
       ...(sdk === 'v5' ? onlyV5(t, stack, childOf) : []),
     ]);

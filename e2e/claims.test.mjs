@@ -39,10 +39,16 @@ test('SDK v5: claims', { concurrency: 6 }, async (t) => {
     const runId = await app.begin('claimCheck', 'alone');
     await completed(runId, 'free');
     const types = await typesOf(runId);
-    assert.deepEqual(types.filter((type) => type.startsWith('hook_')), ['hook_created']);
+    assert.deepEqual(
+      types.filter((type) => type.startsWith('hook_')),
+      ['hook_created'],
+    );
   });
 
-  for (const [workflow, step] of [['claimAfterStep', 'before'], ['claimBesideStep', 'beside']]) {
+  for (const [workflow, step] of [
+    ['claimAfterStep', 'before'],
+    ['claimBesideStep', 'beside'],
+  ]) {
     row(`a look with a step ${step} it`, async () => {
       const runId = await app.begin(workflow, workflow);
       await completed(runId, { conflict: null, step });
@@ -158,7 +164,10 @@ test('SDK v5: claims', { concurrency: 6 }, async (t) => {
       }
       await completed(runId, ['a', 'b', 'c']);
       const types = await typesOf(runId);
-      assert.deepEqual(['hook_created', 'hook_disposed', 'hook_conflict'].map((type) => types.filter((t) => t === type).length), [3, 3, 0]);
+      assert.deepEqual(
+        ['hook_created', 'hook_disposed', 'hook_conflict'].map((type) => types.filter((t) => t === type).length),
+        [3, 3, 0],
+      );
     });
   }
 

@@ -30,7 +30,13 @@ for (const sdk of sdks) {
 
     await t.test('inspect runs', async () => {
       const { data, hasMore } = await workflow('inspect', 'runs');
-      assert.deepEqual(data.map((r) => [r.runId, r.status]), [[streamed, 'completed'], [runId, 'completed']]);
+      assert.deepEqual(
+        data.map((r) => [r.runId, r.status]),
+        [
+          [streamed, 'completed'],
+          [runId, 'completed'],
+        ],
+      );
       assert.equal(hasMore, false);
     });
 
@@ -43,7 +49,10 @@ for (const sdk of sdks) {
 
     await t.test('inspect events', async () => {
       const events = await workflow('inspect', 'events', '--runId', runId, '--sort', 'asc', '--limit', '100');
-      assert.deepEqual(events.map((e) => e.eventId), (await api.events(runId)).map((e) => e.eventId));
+      assert.deepEqual(
+        events.map((e) => e.eventId),
+        (await api.events(runId)).map((e) => e.eventId),
+      );
     });
 
     await t.test('inspect streams', async () => {
@@ -91,7 +100,10 @@ for (const sdk of sdks) {
       const log = await api.events(runId);
       const params = { sortOrder: 'asc', limit: 100 };
       const events = await rpc('fetchEvents', { runId, params });
-      assert.deepEqual(events.data.map((e) => [e.eventId, e.eventType]), log.map((e) => [e.eventId, e.eventType]));
+      assert.deepEqual(
+        events.data.map((e) => [e.eventId, e.eventType]),
+        log.map((e) => [e.eventId, e.eventType]),
+      );
       assert.equal((await rpc('fetchEvent', { runId, eventId: log[0].eventId })).eventType, 'run_created');
       const ofStep = await rpc('fetchEventsByCorrelationId', { correlationId: stepId, params: { ...params, runId } });
       assert.deepEqual(idsOf(ofStep.data, 'eventType'), ['step_created', 'step_started', 'step_completed']);

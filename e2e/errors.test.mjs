@@ -4,12 +4,12 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { zstdDecompressSync } from 'node:zlib';
+import { checkQueueEmpty } from './lib/invariants.mjs';
 import { appFolder, nodeOf, workflowCLI, world } from './lib/paths.mjs';
 import { run as runCommand } from './lib/process.mjs';
 import { rowsOn, textOf, typesOf } from './lib/rows.mjs';
 import { sdks } from './lib/sdks.mjs';
 import { startStack } from './lib/stack.mjs';
-import { checkQueueEmpty } from './lib/invariants.mjs';
 
 /** A payload of SDK v5 without the names of its formats; a long one is compressed. */
 const plainText = ({ data }) => {
@@ -71,7 +71,13 @@ for (const sdk of sdks) {
           if (sdk === 'v4') {
             const [name, file] = Object.entries(functions)[0];
             const line = Number(error.cause.stack.match(frame(name, file))[1]); // from 1 on, and one too few by the SDK's map
-            assert.match(sourceLines(file).slice(line - 1, line + 1).join('\n'), /new Error\(/, 'the first frame is the line that made the error');
+            assert.match(
+              sourceLines(file)
+                .slice(line - 1, line + 1)
+                .join('\n'),
+              /new Error\(/,
+              'the first frame is the line that made the error',
+            );
           }
           assert.deepEqual(typesOf(events), ['run_created', 'run_started', 'run_failed']);
         }),
@@ -102,7 +108,10 @@ for (const sdk of sdks) {
         const { runId, events } = await completes('crashes', [3], 3);
         assert.deepEqual(await stepsOf(runId), [['crashUntil', 'completed', 3]]);
         const steps = typesOf(events).filter((type) => type.startsWith('step_'));
-        const [again, once] = [['step_started', 'step_retrying'], ['step_started', 'step_completed']];
+        const [again, once] = [
+          ['step_started', 'step_retrying'],
+          ['step_started', 'step_completed'],
+        ];
         assert.deepEqual(steps, ['step_created', ...again, ...again, ...once]);
       }),
 
@@ -184,7 +193,10 @@ function onlyV5(t, { completes, fails, stepsOf }) {
       assert.deepEqual(await stepsOf(runId), [['throwDetails', 'failed', 1]]);
     }),
 
-    ...[['argument', 'take', 0], ['result', 'give', 1]].flatMap(([what, step, attempts]) => {
+    ...[
+      ['argument', 'take', 0],
+      ['result', 'give', 1],
+    ].flatMap(([what, step, attempts]) => {
       const story = ['step_created', ...Array(attempts).fill('step_started'), 'step_failed'];
       return [
         t.test(`unserializable ${what}: caught`, async () => {

@@ -11,8 +11,7 @@ import { startStack } from './lib/stack.mjs';
 import { until } from './lib/wait.mjs';
 
 /** Everything that the queue holds is gone, as after a power cut. */
-const loseTheQueue = (redis) =>
-  redis.command('EVAL', "for _, key in ipairs(redis.call('KEYS', '*{workflow_*')) do redis.call('DEL', key) end return 1", 0);
+const loseTheQueue = (redis) => redis.command('EVAL', "for _, key in ipairs(redis.call('KEYS', '*{workflow_*')) do redis.call('DEL', key) end return 1", 0);
 
 for (const sdk of sdks) {
   test(`SDK ${sdk}: a run whose messages are lost is woken and goes on; one that is parked on its hook is left alone`, async (t) => {

@@ -46,7 +46,7 @@ for (const [what, service] of Object.entries({
   'no end': serviceWith(without('run_completed')),
   'two ends': serviceWith(twice('run_completed')),
   'something after the end': serviceWith([...goodLog, ['step_started', 's1']]),
-  'an end that is not the run\'s': serviceWith(goodLog, ({ run }) => (run.status = 'failed')),
+  "an end that is not the run's": serviceWith(goodLog, ({ run }) => (run.status = 'failed')),
   'a step created twice': serviceWith(twice('step_created')),
   'a step completed twice': serviceWith(twice('step_completed')),
   'a step in the log only': serviceWith(goodLog, ({ steps }) => steps.pop()),

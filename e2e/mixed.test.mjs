@@ -50,7 +50,11 @@ test('apps of SDK 4.0.1 beta, v4 and v5 share a service, and none sees anything 
     await app.resume(token, deploymentId);
     assert.deepEqual(await app.outcome(waiting), { status: 'completed', value: deploymentId });
     const runIds = floods.flatMap(({ outcomes }, i) => {
-      assert.deepEqual(outcomes.map((o) => [o.status, o.value]), Array(FLOODS[i].count).fill(['completed', FLOODS[i].value]), deploymentId);
+      assert.deepEqual(
+        outcomes.map((o) => [o.status, o.value]),
+        Array(FLOODS[i].count).fill(['completed', FLOODS[i].value]),
+        deploymentId,
+      );
       return outcomes.map((o) => o.runId);
     });
     return [deploymentId, [...runIds, waiting]];

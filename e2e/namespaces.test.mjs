@@ -18,7 +18,11 @@ for (const sdk of sdks) {
     const stack = await startStack(t, {
       sdk,
       token: 'token-of-the-house',
-      serviceEnv: { WORKFLOW_WORLD_NAMESPACES: Object.entries(tokens).map((entry) => entry.join('=')).join(',') },
+      serviceEnv: {
+        WORKFLOW_WORLD_NAMESPACES: Object.entries(tokens)
+          .map((entry) => entry.join('='))
+          .join(','),
+      },
     });
     const houses = { shop: undefined, blog: undefined };
     for (const name of Object.keys(houses)) {
@@ -33,7 +37,10 @@ for (const sdk of sdks) {
       Object.entries(houses).map(async ([name, { app, api }]) => {
         const waiting = await app.begin('hookwf', 'the same token');
         const { outcomes } = await app.flood('addition', [20, name.length], RUNS, 10);
-        assert.deepEqual(outcomes.map((o) => [o.status, o.value]), Array(RUNS).fill(['completed', 24]));
+        assert.deepEqual(
+          outcomes.map((o) => [o.status, o.value]),
+          Array(RUNS).fill(['completed', 24]),
+        );
         await until('the hook', async () => (await api.hooks(waiting)).length === 1);
         await app.resume('the same token', name);
         assert.deepEqual(await app.outcome(waiting), { status: 'completed', value: name });
@@ -43,7 +50,10 @@ for (const sdk of sdks) {
       }),
     );
 
-    for (const [name, other] of [['shop', 'blog'], ['blog', 'shop']]) {
+    for (const [name, other] of [
+      ['shop', 'blog'],
+      ['blog', 'shop'],
+    ]) {
       const { api, runIds } = houses[name];
       assert.deepEqual(new Set((await api.runs()).map((run) => run.runId)), runIds);
       const [foreign] = houses[other].runIds;

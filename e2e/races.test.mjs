@@ -29,16 +29,23 @@ for (const sdk of sdks) {
       return await outcome;
     };
     // A run that ends meanwhile has given its tokens back.
-    const poke = (token, payload) => app.resume(token, payload).then(() => true, (error) => {
-      assert.equal(error.name, 'HookNotFoundError', error.message);
-      return false;
-    });
+    const poke = (token, payload) =>
+      app.resume(token, payload).then(
+        () => true,
+        (error) => {
+          assert.equal(error.name, 'HookNotFoundError', error.message);
+          return false;
+        },
+      );
     const completed = async (runId, outcome) => {
       assert.equal(outcome.status, 'completed', JSON.stringify(outcome));
       return { value: outcome.value, events: await checkEndedRun(api, runId) };
     };
     const checkLedger = (ledger) => {
-      assert.deepEqual(ledger.map(({ won, lost }) => won + lost), Array(rounds).fill(branches));
+      assert.deepEqual(
+        ledger.map(({ won, lost }) => won + lost),
+        Array(rounds).fill(branches),
+      );
     };
     const times = (name, story) =>
       t.test(name, async () => {

@@ -54,7 +54,10 @@ describe('restart', { concurrency: true }, () => {
         assert.ok(of('wait_completed').createdAt >= of('wait_created').eventData.resumeAt, 'woken before its time');
         await completed(runId);
         assert.deepEqual(await lines(), ['begin', 'begin', 'end'], 'cut off once, done once');
-        assert.deepEqual((await api.steps(runId)).map((s) => [s.status, s.attempt]).reverse(), [['completed', 2], ['completed', 1]]);
+        assert.deepEqual((await api.steps(runId)).map((s) => [s.status, s.attempt]).reverse(), [
+          ['completed', 2],
+          ['completed', 1],
+        ]);
         await checkQueueEmpty(stack);
       });
 
@@ -69,7 +72,10 @@ describe('restart', { concurrency: true }, () => {
           await second.stop();
         }
         assert.deepEqual(await lines(), ['begin', 'end']);
-        assert.deepEqual((await api.steps(runId)).map((s) => [s.status, s.attempt]), Array(2).fill(['completed', 1]));
+        assert.deepEqual(
+          (await api.steps(runId)).map((s) => [s.status, s.attempt]),
+          Array(2).fill(['completed', 1]),
+        );
       });
     });
   }

@@ -98,21 +98,33 @@ for (const sdk of sdks) {
       });
 
     const creation = [['step_created'], ['step_started', 'input']]; // SDK v5 creates a step as it starts it
-    await story('a step ends that the log does not have: its message is done with, and the run is replayed', async (run) => {
-      await run.open('a');
-      await run.began('b');
-    }, { a: 2, b: 2, c: 1 });
-    await story('a step is created behind one whose end is gone: the run is replayed', async (run) => {
-      await run.open('a');
-      await run.began('b');
-      const held = gate.hold(...creation);
-      await run.open('b');
-      return await held;
-    }, { a: 2, b: 2, c: sdk === 'v5' ? 2 : 1 }); // in its first delivery of a run, v5 does not wait for the answer before it executes a step
-    await story('a run ends whose steps are gone: it does not end before they have run again', async (run) => {
-      const held = gate.hold(['run_completed']);
-      await run.open('a', 'b', 'c');
-      return await held;
-    }, { a: 2, b: 2, c: 2 });
+    await story(
+      'a step ends that the log does not have: its message is done with, and the run is replayed',
+      async (run) => {
+        await run.open('a');
+        await run.began('b');
+      },
+      { a: 2, b: 2, c: 1 },
+    );
+    await story(
+      'a step is created behind one whose end is gone: the run is replayed',
+      async (run) => {
+        await run.open('a');
+        await run.began('b');
+        const held = gate.hold(...creation);
+        await run.open('b');
+        return await held;
+      },
+      { a: 2, b: 2, c: sdk === 'v5' ? 2 : 1 },
+    ); // in its first delivery of a run, v5 does not wait for the answer before it executes a step
+    await story(
+      'a run ends whose steps are gone: it does not end before they have run again',
+      async (run) => {
+        const held = gate.hold(['run_completed']);
+        await run.open('a', 'b', 'c');
+        return await held;
+      },
+      { a: 2, b: 2, c: 2 },
+    );
   });
 }

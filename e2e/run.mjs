@@ -14,7 +14,10 @@ const FIRST = ['shutdown', 'cli', 'chaos', 'chaos-sentinel', 'chaos-cluster', 's
 
 const at = (file) => fileURLToPath(new URL(file, import.meta.url));
 const place = (file) => (FIRST.indexOf(file.split('.')[0]) + FIRST.length + 1) % (FIRST.length + 1);
-const files = readdirSync(at('.')).filter((file) => file.endsWith('.test.mjs')).sort().sort((a, b) => place(a) - place(b));
+const files = readdirSync(at('.'))
+  .filter((file) => file.endsWith('.test.mjs'))
+  .sort()
+  .sort((a, b) => place(a) - place(b));
 
 run({ files: files.map(at), concurrency, timeout, execArgv: [`--test-timeout=${timeout}`] })
   .on('test:summary', ({ success }) => success || (process.exitCode = 1))

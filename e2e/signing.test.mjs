@@ -70,7 +70,10 @@ for (const sdk of sdks) {
     const { app, api } = stack;
     const runId = await app.begin('seq', 2);
     await until('the reason in the log', () => /refused the signature: set the same/.test(stack.service.tail));
-    assert.deepEqual((await api.events(runId)).map((e) => e.eventType), ['run_created']);
+    assert.deepEqual(
+      (await api.events(runId)).map((e) => e.eventType),
+      ['run_created'],
+    );
 
     await app.stop();
     app.env = keys(newKey);

@@ -7,11 +7,11 @@ import { once } from 'node:events';
 import { createServer, request as send } from 'node:http';
 import { test } from 'node:test';
 import { App } from './lib/app.mjs';
+import { checkQueueEmpty } from './lib/invariants.mjs';
 import { freePort, portOf } from './lib/process.mjs';
 import { rowsOn, typesOf } from './lib/rows.mjs';
 import { sdks } from './lib/sdks.mjs';
 import { startStack } from './lib/stack.mjs';
-import { checkQueueEmpty } from './lib/invariants.mjs';
 import { tooLarge } from './lib/warns.mjs';
 
 const limit = 200_000;
@@ -80,7 +80,8 @@ for (const sdk of sdks) {
       const behind = new App({ sdk, service: { clientEnv: { WORKFLOW_WORLD_URL: proxy } }, port: await freePort(), deploymentId: 'dpl_behind' });
       t.after(() => behind.stop());
       await behind.start();
-      const said = (message) => assert.match(message, new RegExp(`${proxy}/v1/runs/wrun_.* answered 413, and not by world-redis: something .* refuses a body of 1\\d{5} bytes. Raise its limit`));
+      const said = (message) =>
+        assert.match(message, new RegExp(`${proxy}/v1/runs/wrun_.* answered 413, and not by world-redis: something .* refuses a body of 1\\d{5} bytes. Raise its limit`));
       const caught = await behind.outcome(await behind.begin('bigResult', limit * 0.8));
       assert.equal(caught.value?.caught, 'FatalError', JSON.stringify(caught).slice(0, 500));
       said(caught.value.message);

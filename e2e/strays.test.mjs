@@ -10,8 +10,7 @@ import { until } from './lib/wait.mjs';
 
 const STEP = 'step_01JZZZZZZZZZZZZZZZZZZZZZZZ';
 /** Everything that the queue holds is gone, as after a power cut. */
-const loseTheQueue = (redis) =>
-  redis.command('EVAL', "for _, key in ipairs(redis.call('KEYS', '*{workflow_*')) do redis.call('DEL', key) end return 1", 0);
+const loseTheQueue = (redis) => redis.command('EVAL', "for _, key in ipairs(redis.call('KEYS', '*{workflow_*')) do redis.call('DEL', key) end return 1", 0);
 
 for (const sdk of sdks) {
   test(`SDK ${sdk}: a message for a step that is not in the log wakes its run, and keeps recovery from nothing`, async (t) => {
@@ -19,9 +18,7 @@ for (const sdk of sdks) {
     const plant = async (runId, more) => {
       const { workflowName, deploymentId, startedAt, specVersion } = await api.run(runId);
       const v4 = sdk === 'v4';
-      const message = v4
-        ? { workflowName, workflowRunId: runId, workflowStartedAt: startedAt, stepId: STEP }
-        : { runId, stepId: STEP, stepName: 'step//./workflows/basic//add' };
+      const message = v4 ? { workflowName, workflowRunId: runId, workflowStartedAt: startedAt, stepId: STEP } : { runId, stepId: STEP, stepName: 'step//./workflows/basic//add' };
       const queueName = v4 ? '__wkf_step_step//./workflows/basic//add' : `__wkf_workflow_${workflowName}`;
       const carried = v4 ? { message } : { jsonMessage: JSON.stringify(message) };
       const body = JSON.stringify({ queueName, ...carried, deploymentId, specVersion, ...more });

@@ -59,7 +59,10 @@ for (const sdk of sdks) {
     });
 
     await t.test('another step may not write behind it', async () => {
-      for (const [workflow, written] of [['closesAndAnother', ['a1']], ['closesGivenAndAnother', ['a1', 'b1', 'c1']]]) {
+      for (const [workflow, written] of [
+        ['closesAndAnother', ['a1']],
+        ['closesGivenAndAnother', ['a1', 'b1', 'c1']],
+      ]) {
         const runId = await app.begin(workflow);
         // SDK v4 only logs it: it does not wait for what a step has written.
         assert.deepEqual(await app.outcome(runId), { status: 'completed', value: sdk === 'v4' ? 'taken' : 'refused' });

@@ -58,11 +58,15 @@ test('streams and the end of their run', { concurrency: true }, async (t) => {
       const name = streamOf(runId);
       const live = await readLive([replica.url], name);
       assert.equal((await app.outcome(runId)).status, 'completed');
-      const stored = await until('all chunks and the end', async () => {
-        const { parts, done } = await storedParts(there, name);
-        const [{ chunks }] = parts;
-        return done && chunks.length >= plan.count && chunks;
-      }, { timeout: 30_000, every: 250 });
+      const stored = await until(
+        'all chunks and the end',
+        async () => {
+          const { parts, done } = await storedParts(there, name);
+          const [{ chunks }] = parts;
+          return done && chunks.length >= plan.count && chunks;
+        },
+        { timeout: 30_000, every: 250 },
+      );
 
       assert.deepEqual(await app.values(runId), numbers(plan.count), 'a later reader sees everything');
       // The end is inferred from a silence that is longer than the service was told; a longer gap after the run's end is one.
@@ -74,7 +78,12 @@ test('streams and the end of their run', { concurrency: true }, async (t) => {
     t.test(`SDK ${app.sdk}: a step returns a stream of ten chunks, a second apart, and the workflow returns it`, async () => {
       const runId = await app.begin('returnsStream', 10, 1000);
       const response = await fetch(`${app.url}/returned-stream/${runId}`, { signal: AbortSignal.timeout(60_000) });
-      assert.equal(await response.text(), numbers(10).map((n) => `line ${n}\n`).join(''));
+      assert.equal(
+        await response.text(),
+        numbers(10)
+          .map((n) => `line ${n}\n`)
+          .join(''),
+      );
       assert.equal((await app.outcome(runId)).status, 'completed');
     });
 

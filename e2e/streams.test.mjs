@@ -27,7 +27,11 @@ for (const sdk of sdks) {
     await t.test('three readers of a stream that is yet to be written, from different places', async () => {
       const runId = await app.begin('ticker', 6, 50);
       const read = async (startIndex) => [...(await app.stream(runId, startIndex))];
-      assert.deepEqual(await Promise.all([read(0), read(0), read(4)]), [[0, 1, 2, 3, 4, 5], [0, 1, 2, 3, 4, 5], [4, 5]]);
+      assert.deepEqual(await Promise.all([read(0), read(0), read(4)]), [
+        [0, 1, 2, 3, 4, 5],
+        [0, 1, 2, 3, 4, 5],
+        [4, 5],
+      ]);
     });
 
     await t.test('5,000 chunks of two steps at once, read from before, during and after', async () => {
@@ -45,7 +49,10 @@ for (const sdk of sdks) {
       assert.deepEqual(await api.get(`/v1/streams/${name}/info`), { tailIndex: 4999, done: true });
       const numbers = Array.from({ length: 2500 }, (_, i) => i);
       for (const voice of ['high', 'low']) {
-        assert.deepEqual(after.filter(([v]) => v === voice).map(([, i]) => i), numbers);
+        assert.deepEqual(
+          after.filter(([v]) => v === voice).map(([, i]) => i),
+          numbers,
+        );
       }
       assert.deepEqual(await before, after);
       assert.deepEqual(await during, after);
@@ -67,10 +74,16 @@ for (const sdk of sdks) {
       assert.equal(chunks.length, 5);
 
       const first = await api.get(`/v1/streams/${name}/chunks?limit=2`);
-      assert.deepEqual(first.data.map((c) => c.index), [0, 1]);
+      assert.deepEqual(
+        first.data.map((c) => c.index),
+        [0, 1],
+      );
       assert.equal(first.hasMore, true);
       const rest = await api.get(`/v1/streams/${name}/chunks?limit=10&cursor=${encodeURIComponent(first.cursor)}`);
-      assert.deepEqual(rest.data.map((c) => c.index), [2, 3, 4]);
+      assert.deepEqual(
+        rest.data.map((c) => c.index),
+        [2, 3, 4],
+      );
       assert.equal(rest.done, true);
       const stored = [...first.data, ...rest.data].map((c) => Buffer.from(c.data.data, 'base64'));
       assert.deepEqual(stored, chunks);
@@ -80,7 +93,10 @@ for (const sdk of sdks) {
     await t.test('two streams of a run, bytes and an object each, from the first chunk, the second and the last', async () => {
       const runId = await app.begin('twoWritables');
       const [bytes, object] = [{ bytes: [0, 255, 128] }, (name) => ({ in: name, n: 1 })];
-      for (const [namespace, name] of [[undefined, 'default'], ['side', 'side']]) {
+      for (const [namespace, name] of [
+        [undefined, 'default'],
+        ['side', 'side'],
+      ]) {
         for (const startIndex of [0, 1, -1]) {
           const expected = startIndex === 0 ? [bytes, object(name)] : [object(name)];
           // A negative index counts from what is there when the reader comes, so the run is to be over.
@@ -99,7 +115,14 @@ for (const sdk of sdks) {
           pages.push([page.data.map((chunk) => chunk.index), page.hasMore, page.done]);
           cursor = page.cursor;
         }
-        assert.deepEqual(pages, [[[0], true, true], [[1], false, true]], 'as many pages as chunks');
+        assert.deepEqual(
+          pages,
+          [
+            [[0], true, true],
+            [[1], false, true],
+          ],
+          'as many pages as chunks',
+        );
       }
     });
 
@@ -111,10 +134,13 @@ for (const sdk of sdks) {
     });
 
     await t.test('texts of many scripts as bytes, a chunk each', async () => {
-      const texts = ['Ünïcödé straße', '漢字かな 👩‍👩‍👧🎉', 'مرحبا بالعالم', JSON.stringify({ deep: ['ключ', '\0', { '鍵': '🔑' }] })];
+      const texts = ['Ünïcödé straße', '漢字かな 👩‍👩‍👧🎉', 'مرحبا بالعالم', JSON.stringify({ deep: ['ключ', '\0', { 鍵: '🔑' }] })];
       const runId = await app.begin('textsAsBytes', texts);
       const decoder = new TextDecoder('utf-8', { fatal: true });
-      assert.deepEqual((await app.values(runId)).map(({ bytes }) => decoder.decode(new Uint8Array(bytes))), texts);
+      assert.deepEqual(
+        (await app.values(runId)).map(({ bytes }) => decoder.decode(new Uint8Array(bytes))),
+        texts,
+      );
     });
 
     await t.test('a stream that a run returns, ten lines written one by one', async () => {

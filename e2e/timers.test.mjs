@@ -24,7 +24,10 @@ describe('timers', { concurrency: true }, () => {
         t.test('three steps with three seconds after each', async () => {
           const { runId, value: stamps, events } = await value('stampAndSleep', 3_000);
           const gaps = [stamps[1] - stamps[0], stamps[2] - stamps[1]];
-          assert.ok(gaps.every((gap) => gap >= 3_000), `gaps of ${gaps} ms`);
+          assert.ok(
+            gaps.every((gap) => gap >= 3_000),
+            `gaps of ${gaps} ms`,
+          );
           const all = events.at(-1).createdAt - events[0].createdAt;
           assert.ok(all >= 9_000, `${all} ms in all`);
           assert.deepEqual(await stepsOf(runId), Array(3).fill(['now', 'completed', 1]));

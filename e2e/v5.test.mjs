@@ -58,7 +58,10 @@ test('SDK v5 only', async (t) => {
     const run = await api.run(runId);
     assert.ok(run.expiredAt <= Date.now());
     assert.deepEqual([run.input, run.output], [undefined, undefined]);
-    assert.deepEqual((await api.steps(runId)).map((s) => [s.status, s.input, s.output]), Array(2).fill(['completed', undefined, undefined]));
+    assert.deepEqual(
+      (await api.steps(runId)).map((s) => [s.status, s.input, s.output]),
+      Array(2).fill(['completed', undefined, undefined]),
+    );
     assert.ok((await api.runs('completed')).some((r) => r.runId === runId));
   });
 

@@ -20,7 +20,10 @@ for (const sdk of sdks) {
       return { runId, path: `/.well-known/workflow/v1/webhook/${encodeURIComponent(hook.token)}` };
     };
 
-    for (const [way, base] of [['through the service', service.url], ['straight to the app', app.url]]) {
+    for (const [way, base] of [
+      ['through the service', service.url],
+      ['straight to the app', app.url],
+    ]) {
       await t.test(`${way}: 202, and the run has the request`, async () => {
         const { runId, path } = await waiting();
         const response = await fetch(`${base}${path}?x=1`, { method: 'PUT', headers: { 'x-note': 'ring ring' }, body: 'grüße 🔔' });

@@ -8,7 +8,16 @@ import { startStack } from './lib/stack.mjs';
 import { until } from './lib/wait.mjs';
 
 /** @type {(readonly [sdk: string, redis: 'embedded' | 'server' | 'cluster'])[]} */
-const places = [...sdks.flatMap((sdk) => /** @type {const} */ ([[sdk, 'embedded'], [sdk, 'server']])), ['v5', 'cluster']];
+const places = [
+  ...sdks.flatMap(
+    (sdk) =>
+      /** @type {const} */ ([
+        [sdk, 'embedded'],
+        [sdk, 'server'],
+      ]),
+  ),
+  ['v5', 'cluster'],
+];
 
 for (const [sdk, redis] of places) {
   describe(`workflows of SDK ${sdk} on ${redis} Redis`, () => {
@@ -94,7 +103,10 @@ for (const [sdk, redis] of places) {
         const { outcomes, milliseconds } = await app.flood('addition', [1, 2], many, 20);
         t.diagnostic(`${many} runs in ${Math.round(milliseconds)} ms on ${redis} Redis`);
         assert.equal(outcomes.length, many);
-        assert.deepEqual(outcomes.filter((o) => o.status !== 'completed' || o.value !== 3), []);
+        assert.deepEqual(
+          outcomes.filter((o) => o.status !== 'completed' || o.value !== 3),
+          [],
+        );
         for (const { runId } of outcomes) await checkEndedRun(api, runId);
       });
 

@@ -32,5 +32,8 @@ export function readOptions(argv) {
 }
 
 function listOf(text) {
-  return text?.split(',').map((part) => part.trim()).filter(Boolean);
+  return text
+    ?.split(',')
+    .map((part) => part.trim())
+    .filter(Boolean);
 }

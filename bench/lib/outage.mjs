@@ -45,7 +45,8 @@ export class Callers {
     const ways = {
       read: () => this.#ask(`/v1/runs/${known}`),
       event: () => this.#create(this.#newRun()),
-      queue: (call) => this.#post('/v1/queue', { queueName: '__wkf_workflow_bench', deploymentId: 'bench', jsonMessage: JSON.stringify({ probe: this.#calls.queue.indexOf(call) }) }),
+      queue: (call) =>
+        this.#post('/v1/queue', { queueName: '__wkf_workflow_bench', deploymentId: 'bench', jsonMessage: JSON.stringify({ probe: this.#calls.queue.indexOf(call) }) }),
       stream: (call) => this.#ask(path, { method: 'POST', headers: { 'content-type': 'application/octet-stream' }, body: String(this.#calls.stream.indexOf(call)) }),
     };
     await ways.stream();
@@ -81,7 +82,10 @@ export class Callers {
     // A message has come when it is delivered, and a chunk when it is read.
     if (kind === 'stream') this.#calls.live.push({ start: call.start, end: undefined, error: undefined });
     const life = make(call)
-      .then(() => kind !== 'queue' && (call.end = performance.now()), (error) => (call.error = error))
+      .then(
+        () => kind !== 'queue' && (call.end = performance.now()),
+        (error) => (call.error = error),
+      )
       .finally(() => this.#open.delete(life));
     this.#open.add(life);
   }
@@ -142,7 +146,10 @@ export class Callers {
 
 function lagOf(calls, from) {
   const last = calls.findLastIndex((call) => call.end === undefined);
-  const good = calls.slice(last + 1).map(({ end }) => end).filter((end) => end >= from);
+  const good = calls
+    .slice(last + 1)
+    .map(({ end }) => end)
+    .filter((end) => end >= from);
   if (good.length === 0) throw new Error('no call succeeded any more');
   return Math.min(...good) - from;
 }

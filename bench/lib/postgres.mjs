@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, realpathSync } from 'node:fs';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { userInfo, tmpdir } from 'node:os';
+import { tmpdir, userInfo } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { Child, freePort, run } from '../../e2e/lib/process.mjs';
 import { until } from '../../e2e/lib/wait.mjs';

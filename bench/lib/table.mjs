@@ -68,7 +68,14 @@ export function plainTable(result) {
     const rows = [columns, ...rowsOf(suite)];
     const widths = columns.map((_, i) => Math.max(...rows.filter((r) => !/^(failed|not measured|left out)/.test(r[2]) || i < 2).map((r) => r[i].length)));
     out.push('', `${suite.title}  (${suite.rounds} rounds)`);
-    out.push(...rows.map((row) => row.map((cell, i) => cell.padEnd(widths[i])).join('  ').trimEnd()));
+    out.push(
+      ...rows.map((row) =>
+        row
+          .map((cell, i) => cell.padEnd(widths[i]))
+          .join('  ')
+          .trimEnd(),
+      ),
+    );
   }
   return `${out.join('\n')}\n`;
 }

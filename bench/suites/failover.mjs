@@ -3,15 +3,15 @@
 // takes writes again when a client that connects at that moment can write, and has asked a Sentinel for the master first.
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../../e2e/lib/process.mjs';
-import { ReplicatedCluster } from '../../e2e/lib/replicatedCluster.mjs';
-import { RedisSentinel } from '../../e2e/lib/redisSentinel.mjs';
 import { RedisServer, safe } from '../../e2e/lib/redis.mjs';
+import { RedisSentinel } from '../../e2e/lib/redisSentinel.mjs';
+import { ReplicatedCluster } from '../../e2e/lib/replicatedCluster.mjs';
 import { Service } from '../../e2e/lib/service.mjs';
-import { ulid } from '../lib/ulid.mjs';
 import { slotOf } from '../lib/crc16.mjs';
 import { Callers, KINDS } from '../lib/outage.mjs';
 import { say } from '../lib/progress.mjs';
 import { attempt } from '../lib/rounds.mjs';
+import { ulid } from '../lib/ulid.mjs';
 
 /** The queue's slot: the master that has it is the one that goes away, and the runs are in its slots, too. */
 const QUEUE = 'workflow_flows';
@@ -23,7 +23,13 @@ const PLACES = {
     const set = await RedisSentinel.start({ downAfter: 2000 });
     const { master } = set;
     const others = set.nodes.filter((node) => node !== master);
-    return { set, master, failover: () => set.sentinels[0].command('SENTINEL', 'FAILOVER', 'themaster'), writes: () => writesBySentinel(set, others), newRun: () => `wrun_${ulid()}` };
+    return {
+      set,
+      master,
+      failover: () => set.sentinels[0].command('SENTINEL', 'FAILOVER', 'themaster'),
+      writes: () => writesBySentinel(set, others),
+      newRun: () => `wrun_${ulid()}`,
+    };
   },
   cluster: async () => {
     const set = await ReplicatedCluster.start({ nodeTimeout: 2000 });
@@ -57,7 +63,10 @@ const FAULTS = {
 };
 
 const CASES = [
-  ...['kill', 'stop', 'planned'].flatMap((fault) => [['sentinel', fault], ['cluster', fault]]),
+  ...['kill', 'stop', 'planned'].flatMap((fault) => [
+    ['sentinel', fault],
+    ['cluster', fault],
+  ]),
   ['standalone', 'restart'],
 ];
 const TITLES = { read: 'reads', event: 'events', queue: 'queue, until delivered', stream: 'stream writes', live: 'live reader' };
@@ -114,7 +123,13 @@ async function lagsOf(open, fault) {
 
 async function firstWrite(writes) {
   for (const until = performance.now() + 60_000; performance.now() < until; await delay(5)) {
-    const done = await Promise.race([writes().then(() => true, () => false), delay(500, false)]);
+    const done = await Promise.race([
+      writes().then(
+        () => true,
+        () => false,
+      ),
+      delay(500, false),
+    ]);
     if (done) return performance.now();
   }
   throw new Error('Redis takes no writes');

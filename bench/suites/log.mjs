@@ -24,9 +24,7 @@ export const log = {
     ...[1_000, 10_000, 25_000].map(list),
   ],
   async round({ contender, size }) {
-    const { costs, lists } = await at(worlds[contender].place(), (place) =>
-      worldJob('log', contender, place, { lengths: size.lengths }),
-    );
+    const { costs, lists } = await at(worlds[contender].place(), (place) => worldJob('log', contender, place, { lengths: size.lengths }));
     const around = (n) => median(costs.slice(n - 60, n + 60));
     const result = { early: around(100), late: around(costs.length - 100) };
     // The first events also pay for warming up code and connections, so the 10th is taken from a stretch after them.

@@ -74,9 +74,7 @@ function measure(contender, name, settings) {
   const { app, producer, place } = contenders[contender];
   return at(place(), (p) => {
     if (name === 'hop') return job(producer, app, { measure: name, concurrency, ...settings }, p.env);
-    return withStub((stubUrl) =>
-      withWorker(contender, stubUrl, p, () => job(producer, app, { measure: name, stubUrl, ...settings }, p.env)),
-    );
+    return withStub((stubUrl) => withWorker(contender, stubUrl, p, () => job(producer, app, { measure: name, stubUrl, ...settings }, p.env)));
   });
 }
 

@@ -46,9 +46,7 @@ export const streams = {
       if (wants(...ids)) await attempt(result, ids[0], measure);
     };
     const run = (settings) =>
-      at(worlds[contender].place({ replicas: 2 }), (place) =>
-        worldJob('streams', contender, place, { readerUrl: place.second, shared: inProcess.has(contender), ...settings }),
-      );
+      at(worlds[contender].place({ replicas: 2 }), (place) => worldJob('streams', contender, place, { readerUrl: place.second, shared: inProcess.has(contender), ...settings }));
     await when(['live', 'live-p99'], async () => {
       const { latencies } = await run({ measure: 'live', n: size.live });
       return { live: median(latencies), 'live-p99': quantile(latencies, 0.99) };
@@ -64,8 +62,7 @@ export const streams = {
 };
 
 async function overHTTP(size, when) {
-  const run = (settings, hugePages) =>
-    at(servicePlace({ replicas: 2, hugePages }), (place) => load('streams', { url: place.service.url, second: place.second, ...settings }));
+  const run = (settings, hugePages) => at(servicePlace({ replicas: 2, hugePages }), (place) => load('streams', { url: place.service.url, second: place.second, ...settings }));
   await when(['http-live', 'http-live-p99'], async () => {
     const { fromReturn } = await run({ measure: 'live', n: size.live });
     return { 'http-live': fromReturn.p50, 'http-live-p99': fromReturn.p99 };

@@ -1,11 +1,11 @@
 // @ts-check
 // Whole workflows on the real SDK, from start() to completed.
 import { setTimeout as delay } from 'node:timers/promises';
-import { at } from '../lib/places.mjs';
-import { attempt } from '../lib/rounds.mjs';
-import { idleLoad } from '../lib/redis.mjs';
-import { median, quantile } from '../lib/stats.mjs';
 import { withApp } from '../lib/app.mjs';
+import { at } from '../lib/places.mjs';
+import { idleLoad } from '../lib/redis.mjs';
+import { attempt } from '../lib/rounds.mjs';
+import { median, quantile } from '../lib/stats.mjs';
 import { worlds } from '../lib/worlds.mjs';
 
 /** After this nothing goes on any more that comes of the runs before, such as a second look for messages of ended runs. */
@@ -60,10 +60,7 @@ function workflowSuite({ quick, name, title, sdk, peer, contenders, bars = {} })
       { id: 'idle', title: 'Redis commands while the app idles', unit: '/s', better: 'less', peer },
       ...Object.entries(replays).map(([id, n]) => ms(id, `hook resume with a log of ${n.toLocaleString('en-US')} events`, { peer })),
     ],
-    round: ({ contender, size, wants, round }) =>
-      at(worlds[contender].place(), (place) =>
-        withApp(sdk, contender, place, (app) => measureApp({ app, place, size, wants, round })),
-      ),
+    round: ({ contender, size, wants, round }) => at(worlds[contender].place(), (place) => withApp(sdk, contender, place, (app) => measureApp({ app, place, size, wants, round }))),
   };
 }
 
@@ -116,7 +113,10 @@ export const workflowsV4 = workflowSuite({
     addition1: [{ peer: 'world-redis-bullmq', max: 0.6 }],
     addition20: [{ peer: 'world-redis-bullmq', min: 1.3 }],
     seq25: [{ peer: 'world-redis-bullmq', max: 0.65 }],
-    par50: [{ peer: 'world-redis-bullmq', max: 0.35 }, { peer: 'in-memory', max: 1 }],
+    par50: [
+      { peer: 'world-redis-bullmq', max: 0.35 },
+      { peer: 'in-memory', max: 1 },
+    ],
     first: [{ peer: 'world-redis-bullmq', max: 1 }],
     chunks: [{ min: 5_000 }, { peer: 'world-redis-bullmq', min: 1 }],
   },

@@ -12,14 +12,18 @@ await measureQueue(async () => {
   return {
     add: async (name, message, delay) => {
       const jobId = `msg_${message.runId}`;
-      await queue.add(name, { queueName: `__wkf_workflow_${name}`, message: JSON.stringify(message) }, {
-        jobId,
-        delay,
-        attempts: 5,
-        backoff: { type: 'exponential', delay: 1_000 },
-        removeOnComplete: { age: 86_400, count: 1_000 },
-        removeOnFail: { age: 604_800 },
-      });
+      await queue.add(
+        name,
+        { queueName: `__wkf_workflow_${name}`, message: JSON.stringify(message) },
+        {
+          jobId,
+          delay,
+          attempts: 5,
+          backoff: { type: 'exponential', delay: 1_000 },
+          removeOnComplete: { age: 86_400, count: 1_000 },
+          removeOnFail: { age: 604_800 },
+        },
+      );
       return jobId;
     },
     close: () => queue.close(),

@@ -1,7 +1,8 @@
 // @ts-check
 // The calls on runs and their lists, one after the other, on a store of whatever size.
-import { bytes, create, openWorld, report, runId, settings } from './world.mjs';
+
 import { median } from '../lib/stats.mjs';
+import { bytes, create, openWorld, report, runId, settings } from './world.mjs';
 
 const world = openWorld();
 const { n } = settings;
@@ -17,8 +18,7 @@ const calls = {
   // Ten, because a store of 1,000 has no more that are running.
   'by-status': () => world.runs.list({ status: 'running', pagination: { limit: 10 } }),
   'by-both': () => world.runs.list({ workflowName: name, status: 'completed', pagination: { limit } }),
-  create: () =>
-    create(world, runId(), { eventType: 'run_created', eventData: { deploymentId: 'bench', workflowName: name, input: bytes(32), executionContext: {} } }),
+  create: () => create(world, runId(), { eventType: 'run_created', eventData: { deploymentId: 'bench', workflowName: name, input: bytes(32), executionContext: {} } }),
 };
 
 const result = {};

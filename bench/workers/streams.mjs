@@ -21,10 +21,7 @@ async function live() {
   for (let i = 0; i < n + 10; i++) {
     await delay(10);
     const began = performance.now();
-    const [, took] = await Promise.all([
-      writer.writeToStream(name, run, bytes(100)),
-      chunks.read().then(() => performance.now() - began),
-    ]);
+    const [, took] = await Promise.all([writer.writeToStream(name, run, bytes(100)), chunks.read().then(() => performance.now() - began)]);
     if (i >= 10) latencies.push(took);
   }
   await writer.closeStream(name, run);

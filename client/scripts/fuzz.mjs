@@ -36,13 +36,40 @@ const below = (n) => Math.floor(random() * n);
 const oneOf = (list) => list[below(list.length)];
 const bytes = (n) => Uint8Array.from({ length: n }, () => below(256));
 
-const TAGS = [0, 1, 2, 3, 4, 5, 6, 14, 15, 25, 27, 28, 29, 32, 51, 64, 65, 66, 69, 70, 71, 77, 78, 79, 80, 81, 82, 83, 84, 85, 86, 87, 105, 216, 225, 256, 258, 259, 27647, 28704, 55799, 0xdff9, 0xdffe, 0xdfff, 0xe000, 0x53687264];
-const WORDS = ['data', 'runId', 'event', 'events', 'eventData', 'createdAt', 'retryAfter', 'answers', 'status', 'body', 'then', 'error', 'name', 'message', 'hasMore', 'cursor', '__type', '__proto__', 'constructor', 'RegExp', 'Error', 'ü', ''];
+const TAGS = [
+  0, 1, 2, 3, 4, 5, 6, 14, 15, 25, 27, 28, 29, 32, 51, 64, 65, 66, 69, 70, 71, 77, 78, 79, 80, 81, 82, 83, 84, 85, 86, 87, 105, 216, 225, 256, 258, 259, 27647, 28704, 55799,
+  0xdff9, 0xdffe, 0xdfff, 0xe000, 0x53687264,
+];
+const WORDS = [
+  'data',
+  'runId',
+  'event',
+  'events',
+  'eventData',
+  'createdAt',
+  'retryAfter',
+  'answers',
+  'status',
+  'body',
+  'then',
+  'error',
+  'name',
+  'message',
+  'hasMore',
+  'cursor',
+  '__type',
+  '__proto__',
+  'constructor',
+  'RegExp',
+  'Error',
+  'ü',
+  '',
+];
 
 function head(major, n) {
   const info = oneOf([0, 0, 0, 1, 2, 3, 4]);
   if (info === 0 && n < 24) return [(major << 5) | n];
-  const size = n > 0xffff ? 4 : n > 0xff ? Math.max(2, 1 << info >> 1) : 1 << Math.max(0, info - 1);
+  const size = n > 0xffff ? 4 : n > 0xff ? Math.max(2, (1 << info) >> 1) : 1 << Math.max(0, info - 1);
   const out = [(major << 5) | (size === 1 ? 24 : size === 2 ? 25 : size <= 4 ? 26 : 27)];
   const width = size === 1 ? 1 : size === 2 ? 2 : size <= 4 ? 4 : 8;
   for (let i = width - 1; i >= 0; i--) out.push(i > 3 ? 0 : (n >>> (8 * i)) & 255);
@@ -61,7 +88,15 @@ function item(out, depth) {
     const text = new TextEncoder().encode(oneOf(WORDS));
     out.push(...head(3, text.length), ...text);
   } else if (kind === 4) out.push(oneOf([0xf4, 0xf5, 0xf6, 0xf7, 0xe0, 0xef]));
-  else if (kind === 5) out.push(...oneOf([[0xf9, ...bytes(2)], [0xfa, ...bytes(4)], [0xfb, ...bytes(8)], [0xf8, 32 + below(224)]]));
+  else if (kind === 5)
+    out.push(
+      ...oneOf([
+        [0xf9, ...bytes(2)],
+        [0xfa, ...bytes(4)],
+        [0xfb, ...bytes(8)],
+        [0xf8, 32 + below(224)],
+      ]),
+    );
   else if (kind < 8) list(out, 4, below(5), depth);
   else if (kind < 10) list(out, 5, below(5), depth);
   else {
@@ -173,7 +208,18 @@ const targets = {
   },
   async bundles(data) {
     const calls = 1 + below(3);
-    const whole = random() < 0.3 ? data : encode({ answers: Array.from({ length: calls }, () => oneOf([{ status: 200, body: data }, { status: oneOf([0, 200, 503, 'x']), body: data, retryAfter: oneOf(['1', 1, null]), then: oneOf([null, 1, { status: 200, body: data }]) }, decoded(data)?.[0] ?? null])) });
+    const whole =
+      random() < 0.3
+        ? data
+        : encode({
+            answers: Array.from({ length: calls }, () =>
+              oneOf([
+                { status: 200, body: data },
+                { status: oneOf([0, 200, 503, 'x']), body: data, retryAfter: oneOf(['1', 1, null]), then: oneOf([null, 1, { status: 200, body: data }]) },
+                decoded(data)?.[0] ?? null,
+              ]),
+            ),
+          });
     const exchange = { request: async () => ({ status: 200, headers: {}, body: whole }) };
     const bundles = new Bundles(exchange, { of: () => exchange, isOpen: () => true }, '');
     const call = () => bundles.request({ method: 'POST', path: '/v1/queue', headers: { 'content-type': 'application/cbor' }, body: data, timeoutMs: 1000, signal: undefined });
@@ -186,7 +232,12 @@ const targets = {
     const under = { ref() {}, unref() {} };
     const socket = Object.assign(new EventEmitter(), { OPEN: 1, CLOSED: 3, readyState: 1, send() {}, close() {}, terminate() {} });
     const line = new Line(socket, under, () => undefined);
-    const asked = [line.request(data, 60_000), line.request(data, 60_000)].map((one) => one.then((answer) => decodeBody(answer.body, 'application/cbor'), () => undefined));
+    const asked = [line.request(data, 60_000), line.request(data, 60_000)].map((one) =>
+      one.then(
+        (answer) => decodeBody(answer.body, 'application/cbor'),
+        () => undefined,
+      ),
+    );
     const named = Buffer.concat([Uint8Array.of(0, 0, 0, below(4), 0, 200), data]);
     for (const message of [Buffer.from(data), named, named.subarray(0, below(8))]) socket.emit('message', message, random() < 0.9);
     socket.emit('close');
@@ -194,7 +245,12 @@ const targets = {
   },
   async deliveries(data) {
     const handle = createWorld({ url: 'http://127.0.0.1:1' }).createQueueHandler('__wkf_workflow_', async () => undefined);
-    const headers = { 'content-type': oneOf(['application/cbor', 'application/json', '']), 'x-vqs-queue-name': '__wkf_workflow_w', 'x-vqs-message-id': `msg_${below(1e9)}`, 'x-vqs-message-attempt': '1' };
+    const headers = {
+      'content-type': oneOf(['application/cbor', 'application/json', '']),
+      'x-vqs-queue-name': '__wkf_workflow_w',
+      'x-vqs-message-id': `msg_${below(1e9)}`,
+      'x-vqs-message-attempt': '1',
+    };
     const { status } = await handle(new Request('http://app/flow', { method: 'POST', headers, body: data }));
     must(status === 200 || status === 400, `a delivery is answered ${status}`);
   },
@@ -202,7 +258,9 @@ const targets = {
 
 let current = { target: '', data: new Uint8Array() };
 function failed(error) {
-  console.error(`\n${current.target}: ${error?.stack ?? error}\ninput (${current.data.length} bytes): ${Buffer.from(current.data).toString('hex')}\nseed ${seed}, input number ${count + 1}`);
+  console.error(
+    `\n${current.target}: ${error?.stack ?? error}\ninput (${current.data.length} bytes): ${Buffer.from(current.data).toString('hex')}\nseed ${seed}, input number ${count + 1}`,
+  );
   process.exit(1);
 }
 process.on('uncaughtException', failed);

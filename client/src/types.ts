@@ -81,22 +81,14 @@ export interface LegacyCalls {
   };
   steps: {
     create(runId: string, step: { stepId: string; stepName: string; input: any[] }): Promise<any>;
-    update(
-      runId: string,
-      stepId: string,
-      change: { status?: string; attempt?: number; output?: any; error?: any; retryAfter?: Date },
-    ): Promise<any>;
+    update(runId: string, stepId: string, change: { status?: string; attempt?: number; output?: any; error?: any; retryAfter?: Date }): Promise<any>;
   };
   hooks: {
     create(runId: string, hook: { hookId: string; token: string; metadata?: any }, params?: Resolve): Promise<any>;
     dispose(hookId: string, params?: Resolve): Promise<any>;
   };
   /** The form that events.create has there: it answers with the event itself. */
-  createEvent(
-    runId: string,
-    event: { eventType?: unknown; correlationId?: unknown; eventData?: unknown },
-    params?: Resolve,
-  ): Promise<any>;
+  createEvent(runId: string, event: { eventType?: unknown; correlationId?: unknown; eventData?: unknown }, params?: Resolve): Promise<any>;
 }
 
 /**
@@ -116,19 +108,11 @@ export interface RedisWorld {
   createQueueHandler(prefix: string, handler: MessageHandler): (request: Request) => Promise<Response>;
   runs: Partial<LegacyCalls['runs']> & {
     get(id: string, params?: { resolveData?: ResolveData }): Promise<any>;
-    list(params?: {
-      workflowName?: string;
-      status?: string | string[];
-      pagination?: Pagination;
-      resolveData?: ResolveData;
-    }): Promise<Page>;
+    list(params?: { workflowName?: string; status?: string | string[]; pagination?: Pagination; resolveData?: ResolveData }): Promise<Page>;
     /** Several runs in the order of their ids, null for those that do not exist. */
     getMany(ids: readonly string[], params?: { resolveData?: ResolveData }): Promise<any[]>;
     /** The run when it has ended, or as it is after `timeoutMs` (0 if not given) or when the signal fires. */
-    waitForTerminalStatus(
-      id: string,
-      params?: { timeoutMs?: number; signal?: AbortSignal; resolveData?: ResolveData },
-    ): Promise<any>;
+    waitForTerminalStatus(id: string, params?: { timeoutMs?: number; signal?: AbortSignal; resolveData?: ResolveData }): Promise<any>;
     /** Cancels up to 500 runs and says of each what became of it. */
     cancelMany(request: { runIds: string[]; cancelReason?: string }): Promise<any>;
     /** Sets attributes, or deletes those whose value is null; answers with all of the run's. */
@@ -149,19 +133,10 @@ export interface RedisWorld {
      */
     create(runId: string | null, event: any, params?: any): Promise<any>;
     /** Several events in one write, each with a result of its own, in their order. */
-    createBatch(
-      runId: string,
-      events: readonly { event: any; occurredAt?: Date }[],
-      params?: { resolveData?: ResolveData },
-    ): Promise<{ results: any[] }>;
+    createBatch(runId: string, events: readonly { event: any; occurredAt?: Date }[], params?: { resolveData?: ResolveData }): Promise<{ results: any[] }>;
     get(runId: string, eventId: string, params?: { resolveData?: ResolveData }): Promise<any>;
     list(params: { runId: string; pagination?: Pagination; resolveData?: ResolveData }): Promise<Page>;
-    listByCorrelationId(params: {
-      correlationId: string;
-      runId?: string;
-      pagination?: Pagination;
-      resolveData?: ResolveData;
-    }): Promise<Page>;
+    listByCorrelationId(params: { correlationId: string; runId?: string; pagination?: Pagination; resolveData?: ResolveData }): Promise<Page>;
   };
   hooks: Partial<LegacyCalls['hooks']> & {
     get(hookId: string, params?: { resolveData?: ResolveData }): Promise<any>;

@@ -107,8 +107,7 @@ const create = (world: RedisWorld, eventType: string, id: string | undefined, in
   world.events.create(runId, { eventType, correlationId: id, specVersion: 3, eventData: { stepName: 's', input } }, { requestId: undefined });
 
 /** The two calls of queue() as SDK v4 makes them. */
-const wake = (world: RedisWorld, { queueName = '__wkf_workflow_w', traceCarrier = {} } = {}) =>
-  world.queue(queueName, { runId: 'r', traceCarrier, requestedAt: new Date() });
+const wake = (world: RedisWorld, { queueName = '__wkf_workflow_w', traceCarrier = {} } = {}) => world.queue(queueName, { runId: 'r', traceCarrier, requestedAt: new Date() });
 const stepMessage = (world: RedisWorld, stepId: string, options: QueueOptions = {}, runId = 'r') =>
   world.queue(
     '__wkf_step_s',
@@ -120,10 +119,17 @@ const stepMessage = (world: RedisWorld, stepId: string, options: QueueOptions = 
 const queued = (made: Made[]) =>
   made
     .filter(({ path }) => path === '/v1/queue')
-    .map(({ body: { message: { requestedAt, ...message }, ...rest } }) => {
-      assert.ok(requestedAt instanceof Date);
-      return { ...rest, message };
-    });
+    .map(
+      ({
+        body: {
+          message: { requestedAt, ...message },
+          ...rest
+        },
+      }) => {
+        assert.ok(requestedAt instanceof Date);
+        return { ...rest, message };
+      },
+    );
 const kinds = (made: Made[]) => made.map(({ path, body }) => (path === '/v1/queue' ? 'queue' : body.event.eventType));
 
 for (const [what, prefix, queueName] of [
@@ -134,11 +140,15 @@ for (const [what, prefix, queueName] of [
   test(`${what} in ${prefix} and the wake-up of the run are one request; what is queued is what the SDK asks for`, async () => {
     const { world, made, urls, step } = await setUp();
     let messageId: unknown;
-    await step('step_1', async () => {
-      await create(world, what, 'step_1');
-      assert.deepEqual(kinds(made), [what, 'queue']);
-      ({ messageId } = await wake(world, { queueName }));
-    }, prefix);
+    await step(
+      'step_1',
+      async () => {
+        await create(world, what, 'step_1');
+        assert.deepEqual(kinds(made), [what, 'queue']);
+        ({ messageId } = await wake(world, { queueName }));
+      },
+      prefix,
+    );
     assert.deepEqual(urls(), ['/v1/calls']);
     assert.equal(messageId, `msg_${messages - 1}`);
     assert.notEqual(made[0]?.key, made[1]?.key);
@@ -204,9 +214,15 @@ test('pairs of twenty runs in one turn are two requests: a pair is two of 32 cal
     ),
   );
   const bundles = fake.seen.slice(1).map(({ body }) => (decode(body) as { calls: Part[] }).calls);
-  assert.deepEqual(bundles.map(({ length }) => length), [16, 4]);
+  assert.deepEqual(
+    bundles.map(({ length }) => length),
+    [16, 4],
+  );
   assert.ok(bundles.flat().every(({ then }) => then));
-  assert.deepEqual(kinds(made.slice(20)), runs.flatMap(() => ['step_created', 'queue']));
+  assert.deepEqual(
+    kinds(made.slice(20)),
+    runs.flatMap(() => ['step_created', 'queue']),
+  );
   assert.equal(new Set(replies).size, 20);
 });
 
@@ -246,7 +262,11 @@ test('an answer is used once: the second queue() of the same message is a call',
   assert.equal(queued(made).length, 2);
 });
 
-for (const [status, name] of [[409, 'EntityConflictError'], [410, 'RunExpiredError'], [404, 'WorkflowRunNotFoundError']] as const) {
+for (const [status, name] of [
+  [409, 'EntityConflictError'],
+  [410, 'RunExpiredError'],
+  [404, 'WorkflowRunNotFoundError'],
+] as const) {
   test(`an event that is refused with ${status} queues nothing, and is the SDK's usual error; a queue() after it is a call`, async () => {
     const { world, made, urls, flow } = await setUp({
       serve: (call) => (call.body.event?.eventType === 'step_created' ? refuse(status, name) : fine(call)),
@@ -287,7 +307,10 @@ test('a message that is not the one that was anticipated is queued by the usual 
       await wake(world, traced);
     });
   await once('step_1');
-  assert.deepEqual(queued(made).map(({ message }) => message.traceCarrier), [{}, traced.traceCarrier]);
+  assert.deepEqual(
+    queued(made).map(({ message }) => message.traceCarrier),
+    [{}, traced.traceCarrier],
+  );
   await once('step_2');
   assert.deepEqual(urls().slice(2), ['/v1/runs/r/events', '/v1/queue']);
 });
@@ -440,7 +463,13 @@ test('a bundle whose middle pair fails: the others are whole', async () => {
       }, run),
     ),
   );
-  assert.deepEqual(results.map(({ status }) => status), ['fulfilled', 'rejected', 'fulfilled']);
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled'],
+  );
   assert.deepEqual(urls(), ['/v1/calls', '/v1/calls']);
-  assert.deepEqual(queued(made).map(({ idempotencyKey }) => idempotencyKey), ['step_a', 'step_c']);
+  assert.deepEqual(
+    queued(made).map(({ idempotencyKey }) => idempotencyKey),
+    ['step_a', 'step_c'],
+  );
 });

@@ -50,9 +50,15 @@ const eventOf = (id: string) => ({ event: { eventId: id } });
 test('calls of one turn are one request, each with its own key and its own answer; one alone travels as it is', async () => {
   const { fake, create } = await fakeWorld(created, '/behind/a/proxy');
   assert.deepEqual(await Promise.all(['a', 'b', 'c'].map((id) => create(id))), ['a', 'b', 'c'].map(eventOf));
-  assert.deepEqual(fake.seen.map(({ url }) => url), ['/behind/a/proxy/v1/calls']);
+  assert.deepEqual(
+    fake.seen.map(({ url }) => url),
+    ['/behind/a/proxy/v1/calls'],
+  );
   const calls = callsOf(fake.seen[0]);
-  assert.deepEqual(calls.map(({ path }) => path), Array(3).fill('/v1/runs/r/events'));
+  assert.deepEqual(
+    calls.map(({ path }) => path),
+    Array(3).fill('/v1/runs/r/events'),
+  );
   assert.equal(new Set(calls.map(({ key }) => key)).size, 3);
 
   fake.next(json(200, eventOf('d')));
@@ -95,37 +101,43 @@ test('a service from before bundles is asked call by call', async () => {
   const { fake, create } = await fakeWorld((response, seen) => json(seen.url === '/v1/calls' ? 404 : 200, { event: {} })(response, seen));
   await Promise.all([create('a'), create('b')]);
   await Promise.all([create('c'), create('d')]);
-  assert.deepEqual(fake.seen.map(({ url }) => url), ['/v1/calls', ...Array(4).fill('/v1/runs/r/events')]);
+  assert.deepEqual(
+    fake.seen.map(({ url }) => url),
+    ['/v1/calls', ...Array(4).fill('/v1/runs/r/events')],
+  );
 });
 
 test('bundles are small: 32 calls, and large bodies travel by themselves', async () => {
   const { fake, create } = await fakeWorld((response, seen) => (seen.url === '/v1/calls' ? created : json(200, {}))(response, seen));
   await Promise.all([...Array.from({ length: 65 }, (_, i) => create(`s${i}`)), create('large', new Uint8Array(40_000))]);
   const sizes = fake.seen.map((seen) => (seen.url === '/v1/calls' ? callsOf(seen).length : 1));
-  assert.deepEqual(sizes.sort((a, b) => a - b), [1, 1, 32, 32]);
+  assert.deepEqual(
+    sizes.sort((a, b) => a - b),
+    [1, 1, 32, 32],
+  );
 });
 
 test('reads of single runs and steps join, lists do not', async () => {
-  const { fake, world } = await fakeWorld((response, seen) =>
-    (seen.url === '/v1/calls' ? json(404, {}) : json(200, { data: [] }))(response, seen),
-  );
+  const { fake, world } = await fakeWorld((response, seen) => (seen.url === '/v1/calls' ? json(404, {}) : json(200, { data: [] }))(response, seen));
   await Promise.all([world.runs.get('r', { resolveData: 'none' }), world.steps.get('r', 's'), world.events.list({ runId: 'r' })]);
   const [list, bundle] = fake.seen.slice(0, 2).sort((a, b) => a.method.localeCompare(b.method));
   assert.equal(list?.url, '/v1/runs/r/events');
-  assert.deepEqual(callsOf(bundle).map(({ path, body }) => [path, body]), [
-    ['/v1/runs/r?resolveData=none', undefined],
-    ['/v1/runs/r/steps/s', undefined],
-  ]);
+  assert.deepEqual(
+    callsOf(bundle).map(({ path, body }) => [path, body]),
+    [
+      ['/v1/runs/r?resolveData=none', undefined],
+      ['/v1/runs/r/steps/s', undefined],
+    ],
+  );
 });
 
 test('calls of two tokens are never in one bundle', async () => {
   const { fake } = await fakeWorld(created);
   const worlds = ['one', 'two'].map((token) => createWorld({ url: fake.url, token }));
-  await Promise.all(
-    [0, 1, 0, 1].map((who, i) =>
-      (worlds[who] as (typeof worlds)[0]).events.create('r', { eventType: 'step_created', correlationId: `${i}`, specVersion: 3 }),
-    ),
-  );
+  await Promise.all([0, 1, 0, 1].map((who, i) => (worlds[who] as (typeof worlds)[0]).events.create('r', { eventType: 'step_created', correlationId: `${i}`, specVersion: 3 })));
   const whose = fake.seen.map((seen) => [seen.headers.authorization, callsOf(seen).map(idOf)]);
-  assert.deepEqual(whose.sort(), [['Bearer one', ['0', '2']], ['Bearer two', ['1', '3']]]);
+  assert.deepEqual(whose.sort(), [
+    ['Bearer one', ['0', '2']],
+    ['Bearer two', ['1', '3']],
+  ]);
 });

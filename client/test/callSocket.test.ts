@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
-import { WebSocketServer, type WebSocket } from 'ws';
+import { type WebSocket, WebSocketServer } from 'ws';
 import type { RedisWorld } from '../dist/index.js';
 import { runChild } from './helpers/child.js';
 import { clientEntry, createWorld, part } from './helpers/client.js';
@@ -24,7 +24,10 @@ const input = new Uint8Array([1]);
 async function wired() {
   const wire = await Wire.start(real.service.url);
   const world = createWorld({ url: wire.url, token: 'secret' });
-  endings.push(() => wire.stop(), () => world.close());
+  endings.push(
+    () => wire.stop(),
+    () => world.close(),
+  );
   return { wire, world };
 }
 
@@ -51,7 +54,10 @@ async function until(done: () => boolean, call: () => Promise<unknown>): Promise
 test('a process that goes on calling calls over a socket, and gets the same answers', async () => {
   const { wire, world } = await wired();
   const runId = await startedRun(world);
-  await until(() => wire.answers > 0, () => world.runs.get(runId));
+  await until(
+    () => wire.answers > 0,
+    () => world.runs.get(runId),
+  );
   const before = wire.requests;
   const stepId = newStepId();
   const { step } = await makeStep(world, runId, stepId);
@@ -60,7 +66,10 @@ test('a process that goes on calling calls over a socket, and gets the same answ
   await assert.rejects(world.runs.get(newRunId()), { name: 'WorkflowRunNotFoundError' });
   const steps = Array.from({ length: 40 }, newStepId);
   const made = await Promise.all(steps.map((id) => makeStep(world, runId, id)));
-  assert.deepEqual(made.map(({ step }) => step.stepId), steps);
+  assert.deepEqual(
+    made.map(({ step }) => step.stepId),
+    steps,
+  );
   assert.deepEqual([wire.requests, wire.upgraded], [before, 1]);
 });
 
@@ -70,7 +79,10 @@ test('BR-06: an answer is lost with its socket: the calls are made again, and do
   let lost = 0;
   const steps: string[] = [];
   for (let round = 0; round < 5; round++) {
-    await until(() => wire.answers > lost, () => world.runs.get(runId));
+    await until(
+      () => wire.answers > lost,
+      () => world.runs.get(runId),
+    );
     wire.lose = 1;
     lost = wire.answers + 1;
     const some = Array.from({ length: 20 }, newStepId);
@@ -79,12 +91,21 @@ test('BR-06: an answer is lost with its socket: the calls are made again, and do
       ...some.map((id) => makeStep(world, runId, id)),
       world.queue('__wkf_workflow_w', { runId }, { delaySeconds: 3600, idempotencyKey: `round ${round}` }),
     ]);
-    assert.deepEqual(made.slice(0, 20).map((one) => (one as { step: { stepId: string } }).step.stepId), some);
+    assert.deepEqual(
+      made.slice(0, 20).map((one) => (one as { step: { stepId: string } }).step.stepId),
+      some,
+    );
     assert.equal(wire.lose, 0);
   }
   assert.ok(wire.upgraded >= 5);
   const { data } = await world.events.list({ runId });
-  assert.deepEqual(data.slice(2).map((one) => one.correlationId).sort(), steps.sort());
+  assert.deepEqual(
+    data
+      .slice(2)
+      .map((one) => one.correlationId)
+      .sort(),
+    steps.sort(),
+  );
   const headers = { authorization: 'Bearer secret' };
   const messages = (await (await fetch(`${real.service.url}/v1/runs/${runId}/messages`, { headers })).json()) as { data: unknown[] };
   assert.equal(messages.data.length, 5);
@@ -93,7 +114,10 @@ test('BR-06: an answer is lost with its socket: the calls are made again, and do
 test('a service that stops and comes back is not noticed', async () => {
   const { wire, world } = await wired();
   const runId = await startedRun(world);
-  await until(() => wire.answers > 0, () => world.runs.get(runId));
+  await until(
+    () => wire.answers > 0,
+    () => world.runs.get(runId),
+  );
   let going = true;
   const steps: string[] = [];
   const caller = async () => {
@@ -108,13 +132,22 @@ test('a service that stops and comes back is not noticed', async () => {
     await real.service[end]();
     await real.service.launch();
     const answers = wire.answers;
-    await until(() => wire.answers > answers, () => world.runs.get(runId));
+    await until(
+      () => wire.answers > answers,
+      () => world.runs.get(runId),
+    );
   }
   going = false;
   await callers;
   assert.equal(wire.upgraded, 3);
   const { data } = await world.events.list({ runId });
-  assert.deepEqual(data.slice(2).map((one) => one.correlationId).sort(), steps.sort());
+  assert.deepEqual(
+    data
+      .slice(2)
+      .map((one) => one.correlationId)
+      .sort(),
+    steps.sort(),
+  );
   assert.deepEqual((await typesOf(world, runId)).slice(0, 2), ['run_created', 'run_started']);
 });
 
@@ -206,10 +239,9 @@ test('an answer that is none is a 502 of its call, and one that nobody asked for
 test('a message that is too short for an answer ends its socket and not the process; the call is made again by a request', async () => {
   for (let size = 0; size < 6; size++) {
     let broken = false;
-    const { seen, world } = await scripted(
-      (socket, id, calls) => (broken ? socket.send(Buffer.concat([id, Buffer.alloc(2)]).subarray(0, size)) : answering(socket, id, calls)),
-      { retryForMs: 10_000 },
-    );
+    const { seen, world } = await scripted((socket, id, calls) => (broken ? socket.send(Buffer.concat([id, Buffer.alloc(2)]).subarray(0, size)) : answering(socket, id, calls)), {
+      retryForMs: 10_000,
+    });
     while ((await which(world)) !== 'by socket');
     broken = true;
     assert.equal(await which(world), 'by request', `${size} bytes`);
@@ -228,13 +260,19 @@ test('a socket that is to retire gives the answers it owes and is closed; the ne
   while ((await which(world)) !== 'by socket');
   hold = true;
   const owed = which(world);
-  await until(() => held.length === 1, () => new Promise(setImmediate));
+  await until(
+    () => held.length === 1,
+    () => new Promise(setImmediate),
+  );
   assert.deepEqual(seen.closed, []);
   hold = false;
   while ((await which(world)) !== 'by socket' || seen.tokens.length < 2);
   held[0]?.();
   assert.equal(await owed, 'late');
-  await until(() => seen.closed.length > 0, () => which(world));
+  await until(
+    () => seen.closed.length > 0,
+    () => which(world),
+  );
   assert.deepEqual(seen.closed, [1000]);
 });
 

@@ -78,7 +78,10 @@ test('a call that the service has no memory for is made again, alone and with th
   };
   fake.next(bundle, over, over, over, json(200, { runId: 'b' }), json(200, { runId: 'b' }));
   const runs = await Promise.all(['a', 'b', 'c'].map((id) => world.runs.get(id)));
-  assert.deepEqual(runs.map(({ runId }) => runId), ['a', 'b', 'b']);
+  assert.deepEqual(
+    runs.map(({ runId }) => runId),
+    ['a', 'b', 'b'],
+  );
   assert.equal(fake.seen.length, 6); // the bundle, and then each by itself
   assert.ok(fake.seen.slice(1).every(({ url }) => url.startsWith('/v1/runs/')));
 

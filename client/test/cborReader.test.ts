@@ -110,7 +110,14 @@ test('keys are told apart, also those that are alike in length and letters', () 
 });
 
 test('a value may be as deep as it likes', () => {
-  for (const [open, close] of [['81', ''], ['9f', 'ff'], ['a16161', ''], ['c1', ''], ['d81c', ''], ['d9010281', '']] as const) {
+  for (const [open, close] of [
+    ['81', ''],
+    ['9f', 'ff'],
+    ['a16161', ''],
+    ['c1', ''],
+    ['d81c', ''],
+    ['d9010281', ''],
+  ] as const) {
     const deep = `${open.repeat(200_000)}00${close.repeat(200_000)}`;
     const [first, second] = decode(unhex(`82${deep}05`)) as [unknown, number];
     assert.equal(second, 5, open);
@@ -126,8 +133,42 @@ test('a value may be as deep as it likes', () => {
 
 test('only what is no item is an error', () => {
   const broken = [
-    '', '18', '1c', '41', '61', '5b7fffffffffffffff', '7bffffffffffffffff01', '81', '9a7fffffff00', '9bffffffffffffffff', 'ba7fffffff00', 'bbffffffffffffffff', '9f', '9f01', 'bf61',
-    'bf6161ff', 'ff', '81ff', '1f', 'df', '5f61ff', '5f6161ff', '5f5f4101ffff', 'c1', 'c2', 'f9', 'fa000000', 'fb00', 'f8', '0000', 'a1', 'a161', 'd856810102', 'd90103ba7fffffff', 'c1ff', 'a1ff01',
+    '',
+    '18',
+    '1c',
+    '41',
+    '61',
+    '5b7fffffffffffffff',
+    '7bffffffffffffffff01',
+    '81',
+    '9a7fffffff00',
+    '9bffffffffffffffff',
+    'ba7fffffff00',
+    'bbffffffffffffffff',
+    '9f',
+    '9f01',
+    'bf61',
+    'bf6161ff',
+    'ff',
+    '81ff',
+    '1f',
+    'df',
+    '5f61ff',
+    '5f6161ff',
+    '5f5f4101ffff',
+    'c1',
+    'c2',
+    'f9',
+    'fa000000',
+    'fb00',
+    'f8',
+    '0000',
+    'a1',
+    'a161',
+    'd856810102',
+    'd90103ba7fffffff',
+    'c1ff',
+    'a1ff01',
   ];
   for (const hex of broken) assert.throws(() => decode(unhex(hex)), /^Error: not well-formed CBOR/, hex);
 });
@@ -140,12 +181,24 @@ test('bytes that own their memory, and views', () => {
 });
 
 test('what the client writes it reads', () => {
-  const values = [new Map<unknown, unknown>([[{ a: 1 }, [2]]]), new Set(['a']), /x+/gu, new Float64Array([1.5]), new Int16Array([-1, 2]), new BigInt64Array([-5n]), 2n ** 70n, -(2n ** 70n), new Date(1.5e12)];
+  const values = [
+    new Map<unknown, unknown>([[{ a: 1 }, [2]]]),
+    new Set(['a']),
+    /x+/gu,
+    new Float64Array([1.5]),
+    new Int16Array([-1, 2]),
+    new BigInt64Array([-5n]),
+    2n ** 70n,
+    -(2n ** 70n),
+    new Date(1.5e12),
+  ];
   assert.deepEqual(decode(encode({ values })), { values });
 });
 
 test('an app that uses cbor-x with extensions of its own is not changed, and changes nothing', () => {
-  const { addExtension, decode: theirs } = createRequire(require.resolve('../package.json'))('cbor-x/index-no-eval') as typeof import('cbor-x', { with: { 'resolution-mode': 'import' } });
+  const { addExtension, decode: theirs } = createRequire(require.resolve('../package.json'))('cbor-x/index-no-eval') as typeof import('cbor-x', { with: {
+    'resolution-mode': 'import',
+  }});
   class Theirs {}
   addExtension({ Class: Theirs as never, tag: 1, encode: () => 0, decode: () => 'theirs' } as never);
   assert.equal(theirs(unhex('c101')), 'theirs');

@@ -33,7 +33,13 @@ test('stream writes are tried for a minute, or as long as the setting says, whic
   const SECONDS = 'WORKFLOW_WORLD_STREAM_RETRY_SECONDS';
   try {
     assert.equal(readConfig({}).streamRetryForMs, 60_000);
-    for (const [text, ms] of [['', 60_000], [' 2 ', 2_000], ['0', 0], ['0.5', 500], ['540', 540_000]] as const) {
+    for (const [text, ms] of [
+      ['', 60_000],
+      [' 2 ', 2_000],
+      ['0', 0],
+      ['0.5', 500],
+      ['540', 540_000],
+    ] as const) {
       process.env[SECONDS] = text;
       assert.equal(readConfig({}).streamRetryForMs, ms, `"${text}"`);
     }

@@ -56,7 +56,10 @@ test('the same holds of a step of v5, which travels as a flow', async () => {
   const { deliver, calls, call } = setUp(FLOW, { runId: 'r', stepId: 'step_1' });
   const both = [deliver(1), deliver(2)];
   (await call(0)).end();
-  assert.deepEqual(await Promise.all(both), [[200, { ok: true }], [200, { ok: true }]]);
+  assert.deepEqual(await Promise.all(both), [
+    [200, { ok: true }],
+    [200, { ok: true }],
+  ]);
   assert.equal(calls.length, 1);
 });
 
@@ -99,7 +102,10 @@ test('where the first one failed the second runs, and a third waits for that one
   const next = await call(1);
   await settled();
   next.end();
-  assert.deepEqual(await Promise.all([second, third]), [[200, { ok: true }], [200, { ok: true }]]);
+  assert.deepEqual(await Promise.all([second, third]), [
+    [200, { ok: true }],
+    [200, { ok: true }],
+  ]);
   assert.equal(calls.length, 2);
 });
 
@@ -118,7 +124,10 @@ test('different messages do not wait for one another', async () => {
   const answers = [one.deliver(1), two.deliver(1)];
   const begun = [await one.call(0), await two.call(0)];
   for (const { end } of begun) end();
-  assert.deepEqual(await Promise.all(answers), [[200, { ok: true }], [200, { ok: true }]]);
+  assert.deepEqual(await Promise.all(answers), [
+    [200, { ok: true }],
+    [200, { ok: true }],
+  ]);
 });
 
 test('two copies of the client in one process know of each other', async () => {
@@ -129,6 +138,9 @@ test('two copies of the client in one process know of each other', async () => {
   const { deliver, calls, call } = setUp(STEP, {}, [createWorld, copy]);
   const both = [deliver(1), deliver(2, { bundle: 1 })];
   (await call(0)).end();
-  assert.deepEqual(await Promise.all(both), [[200, { ok: true }], [200, { ok: true }]]);
+  assert.deepEqual(await Promise.all(both), [
+    [200, { ok: true }],
+    [200, { ok: true }],
+  ]);
   assert.equal(calls.length, 1);
 });

@@ -49,9 +49,7 @@ test('undefined keys are left out at every depth, null is kept', () => {
 });
 
 test('values made inside a workflow VM are encoded like our own', () => {
-  const foreign = runInNewContext(
-    '({ bytes: new Uint8Array([7]), date: new Date(1700000000123), error: new TypeError("no"), gone: undefined })',
-  ) as unknown;
+  const foreign = runInNewContext('({ bytes: new Uint8Array([7]), date: new Date(1700000000123), error: new TypeError("no"), gone: undefined })') as unknown;
   const back = decode(encode(foreign)) as { bytes: Uint8Array; date: Date; error: { name: string; message: string } };
   assert.deepEqual(Object.keys(back), ['bytes', 'date', 'error']);
   assert.deepEqual(back.bytes, new Uint8Array([7]));

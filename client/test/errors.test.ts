@@ -59,10 +59,7 @@ test('every error class is rebuilt by its name with its fields', () => {
     ],
   ];
   for (const [wire, expected] of cases) assert.deepEqual(face(errorFromWire(wire, refusal)), expected);
-  const unsupported = errorFromWire(
-    { name: 'RunNotSupportedError', message: 'x', runSpecVersion: 9, worldSpecVersion: 7 },
-    refusal,
-  );
+  const unsupported = errorFromWire({ name: 'RunNotSupportedError', message: 'x', runSpecVersion: 9, worldSpecVersion: 7 }, refusal);
   assert.equal(unsupported.name, 'RunNotSupportedError');
   assert.deepEqual({ ...unsupported }, { ...unsupported, runSpecVersion: 9, worldSpecVersion: 7 });
 });
@@ -79,17 +76,8 @@ test('a name that is not a World error is never rebuilt', () => {
 });
 
 test('an answer without a reason goes by its status; a bare 404 asks whether the address is right', () => {
-  const names = [409, 410, 412, 425, 429, 503].map(
-    (status) => errorFromWire(undefined, { ...refusal, status, retryAfter: 3 }).name,
-  );
-  assert.deepEqual(names, [
-    'EntityConflictError',
-    'RunExpiredError',
-    'PreconditionFailedError',
-    'TooEarlyError',
-    'ThrottleError',
-    'WorkflowWorldError',
-  ]);
+  const names = [409, 410, 412, 425, 429, 503].map((status) => errorFromWire(undefined, { ...refusal, status, retryAfter: 3 }).name);
+  assert.deepEqual(names, ['EntityConflictError', 'RunExpiredError', 'PreconditionFailedError', 'TooEarlyError', 'ThrottleError', 'WorkflowWorldError']);
   const missing = errorFromWire(undefined, { ...refusal, status: 404 });
   assert.equal(missing.name, 'WorkflowWorldError');
   assert.match(missing.message, /WORKFLOW_WORLD_URL/);

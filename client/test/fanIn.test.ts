@@ -14,12 +14,10 @@ let ids = 0;
 
 /** A log in which the steps `open` have not ended, and those of `ended` have, in this order. */
 function log(ended: string[], open: string[] = []): Log {
-  const types = [
-    ['run_started'],
-    ...[...ended, ...open].map((step) => ['step_created', step]),
-    ...ended.map((step) => ['step_completed', step]),
-    ['attr_set'],
-  ] as [string, string?][];
+  const types = [['run_started'], ...[...ended, ...open].map((step) => ['step_created', step]), ...ended.map((step) => ['step_completed', step]), ['attr_set']] as [
+    string,
+    string?,
+  ][];
   const data = types.map(([eventType, correlationId], i) => ({ eventType, ...(correlationId && { correlationId }), eventId: `evnt_${i}` }));
   return { data, cursor: 'the end', hasMore: false };
 }

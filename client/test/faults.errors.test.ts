@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { RedisWorld } from '../dist/index.js';
+import { createWorld } from './helpers/client.js';
 import { type About, eventOf } from './helpers/events.js';
 import { type Answer, drop, Fake, json } from './helpers/fake.js';
 import { newHookId, newRunId, newStepId, newWaitId } from './helpers/ids.js';
 import { Real, typesOf } from './helpers/real.js';
 import { RedisServer } from './helpers/redis.js';
 import { isRetryable, refused } from './helpers/refused.js';
-import { createWorld } from './helpers/client.js';
-import { type Spec, SPECS, sdkOf, worldAs } from './helpers/sdk.js';
+import { SPECS, type Spec, sdkOf, worldAs } from './helpers/sdk.js';
 import { Service } from './helpers/service.js';
 
 const real = Real.forThisFile({ env: { WORKFLOW_WORLD_MAX_BODY: '1000000' } });
@@ -20,8 +20,7 @@ for (const spec of SPECS) {
     before(async () => {
       world = await real.world(spec);
     });
-    const create = (runId: string, kind: string, about: Partial<About> = {}) =>
-      world.events.create(runId, eventOf(kind, spec, { id: newStepId(), token: 'no token', ...about }));
+    const create = (runId: string, kind: string, about: Partial<About> = {}) => world.events.create(runId, eventOf(kind, spec, { id: newStepId(), token: 'no token', ...about }));
 
     test('a missing run is WorkflowRunNotFoundError', async () => {
       const runId = newRunId();
@@ -56,7 +55,11 @@ for (const spec of SPECS) {
     test('a duplicate create is EntityConflictError', async () => {
       const runId = await real.run(world, spec);
       await refused(create(runId, 'run_created'), { name: 'EntityConflictError', message: /already exists/ });
-      for (const [kind, id] of [['step_created', newStepId()], ['hook_created', newHookId()], ['wait_created', newWaitId()]] as const) {
+      for (const [kind, id] of [
+        ['step_created', newStepId()],
+        ['hook_created', newHookId()],
+        ['wait_created', newWaitId()],
+      ] as const) {
         await create(runId, kind, { id, token: id });
         await refused(create(runId, kind, { id, token: id }), { name: 'EntityConflictError', message: /already (exists|created)/ });
       }
@@ -108,8 +111,10 @@ describe('BR-11, trouble on the way', () => {
   const call = () => world.events.create(newRunId(), eventOf('run_started', 3, { id: '' }));
   const throttled = json(429, { error: { name: 'ThrottleError', message: 'slow down', retryAfter: 7 } });
   const internal = json(500, { error: { name: 'WorkflowWorldError', message: 'm', code: 'internal' } });
-  const bare = (status: number, headers: Record<string, string> = {}): Answer => (response) =>
-    void response.writeHead(status, headers).end('sorry');
+  const bare =
+    (status: number, headers: Record<string, string> = {}): Answer =>
+    (response) =>
+      void response.writeHead(status, headers).end('sorry');
   const worldError = { name: 'WorkflowWorldError' };
   const cases: [what: string, answer: Answer, expected: { name: string; [field: string]: unknown }][] = [
     ['a throttled call', throttled, { name: 'ThrottleError', retryAfter: 7, message: 'slow down' }],

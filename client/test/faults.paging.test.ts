@@ -49,7 +49,10 @@ for (const spec of [3, 7] as const) {
       if (length > 1) made.push(...(await addSteps(world, spec, runId, length - 1 - made.length)));
       const { data } = await world.events.list({ runId, resolveData: 'none' });
       assert.equal(data.length, length);
-      assert.deepEqual(data.slice(1).map(({ correlationId }) => correlationId), made);
+      assert.deepEqual(
+        data.slice(1).map(({ correlationId }) => correlationId),
+        made,
+      );
       log.splice(0, log.length, ...data.map(({ eventId }) => eventId as string));
       await checkPages(events, 'eventId', log, 'asc');
       if (spec === 3 || length === 5000) continue; // the same list for all
@@ -154,7 +157,11 @@ test('BR-35: an idle poll keeps its cursor, which shows what comes later', async
     }
     await world.events.create(runId, eventOf('step_started', 7, { id }));
     const later = await list({ cursor: String(cursor) });
-    assert.deepEqual(later.data.map(({ eventType }) => eventType), ['step_started'], name);
+    assert.deepEqual(
+      later.data.map(({ eventType }) => eventType),
+      ['step_started'],
+      name,
+    );
   }
 });
 

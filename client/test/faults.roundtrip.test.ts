@@ -58,10 +58,12 @@ for (const [way, create] of Object.entries(ways)) {
         const [one, two] = [await v5.steps.get(runId, done), await v5.steps.get(runId, failed)];
         assert.deepEqual([one.input, one.output, two.error], [bytes, bytes, bytes]);
         const fields = ['input', 'result', 'error', 'metadata', 'payload'];
-        const inLog = (events: any[]) =>
-          events.flatMap(({ eventData = {} }) => fields.filter((field) => field in eventData).map((field) => eventData[field]));
+        const inLog = (events: any[]) => events.flatMap(({ eventData = {} }) => fields.filter((field) => field in eventData).map((field) => eventData[field]));
         const { data } = await v5.events.list({ runId });
-        assert.deepEqual(inLog(data), Array.from({ length: 8 }, () => bytes));
+        assert.deepEqual(
+          inLog(data),
+          Array.from({ length: 8 }, () => bytes),
+        );
         assert.deepEqual(inLog((await json(`/v1/runs/${runId}/events`)).data), inLog(data));
         assert.deepEqual((await json(`/v1/runs/${runId}`)).input, bytes);
       });
@@ -146,11 +148,17 @@ test('BR-38: chunks of a stream', async () => {
   await v5.streams.close(runId, name);
   const all = [...expected, ...expected];
   const { data } = await v5.streams.getChunks(runId, name, { limit: 1000 });
-  assert.deepEqual(data.map((chunk) => chunk.data), all);
+  assert.deepEqual(
+    data.map((chunk) => chunk.data),
+    all,
+  );
   const read: Uint8Array[] = [];
   for await (const chunk of (await v4.readFromStream(name)) as unknown as AsyncIterable<Uint8Array>) read.push(chunk);
   // A live read is a byte stream, in which an empty chunk cannot be told; the SDK's own Worlds leave it out, too.
-  assert.deepEqual(read, all.filter(({ byteLength }) => byteLength > 0));
+  assert.deepEqual(
+    read,
+    all.filter(({ byteLength }) => byteLength > 0),
+  );
 });
 
 test('BR-38: payloads of the SDK from before event sourcing', async () => {
@@ -165,7 +173,10 @@ test('BR-38: payloads of the SDK from before event sourcing', async () => {
   assert.deepEqual([storedRun.input, storedRun.output, storedStep.input, storedStep.output], [values, values, values, values]);
 });
 
-for (const [sdk, world] of [['v4', () => v4], ['v5', () => v5]] as const) {
+for (const [sdk, world] of [
+  ['v4', () => v4],
+  ['v5', () => v5],
+] as const) {
   test(`BR-38: a message of ${sdk} on its way through the queue`, async () => {
     const app = await App.start(world());
     const V5_MARK = Symbol.for('@workflow/world//getWorldFn');

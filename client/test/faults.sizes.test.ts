@@ -74,7 +74,11 @@ describe('BR-37', () => {
     const big = new Uint8Array(LIMIT);
     const runId = await real.run(world, 7);
     const [step, hook] = [newStepId(), newHookId()];
-    for (const [kind, id] of [['step_created', step], ['step_started', step], ['hook_created', hook]] as const) {
+    for (const [kind, id] of [
+      ['step_created', step],
+      ['step_started', step],
+      ['hook_created', hook],
+    ] as const) {
       await world.events.create(runId, eventOf(kind, 7, { id, token: hook }));
     }
     const log = await typesOf(world, runId);
@@ -102,8 +106,14 @@ describe('BR-37', () => {
 
     await refused(world.runs.get(never), { name: 'WorkflowRunNotFoundError' });
     assert.deepEqual(await typesOf(world, runId), log);
-    assert.deepEqual((await world.steps.list({ runId })).data.map(({ stepId, status }) => [stepId, status]), [[step, 'running']]);
-    assert.deepEqual((await world.hooks.list({ runId })).data.map(({ hookId }) => hookId), [hook]);
+    assert.deepEqual(
+      (await world.steps.list({ runId })).data.map(({ stepId, status }) => [stepId, status]),
+      [[step, 'running']],
+    );
+    assert.deepEqual(
+      (await world.hooks.list({ runId })).data.map(({ hookId }) => hookId),
+      [hook],
+    );
     assert.equal((await world.runs.get(runId)).status, 'running');
 
     // A result that is too large is the end of its step, as one that cannot be serialized: the SDK would run it again.
@@ -126,7 +136,10 @@ describe('BR-37, a log of 1 MB events in a Redis that is too small for it', () =
     for (let n = 0; n < 500 && !full; n++) {
       const id = newStepId();
       const call = world.events.create(runId, { ...eventOf('step_created', 7, { id }), eventData: { stepName: 's', input } });
-      full = await call.then(() => void written.push(id), (error: Error) => error);
+      full = await call.then(
+        () => void written.push(id),
+        (error: Error) => error,
+      );
     }
     const error = await refused(Promise.reject(full), { name: 'WorkflowWorldError', status: 503, message: /Redis is out of memory/ });
     assert.equal(isRetryable(error), true);
@@ -143,10 +156,16 @@ describe('BR-37, a log of 1 MB events in a Redis that is too small for it', () =
       cursor = String(page.cursor);
       more = page.hasMore;
     }
-    assert.deepEqual(seen.slice(2).map(({ correlationId }) => correlationId), written);
+    assert.deepEqual(
+      seen.slice(2).map(({ correlationId }) => correlationId),
+      written,
+    );
     assertSame(seen.at(-1).eventData.input, input, 'the last event');
     const steps = await world.steps.list({ runId, pagination: { limit: 1000, sortOrder: 'asc' }, resolveData: 'none' });
-    assert.deepEqual(steps.data.map(({ stepId }) => stepId), written);
+    assert.deepEqual(
+      steps.data.map(({ stepId }) => stepId),
+      written,
+    );
     // What run_started brings is a whole log or a page that says that there is more.
     const { events, hasMore } = await world.events.create(runId, eventOf('run_started', 7, { id: '' }));
     assert.ok(events === undefined || hasMore === true);

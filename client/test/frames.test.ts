@@ -9,10 +9,7 @@ const END = bytes(0xff, 0xff, 0xff, 0xff);
 const KEEP_ALIVE = bytes(0xff, 0xff, 0xff, 0xfe);
 
 test('each chunk is its length and its bytes', () => {
-  assert.deepEqual(
-    new Uint8Array(encodeFrames([bytes(1, 2), bytes(), bytes(3)])),
-    bytes(0, 0, 0, 2, 1, 2, 0, 0, 0, 0, 0, 0, 0, 1, 3),
-  );
+  assert.deepEqual(new Uint8Array(encodeFrames([bytes(1, 2), bytes(), bytes(3)])), bytes(0, 0, 0, 2, 1, 2, 0, 0, 0, 0, 0, 0, 0, 1, 3));
 });
 
 test('frames are read whole, however the network cuts the body', () => {

@@ -83,12 +83,14 @@ async function setUp() {
 
 const write = (world: RedisWorld, eventType: string, runId = 'r', params: object = {}) =>
   world.events.create(runId, { eventType, specVersion: 3, correlationId: 'step_1', eventData: {} } as any, params as any);
-const list = (world: RedisWorld, cursor?: string) =>
-  world.events.list({ runId: 'r', pagination: { sortOrder: 'asc', ...(cursor !== undefined && { cursor }) } } as any);
+const list = (world: RedisWorld, cursor?: string) => world.events.list({ runId: 'r', pagination: { sortOrder: 'asc', ...(cursor !== undefined && { cursor }) } } as any);
 const page = (...events: object[]): Reply => ({ body: { data: events, cursor: 'c', hasMore: false } });
 const wrote = (event: object, more: object = {}): Reply => ({ body: { event, ...more } });
 
-for (const [sdk, at] of [['v4', ulid], ['v5', slot]] as const) {
+for (const [sdk, at] of [
+  ['v4', ulid],
+  ['v5', slot],
+] as const) {
   test(`${sdk}: each event carries the last one that the SDK was given, wherever that came from`, async () => {
     if (sdk === 'v5') becomeV5();
     const { world, made, replies, deliver } = await setUp();
@@ -143,7 +145,15 @@ test('v4: a step sends what its start was answered, and so does a batch what it 
     STEP,
   );
   becomeV5();
-  replies.push({ body: { results: [{ status: 200, event: slot(3) }, { status: 409, error: 'conflict', message: 'no' }, { status: 200, event: slot(4) }] } });
+  replies.push({
+    body: {
+      results: [
+        { status: 200, event: slot(3) },
+        { status: 409, error: 'conflict', message: 'no' },
+        { status: 200, event: slot(4) },
+      ],
+    },
+  });
   await deliver({ runId: 'r' }, async () => {
     await world.events.createBatch('r', [{ event: { eventType: 'step_created' } }] as any, {});
     await write(world, 'step_completed');
@@ -176,7 +186,10 @@ test('two deliveries of a run at once know of each other nothing', async () => {
   await late;
   assert.deepEqual(
     made.map(({ type, logEnd }) => [type, logEnd]),
-    [['early', end(2)], ['late', end(1)]],
+    [
+      ['early', end(2)],
+      ['late', end(1)],
+    ],
   );
 });
 
@@ -201,7 +214,11 @@ test('v4: after a 412 nothing more is written in this delivery, whatever is load
   });
   assert.deepEqual(
     made.map(({ run, logEnd }) => [run, logEnd]),
-    [['r', end(5)], ['another', undefined], ['r', end(0)]],
+    [
+      ['r', end(5)],
+      ['another', undefined],
+      ['r', end(0)],
+    ],
   );
   assert.equal(lists.length, 4);
 });
@@ -228,7 +245,12 @@ test('v5: after a 412 nothing is written until the log was loaded from its begin
   });
   assert.deepEqual(
     made.map(({ type, logEnd }) => [type, logEnd]),
-    [['late', end(8)], ['step_started', end(8)], ['step_started', end(1)], ['step_completed', end(2)]],
+    [
+      ['late', end(8)],
+      ['step_started', end(8)],
+      ['step_started', end(1)],
+      ['step_completed', end(2)],
+    ],
   );
 });
 
@@ -245,7 +267,10 @@ test('v5: a cursor that is refused says so, too: the list that follows is added 
     await list(world);
     await write(world, 'step_started');
   });
-  assert.deepEqual(made.map(({ logEnd }) => logEnd), [end(1)]);
+  assert.deepEqual(
+    made.map(({ logEnd }) => logEnd),
+    [end(1)],
+  );
 });
 
 test('a log of several pages whose beginning is gone when its end is read is read anew', async () => {
@@ -258,7 +283,10 @@ test('a log of several pages whose beginning is gone when its end is read is rea
     replies.push(first, BAD_CURSOR, first, BAD_CURSOR);
     await assert.rejects(list(world), { status: 400 });
   });
-  assert.deepEqual(made.map(({ logEnd }) => logEnd), [end(1)]);
+  assert.deepEqual(
+    made.map(({ logEnd }) => logEnd),
+    [end(1)],
+  );
   assert.equal(lists.length, 7);
 });
 

@@ -88,11 +88,14 @@ const count = (result: unknown) => (result as { events: unknown[] }).events.leng
 test('run_started is answered from the preload, without a call, with just what a call would have brought', async () => {
   const { fake, world, deliver } = await setUp();
   let [here, called]: unknown[] = [];
-  await deliver(async (message) => {
-    assert.deepEqual(message, MESSAGE);
-    here = await start(world);
-    assert.equal(fake.seen.length, 0);
-  }, delivery({ preload: encode(answer(3)) }));
+  await deliver(
+    async (message) => {
+      assert.deepEqual(message, MESSAGE);
+      here = await start(world);
+      assert.equal(fake.seen.length, 0);
+    },
+    delivery({ preload: encode(answer(3)) }),
+  );
   await deliver(async () => {
     called = await start(world, {}, { resolveData: 'all' });
   });
@@ -130,15 +133,30 @@ test('the message of a step names when the run of the preload was started', asyn
   });
   const { calls } = decode(fake.seen[0]?.body as Uint8Array) as { calls: { then: { body: Uint8Array } }[] };
   const { message } = decode(calls[0]?.then.body as Uint8Array) as { message: object };
-  assert.deepEqual({ ...message, requestedAt: 0 }, {
-    workflowName: 'w', workflowRunId: 'r', workflowStartedAt: 1700000000123, stepId: 's1', traceCarrier: {}, requestedAt: 0,
-  });
+  assert.deepEqual(
+    { ...message, requestedAt: 0 },
+    {
+      workflowName: 'w',
+      workflowRunId: 'r',
+      workflowStartedAt: 1700000000123,
+      stepId: 's1',
+      traceCarrier: {},
+      requestedAt: 0,
+    },
+  );
 });
 
 for (const [why, work, sent] of [
   ['of another run', (w) => start(w, {}, {}, 'other')],
   ['after another event', (w) => w.events.create('r', { eventType: 'step_started', correlationId: 's', specVersion: 3 }).then(() => start(w))],
-  ['after a batch', (w) => w.events.createBatch('r', [], {}).then(() => start(w), () => start(w))],
+  [
+    'after a batch',
+    (w) =>
+      w.events.createBatch('r', [], {}).then(
+        () => start(w),
+        () => start(w),
+      ),
+  ],
   ['with data', (w) => start(w, { eventData: { input: new Uint8Array(1) } })],
   ['with a correlation id', (w) => start(w, { correlationId: 'x' })],
   ['without a spec version', (w) => start(w, { specVersion: undefined })],

@@ -121,7 +121,10 @@ test('what call sockets need is loaded when an app starts, before calls would wa
       console.log(before, loaded());
       await world.close();
     });`;
-  for (const [wanted, said] of [['', 'false true'], ['off', 'false false']] as const) {
+  for (const [wanted, said] of [
+    ['', 'false true'],
+    ['off', 'false false'],
+  ] as const) {
     const { stdout } = await runChild(script, { WORKFLOW_WORLD_URL: fake.url, WORKFLOW_WORLD_SOCKET: wanted });
     assert.equal(stdout.trim(), said);
   }

@@ -75,10 +75,7 @@ test('a handler that the service had no memory for has its message come again, u
 
 test('a handler that throws answers 500 with the reason, so that the message comes again', async () => {
   const { handle } = handlerFor(FLOW, new RangeError('boom'));
-  assert.deepEqual(await replyOf(await handle(delivery(`${FLOW}w`, encode({})))), [
-    500,
-    { error: 'RangeError: boom' },
-  ]);
+  assert.deepEqual(await replyOf(await handle(delivery(`${FLOW}w`, encode({})))), [500, { error: 'RangeError: boom' }]);
 });
 
 test('a handler that could not write a value for its size says so, however deep the SDK has wrapped the refusal', async () => {
@@ -100,7 +97,7 @@ test('a handler that could not write a value for its size says so, however deep 
   }
 });
 
-test('every answer says that it is the client\'s, so that the service knows it from one of a proxy', async () => {
+test("every answer says that it is the client's, so that the service knows it from one of a proxy", async () => {
   const bodies = [encode({}), new Uint8Array(0)];
   for (const result of [undefined, { timeoutSeconds: 1 }, new Error('boom')]) {
     for (const body of bodies) {

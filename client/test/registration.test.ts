@@ -45,9 +45,7 @@ test('start() registers the base URL, this deployment and the SDK generation', a
   process.env['WORKFLOW_BASE_URL'] = 'http://app.example:3000/base/';
   process.env['WORKFLOW_DEPLOYMENT_ID'] = 'dpl_7';
   await world.start();
-  assert.deepEqual(bodies(), [
-    ['/v1/apps', { baseUrl: 'http://app.example:3000/base', deploymentId: 'dpl_7', sdk: 'v4', attach: ['run_started'], leaseSeconds: 90 }],
-  ]);
+  assert.deepEqual(bodies(), [['/v1/apps', { baseUrl: 'http://app.example:3000/base', deploymentId: 'dpl_7', sdk: 'v4', attach: ['run_started'], leaseSeconds: 90 }]]);
   assert.equal(await world.getDeploymentId(), 'dpl_7');
 });
 
@@ -120,7 +118,10 @@ test('the lease can be set, 0 is a long one; nonsense is refused', async () => {
   await world.start();
   process.env['WORKFLOW_WORLD_APP_LEASE_SECONDS'] = '600';
   await world.start();
-  assert.deepEqual(bodies().map(([, body]) => body['leaseSeconds']), [undefined, 600]);
+  assert.deepEqual(
+    bodies().map(([, body]) => body['leaseSeconds']),
+    [undefined, 600],
+  );
   process.env['WORKFLOW_WORLD_APP_LEASE_SECONDS'] = 'soon';
   await assert.rejects(world.start(), /WORKFLOW_WORLD_APP_LEASE_SECONDS is "soon"/);
 });

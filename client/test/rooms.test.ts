@@ -59,7 +59,16 @@ test('every file is in a room, and every import is of a file', () => {
 });
 
 test('no file imports itself by way of others', () => {
-  assert.equal(cycle(new Map([['a', ['b']], ['b', ['c']], ['c', ['a']]]))?.join(' → '), 'a → b → c → a');
+  assert.equal(
+    cycle(
+      new Map([
+        ['a', ['b']],
+        ['b', ['c']],
+        ['c', ['a']],
+      ]),
+    )?.join(' → '),
+    'a → b → c → a',
+  );
   assert.equal(cycle(imports())?.join(' → '), undefined);
 });
 

@@ -49,8 +49,7 @@ function forward({ method, url, headers, body }: Seen): Promise<Response> {
 test('a step is started once, its retries are its own', async () => {
   const runId = newRunId();
   const stepId = newStepId();
-  const event = (eventType: string, eventData?: object, correlationId?: string) =>
-    world.events.create(runId, { eventType, specVersion: 3, correlationId, eventData });
+  const event = (eventType: string, eventData?: object, correlationId?: string) => world.events.create(runId, { eventType, specVersion: 3, correlationId, eventData });
   const input = new Uint8Array([1]);
   const created = await event('run_created', { deploymentId: 'd', workflowName: 'w', input });
   assert.equal(created.run.status, 'pending');
@@ -69,8 +68,7 @@ test('a step is started once, its retries are its own', async () => {
 test('a bundle whose answer is lost: each of its calls is done once', async () => {
   const runId = newRunId();
   const input = new Uint8Array([1]);
-  const event = (eventType: string, eventData?: object, correlationId?: string) =>
-    world.events.create(runId, { eventType, specVersion: 3, correlationId, eventData });
+  const event = (eventType: string, eventData?: object, correlationId?: string) => world.events.create(runId, { eventType, specVersion: 3, correlationId, eventData });
   await event('run_created', { deploymentId: 'd', workflowName: 'w', input });
   await event('run_started');
   const steps = Array.from({ length: 20 }, newStepId);
@@ -83,11 +81,17 @@ test('a bundle whose answer is lost: each of its calls is done once', async () =
   const messages = (await (await fetch(`${service.url}/v1/runs/${runId}/messages`)).json()) as { data: { messageId: string }[] };
   assert.deepEqual(
     messages.data.map((one) => one.messageId).sort(),
-    made.slice(20).map((one) => (one as { messageId: string }).messageId).sort(),
+    made
+      .slice(20)
+      .map((one) => (one as { messageId: string }).messageId)
+      .sort(),
   );
   const { data } = await world.events.list({ runId });
   assert.deepEqual(
-    data.slice(2).map((one) => one.correlationId).sort(),
+    data
+      .slice(2)
+      .map((one) => one.correlationId)
+      .sort(),
     [...steps].sort(),
   );
 });
@@ -96,8 +100,7 @@ test('an event and the message that is sent with it, whose answer is lost: one e
   const runId = newRunId();
   const stepId = newStepId();
   const input = new Uint8Array([1]);
-  const event = (eventType: string, eventData?: object, correlationId?: string) =>
-    world.events.create(runId, { eventType, specVersion: 3, correlationId, eventData });
+  const event = (eventType: string, eventData?: object, correlationId?: string) => world.events.create(runId, { eventType, specVersion: 3, correlationId, eventData });
   await event('run_created', { deploymentId: 'd', workflowName: 'w', input });
   const began = lossy.seen.length;
   let messageId: unknown;
@@ -112,12 +115,21 @@ test('an event and the message that is sent with it, whose answer is lost: one e
   assert.equal(answered.status, 200, await answered.text());
 
   const path = `/v1/runs/${runId}/events`;
-  assert.deepEqual(lossy.seen.slice(began).map(({ url }) => url), [path, path, '/v1/calls', '/v1/calls']);
+  assert.deepEqual(
+    lossy.seen.slice(began).map(({ url }) => url),
+    [path, path, '/v1/calls', '/v1/calls'],
+  );
   const { data } = await world.events.list({ runId });
-  assert.deepEqual(data.map((one) => one.eventType), ['run_created', 'run_started', 'step_created']);
+  assert.deepEqual(
+    data.map((one) => one.eventType),
+    ['run_created', 'run_started', 'step_created'],
+  );
   const waiting = (await (await fetch(`${service.url}/v1/runs/${runId}/messages`)).json()) as { data: { messageId: string }[] };
   assert.match(String(messageId), /^msg_/);
-  assert.deepEqual(waiting.data.map((one) => one.messageId), [messageId]);
+  assert.deepEqual(
+    waiting.data.map((one) => one.messageId),
+    [messageId],
+  );
   // And the service says the same once more.
   const [first, second] = await Promise.all(lossy.seen.slice(began + 2, began + 4).map(async (seen) => (await forward(seen)).arrayBuffer()));
   assert.deepEqual(first, second);

@@ -124,10 +124,7 @@ test('each refusal has the name that the SDK looks for', async () => {
   });
   await world.events.create(runId, { eventType: 'run_cancelled', specVersion: 3 });
   await assert.rejects(startRun(runId), { name: 'RunExpiredError' });
-  await assert.rejects(
-    world.events.create(runId, { eventType: 'run_completed', specVersion: 3, eventData: {} }),
-    { name: 'EntityConflictError' },
-  );
+  await assert.rejects(world.events.create(runId, { eventType: 'run_completed', specVersion: 3, eventData: {} }), { name: 'EntityConflictError' });
 });
 
 test('a failed run of v4 keeps its error as an object', async () => {

@@ -33,8 +33,7 @@ async function newRun(eventData: Record<string, unknown> = {}): Promise<string> 
   return runId;
 }
 
-const end = (runId: string) =>
-  world.events.create(runId, { eventType: 'run_completed', specVersion: 7, eventData: { output: input } });
+const end = (runId: string) => world.events.create(runId, { eventType: 'run_completed', specVersion: 7, eventData: { output: input } });
 
 test('runs are got together, in their order, null for one that is not there', async () => {
   const [a, b] = [await newRun(), await newRun()];

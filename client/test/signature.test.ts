@@ -121,7 +121,10 @@ test('during a rotation any key of either side that fits is enough', async () =>
     const [t, nonce] = [Date.now(), 'n'.repeat(20)];
     return `${signature({ t, nonce, key: 'the-new-key-is-this' })},${signature({ t, nonce }).split(',')[2]}`;
   })();
-  for (const [signingKey, status] of [['another, the-new-key-is-this', 200], ['neither of the two', 401]] as const) {
+  for (const [signingKey, status] of [
+    ['another, the-new-key-is-this', 200],
+    ['neither of the two', 401],
+  ] as const) {
     assert.equal((await handlerWith({ signingKey }).handle(delivery(both))).status, status, signingKey);
   }
   const { handle } = handlerWith({ signingKey: `first-key-of-them, ${KEY}` });

@@ -40,8 +40,7 @@ function held(answer: Answer) {
 }
 
 /** What the requests say of their step; those that say nothing are empty. */
-const stepsOf = (fake: Fake) =>
-  fake.seen.map(({ headers }) => [headers['x-stream-step'], headers['x-stream-attempt']].filter((value) => value !== undefined).join(' '));
+const stepsOf = (fake: Fake) => fake.seen.map(({ headers }) => [headers['x-stream-step'], headers['x-stream-attempt']].filter((value) => value !== undefined).join(' '));
 
 let runs = 0;
 /** A run and a step that no other test has: what is known of steps is the process's. */
@@ -79,7 +78,10 @@ test('a session belongs to the step that opened it, wherever it is written', asy
   await one.close();
   await asStep('wrun_b', 'step_9', 9, () => none.write(0, ['x']));
   assert.deepEqual(stepsOf(fake), ['step_1 1', 'step_2 3', 'step_1 1', '']);
-  assert.deepEqual(fake.seen.map(({ headers }) => headers['x-stream-writer']), ['w_step_1', 'w_step_2', undefined, 'w']);
+  assert.deepEqual(
+    fake.seen.map(({ headers }) => headers['x-stream-writer']),
+    ['w_step_1', 'w_step_2', undefined, 'w'],
+  );
 });
 
 test('SDK v4: what a step gets as an argument is written outside of its context, and the delivery tells whose it is', async () => {
@@ -123,9 +125,17 @@ test('a write is tried again after all that may pass, and is the same call every
 test('what will not pass is thrown at once, and its step may be completed', async () => {
   const { fake, world } = await fakeWorld();
   const { run, step } = newStep();
-  for (const [status, code] of [[409, 'stream_closed'], [413, 'too_large'], [400, 'invalid'], [401, 'unauthorized']] as const) {
+  for (const [status, code] of [
+    [409, 'stream_closed'],
+    [413, 'too_large'],
+    [400, 'invalid'],
+    [401, 'unauthorized'],
+  ] as const) {
     fake.next(refusal(status, code));
-    await assert.rejects(asStep(run, step, 1, () => world.writeToStream('s', run, 'x')), { status, code });
+    await assert.rejects(
+      asStep(run, step, 1, () => world.writeToStream('s', run, 'x')),
+      { status, code },
+    );
   }
   assert.equal(fake.seen.length, 4);
   await world.events.create(run, completed(step));
@@ -167,11 +177,7 @@ test('close() ends what is tried without end', async () => {
 test('a step of which a write was given up is not completed, with an error after which both SDKs run it again', async () => {
   const { fake, world } = await fakeWorld({ streamRetryForMs: 0 });
   const { run, step } = newStep();
-  for (const give of [
-    () => world.writeToStream('s', run, 'x'),
-    () => world.closeStream('s', run),
-    () => world.streams.createWriteSession(run, 's', { writerId: 'w' }).close(),
-  ]) {
+  for (const give of [() => world.writeToStream('s', run, 'x'), () => world.closeStream('s', run), () => world.streams.createWriteSession(run, 's', { writerId: 'w' }).close()]) {
     fake.next(startedAnswer(1), unavailable);
     await world.events.create(run, started(step));
     await assert.rejects(asStep(run, step, 1, give));

@@ -56,12 +56,7 @@ test('chunks can be given to a byte stream, which takes their memory', async () 
 test('a cut connection goes on at the next index: nothing is lost, nothing comes twice', async () => {
   const { fake, world } = await fakeWorld();
   const half = frames('cc').subarray(0, 5);
-  fake.next(
-    streamBody(Buffer.concat([frames('a', '', 'b'), half]), { cut: true }),
-    drop,
-    json(503, {}),
-    streamBody(Buffer.concat([frames('cc', 'd'), END]), { start: 3 }),
-  );
+  fake.next(streamBody(Buffer.concat([frames('a', '', 'b'), half]), { cut: true }), drop, json(503, {}), streamBody(Buffer.concat([frames('cc', 'd'), END]), { start: 3 }));
   assert.deepEqual(await readAll(await world.readFromStream('s')), ['a', 'b', 'cc', 'd']);
   assert.deepEqual(
     fake.seen.map(({ url }) => url),
@@ -83,11 +78,7 @@ test('a body that ends politely but without the end frame was cut as well', asyn
 
 test('a start counted from the end is fixed by the first answer and kept across a cut', async () => {
   const { fake, world } = await fakeWorld();
-  fake.next(
-    drop,
-    streamBody(frames('h'), { start: 7, cut: true }),
-    streamBody(Buffer.concat([frames('i'), END]), { start: 8 }),
-  );
+  fake.next(drop, streamBody(frames('h'), { start: 7, cut: true }), streamBody(Buffer.concat([frames('i'), END]), { start: 8 }));
   assert.deepEqual(await readAll(await world.readFromStream('s', -3)), ['h', 'i']);
   assert.deepEqual(
     fake.seen.map(({ url }) => url.split('=')[1]),
@@ -204,10 +195,7 @@ test('a connection that something keeps open after the end frame is given up', a
 
 test('what came before a failure is read before the failure is', async () => {
   const { fake, world } = await fakeWorld();
-  fake.next(
-    streamBody(frames('a', 'b', 'c'), { cut: true }),
-    json(400, { error: { name: 'WorkflowWorldError', message: 'no more', status: 400, code: 'invalid' } }),
-  );
+  fake.next(streamBody(frames('a', 'b', 'c'), { cut: true }), json(400, { error: { name: 'WorkflowWorldError', message: 'no more', status: 400, code: 'invalid' } }));
   const reader = (await world.readFromStream('s')).getReader();
   const read: string[] = [];
   const all = async () => {

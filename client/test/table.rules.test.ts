@@ -150,7 +150,12 @@ test('§3.9 a batch is refused as a whole for what must not be in it, and nothin
   const { results } = await batch(world, runId, [...born, item('step_created', b), item('step_completed', newStepId())]);
   assert.deepEqual(
     results.map(({ status, step }: any) => [status, step?.attempt]),
-    [[200, 0], [200, 1], [200, 0], [404, undefined]],
+    [
+      [200, 0],
+      [200, 1],
+      [200, 0],
+      [404, undefined],
+    ],
   );
   assert.deepEqual((await typesOf(world, runId)).slice(2), ['step_created', 'step_started', 'step_created']);
 });
@@ -164,4 +169,3 @@ function ulidTime(ms: number): string {
   for (let time = ms; text.length < 10; time = Math.floor(time / 32)) text = alphabet[time % 32] + text;
   return text;
 }
-

@@ -7,17 +7,7 @@ const { eventDataToWire, reviveEntity, reviveEvent } = part<typeof import('../di
 const ms = 1700000000123;
 
 test('every timestamp of an entity is a Date', () => {
-  const timestamps = [
-    'createdAt',
-    'updatedAt',
-    'startedAt',
-    'completedAt',
-    'expiredAt',
-    'retryAfter',
-    'resumeAt',
-    'tokenRetentionUntil',
-    'occurredAt',
-  ];
+  const timestamps = ['createdAt', 'updatedAt', 'startedAt', 'completedAt', 'expiredAt', 'retryAfter', 'resumeAt', 'tokenRetentionUntil', 'occurredAt'];
   const entity = reviveEntity(Object.fromEntries(timestamps.map((key) => [key, ms]))) as Record<string, unknown>;
   for (const key of timestamps) assert.deepEqual(entity[key], new Date(ms), key);
 });

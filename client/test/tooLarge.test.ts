@@ -18,6 +18,17 @@ test('a step whose result is too large fails for good, with an error of its SDK,
 });
 
 test('a batch is parted as near to its middle as the events of one entity allow', () => {
-  const cases: [string, number | undefined][] = [['', undefined], ['a', undefined], ['aa', undefined], ['ab', 1], ['abc', 1], ['aabb', 2], ['aab', 2], ['aaab', 3], ['abbb', 1], ['aabbccd', 2]];
+  const cases: [string, number | undefined][] = [
+    ['', undefined],
+    ['a', undefined],
+    ['aa', undefined],
+    ['ab', 1],
+    ['abc', 1],
+    ['aabb', 2],
+    ['aab', 2],
+    ['aaab', 3],
+    ['abbb', 1],
+    ['aabbccd', 2],
+  ];
   for (const [entities, at] of cases) assert.equal(parting([...entities]), at, entities);
 });

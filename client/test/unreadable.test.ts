@@ -27,10 +27,12 @@ const withRaw = (value: unknown): Buffer => {
   const entries = Object.entries(value);
   return Buffer.concat([unhex(`b9${entries.length.toString(16).padStart(4, '0')}`), ...entries.flatMap(([key, part]) => [Buffer.from(encode(key)), withRaw(part)])]);
 };
-const cbor = (body: Uint8Array): Answer => (response) => {
-  response.writeHead(200, { 'content-type': 'application/cbor' });
-  response.end(body);
-};
+const cbor =
+  (body: Uint8Array): Answer =>
+  (response) => {
+    response.writeHead(200, { 'content-type': 'application/cbor' });
+    response.end(body);
+  };
 
 async function fakeWorld(fallback: Answer) {
   const fake = await Fake.start(fallback);
@@ -84,7 +86,10 @@ test('the answer of one call of a bundle that is none is that call’s trouble a
     const answers = await Promise.all(['a', 'b', 'c'].map(create));
     assert.deepEqual(answers, Array(3).fill({ event: { eventId: 'e' } }));
     // Two of them had their answer in the bundle; the third asked again, as it does after a bad gateway.
-    assert.deepEqual(fake.seen.map(({ url }) => url), ['/v1/calls', '/v1/runs/r/events']);
+    assert.deepEqual(
+      fake.seen.map(({ url }) => url),
+      ['/v1/calls', '/v1/runs/r/events'],
+    );
   }
   const { fake, world } = await fakeWorld(cbor(ok.body));
   fake.next(bundle({ hex: Buffer.from(encode({ status: 200, body: unhex('a161') })).toString('hex') }));

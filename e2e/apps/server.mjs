@@ -18,10 +18,7 @@ const { getWorld } = await import(join(modules, 'workflow/dist/runtime.js'));
 const bundles = join(process.cwd(), '.well-known/workflow/v1');
 const port = Number(process.env.PORT);
 const world = await getWorld();
-const workflows = Object.assign(
-  {},
-  ...Object.values(JSON.parse(readFileSync(join(bundles, 'manifest.json'), 'utf8')).workflows),
-);
+const workflows = Object.assign({}, ...Object.values(JSON.parse(readFileSync(join(bundles, 'manifest.json'), 'utf8')).workflows));
 const deliveries = { flow: 0, step: 0 };
 const app = new Hono();
 

@@ -3,9 +3,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { checkQueueEmpty } from '../lib/invariants.mjs';
 import { checkChildren, checkResumes, checkRuns, countExecutions } from './checks.mjs';
-import { checkKeys } from './keys.mjs';
 import { Faults } from './faults.mjs';
 import { House } from './house.mjs';
+import { checkKeys } from './keys.mjs';
 import { Load } from './load.mjs';
 import { randomFrom } from './random.mjs';
 import { Report } from './report.mjs';

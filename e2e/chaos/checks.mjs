@@ -64,7 +64,12 @@ async function checkWritten(house, run, report) {
   const app = house.apps[run.sdk];
   const { value: written } = await app.outcome(run.runId);
   const plans = (run.plans ?? written).map(({ count, namespace }) => [count, namespace ?? null]);
-  if (!isDeepStrictEqual(written.map(({ count, namespace }) => [count, namespace ?? null]), plans)) {
+  if (
+    !isDeepStrictEqual(
+      written.map(({ count, namespace }) => [count, namespace ?? null]),
+      plans,
+    )
+  ) {
     return report.problem('wrong', run, `returned ${JSON.stringify(written)}`);
   }
   for (const namespace of new Set(written.map((w) => w.namespace))) {
@@ -140,7 +145,8 @@ async function checkReturned(house, run, report) {
   if (stream.some((chunk) => chunk.execution !== execution)) return report.problem('chunks', run, `${step} returned the stream of another execution`);
   if (isDeepStrictEqual(numbers, numbersTo(count))) return;
   if (excused && isDeepStrictEqual(numbers, numbersTo(numbers.length))) report.cutByKill++;
-  else if (!lostByRedis(house, run, numbers, count, report)) report.problem('chunks', run, `${step} returned 0…${count - 1}, read is ${JSON.stringify(numbers)}${killed ? ', its process was killed' : ''}`);
+  else if (!lostByRedis(house, run, numbers, count, report))
+    report.problem('chunks', run, `${step} returned 0…${count - 1}, read is ${JSON.stringify(numbers)}${killed ? ', its process was killed' : ''}`);
 }
 
 const numbersTo = (count) => Array.from({ length: count }, (_, i) => i);

@@ -105,10 +105,13 @@ export class House {
   /** What the steps have written: `{what, step, execution, attempt, pid}` each. */
   async journal() {
     const text = await readFile(this.#journal, 'utf8').catch(() => '');
-    return text.split('\n').filter(Boolean).map((line) => {
-      const [what, step, execution, attempt, pid] = line.split(' ');
-      return { what, step, execution, attempt: Number(attempt), pid: Number(pid) };
-    });
+    return text
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => {
+        const [what, step, execution, attempt, pid] = line.split(' ');
+        return { what, step, execution, attempt: Number(attempt), pid: Number(pid) };
+      });
   }
 
   /** A GET that asks replica after replica until one of them knows: the body, or undefined where there is no such thing. */

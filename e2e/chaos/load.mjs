@@ -97,7 +97,10 @@ export class Load {
   async #resume(run, patience) {
     for (let seen = Date.now(); !patience.aborted && Date.now() - seen < GONE; ) {
       await delay(500);
-      const done = await this.#house.apps[run.sdk].resume(run.args[0], run.payload).then(() => true, () => false);
+      const done = await this.#house.apps[run.sdk].resume(run.args[0], run.payload).then(
+        () => true,
+        () => false,
+      );
       if (done) {
         run.resumedAt = Date.now();
         return;

@@ -1,7 +1,8 @@
 // @ts-check
 // The kinds of Redis that the harness can stand on. Each has a static start(), and url, redis, processes and stop().
-import { ReplicatedCluster } from '../lib/replicatedCluster.mjs';
+
 import { RedisSentinel } from '../lib/redisSentinel.mjs';
+import { ReplicatedCluster } from '../lib/replicatedCluster.mjs';
 import { Replicated } from './replicated.mjs';
 import { Standalone } from './standalone.mjs';
 

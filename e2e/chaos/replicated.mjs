@@ -45,8 +45,12 @@ export class Replicated {
         mend: () => set.mend(node),
         failover: () => set.failover(node),
         settled,
-        get child() { return node.child; },
-        get isMaster() { return set.masters.includes(node); },
+        get child() {
+          return node.child;
+        },
+        get isMaster() {
+          return set.masters.includes(node);
+        },
       };
       return { kind: 'redis', name: `redis ${i + 1}`, process };
     });

@@ -55,7 +55,10 @@ export class Report {
     const others = this.runs.filter((run) => run.other).length;
     const broken = (kind) => new Set(this.problems.filter((p) => p.kind === kind).map((p) => p.run ?? p)).size;
     const list = (entries) => entries.map(([name, n]) => `${name} ${n}`).join(', ');
-    const count = (name) => Object.entries(this.faults).filter(([fault]) => fault.startsWith(name)).reduce((sum, [, n]) => sum + n, 0);
+    const count = (name) =>
+      Object.entries(this.faults)
+        .filter(([fault]) => fault.startsWith(name))
+        .reduce((sum, [, n]) => sum + n, 0);
     const { starts, resumes, chunks, reads } = this.lostByRedis;
     const lines = [
       `${this.runs.length} runs, ${count('')} faults, ${count('kill')} kills; lost ${broken('lost')}, stuck ${broken('stuck')}, failed ${broken('failed')}, doubled ${this.doubled}; other problems ${this.problems.filter(({ kind }) => !['lost', 'stuck', 'failed'].includes(kind)).length}`,

@@ -32,7 +32,15 @@ export class Standalone {
   /** The processes that may be killed, frozen, and so on: `{kind, name, process}`. Of one kind one at a time. */
   get processes() {
     const node = this.#node;
-    const process = { start: () => node.start(), kill: () => node.kill(), cut: (how) => node.cut(how), mend: () => node.mend(), get child() { return node.child; } };
+    const process = {
+      start: () => node.start(),
+      kill: () => node.kill(),
+      cut: (how) => node.cut(how),
+      mend: () => node.mend(),
+      get child() {
+        return node.child;
+      },
+    };
     return [{ kind: 'redis', name: 'redis', process }];
   }
 

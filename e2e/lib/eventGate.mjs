@@ -34,7 +34,6 @@ export async function startEventGate(t, { port, target }) {
   return {
     url: `http://127.0.0.1:${port}`,
     /** Holds the next call whose body has all of one of these lists of words; resolves, once it is there, with how to let it go on. */
-    hold: (...lists) =>
-      new Promise((held) => (holds = { held, matches: (body) => lists.some((words) => words.every((word) => body.includes(word))) })),
+    hold: (...lists) => new Promise((held) => (holds = { held, matches: (body) => lists.some((words) => words.every((word) => body.includes(word))) })),
   };
 }

@@ -28,9 +28,17 @@ export async function checkEndedRun(api, runId) {
   const end = events.findIndex((e) => terminalEvents.has(e.eventType));
   assert.equal(terminalStatus[events[end].eventType], run.status, `${runId}: ${story}`);
   // A step that was at work when its run failed or was cancelled may still be done; nothing else comes after the end.
-  const atWork = new Set(events.slice(0, end).filter((e) => e.eventType === 'step_started').map((e) => e.correlationId));
+  const atWork = new Set(
+    events
+      .slice(0, end)
+      .filter((e) => e.eventType === 'step_started')
+      .map((e) => e.correlationId),
+  );
   const done = (e) => e.eventType === 'step_completed' && atWork.has(e.correlationId);
-  assert.ok(events.slice(end + 1).every((e) => run.status !== 'completed' && done(e)), `${runId}: events after its end: ${story}`);
+  assert.ok(
+    events.slice(end + 1).every((e) => run.status !== 'completed' && done(e)),
+    `${runId}: events after its end: ${story}`,
+  );
   assert.equal(typeof run.completedAt, 'number', `${runId} has an end`);
 
   // Nothing is left open.
@@ -67,12 +75,19 @@ function checkPairs(runId, events, opening, closing) {
 
 /** Waits until no message is queued, in flight, delayed or given up, by the service's word and by Redis's own. */
 export async function checkQueueEmpty({ api, redis, timeout = 30_000 }) {
-  await until('the queue to be empty', async () => {
-    const left = { ...(await depthsByService(api)), ...(redis && (await depthsByRedis(redis))) };
-    assert.equal(Object.keys(left).length, redis ? 24 : 12, JSON.stringify(left));
-    assert.deepEqual(Object.entries(left).filter(([, n]) => n !== 0), []);
-    return true;
-  }, { timeout });
+  await until(
+    'the queue to be empty',
+    async () => {
+      const left = { ...(await depthsByService(api)), ...(redis && (await depthsByRedis(redis))) };
+      assert.equal(Object.keys(left).length, redis ? 24 : 12, JSON.stringify(left));
+      assert.deepEqual(
+        Object.entries(left).filter(([, n]) => n !== 0),
+        [],
+      );
+      return true;
+    },
+    { timeout },
+  );
 }
 
 async function depthsByService(api) {

@@ -43,7 +43,11 @@ export async function startLossyProxy(t, { port, target }) {
       proxy.lost++;
       client.destroy();
     });
-    for (const [one, other] of [[client, service], [service, client]]) one.on('error', () => other.destroy()).on('close', () => other.destroy());
+    for (const [one, other] of [
+      [client, service],
+      [service, client],
+    ])
+      one.on('error', () => other.destroy()).on('close', () => other.destroy());
   });
   t.after(() => {
     for (const socket of sockets) socket.destroy();

@@ -20,9 +20,7 @@ process.on('exit', () => running.forEach((child) => child.kill('SIGKILL')));
  * Node keeps what it has compiled: a hundred processes load the same SDKs.
  */
 function cleanEnvironment(extra) {
-  const inherited = Object.entries(process.env).filter(
-    ([name]) => !/^(WORKFLOW_|REDIS_|VERCEL|NODE_(?!COMPILE_CACHE$)|PORT$|HOST$|DEBUG$)/.test(name),
-  );
+  const inherited = Object.entries(process.env).filter(([name]) => !/^(WORKFLOW_|REDIS_|VERCEL|NODE_(?!COMPILE_CACHE$)|PORT$|HOST$|DEBUG$)/.test(name));
   return { ...Object.fromEntries(inherited), NO_COLOR: '1', ...extra };
 }
 

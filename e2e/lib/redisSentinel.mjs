@@ -67,14 +67,18 @@ export class RedisSentinel {
 
   /** Waits until all Sentinels name one master, and all others follow it. */
   settled(options) {
-    return until('Sentinels and replicas to agree on a master', async () => {
-      const views = await Promise.all(this.sentinels.map((sentinel) => sentinel.view()));
-      const master = this.nodes.find(({ port }) => String(port) === views[0].port);
-      const agreed = views.every(({ port, flags }) => port === views[0].port && flags === 'master');
-      if (!agreed || (await this.#replicasOf(master)) !== NODES - 1) return false;
-      this.master = master;
-      return true;
-    }, options);
+    return until(
+      'Sentinels and replicas to agree on a master',
+      async () => {
+        const views = await Promise.all(this.sentinels.map((sentinel) => sentinel.view()));
+        const master = this.nodes.find(({ port }) => String(port) === views[0].port);
+        const agreed = views.every(({ port, flags }) => port === views[0].port && flags === 'master');
+        if (!agreed || (await this.#replicasOf(master)) !== NODES - 1) return false;
+        this.master = master;
+        return true;
+      },
+      options,
+    );
   }
 
   /** Makes a replica the master, as an operator does. */

@@ -60,14 +60,18 @@ export class ReplicatedCluster {
 
   /** Waits until each pair is a master and its replica, and all nodes see all slots served. */
   settled(options) {
-    return until('the cluster to be whole', async () => {
-      const looks = await Promise.all(this.#pairs.map((pair) => masterOf(pair)));
-      const states = await Promise.all(this.nodes.map((node) => node.command('CLUSTER', 'INFO')));
-      if (looks.includes(undefined)) return false;
-      if (!states.every((info) => /^cluster_state:ok/m.test(info) && /^cluster_slots_pfail:0/m.test(info) && /^cluster_known_nodes:6/m.test(info))) return false;
-      this.masters = looks;
-      return true;
-    }, options);
+    return until(
+      'the cluster to be whole',
+      async () => {
+        const looks = await Promise.all(this.#pairs.map((pair) => masterOf(pair)));
+        const states = await Promise.all(this.nodes.map((node) => node.command('CLUSTER', 'INFO')));
+        if (looks.includes(undefined)) return false;
+        if (!states.every((info) => /^cluster_state:ok/m.test(info) && /^cluster_slots_pfail:0/m.test(info) && /^cluster_known_nodes:6/m.test(info))) return false;
+        this.masters = looks;
+        return true;
+      },
+      options,
+    );
   }
 
   /** Cuts all ways to a node, see {@link CutProxy.cut}, and those from it to the others. */

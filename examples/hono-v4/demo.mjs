@@ -119,10 +119,15 @@ function print(runId, log, result) {
   ];
   const rows = log.map((entry) => ({ ...entry, time: entry.at - log[0].at }));
   console.log(`\nTimeline, ${log.length} events:\n${table(columns, rows)}`);
-  console.log(`\nResult:\n${table(
-    [{ key: 'name', title: 'field' }, { key: 'value', title: 'value' }],
-    Object.entries(result).map(([name, value]) => ({ name, value: typeof value === 'string' ? value : JSON.stringify(value) })),
-  )}`);
+  console.log(
+    `\nResult:\n${table(
+      [
+        { key: 'name', title: 'field' },
+        { key: 'value', title: 'value' },
+      ],
+      Object.entries(result).map(([name, value]) => ({ name, value: typeof value === 'string' ? value : JSON.stringify(value) })),
+    )}`,
+  );
   const last = log.at(-1)?.type;
   if (last !== 'run_completed') throw new Error(`the log of ${runId} ends with ${last}`);
 }

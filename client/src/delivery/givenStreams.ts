@@ -60,7 +60,10 @@ export function noteBegin({ eventType, correlationId: stepId, eventData }: Field
   if (!delivery) return;
   if (eventType === 'run_started') {
     // The SDK goes on within the turn in which it gets the answer.
-    delivery.ready = answer.then(() => nextTurn(), () => nextTurn());
+    delivery.ready = answer.then(
+      () => nextTurn(),
+      () => nextTurn(),
+    );
     return;
   }
   const input = isFields(eventData) ? eventData['input'] : undefined;

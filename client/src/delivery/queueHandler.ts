@@ -5,11 +5,11 @@ import { CBOR, decode, decodeJson } from '../wire/encoding.js';
 import { overBudgetWait } from '../wire/overBudget.js';
 import { tooLarge } from '../wire/tooLarge.js';
 import { inDelivery } from './anticipated.js';
-import { splitBody, withPreload } from './preload.js';
 import { inTurn, type Reply } from './deliveries.js';
 import { inStepDelivery } from './fanIn.js';
 import { withGivenStreams } from './givenStreams.js';
 import { replayWait, withLogEnd } from './logEnd.js';
+import { splitBody, withPreload } from './preload.js';
 import { bodyOf, noteArrivals } from './requestBody.js';
 import { refusalOfDelivery, refusalOfHeaders, signingKeys, warnOfUnsigned } from './signature.js';
 
@@ -18,11 +18,7 @@ import { refusalOfDelivery, refusalOfHeaders, signingKeys, warnOfUnsigned } from
  * `{timeoutSeconds}` when the message is to come again; 401 to what the service has not signed, where there is a key;
  * 400 to what is not a message for this handler; 500 when the handler threw, which makes the service deliver again.
  */
-export function createQueueHandler(
-  config: () => Config,
-  prefix: string,
-  handler: MessageHandler,
-): (request: Request) => Promise<Response> {
+export function createQueueHandler(config: () => Config, prefix: string, handler: MessageHandler): (request: Request) => Promise<Response> {
   noteArrivals();
   return async (request) => {
     const settings = config();
@@ -43,11 +39,7 @@ export function createQueueHandler(
     try {
       body = await bodyOf(request);
     } catch (error) {
-      return refuse(
-        500,
-        `The request body was gone before the handler could read it (${messageOf(error)}). ` +
-          'Keep middleware and proxies away from /.well-known/workflow/.',
-      );
+      return refuse(500, `The request body was gone before the handler could read it (${messageOf(error)}). Keep middleware and proxies away from /.well-known/workflow/.`);
     }
     if (keys.length > 0) {
       const kind = parseQueueName(queueName)?.kind === 'step' ? 'step' : 'flow';

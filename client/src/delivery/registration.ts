@@ -103,10 +103,7 @@ function lease(): { leaseSeconds?: number } {
   const setting = process.env['WORKFLOW_WORLD_APP_LEASE_SECONDS'];
   const seconds = setting === undefined || setting === '' ? LEASE_SECONDS : Number(setting);
   if (!Number.isInteger(seconds) || seconds < 0) {
-    throw new WorkflowWorldError(
-      `WORKFLOW_WORLD_APP_LEASE_SECONDS is "${setting}", which is not a whole number of seconds`,
-      { code: 'INVALID_CONFIG' },
-    );
+    throw new WorkflowWorldError(`WORKFLOW_WORLD_APP_LEASE_SECONDS is "${setting}", which is not a whole number of seconds`, { code: 'INVALID_CONFIG' });
   }
   return seconds === 0 ? {} : { leaseSeconds: seconds };
 }
@@ -154,10 +151,7 @@ function keepRegistered(readConfig: () => Config, registration: Registration, on
 function appOf(config: Config, baseUrl: string): App {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
   if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
-    throw new WorkflowWorldError(
-      `WORKFLOW_BASE_URL is "${baseUrl}", which is not an http or https URL such as http://localhost:3000`,
-      { code: 'INVALID_CONFIG' },
-    );
+    throw new WorkflowWorldError(`WORKFLOW_BASE_URL is "${baseUrl}", which is not an http or https URL such as http://localhost:3000`, { code: 'INVALID_CONFIG' });
   }
   const app: App = { baseUrl: baseUrl.replace(/\/+$/, ''), deploymentId: config.deploymentId, sdk: detectSdk() };
   const attach = preloadable(config);

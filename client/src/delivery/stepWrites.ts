@@ -2,8 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { WorkflowWorldError } from '../sdk/errors.js';
 import type { StepExecution } from '../sdk/stepContext.js';
 import { type Fields, isFields } from '../wire/timestamps.js';
-import { noteDeliveredStep } from './preload.js';
 import { noteGiven, noteTaken } from './givenStreams.js';
+import { noteDeliveredStep } from './preload.js';
 import { processWide } from './processWide.js';
 
 /** How many steps are remembered; the oldest are forgotten first. */

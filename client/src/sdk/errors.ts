@@ -130,10 +130,7 @@ export class RunNotSupportedError extends WorkflowError {
   readonly worldSpecVersion: number;
 
   constructor(runSpecVersion: number, worldSpecVersion: number) {
-    super(
-      `Run requires spec version ${runSpecVersion}, but the World supports version ${worldSpecVersion}. ` +
-        'Please upgrade the World.',
-    );
+    super(`Run requires spec version ${runSpecVersion}, but the World supports version ${worldSpecVersion}. Please upgrade the World.`);
     this.name = 'RunNotSupportedError';
     this.runSpecVersion = runSpecVersion;
     this.worldSpecVersion = worldSpecVersion;

@@ -16,12 +16,7 @@ export function detectSdk(): Sdk {
 /** Set by every SDK from before event sourcing, and by each v4, once it has created a World. */
 const WORLD_MARKS = [Symbol.for('@workflow/world//cache'), Symbol.for('@workflow/world//stubbedCache')];
 /** Left by the modules of later SDKs when they are loaded, which is before they create a World or use one. */
-const LATER_MARKS = [
-  V5_MARK,
-  Symbol.for('@workflow/errors//FatalError'),
-  Symbol.for('@workflow/core//registeredSteps'),
-  Symbol.for('WORKFLOW_STEP_CONTEXT_STORAGE'),
-];
+const LATER_MARKS = [V5_MARK, Symbol.for('@workflow/errors//FatalError'), Symbol.for('@workflow/core//registeredSteps'), Symbol.for('WORKFLOW_STEP_CONTEXT_STORAGE')];
 
 /**
  * Whether the SDK in this process is from before event sourcing (4.0.1-beta). It leaves no mark before it has created its

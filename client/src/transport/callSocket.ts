@@ -32,8 +32,7 @@ export function loadSockets(): typeof import('ws') | null {
       sockets = null;
       const reason = (error instanceof Error ? error.message : String(error)).split('\n', 1)[0];
       process.stderr.write(
-        `[world-redis] "ws" cannot be loaded, so calls go over HTTP, which is slower: ${reason}. ` +
-          'Add it to what your build includes, or set WORKFLOW_WORLD_SOCKET=off.\n',
+        `[world-redis] "ws" cannot be loaded, so calls go over HTTP, which is slower: ${reason}. Add it to what your build includes, or set WORKFLOW_WORLD_SOCKET=off.\n`,
       );
     }
   }

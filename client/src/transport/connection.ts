@@ -71,10 +71,7 @@ export async function closeConnection(url: string): Promise<void> {
 function parseServiceUrl(url: string): { origin: string; basePath: string } {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (!parsed || (parsed.protocol !== 'http:' && parsed.protocol !== 'https:')) {
-    throw new WorkflowWorldError(
-      `WORKFLOW_WORLD_URL is "${url}", which is not an http or https URL such as http://127.0.0.1:8787`,
-      { code: 'INVALID_CONFIG' },
-    );
+    throw new WorkflowWorldError(`WORKFLOW_WORLD_URL is "${url}", which is not an http or https URL such as http://127.0.0.1:8787`, { code: 'INVALID_CONFIG' });
   }
   return { origin: parsed.origin, basePath: parsed.pathname.replace(/\/+$/, '') };
 }

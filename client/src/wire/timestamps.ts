@@ -4,17 +4,7 @@ import { types } from 'node:util';
 export type Fields = Record<string, unknown>;
 
 /** The timestamps of entities and events (contract §10, trap 2). */
-const ENTITY_TIMESTAMPS = new Set([
-  'createdAt',
-  'updatedAt',
-  'startedAt',
-  'completedAt',
-  'expiredAt',
-  'retryAfter',
-  'resumeAt',
-  'tokenRetentionUntil',
-  'occurredAt',
-]);
+const ENTITY_TIMESTAMPS = new Set(['createdAt', 'updatedAt', 'startedAt', 'completedAt', 'expiredAt', 'retryAfter', 'resumeAt', 'tokenRetentionUntil', 'occurredAt']);
 
 /** The timestamps among an event's own data. Everything else in there is somebody's payload and is left alone. */
 const EVENT_DATA_TIMESTAMPS = new Set(['retryAfter', 'resumeAt', 'tokenRetentionUntil']);

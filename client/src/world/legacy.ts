@@ -4,8 +4,8 @@ import { isLegacySdk } from '../sdk/sdk.js';
 import { call } from '../transport/call.js';
 import type { LegacyCalls, RedisWorld } from '../types.js';
 import { encode } from '../wire/encoding.js';
-import { eventDataToWire, type Fields, reviveEntity, reviveEvent, toMillis } from '../wire/timestamps.js';
 import { pathSegment } from '../wire/path.js';
+import { eventDataToWire, type Fields, reviveEntity, reviveEvent, toMillis } from '../wire/timestamps.js';
 
 /**
  * What SDKs from before event sourcing call (contract §9): there the caller changes the entities itself, and events
@@ -24,17 +24,14 @@ export function createLegacyCalls(config: () => Config): LegacyCalls {
 
   return {
     runs: {
-      create: ({ deploymentId, workflowName, input, executionContext }) =>
-        postRun('/runs', { deploymentId, workflowName, input, executionContext }),
-      update: (id, { status, output, error, executionContext }) =>
-        postRun(run(id), { status, output, error, executionContext }),
+      create: ({ deploymentId, workflowName, input, executionContext }) => postRun('/runs', { deploymentId, workflowName, input, executionContext }),
+      update: (id, { status, output, error, executionContext }) => postRun(run(id), { status, output, error, executionContext }),
       cancel: (id, params) => postRun(`${run(id)}/cancel`, { resolveData: params?.resolveData }),
       pause: (id, params) => postRun(`${run(id)}/pause`, { resolveData: params?.resolveData }),
       resume: (id, params) => postRun(`${run(id)}/resume`, { resolveData: params?.resolveData }),
     },
     steps: {
-      create: async (runId, { stepId, stepName, input }) =>
-        reviveEntity(await post(`${run(runId)}/steps`, { stepId, stepName, input })),
+      create: async (runId, { stepId, stepName, input }) => reviveEntity(await post(`${run(runId)}/steps`, { stepId, stepName, input })),
       update: async (runId, stepId, { status, attempt, output, error, retryAfter }) =>
         reviveEntity(
           await post(`${run(runId)}/steps/${pathSegment(stepId)}`, {
@@ -56,10 +53,8 @@ export function createLegacyCalls(config: () => Config): LegacyCalls {
         }),
       ),
     hooks: {
-      create: async (runId, { hookId, token, metadata }, params) =>
-        reviveEntity(await post(`${run(runId)}/hooks`, { hookId, token, metadata, resolveData: params?.resolveData })),
-      dispose: async (hookId, params) =>
-        reviveEntity(await post(`/hooks/${pathSegment(hookId)}/dispose`, { resolveData: params?.resolveData })),
+      create: async (runId, { hookId, token, metadata }, params) => reviveEntity(await post(`${run(runId)}/hooks`, { hookId, token, metadata, resolveData: params?.resolveData })),
+      dispose: async (hookId, params) => reviveEntity(await post(`/hooks/${pathSegment(hookId)}/dispose`, { resolveData: params?.resolveData })),
     },
   };
 }

@@ -5,14 +5,11 @@ import { connectionTo } from '../transport/connection.js';
 import type { RedisWorld } from '../types.js';
 import { listIn } from '../wire/answerShape.js';
 import { encode } from '../wire/encoding.js';
-import { reviveEntity } from '../wire/timestamps.js';
 import { pathSegment, withQuery } from '../wire/path.js';
+import { reviveEntity } from '../wire/timestamps.js';
 
 /** The run operations of v5 beyond get and list. */
-export type RunOperations = Pick<
-  RedisWorld['runs'],
-  'getMany' | 'waitForTerminalStatus' | 'cancelMany' | 'experimentalSetAttributes'
->;
+export type RunOperations = Pick<RedisWorld['runs'], 'getMany' | 'waitForTerminalStatus' | 'cancelMany' | 'experimentalSetAttributes'>;
 
 /** The most ids that one call may have. */
 const MOST_RUNS = 1000;

@@ -1,16 +1,16 @@
 import type { Config } from '../config.js';
 import { anticipated, keepAnticipated, noteRun } from '../delivery/anticipated.js';
-import { spendPreload, takePreload } from '../delivery/preload.js';
 import { readTogether } from '../delivery/fanIn.js';
 import { noteBegin } from '../delivery/givenStreams.js';
 import { beforeWrite, isRefusedCursor, type LogEnd, notePage, noteRefusedCursor } from '../delivery/logEnd.js';
+import { spendPreload, takePreload } from '../delivery/preload.js';
 import { beforeStepEvent, noteStepEvent } from '../delivery/stepWrites.js';
 import { call, type NextCall, serviceUrl } from '../transport/call.js';
 import type { Page, Pagination, RedisWorld, ResolveData } from '../types.js';
 import { listIn } from '../wire/answerShape.js';
 import { encode } from '../wire/encoding.js';
-import { eventDataToWire, type Fields, isFields, reviveEntity, reviveEvent, toMillis } from '../wire/timestamps.js';
 import { pathSegment, withQuery } from '../wire/path.js';
+import { eventDataToWire, type Fields, isFields, reviveEntity, reviveEvent, toMillis } from '../wire/timestamps.js';
 import { failedForSize, parting, tooLarge } from '../wire/tooLarge.js';
 import { createLegacyCalls, mayBeLegacy } from './legacy.js';
 import { queueCall, queuedAs } from './queue.js';
@@ -92,8 +92,7 @@ export function createStorage(config: () => Config): Storage {
         const parent = runId === undefined ? '/v1' : `/v1/runs/${pathSegment(runId)}`;
         return getOne(`${parent}/steps/${pathSegment(stepId)}`, params, reviveEntity);
       },
-      list: async ({ runId, pagination, resolveData }) =>
-        getPage(`/v1/runs/${pathSegment(runId)}/steps`, { pagination, resolveData }, reviveEntity),
+      list: async ({ runId, pagination, resolveData }) => getPage(`/v1/runs/${pathSegment(runId)}/steps`, { pagination, resolveData }, reviveEntity),
     },
     events: {
       create: async (runId, event, params) => {
@@ -132,8 +131,7 @@ export function createStorage(config: () => Config): Storage {
         }));
         return { results: await createBatch(runId, requests, params?.resolveData) };
       },
-      get: async (runId, eventId, params) =>
-        getOne(`/v1/runs/${pathSegment(runId)}/events/${pathSegment(eventId)}`, params, reviveEvent),
+      get: async (runId, eventId, params) => getOne(`/v1/runs/${pathSegment(runId)}/events/${pathSegment(eventId)}`, params, reviveEvent),
       // Without a limit the whole log is asked for; the service sends a long one in several pages.
       list: async ({ runId, pagination, resolveData }) => {
         const path = `/v1/runs/${pathSegment(runId)}/events`;
@@ -159,15 +157,12 @@ export function createStorage(config: () => Config): Storage {
         if (sortOrder !== 'desc') notePage(runId, page.data, fromStart);
         return page;
       },
-      listByCorrelationId: async ({ correlationId, runId, pagination, resolveData }) =>
-        getPage('/v1/events', { correlationId, runId, pagination, resolveData }, reviveEvent),
+      listByCorrelationId: async ({ correlationId, runId, pagination, resolveData }) => getPage('/v1/events', { correlationId, runId, pagination, resolveData }, reviveEvent),
     },
     hooks: {
       get: async (hookId, params) => getOne(`/v1/hooks/${pathSegment(hookId)}`, params, reviveEntity),
-      getByToken: async (token, params) =>
-        getOne(withQuery('/v1/hooks/by-token', { token, resolveData: params?.resolveData }), undefined, reviveEntity),
-      list: async ({ runId, pagination, resolveData } = {}) =>
-        getPage('/v1/hooks', { runId, pagination, resolveData }, reviveEntity),
+      getByToken: async (token, params) => getOne(withQuery('/v1/hooks/by-token', { token, resolveData: params?.resolveData }), undefined, reviveEntity),
+      list: async ({ runId, pagination, resolveData } = {}) => getPage('/v1/hooks', { runId, pagination, resolveData }, reviveEntity),
     },
   };
 }
@@ -175,10 +170,12 @@ export function createStorage(config: () => Config): Storage {
 /** The message that the SDK is going to queue when this event is written. */
 function nextCall(settings: Config, runId: string | null, event: Fields): NextCall | undefined {
   const enqueued = anticipated(runId, event);
-  return enqueued && {
-    call: queueCall(settings, enqueued),
-    answered: (value) => keepAnticipated(settings, enqueued, queuedAs(value)),
-  };
+  return (
+    enqueued && {
+      call: queueCall(settings, enqueued),
+      answered: (value) => keepAnticipated(settings, enqueued, queuedAs(value)),
+    }
+  );
 }
 
 /** A batch is refused whole when it completes a step that must not be. */

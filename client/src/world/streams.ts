@@ -53,8 +53,7 @@ interface Source {
 
 /** Builds the stream operations; nothing happens until one is called. */
 export function createStreams(config: () => Config): Streams {
-  const streamPath = async (runId: string | Promise<string>, name: string) =>
-    `/v1/runs/${pathSegment(await runId)}/streams/${pathSegment(name)}`;
+  const streamPath = async (runId: string | Promise<string>, name: string) => `/v1/runs/${pathSegment(await runId)}/streams/${pathSegment(name)}`;
 
   const append = async (runId: string | Promise<string>, name: string, chunks: Chunk[], from: Source) => {
     const path = await streamPath(runId, name);

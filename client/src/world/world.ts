@@ -60,8 +60,7 @@ export function createWorld(options: WorldOptions = {}): RedisWorld {
         getChunks: (_runId, name, chunkOptions) => streams.getChunks(name, chunkOptions),
         getInfo: (_runId, name) => streams.getInfo(name),
       }),
-      createWriteSession: (runId, name, sessionOptions) =>
-        withStreamErrors(streams.createWriteSession(runId, name, sessionOptions)),
+      createWriteSession: (runId, name, sessionOptions) => withStreamErrors(streams.createWriteSession(runId, name, sessionOptions)),
     },
   } satisfies RedisWorld & World;
   return showLegacyCalls(world, createLegacyCalls(config));

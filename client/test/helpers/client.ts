@@ -14,7 +14,7 @@ export function part<T>(name: string): T {
 export const { createWorld } = load(clientFolder) as typeof import('../../dist/index.js');
 
 /** The calls of SDKs from before event sourcing, in a process that has the modules of later ones, too. */
-export function legacyCalls(url: string): ReturnType<(typeof import('../../dist/world/legacy.js'))['createLegacyCalls']> {
+export function legacyCalls(url: string): ReturnType<typeof import('../../dist/world/legacy.js')['createLegacyCalls']> {
   const { configReader } = part<typeof import('../../dist/config.js')>('config');
   const { createLegacyCalls } = part<typeof import('../../dist/world/legacy.js')>('world/legacy');
   return createLegacyCalls(configReader({ url }));

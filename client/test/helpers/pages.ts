@@ -45,7 +45,10 @@ export async function checkPages(list: List, id: string, rows: string[], standar
   const newestFirst = [...rows].reverse();
   for (const limit of limits) {
     const most = Math.min(limit, MOST);
-    for (const [sortOrder, expected] of [['asc', rows], ['desc', newestFirst]] as const) {
+    for (const [sortOrder, expected] of [
+      ['asc', rows],
+      ['desc', newestFirst],
+    ] as const) {
       const { ids, pages } = await walk(list, id, { limit, sortOrder });
       assert.deepEqual(ids, expected, `${rows.length} rows, limit ${limit}, ${sortOrder}`);
       assert.equal(pages, Math.max(1, Math.ceil(rows.length / most)), `${rows.length} rows, limit ${limit}: pages`);

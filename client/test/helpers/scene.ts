@@ -32,9 +32,11 @@ export async function setScene(world: RedisWorld, spec: Spec, family: string, ru
     await send('hook_created', otherRun, other);
     return otherRun;
   };
-  const kinds = (...events: string[]) => async () => {
-    for (const kind of events) await send(kind);
-  };
+  const kinds =
+    (...events: string[]) =>
+    async () => {
+      for (const kind of events) await send(kind);
+    };
   const retrying = (ms: number) => async () => {
     await kinds('step_created', 'step_started')();
     await send('step_retrying', runId, { ...about, retryAfter: new Date(Date.now() + ms) });

@@ -49,8 +49,6 @@ const copies = Promise.all([import('@workflow/errors'), import('errors-v5')]);
  * `error.name` (AttributeValidationError).
  */
 export async function recognised(error: unknown): Promise<{ v4: string[]; v5: string[] }> {
-  const [v4, v5] = (await copies).map((copy) =>
-    CLASSES.filter((name) => (copy as unknown as Record<string, ErrorClass>)[name]?.is(error)),
-  );
+  const [v4, v5] = (await copies).map((copy) => CLASSES.filter((name) => (copy as unknown as Record<string, ErrorClass>)[name]?.is(error)));
   return { v4: v4 ?? [], v5: v5 ?? [] };
 }

@@ -1,8 +1,8 @@
 /** The real service, on embedded Redis and a free port: what the client is for. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 
 const binary = process.env['WORLD_REDIS_BIN'] || join(__dirname, '..', '..', '..', 'bin', 'world-redis');

@@ -1,7 +1,7 @@
 /** Tries the cells of a table of events on the real service, and says which are not as the table has them. */
 import assert from 'node:assert/strict';
 import type { RedisWorld } from '../../dist/index.js';
-import { type Answer, readCell, type Rows, type Table } from '../tables/outcome.js';
+import { type Answer, type Rows, readCell, type Table } from '../tables/outcome.js';
 import { eventOf } from './events.js';
 import type { Answered, Exchange, Recorder } from './recorder.js';
 import { RUN_STATES, type RunState, type Scene, setScene } from './scene.js';
@@ -20,9 +20,7 @@ export interface Cell {
 /** The cells of one SDK; it is an error of the table when one is missing. */
 export function cellsOf({ columns, kinds }: Table, spec: Spec): Cell[] {
   const sdk = sdkOf(spec);
-  return kinds
-    .filter(({ only = sdk }) => only === sdk)
-    .flatMap((rows) => RUN_STATES.flatMap((run) => rowCells(rows, run, sdk, run === 'missing' ? ['missing'] : columns)));
+  return kinds.filter(({ only = sdk }) => only === sdk).flatMap((rows) => RUN_STATES.flatMap((run) => rowCells(rows, run, sdk, run === 'missing' ? ['missing'] : columns)));
 }
 
 function rowCells({ event, rows }: Rows, run: RunState, sdk: string, columns: string[]): Cell[] {
@@ -105,7 +103,11 @@ async function tryCall(stage: Stage, kind: string, scene: Scene, expected: Answe
   assert.deepEqual(typesOf(log.slice(before.length)), events, `${what}: new events`);
   checkIds(log, stage.spec);
   if (events.length > 0) assert.deepEqual(result.event, log.at(-1), `${what}: the event`);
-  else if (result.event) assert.ok(log.some(({ eventId }) => eventId === result.event.eventId), `${what}: an event that is not in the log`);
+  else if (result.event)
+    assert.ok(
+      log.some(({ eventId }) => eventId === result.event.eventId),
+      `${what}: an event that is not in the log`,
+    );
   if (event.correlationId && result.event) assert.equal(result.event.correlationId, event.correlationId, what);
 }
 
@@ -145,5 +147,10 @@ function describe({ event, run, step, hook, wait }: any): string {
 function checkIds(log: any[], spec: Spec): void {
   const ids = log.map(({ eventId }) => eventId as string);
   if (spec < 6) assert.deepEqual(ids, [...new Set(ids)].sort(), 'the ids do not rise');
-  else assert.deepEqual(ids, ids.map((_, i) => `evnt_${String(i + 1).padStart(26, '0')}`), 'the positions have gaps');
+  else
+    assert.deepEqual(
+      ids,
+      ids.map((_, i) => `evnt_${String(i + 1).padStart(26, '0')}`),
+      'the positions have gaps',
+    );
 }

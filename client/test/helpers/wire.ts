@@ -1,6 +1,7 @@
 /** What lies between client and service: a TCP proxy that knows WebSockets from requests, and can lose answers. */
-import { connect, createServer, type Server, type Socket } from 'node:net';
+
 import type { AddressInfo } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 
 export class Wire {
   url = '';
@@ -27,7 +28,10 @@ export class Wire {
 
   #join(client: Socket, service: Socket): void {
     let socket = false;
-    for (const [from, to] of [[client, service], [service, client]] as const) {
+    for (const [from, to] of [
+      [client, service],
+      [service, client],
+    ] as const) {
       this.#sockets.add(from);
       from.on('error', () => to.destroy());
       from.on('close', () => {

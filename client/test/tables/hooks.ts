@@ -35,17 +35,7 @@ export const hookTable: Table = {
       event: 'hook_disposed',
       rows: {
         missing: ['no hook'],
-        open: [
-          'no hook',
-          'event | no hook',
-          'no hook',
-          'no hook',
-          'no hook',
-          'no hook',
-          'no hook',
-          'no hook',
-          'event | no hook',
-        ],
+        open: ['no hook', 'event | no hook', 'no hook', 'no hook', 'no hook', 'no hook', 'no hook', 'no hook', 'event | no hook'],
         'ended, v4': all('no hook'),
         'ended, v5': [...all('no hook').slice(1), 'expired'],
       },

@@ -15,7 +15,7 @@ export const BYTES: Record<string, Uint8Array> = {
   'bytes that are no UTF-8': Uint8Array.from([0xed, 0xa0, 0xbd, 0xc0, 0x80]),
   'the tag of our JSON': Buffer.from('{"__type":"Uint8Array","data":"AQID"}'),
   base64: Buffer.from('AQIDBAUGBwg='),
-  'true': Buffer.from('true'),
+  true: Buffer.from('true'),
   emoji: Buffer.from('👩‍👩‍👧 ü'),
 };
 for (const [name, bytes] of Object.entries(BYTES)) BYTES[name] = new Uint8Array(bytes); // and not Buffers

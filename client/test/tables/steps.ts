@@ -29,15 +29,7 @@ export const stepTable: Table = {
       event: 'step_started',
       rows: {
         missing: ['no step'],
-        open: [
-          'no step',
-          'step running #1 | step running #2',
-          'step running #2 | step running #3',
-          'conflict',
-          'conflict',
-          'too early',
-          'step running #2 | step running #3',
-        ],
+        open: ['no step', 'step running #1 | step running #2', 'step running #2 | step running #3', 'conflict', 'conflict', 'too early', 'step running #2 | step running #3'],
         // A missing step of an ended run is expired and not missing, so that its message is not sent again and again.
         'ended, v4': ['expired', 'expired', 'step running #2 | step running #3', 'conflict', 'conflict', 'expired', 'expired'],
         'ended, v5': ['expired', 'expired', 'expired', 'conflict', 'conflict', 'expired', 'expired'],

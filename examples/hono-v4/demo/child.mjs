@@ -29,7 +29,13 @@ export async function untilReady(child, url, signal) {
   for (;;) {
     signal.throwIfAborted();
     if (!running.has(child)) throw new Error(`${child.name} ended (${await child.exited}) before it was ready`);
-    if (await fetch(url, { signal }).then((r) => r.ok, () => false)) return;
+    if (
+      await fetch(url, { signal }).then(
+        (r) => r.ok,
+        () => false,
+      )
+    )
+      return;
     await delay(50);
   }
 }

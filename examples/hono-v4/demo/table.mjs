@@ -13,7 +13,5 @@ export function table(columns, rows) {
       })
       .join('  ')
       .trimEnd();
-  return [line(columns.map((c) => c.title)), widths.map((w) => '─'.repeat(w)).join('  '), ...cells.map(line)]
-    .map((text) => `  ${text}`)
-    .join('\n');
+  return [line(columns.map((c) => c.title)), widths.map((w) => '─'.repeat(w)).join('  '), ...cells.map(line)].map((text) => `  ${text}`).join('\n');
 }

@@ -30,10 +30,7 @@ export async function processOrder(order: Order) {
   const total = await priceOrder(order);
 
   // In parallel: a reservation for each line, and the carrier's quote.
-  const [reservations, shipping] = await Promise.all([
-    Promise.all(order.lines.map((line) => reserveStock(order.id, line))),
-    quoteShipping(order),
-  ]);
+  const [reservations, shipping] = await Promise.all([Promise.all(order.lines.map((line) => reserveStock(order.id, line))), quoteShipping(order)]);
 
   // Fails the first time, on purpose: the SDK tries again a second later.
   const payment = await chargeCard(order.id, total + shipping);

@@ -2,7 +2,7 @@
 // and returns it, so that the chunks of the execution whose result counted can be told from those of others.
 import { createHook, FatalError, getWritable, sleep } from 'workflow';
 import { getRun, start } from 'workflow/api';
-import { after, begins, ends, lost, type Execution } from './chaos-journal';
+import { after, begins, type Execution, ends, lost } from './chaos-journal';
 
 /** Kills use up attempts, and no run is to fail by them. */
 const ATTEMPTS = 30;

@@ -116,7 +116,6 @@ export async function signalAsInput(signal: AbortSignal) {
   return { workflow: signal.aborted, step: await looks(signal) };
 }
 
-
 async function pollsLoudly(signal: AbortSignal, token: string) {
   'use step';
   await resumeHook(token, 'polling');

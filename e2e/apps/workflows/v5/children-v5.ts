@@ -1,6 +1,6 @@
 // Runs that start other runs, from the workflow itself.
 import { createHook } from 'workflow';
-import { resumeHook, Run, start } from 'workflow/api';
+import { Run, resumeHook, start } from 'workflow/api';
 
 async function timesTwo(n: number) {
   'use step';
