@@ -1,5 +1,5 @@
 // @ts-check
-// The six kinds of work a World does, each with its exact result and a clean log, on every kind of Redis.
+// The six kinds of work a World does, each with its exact result and a clean log, on every kind of Redis, and with no fast path.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { checkEndedRun, checkQueueEmpty } from './lib/invariants.mjs';
@@ -7,22 +7,27 @@ import { sdks } from './lib/sdks.mjs';
 import { startStack } from './lib/stack.mjs';
 import { until } from './lib/wait.mjs';
 
-/** @type {(readonly [sdk: string, redis: 'embedded' | 'server' | 'cluster'])[]} */
+/**
+ * What a row runs on; `fast` is WORKFLOW_WORLD_FAST_PATHS of service and app.
+ * @type {(readonly [sdk: string, redis: 'embedded' | 'server' | 'cluster', fast: string])[]}
+ */
 const places = [
   ...sdks.flatMap(
     (sdk) =>
       /** @type {const} */ ([
-        [sdk, 'embedded'],
-        [sdk, 'server'],
+        [sdk, 'embedded', 'all'],
+        [sdk, 'server', 'all'],
+        [sdk, 'server', 'none'],
       ]),
   ),
-  ['v5', 'cluster'],
+  ['v5', 'cluster', 'all'],
 ];
 
-for (const [sdk, redis] of places) {
-  describe(`workflows of SDK ${sdk} on ${redis} Redis`, () => {
+for (const [sdk, redis, fast] of places) {
+  describe(`workflows of SDK ${sdk} on ${redis} Redis, fast paths: ${fast}`, () => {
     test('all of them', async (t) => {
-      const stack = await startStack(t, { sdk, redis });
+      const env = { WORKFLOW_WORLD_FAST_PATHS: fast };
+      const stack = await startStack(t, { sdk, redis, serviceEnv: env, appEnv: env });
       const { app, api } = stack;
 
       const complete = async (name, args, expected) => {
@@ -98,7 +103,7 @@ for (const [sdk, redis] of places) {
         assert.equal(countOf(events, 'step_started'), 1);
       });
 
-      const many = redis === 'server' ? 300 : 100;
+      const many = redis === 'server' && fast === 'all' ? 300 : 100;
       await t.test(`${many} runs, 20 at once: none fails, none is stuck`, async () => {
         const { outcomes, milliseconds } = await app.flood('addition', [1, 2], many, 20);
         t.diagnostic(`${many} runs in ${Math.round(milliseconds)} ms on ${redis} Redis`);
@@ -108,6 +113,13 @@ for (const [sdk, redis] of places) {
           [],
         );
         for (const { runId } of outcomes) await checkEndedRun(api, runId);
+      });
+
+      await t.test(`calls travel ${fast === 'none' ? 'one by one' : 'in bundles'}, and this SDK may use every path`, async () => {
+        const { text } = await api.request('/metrics');
+        assert.ok(text.includes('route="/v1/runs/:runId/events"'));
+        assert.equal(text.includes('route="/v1/calls"'), fast !== 'none');
+        assert.doesNotMatch(app.child.output, /fast paths/);
       });
 
       await t.test('nothing is left over', async () => {

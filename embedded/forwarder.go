@@ -25,6 +25,8 @@ type Config struct {
 	SigningKeys     [][]byte       // each signs every delivery; none: deliveries are not signed
 	Clock           world.Clock    // nil: the system's
 	AppCAs          *x509.CertPool // authorities that an app's certificate may be of; nil: the system's
+	// NoQuietConns leaves the connections to apps as they are, without [quietconn].
+	NoQuietConns bool
 	// Proxy returns the HTTP proxy for a request; nil: there is none.
 	Proxy func(*http.Request) (*url.URL, error)
 	// Policy decides where to connect to; nil: one without settings.

@@ -34,10 +34,14 @@ func newTransport(cfg Config) *http.Transport {
 			Enable: true, Idle: keepAliveIdle, Interval: keepAliveInterval, Count: keepAliveCount,
 		},
 	}
+	dial := quietconn.Dial(cfg.Policy.Dial(dialer))
+	if !cfg.NoQuietConns {
+		dial = quietconn.Dialer(dial)
+	}
 	return &http.Transport{
 		Proxy: cfg.Policy.Proxy(cfg.Proxy),
 		// For "localhost" the dialer tries IPv6 and IPv4.
-		DialContext:         quietconn.Dialer(cfg.Policy.Dial(dialer)),
+		DialContext:         dial,
 		TLSHandshakeTimeout: dialTimeout,
 		TLSClientConfig:     &tls.Config{RootCAs: cfg.AppCAs, MinVersion: tls.VersionTLS12},
 		MaxIdleConns:        0,

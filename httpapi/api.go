@@ -30,9 +30,12 @@ type shared struct {
 	observe      func(method, route string, status int, took time.Duration)
 	newRequestID func() string
 	bundled      []*operation // those that may be part of a bundle
-	crew         *crew
-	sockets      *callSockets
-	draining     chan struct{} // closed when the service begins to stop
+	// noBundles and noCallSockets are those of Config.
+	noBundles, noCallSockets bool
+
+	crew     *crew
+	sockets  *callSockets
+	draining chan struct{} // closed when the service begins to stop
 
 	keepAlive time.Duration
 	patience  time.Duration // how long a body may stand still
@@ -49,7 +52,7 @@ func newShared(cfg Config, table []operation) (*shared, error) {
 	}
 	return &shared{
 		log: cfg.Logger, codec: codec, maxBody: cfg.MaxBody, observe: cfg.Observe, newRequestID: cfg.NewRequestID,
-		bundled: bundledOf(table), crew: &crew{}, sockets: new(callSockets), draining: make(chan struct{}),
+		bundled: bundledOf(table), noBundles: cfg.NoBundles, noCallSockets: cfg.NoCallSockets, crew: &crew{}, sockets: new(callSockets), draining: make(chan struct{}),
 		keepAlive: keepAliveInterval, patience: bodyPatience, roomPatience: roomPatience, retireGrace: retireGrace,
 	}, nil
 }

@@ -24,6 +24,9 @@ const maxBundle = 64
 // service that does not know then does not see it, does the first alone and gives no answer to the
 // next. One that overlooked a note would make both at once.
 func (a *api) bundle(c echo.Context) error {
+	if a.noBundles {
+		return world.Errorf(world.CodeNotFound, "this service takes no bundles of calls")
+	}
 	ctx := c.Request().Context()
 	holdingOf(ctx).bundled = true
 	body, err := a.readItem(c)

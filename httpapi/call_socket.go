@@ -56,6 +56,9 @@ const (
 // The socket belongs to the caller that opened it: its token was looked at then. When the service stops, it
 // sends the text "retire", answers what it has, and hangs up.
 func (a *api) callSocket(c echo.Context) error {
+	if a.noBundles || a.noCallSockets {
+		return world.Errorf(world.CodeNotFound, "this service takes no call sockets")
+	}
 	if !asksForWebSocket(c.Request()) {
 		return invalid("GET /v1/calls is for WebSockets with the subprotocol %s; a single bundle is a POST", callProtocol)
 	}

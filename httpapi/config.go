@@ -33,8 +33,10 @@ type Config struct {
 	Memory int64
 	// MaxConnections is how many callers may be connected; 0: any number.
 	MaxConnections int
-	Logger         *slog.Logger   // nil: discard
-	AppCAs         *x509.CertPool // authorities that the certificate of an app may be of, to which webhooks are passed; nil: the system's
+	// NoBundles has bundles of calls answered 404, and NoCallSockets the sockets that carry them.
+	NoBundles, NoCallSockets bool
+	Logger                   *slog.Logger   // nil: discard
+	AppCAs                   *x509.CertPool // authorities that the certificate of an app may be of, to which webhooks are passed; nil: the system's
 	// AppProxy returns the HTTP proxy for a webhook that is passed to an app; nil: there is none.
 	AppProxy func(*http.Request) (*url.URL, error)
 	// AppDial connects to apps for webhooks, or to their proxy. An error of it that has a method DialRefused() bool says that the

@@ -38,6 +38,8 @@ type Config struct {
 	// ExpectPurge is called before a run gets the attribute by which it keeps nothing: what it has in streams must not be
 	// read from its end on, although PurgeStreams comes after that. It must be safe to call again; nil: there are no streams.
 	ExpectPurge func(ctx context.Context, runID string) error
+	// NoSharedPipelines has each call travel to Redis by itself.
+	NoSharedPipelines bool
 }
 
 func (c Config) withDefaults() Config {
@@ -124,7 +126,7 @@ func New(ctx context.Context, client redis.UniversalClient, c Config) (*Store, e
 	keys := keyspace{prefix: c.Prefix}
 	return &Store{
 		endings: newEndings(c.Bell, keys), cleanups: newCleanups(), auditInterval: 1500 * time.Millisecond,
-		redis: client, send: luascript.NewRunner(client), clustered: clustered, keys: keys, scripts: scripts,
+		redis: client, send: luascript.RunnerFor(client, c.NoSharedPipelines), clustered: clustered, keys: keys, scripts: scripts,
 		ids: ids.NewMinter(c.Clock), clock: c.Clock, log: c.Logger, maxEvents: c.MaxEvents, interval: c.SweepInterval, leadership: c.Leadership,
 		retention: c.HookRetention, dials: c.Dials, purgeStreams: c.PurgeStreams, expectPurge: c.ExpectPurge, portions: semaphore.NewWeighted(portionsBytes),
 	}, nil

@@ -1,3 +1,4 @@
+import { type FastPaths, readFastPaths } from './fastPaths.js';
 import { WorkflowWorldError } from './sdk/errors.js';
 
 /** Settings of a World. What is left out comes from the environment. */
@@ -38,6 +39,7 @@ export interface Config {
   retryForMs: number;
   streamRetryForMs: number;
   timeoutMs: number;
+  fastPaths: FastPaths;
 }
 
 const DEFAULT_URL = 'http://127.0.0.1:8787';
@@ -72,6 +74,7 @@ export function readConfig(options: WorldOptions): Config {
     retryForMs: options.retryForMs ?? DEFAULT_RETRY_FOR_MS,
     streamRetryForMs: streamRetryForMs(options.streamRetryForMs, env['WORKFLOW_WORLD_STREAM_RETRY_SECONDS']),
     timeoutMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+    fastPaths: readFastPaths(),
   };
 }
 

@@ -17,6 +17,14 @@ const (
 	attachedBytes  = 64 << 10
 )
 
+// attacher has the deliverer read what goes along with a delivery; nil: nothing does.
+func (t *tenant) attacher() func(context.Context, world.Delivery) ([]byte, world.LogSeen) {
+	if !t.fast.has(preload) {
+		return nil
+	}
+	return t.attach
+}
+
 // attach returns the answer to run_started for a wake-up, when that is certain before it is asked: the run
 // is running, so the call would change nothing. A delivery is as good without.
 func (t *tenant) attach(ctx context.Context, d world.Delivery) ([]byte, world.LogSeen) {
@@ -24,7 +32,8 @@ func (t *tenant) attach(ctx context.Context, d world.Delivery) ([]byte, world.Lo
 	return t.attached(d.RunID, result, ok, err), seen(result, length, ok)
 }
 
-// along has the queue read it, or the length of the log alone, in the round trip that takes the wake-up.
+// along has the queue read it, or the length of the log alone, in the round trip that takes the wake-up. The length is
+// for the parker, so it is read without preload, too.
 func (t *tenant) along(runID string, whole bool) *queue.Along {
 	if !world.ValidID(runID) {
 		return nil
@@ -34,7 +43,7 @@ func (t *tenant) along(runID string, whole bool) *queue.Along {
 		return t.attached(runID, result, ok, err), seen(result, length, ok)
 	}
 	events, bytes := 0, 0
-	if whole {
+	if whole && t.fast.has(preload) {
 		events, bytes = attachedEvents, attachedBytes
 	}
 	return &queue.Along{Call: t.store.StartCall(runID, events, bytes), Read: read}

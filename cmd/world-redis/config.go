@@ -53,6 +53,7 @@ type config struct {
 	HookRetention      time.Duration `env:"WORKFLOW_WORLD_HOOK_RETENTION" envDefault:"720h" help:"longest time that a hook may keep its token after the end of its run"`
 	StreamQuiet        time.Duration `env:"WORKFLOW_WORLD_STREAM_QUIET" envDefault:"1m" help:"how long after its run's end, and after the last write, a stream that was never closed counts as ended"`
 	RecoveryAfter      time.Duration `env:"WORKFLOW_WORLD_RECOVERY_AFTER" envDefault:"1m" help:"how long a run must have been inactive, without a message or an open hook, before it is woken"`
+	FastPaths          string        `env:"WORKFLOW_WORLD_FAST_PATHS" envDefault:"all" help:"service and client: fast paths that are enabled: all, none, or a comma-separated list of pipeline, preload, anticipate, bundles, socket, fan-in, request-body, quiet (docs/fast-paths.md)"`
 	LogLevel           slog.Level    `env:"WORKFLOW_WORLD_LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error"`
 	LogFormat          string        `env:"WORKFLOW_WORLD_LOG_FORMAT" envDefault:"text" help:"text or json"`
 }
@@ -129,6 +130,9 @@ func (c config) validate() error {
 		return errors.New("WORKFLOW_WORLD_DURABILITY asks for replicas, and the embedded Redis has none: set WORKFLOW_REDIS_URL, or WORKFLOW_WORLD_DURABILITY=local")
 	case c.RedisURL == "" && c.Environment == "production":
 		return errors.New("WORKFLOW_WORLD_ENV is production but no Redis is configured: set WORKFLOW_REDIS_URL")
+	}
+	if _, err := parseFastPaths(c.FastPaths); err != nil {
+		return err
 	}
 	if _, err := httpproxy.Parse(c.Proxy); err != nil {
 		return err

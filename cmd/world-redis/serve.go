@@ -54,7 +54,11 @@ func serveCommand() *cobra.Command {
 // queue takes no more work and running deliveries end (they need the API to report
 // their results), then the API drains, then what the API reads from.
 func serve(ctx context.Context, c config, logger *slog.Logger, out io.Writer, connected ...func(*redisconn.Conn)) (err error) {
-	conn, err := redisconn.Connect(c.RedisURL)
+	fast, err := parseFastPaths(c.FastPaths)
+	if err != nil {
+		return err
+	}
+	conn, err := redisconn.Connect(c.RedisURL, redisconn.Quiet(fast.has(quietConns)))
 	if err != nil {
 		return err
 	}
@@ -104,9 +108,10 @@ func serve(ctx context.Context, c config, logger *slog.Logger, out io.Writer, co
 	stats := newMetrics(tenants, logger)
 	api, err := httpapi.New(httpapi.Config{
 		Listen: c.Listen, Tokens: c.tokens(), MetricsTokens: splitList(c.MetricsToken, ","), MetricsListen: c.MetricsListen,
-		BaseURL: c.BaseURL, MaxBody: c.MaxBody, Memory: c.memory(), MaxConnections: c.maxConnections(), Logger: logger, DrainGrace: drainGrace, AppCAs: authorities,
+		BaseURL: c.BaseURL, MaxBody: c.MaxBody, Memory: c.memory(), MaxConnections: c.maxConnections(),
+		NoBundles: !fast.has(bundles), NoCallSockets: !fast.has(callSockets), Logger: logger, DrainGrace: drainGrace, AppCAs: authorities,
 		AppProxy: policy.Proxy(proxy), AppDial: policy.Dial(&net.Dialer{Timeout: webhookDialTimeout}),
-		Ready: newReadiness(ctx, conn, tenants, logger).check, Conns: quietconn.Wrap,
+		Ready: newReadiness(ctx, conn, tenants, logger).check, Conns: callerConns(fast),
 		Metrics: stats.handler(), Observe: stats.observe, NewRequestID: func() string { return minter.New().String() },
 	}, tenants[0].deps(), forAPI(tenants)...)
 	if err != nil {
@@ -122,6 +127,14 @@ func serve(ctx context.Context, c config, logger *slog.Logger, out io.Writer, co
 	}, func() {
 		announce(out, api, conn, c)
 	}, api.Listening())
+}
+
+// callerConns wraps the connections of callers; nil: they stay as they are.
+func callerConns(fast fastPaths) func(net.Conn) net.Conn {
+	if !fast.has(quietConns) {
+		return nil
+	}
+	return quietconn.Wrap
 }
 
 type parts struct{ api, queue, streams, store func(context.Context) error }

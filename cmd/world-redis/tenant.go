@@ -45,6 +45,7 @@ type tenant struct {
 	woken      atomic.Int64 // runs, by the reconciler
 	replicated bool         // replicas confirm what is acknowledged
 	clustered  bool         // nothing travels together that is of different hash tags
+	fast       fastPaths
 	format     *formatClaim
 	answered   world.Store       // the store, for the API: it remembers what it answered
 	lost       *rollback.Watcher // of all namespaces, with the first one; nil with the others
@@ -55,12 +56,15 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, p
 	if n.name != "" {
 		logger = logger.With(slog.String("namespace", n.name))
 	}
-	t := &tenant{namespace: n, observer: newQueueMetrics(), log: logger, clustered: conn.Mode == redisconn.Cluster, replicated: conn.Replicas > 0}
+	fast, err := parseFastPaths(c.FastPaths)
+	if err != nil {
+		return nil, err
+	}
+	t := &tenant{namespace: n, observer: newQueueMetrics(), log: logger, fast: fast, clustered: conn.Mode == redisconn.Cluster, replicated: conn.Replicas > 0}
 	t.format = &formatClaim{client: conn.Client, prefix: n.keyPrefix, every: formatEvery, logger: logger}
 	if _, err := t.format.claim(ctx); err != nil {
 		return nil, err
 	}
-	var err error
 	t.lease, err = leader.New(ctx, conn.Client, leader.Config{Prefix: n.keyPrefix, Bell: bell, Clock: clock, Logger: logger})
 	if err != nil {
 		return nil, err
@@ -73,7 +77,7 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, p
 	}
 	t.store, err = storage.New(ctx, conn.Client, storage.Config{
 		Prefix: n.keyPrefix, Clock: clock, Logger: logger, Bell: bell, HookRetention: c.HookRetention, Leadership: t.lease, Dials: conn.Dials,
-		PurgeStreams: t.streams.PurgeRun, ExpectPurge: t.streams.ExpectPurge,
+		PurgeStreams: t.streams.PurgeRun, ExpectPurge: t.streams.ExpectPurge, NoSharedPipelines: !fast.has(pipelines),
 	})
 	if err != nil {
 		return nil, err
@@ -87,7 +91,8 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, p
 		return nil, err
 	}
 	forwarder := embedded.New(embedded.Config{
-		Logger: logger, SigningKeys: n.signingKeys, Clock: clock, AppCAs: authorities, Proxy: proxy, Policy: policy, Attach: t.attach,
+		Logger: logger, SigningKeys: n.signingKeys, Clock: clock, AppCAs: authorities, Proxy: proxy, Policy: policy,
+		Attach: t.attacher(), NoQuietConns: !fast.has(quietConns),
 	})
 	// On a cluster a run is at another node than the queue.
 	along := t.along
@@ -95,7 +100,7 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, p
 		along = nil
 	}
 	t.parker = recovery.NewParker(t.store, recovery.ParkerConfig{After: min(parkAfter, c.RecoveryAfter/4), Clock: clock, Logger: logger})
-	t.send = luascript.NewRunner(conn.Client)
+	t.send = luascript.RunnerFor(conn.Client, !fast.has(pipelines))
 	t.queue, err = queue.New(ctx, conn.Client, queue.Config{
 		Runner:    t.send,
 		KeyPrefix: n.keyPrefix, JobPrefix: n.jobPrefix, FlowConcurrency: c.FlowConcurrency, StepConcurrency: c.StepConcurrency,
@@ -202,7 +207,7 @@ func (t *tenant) remember(conn *redisconn.Conn, ledger *rollback.Ledger) {
 func (t *tenant) deps() httpapi.Deps {
 	deps := httpapi.Deps{Store: t.answered, Lost: t.store.ListLost, Queue: t.queue, Apps: t.apps, Streams: t.streams, Admin: t.queue, Forget: t.queue, CheckRun: t.store.CheckRun}
 	deps.Waker = recovery.Waker{Store: t.store, Queue: t.queue, Logger: t.log}
-	if !t.clustered {
+	if !t.clustered && t.fast.has(pipelines) {
 		deps.InOrder = t.inOrder
 	}
 	if t.replicated {

@@ -24,7 +24,7 @@ const (
 // and then sends for all of them.
 type rounds struct {
 	redis redis.UniversalClient
-	most  int // pipelines under way
+	most  int // pipelines under way; 0: every caller has one of its own
 
 	mu       sync.Mutex
 	open     *round   // takes commands; nil: the next caller begins one
@@ -44,6 +44,10 @@ type round struct {
 func (r *rounds) send(ctx context.Context, cmds ...redis.Cmder) error {
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	if r.most == 0 {
+		r.execute(ctx, cmds)
+		return nil
 	}
 	mine, leads := r.join(cmds)
 	if leads {
@@ -100,9 +104,14 @@ func (r *rounds) carryOut(ctx context.Context, now *round) {
 		r.waiting = r.waiting[1:]
 		go r.carryOut(ctx, next)
 	}()
+	r.execute(ctx, now.cmds)
+}
+
+// execute sends commands in one pipeline.
+func (r *rounds) execute(ctx context.Context, cmds []redis.Cmder) {
 	pipe := r.redis.Pipeline()
-	_ = pipe.BatchProcess(ctx, now.cmds...) // only queues them
-	_, _ = pipe.Exec(ctx)                   // each has its own error
+	_ = pipe.BatchProcess(ctx, cmds...) // only queues them
+	_, _ = pipe.Exec(ctx)               // each has its own error
 }
 
 func sizeOf(args []any) int {

@@ -115,3 +115,28 @@ func TestALongRoundIsSeveral(t *testing.T) {
 		require.LessOrEqual(t, n, 4)
 	}
 }
+
+// The calls of a separate runner do not wait for each other, and no two are in one pipeline.
+func TestCallsOfASeparateRunnerTravelByThemselves(t *testing.T) {
+	t.Parallel()
+	r := redistest.New(t)
+	script := loadTake(t)
+	g := &gate{came: make(chan int, 100), open: make(chan struct{})}
+	r.Client.AddHook(g)
+	runner := luascript.NewSeparateRunner(r.Client)
+	var callers sync.WaitGroup
+	const count = 8
+	for i := range count {
+		callers.Go(func() {
+			key := fmt.Sprint(r.Prefix, i)
+			reply, err := runner.RunAfter(t.Context(), func(p redis.Pipeliner) { p.Set(t.Context(), key, i, 0) }, script, []string{key}, -i)
+			require.NoError(t, err)
+			require.Equal(t, []any{fmt.Sprint(i), fmt.Sprint(-i)}, reply)
+		})
+	}
+	for range count {
+		require.Equal(t, 2, <-g.came)
+	}
+	close(g.open)
+	callers.Wait()
+}

@@ -34,6 +34,19 @@ func NewRunner(client redis.UniversalClient) *Runner {
 	}
 }
 
+// NewSeparateRunner returns a Runner for which no call travels together with those of other callers.
+func NewSeparateRunner(client redis.UniversalClient) *Runner {
+	return &Runner{redis: client, shared: &rounds{redis: client}, confirmed: &rounds{redis: client}}
+}
+
+// RunnerFor returns a separate Runner or one whose calls share pipelines.
+func RunnerFor(client redis.UniversalClient, separate bool) *Runner {
+	if separate {
+		return NewSeparateRunner(client)
+	}
+	return NewRunner(client)
+}
+
 // Run runs a script.
 func (r *Runner) Run(ctx context.Context, s *Script, keys []string, args ...any) ([]any, error) {
 	return r.RunAfter(ctx, nil, s, keys, args...)

@@ -28,6 +28,7 @@ type target struct {
 	idle    *idleconn.Set  // the connections to them
 	open    *conns         // to several hosts
 	dial    quietconn.Dial // without a part in open
+	plain   bool           // no connection is one of quietconn
 	options *redis.Options // of a connection to Redis; its address is that of the first host
 
 	master, sentinelUser, sentinelPassword string
@@ -40,12 +41,15 @@ type target struct {
 //
 // and rediss+sentinel, rediss+cluster with TLS. User and password are Redis's; Sentinels have their own. Options follow
 // as a query: those of go-redis (pool_size, read_timeout, skip_verify, …) and, with TLS, see [tlsOptions].
-func parse(address string) (*target, error) {
+func parse(address string, options ...Option) (*target, error) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return nil, errors.New("the Redis address is not a valid URL (is a special character in the password not percent-encoded?)")
 	}
 	t := &target{shown: redacted(u), reached: &servers{}, idle: idleconn.New(), open: &conns{}}
+	for _, option := range options {
+		option(t)
+	}
 	scheme, mode, _ := strings.Cut(u.Scheme, "+")
 	switch mode {
 	case "":
@@ -106,7 +110,7 @@ func (t *target) read(u *url.URL, scheme string) error {
 	if o.ClientName == "" {
 		o.ClientName = clientName
 	}
-	t.dial = dialer(o, t.reached)
+	t.dial = dialer(o, t.reached, t.plain)
 	o.Dialer = t.idle.Dialer(t.dial)
 	if t.mode != Standalone {
 		o.Dialer = t.open.tracking(o.Dialer)
@@ -133,12 +137,12 @@ func (t *target) universal() *redis.UniversalOptions {
 }
 
 // dialer dials as go-redis does by itself, and notes which servers it reaches. Quiet connections are for those without TLS.
-func dialer(opts *redis.Options, reached *servers) quietconn.Dial {
+func dialer(opts *redis.Options, reached *servers, plain bool) quietconn.Dial {
 	if opts.DialTimeout == 0 {
 		opts.DialTimeout = dialTimeout
 	}
 	dial := reached.noting(redis.NewDialer(opts))
-	if opts.TLSConfig != nil {
+	if plain || opts.TLSConfig != nil {
 		return dial
 	}
 	return quietconn.Dialer(dial)

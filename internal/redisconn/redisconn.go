@@ -100,8 +100,14 @@ func NotReady(err error) bool {
 		errors.As(err, &answer) && strings.HasPrefix(answer.Error(), "BUSY ")
 }
 
+// Option is a choice for a connection.
+type Option func(*target)
+
+// Quiet says whether connections are those of [quietconn], as they are without this option.
+func Quiet(on bool) Option { return func(t *target) { t.plain = !on } }
+
 // Connect is [Open] without the call: whether there is a Redis at the address is not known yet.
-func Connect(address string) (*Conn, error) {
+func Connect(address string, options ...Option) (*Conn, error) {
 	if address == "" {
 		e, err := startEmbedded()
 		if err != nil {
@@ -110,7 +116,7 @@ func Connect(address string) (*Conn, error) {
 		opts := &redis.Options{Addr: e.server.Addr(), Password: e.password, ContextTimeoutEnabled: true}
 		return &Conn{Client: redis.NewClient(opts), Mode: Embedded, Address: "embedded", embedded: e, servers: &servers{}, hosts: []string{opts.Addr}}, nil
 	}
-	t, err := parse(address)
+	t, err := parse(address, options...)
 	if err != nil {
 		return nil, err
 	}

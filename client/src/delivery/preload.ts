@@ -19,7 +19,12 @@ import { PRELOAD_HEADER } from './signature.js';
 
 /** What the service may preload for this app: answers to these events. */
 export function preloadable(config: Config): string[] {
-  return detectSdk() === 'v4' && trusted(config) ? ['run_started'] : [];
+  return detectSdk() === 'v4' && taken(config) ? ['run_started'] : [];
+}
+
+/** Whether this app takes the preload of a delivery. */
+function taken(config: Config): boolean {
+  return config.fastPaths.has('preload') && trusted(config);
 }
 
 /**
@@ -58,7 +63,7 @@ export function splitBody(headers: Headers, body: Uint8Array): { message: Uint8A
 /** Works on a delivery; its preload ends with it. */
 export async function withPreload<T>(config: Config, bytes: Uint8Array | undefined, work: () => Promise<T>): Promise<T> {
   if (detectSdk() !== 'v4') return work();
-  const delivery: Delivery = { config, bytes: trusted(config) ? bytes : undefined };
+  const delivery: Delivery = { config, bytes: taken(config) ? bytes : undefined };
   try {
     return await deliveries().run(delivery, work);
   } finally {

@@ -1,4 +1,5 @@
 import type { Config } from '../config.js';
+import { readFastPaths } from '../fastPaths.js';
 import { nameForHandler, parseQueueName } from '../sdk/queueName.js';
 import type { MessageHandler } from '../types.js';
 import { CBOR, decode, decodeJson } from '../wire/encoding.js';
@@ -11,6 +12,7 @@ import { withGivenStreams } from './givenStreams.js';
 import { replayWait, withLogEnd } from './logEnd.js';
 import { splitBody, withPreload } from './preload.js';
 import { bodyOf, noteArrivals } from './requestBody.js';
+import { fastPathsForSdk } from './sdkVersion.js';
 import { refusalOfDelivery, refusalOfHeaders, signingKeys, warnOfUnsigned } from './signature.js';
 
 /**
@@ -19,7 +21,7 @@ import { refusalOfDelivery, refusalOfHeaders, signingKeys, warnOfUnsigned } from
  * 400 to what is not a message for this handler; 500 when the handler threw, which makes the service deliver again.
  */
 export function createQueueHandler(config: () => Config, prefix: string, handler: MessageHandler): (request: Request) => Promise<Response> {
-  noteArrivals();
+  if (readFastPaths().has('request-body')) noteArrivals();
   return async (request) => {
     const settings = config();
     const keys = signingKeys(settings);
@@ -35,9 +37,10 @@ export function createQueueHandler(config: () => Config, prefix: string, handler
     const name = nameForHandler(queueName, prefix);
     if (name === undefined) return refuse(400, 'Unhandled queue');
 
+    const fast = fastPathsForSdk(settings.fastPaths);
     let body: Uint8Array;
     try {
-      body = await bodyOf(request);
+      body = await bodyOf(request, fast.has('request-body'));
     } catch (error) {
       return refuse(500, `The request body was gone before the handler could read it (${messageOf(error)}). Keep middleware and proxies away from /.well-known/workflow/.`);
     }
@@ -61,10 +64,12 @@ export function createQueueHandler(config: () => Config, prefix: string, handler
     }
 
     const work = () => handler(message, { attempt, queueName: name, messageId });
-    const handle = () => withLogEnd(message, () => withGivenStreams(() => inDelivery(prefix, message, work)));
-    const { status, body: reply } = await inTurn(messageId, isStepOfItsOwn(queueName, message), (waited) =>
-      inStepDelivery(message, () => replyOf(() => withPreload(settings, waited ? undefined : parts.preload, handle))),
-    );
+    const inContext = () => (fast.has('anticipate') ? inDelivery(prefix, message, work) : work());
+    const handle = () => withLogEnd(message, () => withGivenStreams(inContext));
+    const { status, body: reply } = await inTurn(messageId, isStepOfItsOwn(queueName, message), (waited) => {
+      const answer = () => replyOf(() => withPreload(settings, waited ? undefined : parts.preload, handle));
+      return fast.has('fan-in') ? inStepDelivery(message, answer) : answer();
+    });
     // Not Response.json(): @hono/node-server writes a Response of text as it stands, and reads any other as a stream.
     return new Response(JSON.stringify(reply), { status, headers: { 'content-type': 'application/json', ...OURS } });
   };

@@ -42,9 +42,9 @@ export function noteArrivals(): void {
   arrived();
 }
 
-/** Reads the whole body of a delivery. Rejected when it broke off, or somebody else has read it. */
-export async function bodyOf(request: Request): Promise<Uint8Array> {
-  const incoming = incomingOf(request);
+/** Reads the whole body of a delivery, from Node's message if `direct`. Rejected when it broke off, or somebody else has read it. */
+export async function bodyOf(request: Request, direct: boolean): Promise<Uint8Array> {
+  const incoming = direct ? incomingOf(request) : undefined;
   return incoming ? await readAll(incoming) : new Uint8Array(await request.arrayBuffer());
 }
 

@@ -43,10 +43,11 @@ export class Bundles {
   readonly #path: string;
   readonly #basePath: string;
   #waiting: Waiting[] = [];
-  #aloneUntil = 0;
+  #aloneUntil: number;
 
-  /** `basePath` is that of the service's URL, without a trailing slash. */
-  constructor(exchange: Exchange, sockets: CallSockets | undefined, basePath: string) {
+  /** `basePath` is that of the service's URL, without a trailing slash. Without `together` each call is a request as it is. */
+  constructor(exchange: Exchange, sockets: CallSockets | undefined, basePath: string, together = true) {
+    this.#aloneUntil = together ? 0 : Number.POSITIVE_INFINITY;
     this.#exchange = exchange;
     this.#sockets = sockets;
     this.#basePath = basePath;

@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { readFastPaths } from '../fastPaths.js';
 import { WorkflowWorldError } from '../sdk/errors.js';
 import { Bundles } from './bundles.js';
 import { CallSockets } from './callSocket.js';
@@ -19,7 +20,7 @@ export interface Connection {
   /** For calls; they travel on {@link calls}. */
   bundles: Bundles;
   calls: Exchange;
-  /** For bundles, too; undefined: the environment wants none. */
+  /** For bundles, too; undefined: they are off. */
   sockets: CallSockets | undefined;
   /** For calls that the service may keep waiting, which must not starve the others. */
   waits: Exchange;
@@ -43,12 +44,13 @@ export function connectionTo(url: string): Connection {
   const closing = new AbortController();
   setMaxListeners(0, closing.signal); // every waiting call listens, and Node would warn at eleven
   const calls = new Exchange(origin, CALL_CONNECTIONS);
-  const sockets = process.env['WORKFLOW_WORLD_SOCKET'] === 'off' ? undefined : new CallSockets(`${origin}${basePath}/v1/calls`);
+  const fast = readFastPaths();
+  const sockets = fast.has('socket') && fast.has('bundles') ? new CallSockets(`${origin}${basePath}/v1/calls`) : undefined;
   const connection: Connection = {
     basePath,
     calls,
     sockets,
-    bundles: new Bundles(calls, sockets, basePath),
+    bundles: new Bundles(calls, sockets, basePath, fast.has('bundles')),
     waits: new Exchange(origin, Number.POSITIVE_INFINITY),
     reads: new Exchange(origin, Number.POSITIVE_INFINITY),
     closing,

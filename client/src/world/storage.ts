@@ -4,6 +4,7 @@ import { readTogether } from '../delivery/fanIn.js';
 import { noteBegin } from '../delivery/givenStreams.js';
 import { beforeWrite, isRefusedCursor, type LogEnd, notePage, noteRefusedCursor } from '../delivery/logEnd.js';
 import { spendPreload, takePreload } from '../delivery/preload.js';
+import { noteStart } from '../delivery/sdkVersion.js';
 import { beforeStepEvent, noteStepEvent } from '../delivery/stepWrites.js';
 import { call, type NextCall, serviceUrl } from '../transport/call.js';
 import type { Page, Pagination, RedisWorld, ResolveData } from '../types.js';
@@ -113,6 +114,7 @@ export function createStorage(config: () => Config): Storage {
           }
         }
         try {
+          noteStart(event as Fields);
           const result = await writeEvent(runId, event as Fields, params as Fields | undefined);
           noteRun(runId, event as Fields, result);
           noteStepEvent(runId, event as Fields, result);

@@ -2,6 +2,7 @@ import type { World } from '@workflow/world' with { 'resolution-mode': 'import' 
 import { configReader, type WorldOptions } from '../config.js';
 import { createQueueHandler } from '../delivery/queueHandler.js';
 import { noteHandler, startRegistering, unregister } from '../delivery/registration.js';
+import { readFastPaths } from '../fastPaths.js';
 import { specVersionForSdk } from '../sdk/sdk.js';
 import { closeConnection } from '../transport/connection.js';
 import type { RedisWorld } from '../types.js';
@@ -12,10 +13,11 @@ import { withStreamErrors } from './streamError.js';
 import { createStreams } from './streams.js';
 
 /**
- * Creates a World backed by a world-redis service. Does no work, opens no socket, sets no timer and never throws:
- * settings are read, and the connection is made, when a member is first called.
+ * Creates a World backed by a world-redis service. Does no work, opens no socket and sets no timer: settings are read,
+ * and the connection is made, when a member is first called. Only a fast path that does not exist is refused here.
  */
 export function createWorld(options: WorldOptions = {}): RedisWorld {
+  readFastPaths();
   const config = configReader(options);
   const streams = createStreams(config);
 

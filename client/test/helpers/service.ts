@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 
-const binary = process.env['WORLD_REDIS_BIN'] || join(__dirname, '..', '..', '..', 'bin', 'world-redis');
+export const binary = process.env['WORLD_REDIS_BIN'] || join(__dirname, '..', '..', '..', 'bin', 'world-redis');
 
 export class Service {
   #child: ChildProcess | undefined;

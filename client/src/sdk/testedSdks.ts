@@ -1,0 +1,8 @@
+/** The fast paths that rely on what the SDK does next, which no interface promises. */
+export const GUESSING = ['anticipate', 'fan-in', 'request-body'] as const;
+
+/** The versions of `@workflow/core` that they were tested with; with any other they are off. */
+export const TESTED = [
+  { shown: '4.8.x', pattern: /^4\.8\.\d+$/ },
+  { shown: '5.0.0-beta.50 to 55', pattern: /^5\.0\.0-beta\.5[0-5]$/ },
+];
