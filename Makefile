@@ -120,6 +120,10 @@ openapi: ## write httpapi/openapi.json, which the service serves, from openapi.y
 	@test -e httpapi/openapi.json || echo '{}' >httpapi/openapi.json
 	@go test ./httpapi -run TestOpenAPIJSONIsTheYAML -openapi.write >/dev/null
 
+.PHONY: golden
+golden: ## write testdata/sent of each package with Lua scripts: what Redis gets of them
+	@go test ./storage ./queue ./streaming ./internal/leader -run TestScriptsAreSentAsCommitted -golden.write >/dev/null
+
 .PHONY: fmt
 fmt: client/$(PACKAGES) ## format the Go, TypeScript and .mjs files
 	@lint="$$(scripts/golangci-lint.sh)" && "$$lint" fmt ./...

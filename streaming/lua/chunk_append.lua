@@ -40,7 +40,9 @@ local gone, how = ARGV[12], ARGV[13]
 local FIRST_PAIR = 14
 local MOST_ENDS = 1000 -- that are not the last
 
-local function integer(n) return string.format('%.0f', n) end
+local function integer(n)
+  return string.format('%.0f', n)
+end
 
 if how == 'commit' then
   if redis.call('EXISTS', KEYS[7]) == 0 then return {3, 0} end

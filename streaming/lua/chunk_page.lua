@@ -13,7 +13,9 @@ local from, most, budget = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3
 
 local LOOKED_AT = 1048576 -- bytes
 
-local function integer(n) return string.format('%.0f', n) end
+local function integer(n)
+  return string.format('%.0f', n)
+end
 
 local state = redis.call('HMGET', meta, 'n', 'eof', 'mx', 'ie', 'z')
 local n, closed, largest = tonumber(state[1] or '0'), state[2], tonumber(state[3] or '0')

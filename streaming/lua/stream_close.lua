@@ -12,7 +12,9 @@ local stream, meta, channel = KEYS[1], KEYS[2], KEYS[3]
 local request, ttl = ARGV[1], tonumber(ARGV[2])
 local steps, life = ARGV[3], tonumber(ARGV[4])
 
-local function integer(n) return string.format('%.0f', n) end
+local function integer(n)
+  return string.format('%.0f', n)
+end
 
 local state = redis.call('HMGET', meta, 'n', 'eof', 'by')
 local n, closed, by = tonumber(state[1] or '0'), state[2], state[3]

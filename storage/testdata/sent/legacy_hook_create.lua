@@ -1,0 +1,114 @@
+local function split(record)
+  local kind, digit = string.byte(record, 14), string.byte(record, 13)
+  if kind == 46 then
+    kind = string.byte(record, 15)
+  end
+  if not kind or kind < 65 or digit < 48 or digit > 57 then
+    kind = string.byte(record, (string.find(record, '%a')))
+  end
+  return kind < 97
+end
+local function bare(record)
+  local _, stop, size = string.find(record, '^%d+%.?%a(%d+):')
+  return string.sub(record, 1, stop + size)
+end
+local function load_record(log, field, with_payload)
+  with_payload = with_payload and not log.purged
+  if log.room then
+    local size = redis.call('HSTRLEN', log.events, field)
+    if size > log.room then
+      local apart = with_payload and redis.call('HSTRLEN', log.events, field .. '/p') or 0
+      return with_payload and size or -size, apart > 0 and apart
+    end
+    log.room = log.room - size
+  end
+  local record = redis.call('HGET', log.events, field)
+  if not record then
+    return false, false
+  end
+  if not with_payload then
+    return bare(record), false
+  end
+  if not split(record) then
+    return record, false
+  end
+  if log.room then
+    local size = redis.call('HSTRLEN', log.events, field .. '/p')
+    if size > log.room then
+      return record, size
+    end
+    log.room = log.room - size
+  end
+  return record, redis.call('HGET', log.events, field .. '/p')
+end
+local log = {run = KEYS[1], events = KEYS[2]}
+local request = {now = KEYS[3], before = KEYS[4], id = ARGV[1]}
+local now = ARGV[2]
+local with_payload = ARGV[3] == 'all'
+local function remembered()
+  return redis.call('HGET', request.now, request.id) or redis.call('HGET', request.before, request.id)
+end
+local function try_remembering()
+  redis.call('EXPIRE', request.now, 1200)
+  redis.call('HMGET', log.run, '')
+  redis.call('HEXISTS', log.run, '')
+end
+local function remember(what)
+  redis.call('HSET', request.now, request.id, what)
+  redis.call('EXPIRE', request.now, 1200)
+end
+local function ended(status)
+  return status == 'completed' or status == 'failed' or status == 'cancelled'
+end
+local function legacy_run()
+  local state = redis.call('HMGET', log.run, 's', 'v')
+  if not state[1] then
+    return nil, {-1}
+  end
+  local spec = tonumber(state[2] or 0)
+  if spec > 1 then
+    return nil, {-40, spec}
+  end
+  return state[1]
+end
+local function legacy_hook(log, hook, with_payload)
+  return load_record(log, 'hook/' .. hook, with_payload)
+end
+local function store_legacy_hook(log, hook, record, payload)
+  redis.call('HSET', log.events, 'hook/' .. hook, record)
+  if payload ~= '' then
+    redis.call('HSET', log.events, 'hook/' .. hook .. '/p', payload)
+  end
+end
+local hooks_key = KEYS[5]
+local hooks_order = KEYS[6]
+local fence_key = KEYS[7]
+local hook = ARGV[4]
+local record = ARGV[5]
+local payload = ARGV[6]
+local nonce = ARGV[7]
+local token_hash = ARGV[8]
+local place = ARGV[9]
+if remembered() then
+  return {1, legacy_hook(log, hook, with_payload)}
+end
+local status, refusal = legacy_run()
+if not status then
+  return refusal
+end
+if redis.call('HEXISTS', hooks_key, hook) == 1 then
+  return {-13}
+end
+if ended(status) then
+  return {-4, status}
+end
+if redis.call('HEXISTS', fence_key, nonce) == 1 then
+  return {-14}
+end
+try_remembering()
+redis.call('ZADD', hooks_order, 'XX', now, '')
+store_legacy_hook(log, hook, now .. record, payload)
+redis.call('HSET', hooks_key, hook, '9999999' .. ' ' .. nonce .. ' ' .. token_hash)
+redis.call('ZADD', hooks_order, place ~= '' and place or now, hook)
+remember('')
+return {0, legacy_hook(log, hook, with_payload)}

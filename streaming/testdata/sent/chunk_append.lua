@@ -1,0 +1,127 @@
+local function both(call, record)
+  local attempts, found = {}, {}
+  for attempt, step in string.gmatch(record or '', '(%d+) (%S+)') do attempts[step] = tonumber(attempt) end
+  for attempt, step in string.gmatch(call, '(%d+) (%S+)') do
+    if attempts[step] then found[#found + 1] = {step, tonumber(attempt), attempts[step]} end
+  end
+  return found
+end
+local stream, meta, channel = KEYS[1], KEYS[2], KEYS[3]
+local request, ttl = ARGV[1], tonumber(ARGV[2])
+local writer, sequence, largest = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
+local now, run, most = ARGV[6], ARGV[7], tonumber(ARGV[8])
+local count = tonumber(ARGV[9])
+local steps, life = ARGV[10], tonumber(ARGV[11])
+local gone, how = ARGV[12], ARGV[13]
+local function integer(n)
+  return string.format('%.0f', n)
+end
+if how == 'commit' then
+  if redis.call('EXISTS', KEYS[7]) == 0 then return {3, 0} end
+  redis.call('RENAME', KEYS[7], stream)
+end
+if request ~= '' then
+  for bucket = 4, 6 do
+    local first = redis.call('HGET', KEYS[bucket], request)
+    if first then return {1, tonumber(first)} end
+  end
+end
+local state = redis.call('HMGET', meta, 'n', 'eof', 'mx', 'by', 'r')
+local n, closed, known_largest, by = tonumber(state[1] or '0'), state[2], tonumber(state[3] or '0'), state[4]
+local by_kind, by_steps = string.match(by or '', '^(%a) (.+)$')
+local same = both(steps, by_steps)
+local taken_over = gone ~= '' and gone == by
+local inner, inner_ends
+if closed and by_kind == 'c' and (#same > 0 or taken_over) and redis.call('XLEN', stream) == n + 1 then
+  inner_ends = redis.call('HGET', meta, 'ie') or ''
+  local _, ends = string.gsub(inner_ends, '%d+', '')
+  if ends < 1000 then
+    inner = n
+    n = n + 1
+  end
+end
+local writer_field = 'w:' .. writer
+local skip, run_sequence, run_first, answer = 0, sequence, n, n
+if writer ~= '' then
+  local record = redis.call('HGET', meta, writer_field)
+  if record then
+    local next_s, run_s, first_s = string.match(record, '^(%d+) (%d+) (%d+)$')
+    local expected = tonumber(next_s)
+    if sequence > expected then return {-2, expected} end
+    run_sequence, run_first = tonumber(run_s), tonumber(first_s)
+    skip = math.min(expected - sequence, count)
+    if skip > 0 then
+      answer = -1
+      if sequence >= run_sequence then answer = run_first + sequence - run_sequence end
+      if skip == count then return {1, answer} end
+      if answer < 0 then answer = n end
+    end
+    if run_first + expected - run_sequence ~= n then
+      run_sequence, run_first = expected, n
+    end
+  end
+end
+if closed and not inner then return {-1} end
+if n + count - skip > most then return {-3, n} end
+if how == 'check' then return {0, answer} end
+local new_bucket = request ~= '' and redis.call('HLEN', KEYS[4]) == 0
+if how ~= 'commit' then
+  if life == 0 then redis.call('HSET', meta, 't', now) end
+  if new_bucket then redis.call('EXPIRE', KEYS[4], ttl) end
+  if life > 0 then redis.call('EXPIRE', meta, life) end
+  if inner then redis.call('HDEL', meta, '') end
+  if life > 0 then redis.call('HSET', meta, 't', now) end
+end
+if how == 'open' then
+  if inner then return {4, n} end
+  if skip > 0 or n ~= tonumber(ARGV[14]) or redis.call('XLEN', stream) ~= n or redis.call('EXISTS', KEYS[7]) == 1 then return {2, n} end
+  redis.call('RENAME', stream, KEYS[7])
+  return {0, answer}
+end
+if how == 'commit' then
+  n = n + count
+  if redis.call('XLEN', stream) ~= n then return redis.error_reply('ERR a chunk was not stored') end
+else
+  for i = skip, count - 1 do
+    local at = 14 + 2 * i
+    redis.call('XADD', stream, integer(n + 1) .. '-0', 'd', ARGV[at], 'u', ARGV[at + 1])
+    n = n + 1
+  end
+end
+local fields = {'n', integer(n), 'mx', integer(math.max(known_largest, largest)), 't', now}
+local function set(field, value)
+  fields[#fields + 1] = field
+  fields[#fields + 1] = value
+end
+if inner then
+  if inner_ends ~= '' then inner_ends = inner_ends .. ' ' end
+  set('ie', inner_ends .. integer(inner))
+end
+if steps ~= '' then
+  local record = 'w ' .. steps
+  if #same > 0 then
+    record = by_kind
+    for _, s in ipairs(same) do
+      local latest = s[2]
+      if not inner then latest = math.max(s[2], s[3]) end
+      record = record .. ' ' .. integer(latest) .. ' ' .. s[1]
+    end
+  end
+  if record ~= by and (#same > 0 or taken_over or by_kind ~= 'c') then set('by', record) end
+end
+if run ~= '' and not state[5] then set('r', run) end
+if writer ~= '' then
+  set(writer_field, integer(sequence + count) .. ' ' .. integer(run_sequence) .. ' ' .. integer(run_first))
+end
+redis.call('HSET', meta, unpack(fields))
+if inner then redis.call('HDEL', meta, 'eof') end
+if request ~= '' then
+  redis.call('HSET', KEYS[4], request, integer(answer))
+  if new_bucket then redis.call('EXPIRE', KEYS[4], ttl) end
+end
+if life > 0 then
+  redis.call('EXPIRE', stream, life)
+  redis.call('EXPIRE', meta, life)
+end
+redis.pcall('PUBLISH', channel, integer(n))
+return {0, answer}
