@@ -117,7 +117,7 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, p
 		t.apps.look(world.App{BaseURL: n.baseURL})
 	}
 	t.reconciler = recovery.New(t.store, t.queue, recovery.Config{
-		Leadership: t.lease, Grace: c.RecoveryAfter, Clock: clock, Logger: logger, Woken: func() { t.woken.Add(1) },
+		Leadership: t.lease, Grace: c.RecoveryAfter, Clock: clock, Logger: logger, Masters: conn.ReplicationIDs, Woken: func() { t.woken.Add(1) },
 	})
 	return t, nil
 }

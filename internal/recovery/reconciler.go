@@ -49,7 +49,9 @@ type Config struct {
 	Every      time.Duration    // between two passes; half of Grace, 1 s to 30 s
 	Clock      world.Clock
 	Logger     *slog.Logger
-	// Woken hears of every run that was woken; nil: nobody does.
+	// Masters returns the replication id of each master of Redis, which a new master changes; nil: the masters stay the same.
+	Masters func(ctx context.Context) ([]string, error)
+	// Woken is called for every run that was woken; nil: nobody does.
 	Woken func()
 }
 
@@ -59,6 +61,8 @@ type Reconciler struct {
 	store Store
 	queue Queue
 	looks looks
+	// masters names the masters of Redis during a check; nil: it was not asked for them yet.
+	masters *string
 }
 
 // New returns a Reconciler.
@@ -77,6 +81,9 @@ func New(store Store, queue Queue, cfg Config) *Reconciler {
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Masters == nil {
+		cfg.Masters = func(context.Context) ([]string, error) { return nil, nil }
 	}
 	if cfg.Woken == nil {
 		cfg.Woken = func() {}
@@ -131,6 +138,7 @@ func (r *Reconciler) lookAfter() time.Duration { return min(r.cfg.Grace, longest
 
 // check wakes those of the runs that nothing else will wake, and says when each is looked at next.
 func (r *Reconciler) check(ctx context.Context, runs []world.RunLook) error {
+	r.masters = nil
 	dues, err := r.queue.NextDue(ctx, idsOf(runs))
 	if err != nil {
 		return err

@@ -2,10 +2,14 @@ package recovery
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/fxamacker/cbor/v2"
 
@@ -13,13 +17,14 @@ import (
 )
 
 // wake queues one plain wake-up of a run. The queue remembers the request for ten minutes, so
-// a run whose log does not grow by it is not woken more often than that.
+// a run whose log does not grow by it is not woken more often than that. What a wake-up did may be lost with a master of Redis
+// while the request is not, so after a failover it is another request.
 func (r *Reconciler) wake(ctx context.Context, run world.Run, rest world.RunRest, level slog.Level, why string) error {
 	m, err := wakeUp(ctx, r.queue, run)
 	if err != nil {
 		return err
 	}
-	m.RequestID = "recover " + run.RunID + " " + strconv.FormatInt(rest.Events, 10)
+	m.RequestID = "recover " + run.RunID + " " + strconv.FormatInt(rest.Events, 10) + r.underMasters(ctx)
 	id, err := r.queue.Enqueue(ctx, m)
 	if err != nil {
 		return err
@@ -29,6 +34,20 @@ func (r *Reconciler) wake(ctx context.Context, run world.Run, rest world.RunRest
 		slog.Time("still_since", rest.LastAt.Time()), slog.String("message", id))
 	r.cfg.Woken()
 	return nil
+}
+
+// underMasters is a text that changes with the masters of Redis. It is empty while the masters are not known.
+func (r *Reconciler) underMasters(ctx context.Context) string {
+	if r.masters == nil {
+		text := ""
+		if list, err := r.cfg.Masters(ctx); err == nil && len(list) > 0 {
+			slices.Sort(list)
+			sum := sha256.Sum256([]byte(strings.Join(list, " ")))
+			text = " " + hex.EncodeToString(sum[:8])
+		}
+		r.masters = &text
+	}
+	return *r.masters
 }
 
 // WakeQueue takes wake-ups.
