@@ -81,7 +81,7 @@ func (p *pair) createEvent(ctx context.Context, event world.CreateEvent) (world.
 	return p.made.Event, p.made.EventErr
 }
 
-// decodeMessage reads the message and registers the app that sends it. An error is told when the message is a call of its own.
+// decodeMessage reads the message and registers the app that sends it. An error is reported when the message is a call of its own.
 func (p *pair) decodeMessage(ctx context.Context) (world.Message, error) {
 	id, err := p.api.callID(p.message.key())
 	p.message.identified(id)

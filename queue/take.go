@@ -151,7 +151,7 @@ func carriedOut(err error) error {
 	return err
 }
 
-// awaited reports whether next waits for a message and whoever asks may take one for it. Then l.adding is read-locked until
+// awaited reports whether next waits for a message and the caller may claim one for it. Then l.adding is read-locked until
 // handOver, which keeps Run from ending meanwhile.
 func (l *lane) awaited() bool {
 	if !l.waiting.CompareAndSwap(true, false) || !l.adding.TryRLock() {

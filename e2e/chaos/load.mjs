@@ -6,7 +6,7 @@ import { readLive, streamOf } from '../lib/liveReader.mjs';
 import { everyWay, KINDS } from './kinds.mjs';
 
 const ENDED = new Set(['completed', 'failed', 'cancelled']);
-/** A run that is not there for so many milliseconds is lost: until then its message may bring it again. */
+/** How long a run must be missing, in milliseconds, to count as lost: until then its message may bring it again. */
 const GONE = 20_000;
 const KIND_WEIGHTS = Object.values(KINDS).map((kind) => [kind.weight, kind]);
 

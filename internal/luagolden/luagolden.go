@@ -19,6 +19,9 @@ import (
 
 var write = flag.Bool("golden.write", false, "write testdata/sent instead of comparing with it (make golden)")
 
+// ending of the files: they are no sources, for tools that look at those.
+const ending = ".golden"
+
 // Check requires that every script in the folder lua of fsys is pruned, and is sent as its file in testdata/sent has it.
 func Check(t *testing.T, fsys fs.FS) {
 	t.Helper()
@@ -38,9 +41,9 @@ func Check(t *testing.T, fsys fs.FS) {
 		for line := range strings.Lines(script.Sent) {
 			require.False(t, strings.HasPrefix(strings.TrimSpace(line), "--"), "%s is not pruned: it is written in a way that prune.go does not know", name)
 		}
-		sent[name+".lua"] = script.Sent
+		sent[name+ending] = script.Sent
 		if *write {
-			require.NoError(t, os.WriteFile(filepath.Join(folder, name+".lua"), []byte(script.Sent), 0o600))
+			require.NoError(t, os.WriteFile(filepath.Join(folder, name+ending), []byte(script.Sent), 0o600))
 		}
 	}
 	files, err := os.ReadDir(folder)

@@ -105,7 +105,7 @@ func TestCBORToJSON(t *testing.T) {
 	require.Less(t, len(got), 4096)
 }
 
-// emptyBytes is an item of so many byte strings of nothing, each of which is 34 times as long in JSON.
+// emptyBytes is an item with n empty byte strings, each of which is 34 times as long in JSON.
 func emptyBytes(n int) world.Raw {
 	return append(cboritem.AppendHead(nil, cboritem.MajorArray, uint64(n)), bytes.Repeat([]byte{cboritem.MajorBytes << 5}, n)...)
 }
