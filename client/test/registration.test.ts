@@ -126,7 +126,7 @@ test('the lease can be set, 0 is a long one; nonsense is refused', async () => {
   await assert.rejects(world.start(), /WORKFLOW_WORLD_APP_LEASE_SECONDS is "soon"/);
 });
 
-test('the namespace is sent: of the app that is registered, and of whoever sends a message', async () => {
+test('the namespace is sent with the registration of an app and with each message', async () => {
   const { world, bodies } = await fakeWorld();
   process.env['WORKFLOW_QUEUE_NAMESPACE'] = 'acme';
   await world.start();

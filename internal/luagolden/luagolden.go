@@ -46,13 +46,14 @@ func Check(t *testing.T, fsys fs.FS) {
 			require.NoError(t, os.WriteFile(filepath.Join(folder, name+ending), []byte(script.Sent), 0o600))
 		}
 	}
-	files, err := os.ReadDir(folder)
+	files := os.DirFS(folder)
+	names, err = fs.Glob(files, "*")
 	require.NoError(t, err)
 	committed := map[string]string{}
-	for _, file := range files {
-		text, err := os.ReadFile(filepath.Join(folder, file.Name())) //nolint:gosec // a file of the folder
+	for _, name := range names {
+		text, err := fs.ReadFile(files, name)
 		require.NoError(t, err)
-		committed[file.Name()] = string(text)
+		committed[name] = string(text)
 	}
 	require.Equal(t, sent, committed, "make golden writes the files")
 }

@@ -34,7 +34,7 @@ type Ledger struct {
 	mu      sync.Mutex
 	entries []entry // in the order in which they came, those before head are forgotten
 	head    int
-	base    uint64 // the number of entries[0]
+	base    int // the number of entries[0]
 	bytes   int
 }
 
@@ -54,7 +54,7 @@ func (l *Ledger) add(home *Home, call world.AnsweredCall, at time.Time) {
 	if l.head > len(l.entries)/2 { // what was forgotten makes room
 		n := copy(l.entries, l.entries[l.head:])
 		clear(l.entries[n:])
-		l.entries, l.base, l.head = l.entries[:n], l.base+uint64(l.head), 0 //nolint:gosec // not negative
+		l.entries, l.base, l.head = l.entries[:n], l.base+l.head, 0
 	}
 }
 
@@ -72,23 +72,23 @@ func (l *Ledger) forget(before time.Time) {
 		l.dropFirst()
 	}
 	if l.head == len(l.entries) {
-		l.base, l.entries, l.head = l.base+uint64(l.head), nil, 0 //nolint:gosec // not negative
+		l.base, l.entries, l.head = l.base+l.head, nil, 0
 	}
 }
 
 // numbered is an entry with its number; numbers rise.
 type numbered struct {
-	number uint64
+	number int
 	entry
 }
 
 // after returns up to most entries from a number on and before another.
-func (l *Ledger) after(from, before uint64, most int) []numbered {
+func (l *Ledger) after(from, before int, most int) []numbered {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var out []numbered
-	first := l.base + uint64(l.head) //nolint:gosec // not negative
-	for n := max(from, first); n < before && n < l.base+uint64(len(l.entries)) && len(out) < most; n++ {
+	first := l.base + l.head
+	for n := max(from, first); n < before && n < l.base+len(l.entries) && len(out) < most; n++ {
 		if e := l.entries[n-l.base]; !e.gone {
 			out = append(out, numbered{n, e})
 		}
@@ -97,23 +97,23 @@ func (l *Ledger) after(from, before uint64, most int) []numbered {
 }
 
 // next is the number that the next entry gets, and first that of the oldest.
-func (l *Ledger) next() uint64 {
+func (l *Ledger) next() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.base + uint64(len(l.entries))
+	return l.base + len(l.entries)
 }
 
-func (l *Ledger) first() uint64 {
+func (l *Ledger) first() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.base + uint64(l.head) //nolint:gosec // not negative
+	return l.base + l.head
 }
 
 // settle has an entry not looked up again.
-func (l *Ledger) settle(number uint64) {
+func (l *Ledger) settle(number int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if number >= l.base+uint64(l.head) && number < l.base+uint64(len(l.entries)) { //nolint:gosec // not negative
+	if number >= l.base+l.head && number < l.base+len(l.entries) {
 		l.entries[number-l.base].gone = true
 	}
 }

@@ -19,8 +19,8 @@ func TestALedgerIsBounded(t *testing.T) {
 	for i := range CallsKept + 1000 {
 		l.add(nil, world.AnsweredCall{RunID: fmt.Sprint(i)}, now)
 	}
-	require.Equal(t, uint64(1000), l.first())
-	require.Equal(t, uint64(CallsKept+1000), l.next())
+	require.Equal(t, 1000, l.first())
+	require.Equal(t, CallsKept+1000, l.next())
 	require.Equal(t, "1000", l.after(0, l.next(), 1)[0].call.RunID)
 	require.Less(t, cap(l.entries), 3*CallsKept)
 
@@ -28,7 +28,7 @@ func TestALedgerIsBounded(t *testing.T) {
 	for range 40 {
 		l.add(nil, world.AnsweredCall{Token: token}, now)
 	}
-	require.Equal(t, uint64(31), l.next()-l.first())
+	require.Equal(t, 31, l.next()-l.first())
 	require.LessOrEqual(t, l.bytes, bytesKept)
 }
 
@@ -51,8 +51,8 @@ func TestALedgerForgets(t *testing.T) {
 	require.Equal(t, []string{"3 3", "5 5", "6 6", "7 7", "8 8"}, left)
 	require.Len(t, l.after(6, 10, 2), 2)
 	l.forget(now.Add(time.Hour))
-	require.Equal(t, uint64(10), l.next())
-	require.Equal(t, uint64(10), l.first())
+	require.Equal(t, 10, l.next())
+	require.Equal(t, 10, l.first())
 	require.Zero(t, l.bytes)
 	l.add(nil, world.AnsweredCall{RunID: "next"}, now)
 	require.Equal(t, "next", l.after(0, 11, 10)[0].call.RunID)

@@ -35,10 +35,10 @@ type Watcher struct {
 	known   []string // replication ids of the masters
 	changed time.Time
 	looked  time.Time
-	looking bool                 // a change is being looked into
-	suspect map[uint64]time.Time // calls that were missing at a look, by number, and when first
-	homes   []*Home              // that have something unsaved
-	said    int                  // lost calls with a line of their own, at this look
+	looking bool              // a change is being looked into
+	suspect map[int]time.Time // calls that were missing at a look, by number, and when first
+	homes   []*Home           // that have something unsaved
+	said    int               // lost calls with a line of their own, at this look
 }
 
 // New returns a Watcher.
@@ -55,7 +55,7 @@ func New(cfg Config) *Watcher {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Watcher{cfg: cfg, suspect: map[uint64]time.Time{}}
+	return &Watcher{cfg: cfg, suspect: map[int]time.Time{}}
 }
 
 // Run watches until ctx ends. While nothing is remembered it asks Redis for nothing.
@@ -92,7 +92,7 @@ func (w *Watcher) ask(ctx context.Context) bool {
 	if w.known != nil && slices.ContainsFunc(ids, func(id string) bool { return !slices.Contains(w.known, id) }) {
 		w.looking, w.changed, w.looked = true, time.Now(), time.Time{}
 		w.cfg.Logger.InfoContext(ctx, "Redis has another master, or was restarted; the starts and resumes of the last minutes are checked",
-			slog.Uint64("calls", w.cfg.Ledger.next()-w.cfg.Ledger.first()))
+			slog.Int("calls", w.cfg.Ledger.next()-w.cfg.Ledger.first()))
 	}
 	w.known = ids
 	return true
@@ -119,7 +119,7 @@ func (w *Watcher) look(ctx context.Context) error {
 	before := w.cfg.Ledger.next()
 	w.said = 0
 	defer w.sayRest(ctx)
-	for from := uint64(0); ; {
+	for from := 0; ; {
 		part := w.cfg.Ledger.after(from, before, portion)
 		if len(part) == 0 {
 			break
