@@ -23,7 +23,7 @@ func endOf(req world.CreateEvent) *world.LogEnd {
 	return &last
 }
 
-// known is what the caller asks and says of the log, as lua/lib/event.lua reads it: <news>[@<count>@<createdAt>].
+// known is what the caller asks and says of the log, as lua/lib/event.lua reads it: <news>[@<createdAt>@<position>].
 func (c *call) known() string {
 	if c.end == nil {
 		return c.asked.String()
@@ -31,13 +31,13 @@ func (c *call) known() string {
 	return c.asked.String() + endText(*c.end)
 }
 
-// endText is @<count>@<createdAt>, what a script compares with what it knows of the log; createdAt is empty if it is not known.
+// endText is @<createdAt>@<position>, what a script compares with what it knows of the log; createdAt is empty if it is not known.
 func endText(end world.LogEnd) string {
 	created := ""
 	if end.CreatedAt != 0 {
 		created = strconv.FormatInt(int64(end.CreatedAt), 10)
 	}
-	return "@" + strconv.Itoa(end.Position+1) + "@" + created
+	return "@" + created + "@" + strconv.Itoa(end.Position)
 }
 
 // endMissing reports whether a script was stopped because the log has lost its end.
