@@ -42,8 +42,8 @@ func (d *deaths) all() []string {
 func crashing(t *testing.T, r *redistest.Redis, p *process, replicas int) (qs []running, dead *deaths, said *worldtest.Log) {
 	t.Helper()
 	dead, said = &deaths{}, &worldtest.Log{}
-	for i := range replicas {
-		c := config(r, p.seenBy(i))
+	for range replicas {
+		c := config(r, p)
 		c.RunDead, c.Logger = dead.dead, said.Logger()
 		c.Backoff.CrashFirst, c.Backoff.CrashMax = p.crashFirst, max(p.crashFirst, 2*time.Millisecond)
 		q := newQueue(t, r.Client, c)
@@ -208,7 +208,7 @@ func TestTurnOfASuspectEndsWithItsReplica(t *testing.T) {
 			return broken
 		}))
 		dead, said := &deaths{}, &worldtest.Log{}
-		c := config(r, first.seenBy(0))
+		c := config(r, first)
 		c.RunDead, c.Logger = dead.dead, said.Logger()
 		q := newQueue(t, link.UniversalClient, c)
 		q.HurrySuspects(time.Hour, time.Hour)

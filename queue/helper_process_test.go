@@ -2,6 +2,7 @@ package queue_test
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
@@ -9,14 +10,15 @@ import (
 )
 
 // process is an app whose process ends with some deliveries, and with all that it has in hand. It is started
-// again as soon as every replica that it broke off with has noticed that nobody listens.
+// again as soon as the replicas have written what becomes of all those deliveries: a replica that looks later
+// would find it up, and take the crash for a broken connection.
 type process struct {
 	mu     sync.Mutex
 	ended  chan struct{} // closed when it ends
 	up     bool
 	hidden bool // something in front of it accepts connections all the same
-	inHand map[*entry]struct{}
-	unseen map[int]bool // replicas that have yet to notice
+	inHand map[*world.Delivery]struct{}
+	lost   map[*world.Delivery]struct{} // deliveries that it ended with and whose replicas are not done with them
 	ends   int
 	begun  map[string]int // deliveries, by run
 	// does is what the app does with a delivery.
@@ -25,17 +27,12 @@ type process struct {
 	alone, crashFirst time.Duration
 }
 
-type entry struct {
-	replica int
-	runID   string
-}
-
 var broken = world.Outcome{Verdict: world.Unreachable, Sent: true, Reason: "EOF"}
 
 func newProcess(does func(ctx context.Context, p *process, d world.Delivery) world.Outcome) *process {
 	return &process{
-		ended: make(chan struct{}), up: true, inHand: map[*entry]struct{}{}, unseen: map[int]bool{}, begun: map[string]int{}, does: does,
-		alone: time.Second, crashFirst: time.Millisecond,
+		ended: make(chan struct{}), up: true, inHand: map[*world.Delivery]struct{}{}, begun: map[string]int{}, does: does,
+		alone: patience, crashFirst: time.Millisecond,
 	}
 }
 
@@ -46,9 +43,7 @@ func (p *process) kill() world.Outcome {
 	if p.up {
 		p.up = false
 		p.ends++
-		for e := range p.inHand {
-			p.unseen[e.replica] = true
-		}
+		p.lost = maps.Clone(p.inHand)
 		close(p.ended)
 	}
 	return broken
@@ -72,10 +67,12 @@ func (p *process) lasts(ctx context.Context, d time.Duration) world.Outcome {
 	}
 }
 
-// noticed hears that a replica has seen that nobody listens; the mutex is held.
-func (p *process) noticed(replica int) {
-	delete(p.unseen, replica)
-	if len(p.unseen) == 0 && !p.up {
+// written is called when a replica has written the outcome of a delivery.
+func (p *process) written(d *world.Delivery) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.lost, d)
+	if len(p.lost) == 0 && !p.up {
 		p.up, p.ended = true, make(chan struct{})
 	}
 }
@@ -90,38 +87,26 @@ func (p *process) count() (ends int, begun map[string]int) {
 	return p.ends, begun
 }
 
-// seenBy is the process as one replica reaches it.
-func (p *process) seenBy(replica int) *reached { return &reached{p, replica} }
-
-type reached struct {
-	*process
-	replica int
-}
-
-func (r *reached) Deliver(ctx context.Context, d world.Delivery) world.Outcome {
-	p := r.process
-	e := &entry{r.replica, d.RunID}
+func (p *process) Deliver(ctx context.Context, d world.Delivery) world.Outcome {
 	p.mu.Lock()
 	if !p.up {
-		p.noticed(r.replica)
 		p.mu.Unlock()
 		return unreachable
 	}
+	context.AfterFunc(ctx, func() { p.written(&d) }) // a delivery's context ends when its outcome is written
 	p.begun[d.RunID]++
-	p.inHand[e] = struct{}{}
+	p.inHand[&d] = struct{}{}
 	p.mu.Unlock()
 	defer func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		delete(p.inHand, e)
+		delete(p.inHand, &d)
 	}()
 	return p.does(ctx, p, d)
 }
 
-func (r *reached) Gone(context.Context, string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	gone := !r.up
-	r.noticed(r.replica)
-	return gone && !r.hidden
+func (p *process) Gone(context.Context, string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !p.up && !p.hidden
 }
