@@ -119,12 +119,11 @@ func (t *target) read(u *url.URL, scheme string) error {
 	return nil
 }
 
-// universal are the options for several hosts. All that an address may say is passed on.
+// universal are the options for the nodes of a cluster. All that an address may say is passed on.
 func (t *target) universal() *redis.UniversalOptions {
 	o := t.options
 	return &redis.UniversalOptions{
-		Addrs: t.hosts, MasterName: t.master, SentinelUsername: t.sentinelUser, SentinelPassword: t.sentinelPassword,
-		ClientName: o.ClientName, Protocol: o.Protocol, DB: o.DB, Username: o.Username, Password: o.Password,
+		Addrs: t.hosts, ClientName: o.ClientName, Protocol: o.Protocol, DB: o.DB, Username: o.Username, Password: o.Password,
 		MaxRetries: o.MaxRetries, MinRetryBackoff: o.MinRetryBackoff, MaxRetryBackoff: o.MaxRetryBackoff,
 		DialTimeout: o.DialTimeout, DialerRetries: o.DialerRetries, DialerRetryTimeout: o.DialerRetryTimeout,
 		ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout,

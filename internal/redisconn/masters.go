@@ -28,17 +28,21 @@ const (
 type masters struct {
 	look     func(ctx context.Context) (settled bool)
 	suspects chan struct{} // capacity 1: a call failed, or is slow
+	news     chan struct{} // capacity 1: there may be other masters
 	stop     context.CancelFunc
 	running  sync.WaitGroup
 }
 
 // watchMasters adds itself to a client that nobody has used yet. look asks who the masters are, and says whether all of
-// them answer.
-func watchMasters(client redis.UniversalClient, look func(ctx context.Context) (settled bool)) *masters {
+// them answer. Each of listen runs until the watch ends, and calls news when there may be other masters.
+func watchMasters(client redis.UniversalClient, look func(ctx context.Context) (settled bool), listen ...func(ctx context.Context, news func())) *masters {
 	ctx, stop := context.WithCancel(context.Background())
-	m := &masters{look: look, suspects: make(chan struct{}, 1), stop: stop}
+	m := &masters{look: look, suspects: make(chan struct{}, 1), news: make(chan struct{}, 1), stop: stop}
 	client.AddHook(m)
 	m.running.Go(func() { m.run(ctx) })
+	for _, part := range listen {
+		m.running.Go(func() { part(ctx, func() { signal(m.news) }) })
+	}
 	return m
 }
 
@@ -48,10 +52,12 @@ func (m *masters) close() {
 }
 
 // suspect has the masters looked at.
-func (m *masters) suspect() {
+func (m *masters) suspect() { signal(m.suspects) }
+
+func signal(c chan<- struct{}) {
 	select {
-	case m.suspects <- struct{}{}:
-	default:
+	case c <- struct{}{}:
+	default: // one that nobody has taken yet covers this one
 	}
 }
 
@@ -61,6 +67,7 @@ func (m *masters) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-m.suspects:
+		case <-m.news:
 		}
 		for range looksMost {
 			next := time.Now().Add(lookEvery)
@@ -70,6 +77,8 @@ func (m *masters) run(ctx context.Context) {
 			select {
 			case <-ctx.Done():
 				return
+			case <-m.news: // what was looked at may be old
+				continue
 			case <-time.After(max(time.Until(next), lookPause)):
 			}
 			if settled {

@@ -2,95 +2,108 @@ package redisconn
 
 import (
 	"context"
+	"errors"
 	"net"
 	"sync"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/world-redis/world-redis/internal/quietconn"
 )
 
-// sentinels are asked who the master is, all at once. go-redis asks the one that it is connected to, and only when that
-// connection fails the others. A Sentinel that hangs, perhaps on the same machine as the master, would hold up every
-// new connection for as long as the tries and deadlines of ours add up to.
+// errReplaced ends a dial during which another master was found. As an error of a dial it says that nothing was sent.
+var errReplaced = errors.New("another Redis became the master")
+
+// sentinels say who the master is. All of them are asked at once, and all are listened to. The failover client of go-redis
+// relies on the one Sentinel that it is connected to: one that hangs, perhaps on the machine of the master, holds up every
+// new connection, and one that leads a failover tells of the new master late. That client also leaves subscriptions where they are.
 type sentinels struct {
-	hosts   []string
-	master  string        // its name
+	hosts   []string      // of the address
+	name    string        // of the master
 	options redis.Options // of a connection to a Sentinel
-	node    redis.Options // of one to the master
+	node    redis.Options // of one to a Redis that may be the master
 	open    *conns
+
+	mu     sync.Mutex
+	master string   // its address; "" until it has answered once
+	others []string // Sentinels that those of the address know
 }
 
 func newSentinels(t *target) *sentinels {
 	options := redis.Options{
 		Dialer: t.dial, MaxRetries: -1, DialerRetries: 1, PoolSize: 1, PipelinePoolSize: -1, Protocol: t.options.Protocol, ContextTimeoutEnabled: true,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	}
-	s := &sentinels{hosts: t.hosts, master: t.master, options: options, node: options, open: t.open}
+	s := &sentinels{hosts: t.hosts, name: t.master, options: options, node: options, open: t.open}
 	s.options.Username, s.options.Password = t.sentinelUser, t.sentinelPassword
 	s.node.Username, s.node.Password = t.options.Username, t.options.Password
 	return s
 }
 
-// view is what a Sentinel says.
-type view struct {
-	host   string
-	master string   // host:port; "" if there was no answer
-	others []string // of the other Sentinels
+// client returns a client of the master.
+func (s *sentinels) client(t *target) *redis.Client {
+	options := *t.options
+	options.Addr = s.name
+	options.Dialer = s.dialing(options.Dialer)
+	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	return redis.NewClient(&options)
 }
 
-// look closes connections to Sentinels that do not answer, and to what most of the others say is no master any more.
+// dialing has the master dialled, whatever the address.
+func (s *sentinels) dialing(dial quietconn.Dial) quietconn.Dial {
+	return func(ctx context.Context, network, _ string) (net.Conn, error) {
+		address, err := s.address(ctx)
+		if err != nil {
+			return nil, &net.OpError{Op: "dial", Net: network, Err: err}
+		}
+		conn, err := dial(ctx, network, address)
+		if err == nil && s.replaced(address) {
+			err = &net.OpError{Op: "dial", Net: network, Err: errors.Join(errReplaced, conn.Close())}
+		}
+		if err != nil {
+			return nil, err
+		}
+		return conn, nil
+	}
+}
+
+// address is that of the master that answered last: whoever replaces it is found by a look. Until one has answered, the
+// Sentinels are asked each time.
+func (s *sentinels) address(ctx context.Context) (string, error) {
+	s.mu.Lock()
+	master := s.master
+	s.mu.Unlock()
+	if master != "" {
+		return master, nil
+	}
+	return s.ask(ctx)
+}
+
+// replaced says whether a master other than that at the address is known.
+func (s *sentinels) replaced(address string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.master != "" && s.master != address
+}
+
+// look finds the master, and closes connections to all others once it answers as one: they may answer for a while as well,
+// and lose what they are told.
 func (s *sentinels) look(ctx context.Context) (settled bool) {
-	views := make([]view, len(s.hosts))
-	var asking sync.WaitGroup
-	for i, host := range s.hosts {
-		asking.Go(func() { views[i] = s.ask(ctx, host) })
+	address, err := s.ask(ctx)
+	if err != nil || !s.answers(ctx, address) {
+		return false
 	}
-	asking.Wait()
-	sentinels, votes, answers := map[string]bool{}, map[string]int{}, 0
-	for _, v := range views {
-		for _, other := range v.others {
-			sentinels[other] = true
-		}
-		if v.master != "" {
-			votes[v.master]++
-			answers++
-		}
-	}
-	for _, v := range views {
-		sentinels[v.host] = v.master != "" // also if others name it
-	}
-	var master string
-	for address, n := range votes {
-		if n > votes[master] {
-			master = address
-		}
-	}
-	if 2*votes[master] <= answers {
-		return false // they are about to agree, or nobody answers
-	}
-	s.open.avoid(func(address string) bool { return address != master && !sentinels[address] })
-	return s.answers(ctx, master)
+	s.mu.Lock()
+	s.master = address // first, for a dial that is under way is either seen by avoid or sees this
+	s.mu.Unlock()
+	s.open.avoid(func(other string) bool { return other != address })
+	return true
 }
 
-func (s *sentinels) ask(ctx context.Context, host string) view {
-	ctx, cancel := context.WithTimeout(ctx, oneNode)
-	defer cancel()
-	options := s.options
-	options.Addr = host
-	client := redis.NewSentinelClient(&options)
-	defer func() { _ = client.Close() }() // it has asked what it had to
-	v := view{host: host}
-	if address, err := client.GetMasterAddrByName(ctx, s.master).Result(); err == nil && len(address) == 2 {
-		v.master = net.JoinHostPort(address[0], address[1])
-		others, _ := client.Sentinels(ctx, s.master).Result()
-		for _, other := range others {
-			v.others = append(v.others, net.JoinHostPort(other["ip"], other["port"]))
-		}
-	}
-	return v
-}
-
-func (s *sentinels) answers(ctx context.Context, master string) bool {
+func (s *sentinels) answers(ctx context.Context, address string) bool {
 	options := s.node
-	options.Addr = master
+	options.Addr = address
 	node := redis.NewClient(&options)
 	defer func() { _ = node.Close() }() // it has asked what it had to
 	return isMaster(ctx, node)

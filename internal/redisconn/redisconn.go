@@ -127,8 +127,9 @@ func Connect(address string, options ...Option) (*Conn, error) {
 		client := redis.NewClusterClient(t.universal().Cluster())
 		c.Client, c.masters = client, watchMasters(client, clusterMasters(client, t.open))
 	case Sentinel:
-		client := redis.NewFailoverClient(t.universal().Failover())
-		c.Client, c.masters = client, watchMasters(client, newSentinels(t).look)
+		s := newSentinels(t)
+		client := s.client(t)
+		c.Client, c.masters = client, watchMasters(client, s.look, s.listen)
 	default:
 		c.Client = redis.NewClient(t.options)
 	}
