@@ -124,7 +124,7 @@ func Connect(address string, options ...Option) (*Conn, error) {
 	t.idle.Watch()
 	switch t.mode {
 	case Cluster:
-		client := redis.NewClusterClient(t.universal().Cluster())
+		client := newClusterClient(t)
 		c.Client, c.masters = client, watchMasters(client, clusterMasters(client, t.open))
 	case Sentinel:
 		s := newSentinels(t)
