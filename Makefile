@@ -35,7 +35,7 @@ client/$(PACKAGES): client/package.json client/package-lock.json
 	cd client && $(NPM_CI)
 	@touch $@
 
-client/dist/index.js: client/$(PACKAGES) client/tsconfig.json $(wildcard client/src/*.ts client/src/*/*.ts)
+client/dist/index.js: client/$(PACKAGES) client/tsconfig.json $(wildcard client/src/*.ts client/src/*.mts client/src/*/*.ts)
 	cd client && npm run --silent build
 	@touch $@
 
@@ -84,7 +84,7 @@ packages:
 .PHONY: test
 test: ## lint, vet, race tests, client tests, the SDK's suites, end-to-end tests
 	@$(MAKE) --no-print-directory -j2 packages test-of-go
-	@$(MAKE) --no-print-directory lint-ts
+	@$(MAKE) --no-print-directory lint-ts lint-package
 	@$(MAKE) --no-print-directory -j2 test-client test-suites
 	@$(MAKE) --no-print-directory e2e
 
@@ -98,7 +98,7 @@ vet: ## go vet
 	@go vet ./...
 
 .PHONY: lint
-lint: lint-go lint-ts ## the linters of Go (with the rules of who may import whom) and of TypeScript and .mjs; go.mod is tidy
+lint: lint-go lint-ts lint-package ## the linters of Go (with the rules of who may import whom), of TypeScript and .mjs, and of the npm package; go.mod is tidy
 
 .PHONY: lint-go
 lint-go:
@@ -114,6 +114,15 @@ lint-ts: client/$(PACKAGES)
 	@$(BIOME) check --error-on-warnings
 	@cd client && node_modules/.bin/knip
 	@client/node_modules/.bin/tsc -p scripts/ts-check
+
+# Of the tarball as npm would publish it: publint its fields and files, attw what TypeScript makes of it under each kind of import.
+.PHONY: lint-package
+lint-package: client
+	$(SAY) 'publint, attw'
+	@packed="$$(mktemp -d)"; trap 'rm -r "$$packed"' EXIT; cd client; \
+	npm pack --ignore-scripts --silent --pack-destination "$$packed" >/dev/null; \
+	node_modules/.bin/publint run --strict "$$packed"/*.tgz; \
+	node_modules/.bin/attw --no-color --format ascii "$$packed"/*.tgz >"$$packed/attw" || { cat "$$packed/attw"; exit 1; }
 
 .PHONY: openapi
 openapi: ## write httpapi/openapi.json, which the service serves, from openapi.yaml

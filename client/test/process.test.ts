@@ -130,17 +130,22 @@ test('what call sockets need is loaded when an app starts, before calls would wa
   }
 });
 
-test('the package offers createWorld by name and as default, to require and to import', () => {
-  const module = JSON.stringify(clientEntry);
+test('the package offers createWorld by name and as default, to require and to import, and as a file', () => {
   const script = `
-    import byDefault, { createWorld } from ${module};
+    import byDefault, { createWorld } from '@world-redis/client';
     import { createRequire } from 'node:module';
-    const required = createRequire(import.meta.url)(${JSON.stringify(join(clientEntry, '..', '..'))});
-    const all = [createWorld, byDefault.default, byDefault.createWorld, required.default, required.createWorld];
+    import * as file from ${JSON.stringify(clientEntry)}; // as SDK v5 does where it cannot require
+    const required = createRequire(import.meta.url)('@world-redis/client');
+    const all = [createWorld, byDefault, required.default, required.createWorld, file.createWorld];
     if (new Set(all).size !== 1 || typeof createWorld !== 'function') throw new Error('they differ');`;
-  const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });
+  const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8', cwd: dirname(dirname(clientEntry)) });
   assert.equal(stderr, '');
   assert.equal(status, 0);
+});
+
+test('the package carries the licence of the repository', () => {
+  const client = dirname(dirname(clientEntry));
+  assert.equal(readFileSync(join(client, 'LICENSE'), 'utf8'), readFileSync(join(client, '..', 'LICENSE'), 'utf8'));
 });
 
 test('members are own properties that work taken apart and spread', async () => {

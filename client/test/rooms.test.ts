@@ -9,11 +9,13 @@ const source = join(dirname(clientEntry), '..', 'src');
 
 /** The folders; a file imports from its own and from those before it. The empty one is for config.ts and types.ts, which all may read. */
 const ROOMS = ['sdk', '', 'wire', 'transport', 'delivery', 'world'];
-/** It stands above all rooms. */
-const ENTRY = 'index.ts';
+/** They stand above all rooms: what the package offers to `require`, and the same for `import`. */
+const ENTRIES = ['index.ts', 'index.mts'];
 
 function roomOf(file: string): number {
-  return file === ENTRY ? ROOMS.length : ROOMS.indexOf(file.includes('/') ? posix.dirname(file) : '');
+  const entry = ENTRIES.indexOf(file);
+  if (entry !== -1) return ROOMS.length + entry;
+  return ROOMS.indexOf(file.includes('/') ? posix.dirname(file) : '');
 }
 
 /** Each file with those that it imports, by their paths in the source folder. */
@@ -51,7 +53,7 @@ function cycle(graph: Map<string, string[]>): string[] | undefined {
 
 test('every file is in a room, and every import is of a file', () => {
   const graph = imports();
-  assert.ok(graph.has(ENTRY) && (graph.get(ENTRY)?.length ?? 0) > 0);
+  for (const entry of ENTRIES) assert.ok((graph.get(entry)?.length ?? 0) > 0, entry);
   for (const [file, targets] of graph) {
     assert.notEqual(roomOf(file), -1, file);
     for (const target of targets) assert.ok(graph.has(target), `${file} imports ${target}`);
