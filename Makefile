@@ -35,7 +35,7 @@ client/$(PACKAGES): client/package.json client/package-lock.json
 	cd client && $(NPM_CI)
 	@touch $@
 
-client/dist/index.js: client/$(PACKAGES) client/tsconfig.json $(wildcard client/src/*.ts client/src/*.mts client/src/*/*.ts)
+client/dist/index.js: client/$(PACKAGES) client/tsconfig.json client/package.json client/scripts/build.mjs client/scripts/bundled.mjs $(wildcard client/src/*.ts client/src/*.mts client/src/*/*.ts)
 	cd client && npm run --silent build
 	@touch $@
 
@@ -233,5 +233,5 @@ need-redis:
 
 .PHONY: clean
 clean: ## remove everything that was built or installed here
-	rm -rf bin .tools .cache client/dist client/build-test client/node_modules
+	rm -rf bin .tools .cache client/dist client/build client/build-test client/node_modules
 	rm -rf $(APPS:%=%/node_modules) $(APPS:%=%/.well-known) $(APPS:%=%/.swc) $(E2E_APPS:%=%/workflows) $(BENCH_APPS:%=%/workflows) $(SUITES:%=%/node_modules) bench/apps/bullmq/node_modules bench/out

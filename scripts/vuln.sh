@@ -31,28 +31,42 @@ go_modules() {
   esac
 }
 
-# npm_packages FOLDER fails|told: what becomes of a vulnerability there.
+# npm_packages FOLDER fails|told [NAME]: what becomes of a vulnerability there.
 npm_packages() {
-  local out answer
+  local out answer name=${3:-$1}
   out=$(cd "$1" && npm audit --omit=dev --json --offline=false 2>/dev/null) && answer=0 || answer=$?
   if grep -q '"auditReportVersion"' <<<"$out"; then
     if [[ $answer == 0 ]]; then
-      echo "npm packages of $1: no known vulnerability"
+      echo "npm packages of $name: no known vulnerability"
     else
       (cd "$1" && npm audit --omit=dev --offline=false)
-      echo "npm packages of $1: vulnerable"
+      echo "npm packages of $name: vulnerable"
       [[ $2 != fails ]] || bad=1
     fi
   elif grep -qE '"message": ".*(advisories|audits)' <<<"$out"; then
-    unchecked "npm packages of $1" "npm's database of vulnerabilities" "$(grep -m 1 -oP '"message": "\K.*?(?= - | to |",?$)' <<<"$out")"
+    unchecked "npm packages of $name" "npm's database of vulnerabilities" "$(grep -m 1 -oP '"message": "\K.*?(?= - | to |",?$)' <<<"$out")"
   else
     printf '%s\nnpm packages of %s: npm audit failed\n' "$out" "$1"
     bad=1
   fi
 }
 
+# What the client's file holds is a development dependency in its package.json, as it is no package to install.
+bundled_packages() {
+  bundled=$(mktemp -d)
+  trap 'rm -r "$bundled"' EXIT
+  node --input-type=module -e "
+    import { readFileSync, writeFileSync } from 'node:fs';
+    import { BUNDLED } from '$PWD/client/scripts/bundled.mjs';
+    const { devDependencies } = JSON.parse(readFileSync('client/package.json', 'utf8'));
+    const dependencies = Object.fromEntries(BUNDLED.map((name) => [name, devDependencies[name]]));
+    writeFileSync('$bundled/package.json', JSON.stringify({ name: 'bundled', private: true, dependencies }));" &&
+    (cd "$bundled" && npm install --package-lock-only --omit=optional --loglevel=error >/dev/null)
+  npm_packages "$bundled" fails 'the client'
+}
+
 go_modules
-npm_packages client fails
+bundled_packages
 # Nobody installs these but to try or to test: they are told.
 for folder in examples/*/ e2e/apps/*/ bench/apps/*/; do
   [[ ! -f $folder/package-lock.json ]] || npm_packages "${folder%/}" told

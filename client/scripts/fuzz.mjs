@@ -7,15 +7,15 @@ import { createRequire } from 'node:module';
 import { isDeepStrictEqual, parseArgs } from 'node:util';
 
 const load = createRequire(import.meta.url);
-const { decode, decodeEnvelope, decodeJson, encode } = load('../dist/wire/encoding.js');
-const { decodeBody } = load('../dist/transport/call.js');
-const { FrameDecoder } = load('../dist/wire/frames.js');
-const { splitBody } = load('../dist/delivery/preload.js');
-const { Bundles } = load('../dist/transport/bundles.js');
-const { Line } = load('../dist/transport/callSocket.js');
-const { reviveEntity, reviveEvent } = load('../dist/wire/timestamps.js');
-const { errorFromWire } = load('../dist/wire/wireError.js');
-const { createWorld } = load('../dist/index.js');
+const { decode, decodeEnvelope, decodeJson, encode } = load('../build/wire/encoding.js');
+const { decodeBody } = load('../build/transport/call.js');
+const { FrameDecoder } = load('../build/wire/frames.js');
+const { splitBody } = load('../build/delivery/preload.js');
+const { Bundles } = load('../build/transport/bundles.js');
+const { Line } = load('../build/transport/callSocket.js');
+const { reviveEntity, reviveEvent } = load('../build/wire/timestamps.js');
+const { errorFromWire } = load('../build/wire/wireError.js');
+const { createWorld } = load('../build/index.js');
 
 /** So much processor time an input of a few KB may take; the machine may have other things to do meanwhile. */
 const SLOW_MS = 2_000;

@@ -1,11 +1,11 @@
 /** SDK v4's queue() after an event is sent with the event: one request, and the message only once the event is written. */
 import assert from 'node:assert/strict';
 import { after, afterEach, test } from 'node:test';
-import type { QueueOptions, RedisWorld } from '../dist/types.js';
+import type { QueueOptions, RedisWorld } from '../build/types.js';
 import { createWorld, part } from './helpers/client.js';
 import { type Answer, drop, Fake } from './helpers/fake.js';
 
-const { decode, encode } = part<typeof import('../dist/wire/encoding.js')>('wire/encoding');
+const { decode, encode } = part<typeof import('../build/wire/encoding.js')>('wire/encoding');
 
 interface Part {
   path: string;

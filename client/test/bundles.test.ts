@@ -4,7 +4,7 @@ import { after, test } from 'node:test';
 import { createWorld, part } from './helpers/client.js';
 import { type Answer, drop, Fake, json, type Seen } from './helpers/fake.js';
 
-const { decode, encode } = part<typeof import('../dist/wire/encoding.js')>('wire/encoding');
+const { decode, encode } = part<typeof import('../build/wire/encoding.js')>('wire/encoding');
 
 interface Bundled {
   path: string;

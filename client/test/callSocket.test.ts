@@ -4,14 +4,14 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
 import { type WebSocket, WebSocketServer } from 'ws';
-import type { RedisWorld } from '../dist/index.js';
+import type { RedisWorld } from '../build/index.js';
 import { runChild } from './helpers/child.js';
-import { clientEntry, createWorld, part } from './helpers/client.js';
+import { createWorld, modulesFolder, part } from './helpers/client.js';
 import { newRunId, newStepId } from './helpers/ids.js';
 import { Real, typesOf } from './helpers/real.js';
 import { Wire } from './helpers/wire.js';
 
-const { decode, encode } = part<typeof import('../dist/wire/encoding.js')>('wire/encoding');
+const { decode, encode } = part<typeof import('../build/wire/encoding.js')>('wire/encoding');
 
 const real = Real.forThisFile({ env: { WORKFLOW_WORLD_TOKEN: 'secret' } });
 const endings: (() => Promise<unknown>)[] = [];
@@ -155,8 +155,9 @@ test('an open socket does not keep a process alive, and close() ends it', async 
   const { wire, world } = await wired();
   const runId = await startedRun(world);
   const script = (end: string) => `
-    const { connectionTo } = require(${JSON.stringify(clientEntry.replace(/index\.js$/, 'transport/connection.js'))});
-    const world = createWorld();
+    const modules = ${JSON.stringify(modulesFolder)};
+    const { connectionTo } = require(modules + '/transport/connection.js');
+    const world = require(modules + '/index.js').createWorld();
     (async () => {
       for (let i = 0; !connectionTo(process.env.WORKFLOW_WORLD_URL).sockets.of('Bearer secret'); i++) {
         if (i > 2000) throw new Error('no socket');

@@ -3,7 +3,7 @@ import { after, test } from 'node:test';
 import { createWorld, part } from './helpers/client.js';
 import { type Answer, drop, Fake, json } from './helpers/fake.js';
 
-const { decode, encode } = part<typeof import('../dist/wire/encoding.js')>('wire/encoding');
+const { decode, encode } = part<typeof import('../build/wire/encoding.js')>('wire/encoding');
 
 const fakes: Fake[] = [];
 after(async () => {

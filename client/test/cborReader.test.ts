@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import { part } from './helpers/client.js';
 
-const { encode, decode, decodeEnvelope } = part<typeof import('../dist/wire/encoding.js')>('wire/encoding');
+const { encode, decode, decodeEnvelope } = part<typeof import('../build/wire/encoding.js')>('wire/encoding');
 
 const unhex = (text: string) => new Uint8Array(Buffer.from(text, 'hex'));
 const unshown = (hex: string) => ({ __type: 'CBOR', data: Buffer.from(hex, 'hex').toString('base64') });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, mock, test } from 'node:test';
 import { part } from './helpers/client.js';
 
-const { configReader, readConfig } = part<typeof import('../dist/config.js')>('config');
+const { configReader, readConfig } = part<typeof import('../build/config.js')>('config');
 
 const NAME = 'WORKFLOW_WORLD_URL';
 const before = process.env[NAME];

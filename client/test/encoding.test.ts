@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { runInNewContext } from 'node:vm';
 import { part } from './helpers/client.js';
 
-const { encode, decode, decodeJson } = part<typeof import('../dist/wire/encoding.js')>('wire/encoding');
+const { encode, decode, decodeJson } = part<typeof import('../build/wire/encoding.js')>('wire/encoding');
 
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
 const unhex = (text: string) => new Uint8Array(Buffer.from(text, 'hex'));

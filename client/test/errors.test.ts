@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { part } from './helpers/client.js';
 
-const { errorFromWire } = part<typeof import('../dist/wire/wireError.js')>('wire/wireError');
-const { transportError } = part<typeof import('../dist/transport/transportError.js')>('transport/transportError');
+const { errorFromWire } = part<typeof import('../build/wire/wireError.js')>('wire/wireError');
+const { transportError } = part<typeof import('../build/transport/transportError.js')>('transport/transportError');
 
 /** What the SDK looks at: it tells errors apart by name and fields, never by class. */
 function face(error: Error): Record<string, unknown> {

@@ -3,16 +3,17 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { after, afterEach, test } from 'node:test';
-import type { RedisWorld } from '../dist/types.js';
+import type { RedisWorld } from '../build/types.js';
 import { runChild } from './helpers/child.js';
-import { createWorld, part } from './helpers/client.js';
+import { createWorld, modulesFolder, part } from './helpers/client.js';
 import { type Answer, Fake, json, type Seen } from './helpers/fake.js';
 import { binary } from './helpers/service.js';
 
-const { encode, decode } = part<typeof import('../dist/wire/encoding.js')>('wire/encoding');
-const { readFastPaths } = part<typeof import('../dist/fastPaths.js')>('fastPaths');
+const { encode, decode } = part<typeof import('../build/wire/encoding.js')>('wire/encoding');
+const { readFastPaths } = part<typeof import('../build/fastPaths.js')>('fastPaths');
 
 const LIST = 'WORKFLOW_WORLD_FAST_PATHS';
 const SOCKET = 'WORKFLOW_WORLD_SOCKET';
@@ -109,9 +110,8 @@ test('without bundles each call is a request', async () => {
 
 test('without socket, or without the bundles that it carries, no WebSocket is asked for', async () => {
   const ask = `
-    const { connectionTo } = require('PATH/transport/connection.js');
+    const { connectionTo } = require(${JSON.stringify(join(modulesFolder, 'transport/connection.js'))});
     process.stdout.write(String(connectionTo('http://127.0.0.1:1').sockets !== undefined));`;
-  const path = require.resolve('./helpers/client.js').replace(/build-test.*/, 'dist');
   for (const [env, want] of [
     [{}, 'true'],
     [{ [LIST]: 'socket,bundles' }, 'true'],
@@ -120,7 +120,7 @@ test('without socket, or without the bundles that it carries, no WebSocket is as
     [{ [LIST]: 'none' }, 'false'],
     [{ [SOCKET]: 'off' }, 'false'],
   ] as const) {
-    const { code, stdout, stderr } = await runChild(ask.replace('PATH', path), env);
+    const { code, stdout, stderr } = await runChild(ask, env);
     assert.deepEqual([code, stdout, stderr], [0, want, ''], JSON.stringify(env));
   }
 });

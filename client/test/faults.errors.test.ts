@@ -1,7 +1,7 @@
 /** BR-11, wrong error names: each refusal has the name, the fields and the `.is()` that the SDK acts on. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { RedisWorld } from '../dist/index.js';
+import type { RedisWorld } from '../build/index.js';
 import { createWorld } from './helpers/client.js';
 import { type About, eventOf } from './helpers/events.js';
 import { type Answer, drop, Fake, json } from './helpers/fake.js';

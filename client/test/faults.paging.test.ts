@@ -1,8 +1,8 @@
 /** BR-35, cursor and page edge cases: the pages of every list are the list, through the client. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { RedisWorld } from '../dist/index.js';
-import type { Pagination } from '../dist/types.js';
+import type { RedisWorld } from '../build/index.js';
+import type { Pagination } from '../build/types.js';
 import { eventOf } from './helpers/events.js';
 import { newHookId, newRunId, newStepId } from './helpers/ids.js';
 import { checkPages, LENGTHS, type List, walk } from './helpers/pages.js';

@@ -1,7 +1,7 @@
 /** BR-38, bytes or dates changed on the way: what is read is what was written, in CBOR and in JSON. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { RedisWorld } from '../dist/index.js';
+import type { RedisWorld } from '../build/index.js';
 import { App } from './helpers/app.js';
 import { createWorld, legacyCalls, part } from './helpers/client.js';
 import { eventOf } from './helpers/events.js';
@@ -9,7 +9,7 @@ import { newHookId, newRunId, newStepId, newWaitId, ulid } from './helpers/ids.j
 import { Real } from './helpers/real.js';
 import { BYTES, CHANGED, VALUES } from './tables/payloads.js';
 
-const { decodeJson, encodeJson } = part<typeof import('../dist/wire/encoding.js')>('wire/encoding');
+const { decodeJson, encodeJson } = part<typeof import('../build/wire/encoding.js')>('wire/encoding');
 
 let v4: RedisWorld;
 let v5: RedisWorld;

@@ -1,7 +1,7 @@
 /** BR-37, big payloads: they go both ways whole up to one documented limit, and above it nothing is written at all. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { RedisWorld } from '../dist/index.js';
+import type { RedisWorld } from '../build/index.js';
 import { eventOf } from './helpers/events.js';
 import { newHookId, newRunId, newStepId, ulid } from './helpers/ids.js';
 import { Real, typesOf } from './helpers/real.js';

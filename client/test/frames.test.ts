@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { part } from './helpers/client.js';
 
-const { encodeFrames, FrameDecoder } = part<typeof import('../dist/wire/frames.js')>('wire/frames');
+const { encodeFrames, FrameDecoder } = part<typeof import('../build/wire/frames.js')>('wire/frames');
 
 const bytes = (...values: number[]) => new Uint8Array(values);
 const END = bytes(0xff, 0xff, 0xff, 0xff);

@@ -1,7 +1,7 @@
 /** Which SDKs see the calls of those from before event sourcing. */
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
-import type { RedisWorld } from '../dist/index.js';
+import type { RedisWorld } from '../build/index.js';
 import { createWorld } from './helpers/client.js';
 
 const globals = globalThis as Record<symbol, unknown>;

@@ -1,11 +1,11 @@
 /** Each event says which one of its run's log the SDK was given last in this delivery, and nothing is written on what is lost. */
 import assert from 'node:assert/strict';
 import { after, afterEach, test } from 'node:test';
-import type { RedisWorld } from '../dist/types.js';
+import type { RedisWorld } from '../build/types.js';
 import { createWorld, part } from './helpers/client.js';
 import { Fake } from './helpers/fake.js';
 
-const { decode, encode } = part<typeof import('../dist/wire/encoding.js')>('wire/encoding');
+const { decode, encode } = part<typeof import('../build/wire/encoding.js')>('wire/encoding');
 
 const V5_MARK = Symbol.for('@workflow/world//getWorldFn');
 const FLOW = '__wkf_workflow_';

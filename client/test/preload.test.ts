@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { after, afterEach, test } from 'node:test';
-import type { RedisWorld } from '../dist/types.js';
+import type { RedisWorld } from '../build/types.js';
 import { createWorld, part } from './helpers/client.js';
 import { Fake } from './helpers/fake.js';
 
-const { decode, encode } = part<typeof import('../dist/wire/encoding.js')>('wire/encoding');
+const { decode, encode } = part<typeof import('../build/wire/encoding.js')>('wire/encoding');
 
 const V5_MARK = Symbol.for('@workflow/world//getWorldFn');
 const UNDER_WAY = Symbol.for('@world-redis/client//deliveries');

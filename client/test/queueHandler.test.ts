@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createWorld, part } from './helpers/client.js';
 
-const { encode } = part<typeof import('../dist/wire/encoding.js')>('wire/encoding');
+const { encode } = part<typeof import('../build/wire/encoding.js')>('wire/encoding');
 
 const FLOW = '__wkf_workflow_';
 const STEP = '__wkf_step_';

@@ -3,7 +3,7 @@ import { after, afterEach, test } from 'node:test';
 import { createWorld, part } from './helpers/client.js';
 import { Fake, json } from './helpers/fake.js';
 
-const { decode } = part<typeof import('../dist/wire/encoding.js')>('wire/encoding');
+const { decode } = part<typeof import('../build/wire/encoding.js')>('wire/encoding');
 
 const VARIABLES = [
   'WORKFLOW_WORLD_URL',

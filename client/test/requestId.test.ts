@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { part } from './helpers/client.js';
 
-const { newRequestId } = part<typeof import('../dist/transport/requestId.js')>('transport/requestId');
+const { newRequestId } = part<typeof import('../build/transport/requestId.js')>('transport/requestId');
 
 test('request ids are all different, short, and fit for a header', () => {
   const made = new Set(Array.from({ length: 10_000 }, newRequestId));

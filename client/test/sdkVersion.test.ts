@@ -7,8 +7,8 @@ import { after, beforeEach, test } from 'node:test';
 import { createWorld, part, startBy } from './helpers/client.js';
 import { Fake, json } from './helpers/fake.js';
 
-const { fastPathsForSdk, installedVersions, isTested } = part<typeof import('../dist/delivery/sdkVersion.js')>('delivery/sdkVersion');
-const { readFastPaths } = part<typeof import('../dist/fastPaths.js')>('fastPaths');
+const { fastPathsForSdk, installedVersions, isTested } = part<typeof import('../build/delivery/sdkVersion.js')>('delivery/sdkVersion');
+const { readFastPaths } = part<typeof import('../build/fastPaths.js')>('fastPaths');
 
 const globals = globalThis as Record<symbol, unknown>;
 const STATE = Symbol.for('@world-redis/client//sdkVersion');

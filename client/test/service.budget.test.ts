@@ -1,7 +1,7 @@
 /** Many callers of a service that has little memory for them: each waits its turn, and nothing fails or is done twice. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { RedisWorld } from '../dist/index.js';
+import type { RedisWorld } from '../build/index.js';
 import { createWorld } from './helpers/client.js';
 import { newRunId } from './helpers/ids.js';
 import { Service } from './helpers/service.js';

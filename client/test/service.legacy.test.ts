@@ -1,7 +1,7 @@
 /** The calls of SDKs from before event sourcing, on the real service. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { LegacyCalls, RedisWorld } from '../dist/index.js';
+import type { LegacyCalls, RedisWorld } from '../build/index.js';
 import { createWorld } from './helpers/client.js';
 import { newHookId, newRunId, newStepId, newWaitId } from './helpers/ids.js';
 import { Service } from './helpers/service.js';

@@ -1,14 +1,14 @@
 /** Answers that get lost on the way: the client calls again, and the real service does the work once. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { RedisWorld } from '../dist/index.js';
+import type { RedisWorld } from '../build/index.js';
 import { runChild } from './helpers/child.js';
 import { createWorld, part } from './helpers/client.js';
 import { Fake, type Seen } from './helpers/fake.js';
 import { newRunId, newStepId } from './helpers/ids.js';
 import { Service } from './helpers/service.js';
 
-const { decode } = part<typeof import('../dist/wire/encoding.js')>('wire/encoding');
+const { decode } = part<typeof import('../build/wire/encoding.js')>('wire/encoding');
 
 let service: Service;
 let lossy: Fake;

@@ -1,7 +1,7 @@
 /** Runs, steps, hooks and waits of the real service, as the SDK writes and reads them. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { RedisWorld } from '../dist/index.js';
+import type { RedisWorld } from '../build/index.js';
 import { createWorld } from './helpers/client.js';
 import { newHookId, newRunId, newStepId, newWaitId } from './helpers/ids.js';
 import { Service } from './helpers/service.js';

@@ -1,7 +1,7 @@
 /** Streams of the real service: live, from the middle, from the end, across a restart. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { RedisWorld } from '../dist/index.js';
+import type { RedisWorld } from '../build/index.js';
 import { createWorld } from './helpers/client.js';
 import { newRunId, ulid } from './helpers/ids.js';
 import { Service } from './helpers/service.js';

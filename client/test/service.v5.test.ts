@@ -1,7 +1,7 @@
 /** What SDK v5 calls beyond v4, on the real service. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { RedisWorld } from '../dist/index.js';
+import type { RedisWorld } from '../build/index.js';
 import { App } from './helpers/app.js';
 import { createWorld } from './helpers/client.js';
 import { newRunId, newStepId, ulid } from './helpers/ids.js';

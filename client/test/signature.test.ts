@@ -5,8 +5,8 @@ import { test } from 'node:test';
 import { runChild } from './helpers/child.js';
 import { createWorld, part } from './helpers/client.js';
 
-const { SeenNonces } = part<typeof import('../dist/delivery/seenNonces.js')>('delivery/seenNonces');
-const { refusalOfDelivery, signingKeys, WINDOW_MS } = part<typeof import('../dist/delivery/signature.js')>('delivery/signature');
+const { SeenNonces } = part<typeof import('../build/delivery/seenNonces.js')>('delivery/seenNonces');
+const { refusalOfDelivery, signingKeys, WINDOW_MS } = part<typeof import('../build/delivery/signature.js')>('delivery/signature');
 
 const KEY = 'a-key-of-at-least-16';
 const FLOW = '__wkf_workflow_';

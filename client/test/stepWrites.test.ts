@@ -1,13 +1,13 @@
 /** Stream writes say which step they come from, outlast outages, and a step whose write was given up is not completed. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import type { WorldOptions } from '../dist/index.js';
+import type { WorldOptions } from '../build/index.js';
 import { createWorld, part } from './helpers/client.js';
 import { type Answer, drop, Fake, json } from './helpers/fake.js';
 import { isRetryable, refused } from './helpers/refused.js';
 import { asStep } from './helpers/step.js';
 
-const { decode } = part<typeof import('../dist/wire/encoding.js')>('wire/encoding');
+const { decode } = part<typeof import('../build/wire/encoding.js')>('wire/encoding');
 
 const fakes: Fake[] = [];
 after(async () => {
@@ -299,7 +299,7 @@ test('a write that is given up while the completion of its step is being tried e
 });
 
 test('of more than 10,000 steps the oldest are forgotten', () => {
-  const { stepWrites } = part<typeof import('../dist/delivery/stepWrites.js')>('delivery/stepWrites');
+  const { stepWrites } = part<typeof import('../build/delivery/stepWrites.js')>('delivery/stepWrites');
   const memory = new (stepWrites().constructor as new () => ReturnType<typeof stepWrites>)();
   const error = new Error('lost');
   for (let i = 0; i <= 10_000; i++) memory.gaveUp({ runId: 'r', stepId: `s${i}`, attempt: 1 }, error);

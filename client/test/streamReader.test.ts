@@ -3,7 +3,7 @@ import { after, test } from 'node:test';
 import { createWorld, part } from './helpers/client.js';
 import { drop, Fake, json, streamBody } from './helpers/fake.js';
 
-const { encodeFrames } = part<typeof import('../dist/wire/frames.js')>('wire/frames');
+const { encodeFrames } = part<typeof import('../build/wire/frames.js')>('wire/frames');
 
 const fakes: Fake[] = [];
 after(async () => {

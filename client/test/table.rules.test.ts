@@ -1,7 +1,7 @@
 /** The rules of contract §3 that are not states of an entity: ids, resumes, spec versions, legacy runs, batches. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { RedisWorld } from '../dist/index.js';
+import type { RedisWorld } from '../build/index.js';
 import { legacyCalls } from './helpers/client.js';
 import { eventOf } from './helpers/events.js';
 import { newHookId, newRunId, newStepId, newWaitId } from './helpers/ids.js';

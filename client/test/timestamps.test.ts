@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { part } from './helpers/client.js';
 
-const { eventDataToWire, reviveEntity, reviveEvent } = part<typeof import('../dist/wire/timestamps.js')>('wire/timestamps');
+const { eventDataToWire, reviveEntity, reviveEvent } = part<typeof import('../build/wire/timestamps.js')>('wire/timestamps');
 
 const ms = 1700000000123;
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { part } from './helpers/client.js';
 
-const { failedForSize, parting } = part<typeof import('../dist/wire/tooLarge.js')>('wire/tooLarge');
+const { failedForSize, parting } = part<typeof import('../build/wire/tooLarge.js')>('wire/tooLarge');
 
 const refused = { code: 'too_large', message: 'the body has 9 bytes, the limit is 8' } as const;
 const sentence = `The result of the step is too large: ${refused.message}`;

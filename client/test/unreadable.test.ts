@@ -6,7 +6,7 @@ import { type Answer, Fake } from './helpers/fake.js';
 import { newRunId } from './helpers/ids.js';
 import { Real } from './helpers/real.js';
 
-const { decode, encode } = part<typeof import('../dist/wire/encoding.js')>('wire/encoding');
+const { decode, encode } = part<typeof import('../build/wire/encoding.js')>('wire/encoding');
 
 const real = Real.forThisFile();
 const fakes: Fake[] = [];

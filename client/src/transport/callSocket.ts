@@ -17,26 +17,12 @@ const RETIRE = 'retire';
 const ID_BYTES = 4;
 const HEADER_BYTES = ID_BYTES + 2;
 
-let sockets: typeof import('ws') | null | undefined;
-
 /**
- * Loads what opens sockets; null: it cannot be loaded, as in an app whose build left `ws` out, and bundles then travel
- * over HTTP. Loaded here and not at import, so that an app that is only being built does not pay for it: 20 ms and more.
- * An app that is going to serve loads it before the first calls would wait for it.
+ * Loads what opens sockets. Loaded here and not at import, so that an app that is only being built does not pay for it:
+ * 20 ms and more. An app that is going to serve loads it before the first calls would wait for it.
  */
-export function loadSockets(): typeof import('ws') | null {
-  if (sockets === undefined) {
-    try {
-      sockets = require('ws') as typeof import('ws');
-    } catch (error) {
-      sockets = null;
-      const reason = (error instanceof Error ? error.message : String(error)).split('\n', 1)[0];
-      process.stderr.write(
-        `[world-redis] "ws" cannot be loaded, so calls go over HTTP, which is slower: ${reason}. Add it to what your build includes, or set WORKFLOW_WORLD_SOCKET=off.\n`,
-      );
-    }
-  }
-  return sockets;
+export function loadSockets(): typeof import('ws') {
+  return require('ws') as typeof import('ws');
 }
 
 /** WebSockets to one service, one for each token; they carry bundles. */
@@ -94,12 +80,8 @@ class CallSocket {
   }
 
   #open(): void {
-    const loaded = loadSockets();
-    if (!loaded) {
-      this.#notBefore = Number.POSITIVE_INFINITY;
-      return;
-    }
-    const socket = new loaded.WebSocket(this.#url, [PROTOCOL], {
+    const { WebSocket } = loadSockets();
+    const socket = new WebSocket(this.#url, [PROTOCOL], {
       headers: this.#headers,
       handshakeTimeout: OPEN_TIMEOUT_MS,
       perMessageDeflate: false,

@@ -6,8 +6,8 @@ import { endianness } from 'node:os';
  * beside it stay what they are. Only bytes that are no item at all are an error. No value makes the reader call
  * anything, and the time that it takes grows with the bytes, not with what they claim.
  *
- * cbor-x's own decoder is none of this: one date that is none ends the whole answer, a whole number of 100 KB takes
- * seconds, and its extensions are shared with an app that uses cbor-x itself, so they cannot be replaced.
+ * cbor-x's own decoder is none of this: one date that is none ends the whole answer, and a whole number of 100 KB
+ * takes seconds.
  */
 
 /** A value as its type and bytes (base64), in the form that the service's JSON has for it, too. */

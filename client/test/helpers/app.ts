@@ -1,7 +1,7 @@
 /** An app as the service sees it: an HTTP server with the client's own handlers on the two well-known routes. */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { RedisWorld } from '../../dist/index.js';
+import type { RedisWorld } from '../../build/index.js';
 
 export interface Delivered {
   message: unknown;

@@ -1,7 +1,6 @@
 /** Runs a script in a Node process of its own: how a process behaves at its end cannot be seen from inside. */
 import { spawn } from 'node:child_process';
-import { dirname } from 'node:path';
-import { clientEntry, startBy } from './client.js';
+import { clientEntry, modulesFolder, startBy } from './client.js';
 
 export interface Outcome {
   code: number | null;
@@ -13,7 +12,7 @@ export interface Outcome {
 /** `script` is CommonJS with `createWorld` at hand. A child that has not ended after 20 s is killed: code null. */
 export async function runChild(script: string, env: Record<string, string>): Promise<Outcome> {
   const source = `const { createWorld } = require(${JSON.stringify(clientEntry)});
-    require(${JSON.stringify(dirname(clientEntry))} + '/delivery/sdkVersion.js').noteStart(${JSON.stringify(startBy('4.8.9'))});
+    require(${JSON.stringify(modulesFolder)} + '/delivery/sdkVersion.js').noteStart(${JSON.stringify(startBy('4.8.9'))});
     ${script}`;
   const began = Date.now();
   const child = spawn(process.execPath, ['-e', source], {

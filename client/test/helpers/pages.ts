@@ -1,6 +1,6 @@
 /** Reads lists page by page, and checks on the way what every page promises (contract §1.4). */
 import assert from 'node:assert/strict';
-import type { Page, Pagination } from '../../dist/types.js';
+import type { Page, Pagination } from '../../build/types.js';
 
 export type List = (pagination: Pagination) => Promise<Page>;
 

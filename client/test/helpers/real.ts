@@ -1,6 +1,6 @@
 /** What most tests against the real thing need: a redis-server, a service on it, and Worlds that are closed in the end. */
 import { after, before } from 'node:test';
-import type { RedisWorld } from '../../dist/index.js';
+import type { RedisWorld } from '../../build/index.js';
 import { type Event, eventOf } from './events.js';
 import { newRunId } from './ids.js';
 import { RedisServer } from './redis.js';

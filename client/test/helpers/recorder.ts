@@ -7,8 +7,8 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { part } from './client.js';
 
-const { decodeBody } = part<typeof import('../../dist/transport/call.js')>('transport/call');
-const { CBOR } = part<typeof import('../../dist/wire/encoding.js')>('wire/encoding');
+const { decodeBody } = part<typeof import('../../build/transport/call.js')>('transport/call');
+const { CBOR } = part<typeof import('../../build/wire/encoding.js')>('wire/encoding');
 
 const EVENTS = /^\/v1\/runs\/([^/]+)\/events$/;
 

@@ -1,5 +1,5 @@
 /** Brings a run, and the step, hook or wait in it, into the state that a row of the tables begins with. */
-import type { RedisWorld } from '../../dist/index.js';
+import type { RedisWorld } from '../../build/index.js';
 import { type About, eventOf } from './events.js';
 import { newHookId, newRunId, newStepId, newWaitId, ulid } from './ids.js';
 import { type Spec, sdkOf } from './sdk.js';

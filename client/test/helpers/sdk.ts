@@ -1,6 +1,6 @@
 /** The SDK generations that the tables try, each with its own copy of the SDK's error classes. */
 import assert from 'node:assert/strict';
-import type { RedisWorld } from '../../dist/index.js';
+import type { RedisWorld } from '../../build/index.js';
 import { createWorld } from './client.js';
 
 /** What a World looks like to each: v4 mints spec 3, v5 7, or 6 with WORKFLOW_SEALED_LOG=0. */

@@ -1,6 +1,6 @@
 /** Tries the cells of a table of events on the real service, and says which are not as the table has them. */
 import assert from 'node:assert/strict';
-import type { RedisWorld } from '../../dist/index.js';
+import type { RedisWorld } from '../../build/index.js';
 import { type Answer, type Rows, readCell, type Table } from '../tables/outcome.js';
 import { eventOf } from './events.js';
 import type { Answered, Exchange, Recorder } from './recorder.js';
