@@ -3,6 +3,11 @@
 #
 #   docker build -t world-redis .
 #   docker run -p 127.0.0.1:8787:8787 -e WORKFLOW_REDIS_URL=redis://… -e WORKFLOW_WORLD_TOKEN=… world-redis
+#
+# It contains the client for apps as one file: `docker run --rm world-redis client > world-redis.cjs`, or in an app's Dockerfile
+#
+#   COPY --from=world-redis /usr/local/share/world-redis.cjs /app/
+#   ENV WORKFLOW_TARGET_WORLD=/app/world-redis.cjs
 
 FROM golang:1.26-bookworm AS build
 WORKDIR /src
@@ -12,10 +17,11 @@ COPY . .
 ARG VERSION=dev
 RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=${VERSION}" -o /out/ ./cmd/...
 
-# Nothing in it but the binaries and the CA certificates that rediss:// and apps behind https need.
+# Nothing in it but the binaries, the client, and the CA certificates that rediss:// and apps behind https need.
 FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
 COPY --from=build /out/ /usr/local/bin/
+COPY cmd/world-redis/world-redis.cjs /usr/local/share/
 USER 65532:65532
 ENV WORKFLOW_WORLD_LISTEN=0.0.0.0:8787 \
     WORKFLOW_WORLD_ENV=production \

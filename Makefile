@@ -61,6 +61,14 @@ $(APPS:%=%/$(BUNDLE)): %/$(BUNDLE): %/$(PACKAGES) $$(wildcard $$*/workflows/*.ts
 	cd $* && PATH="$$PWD/node_modules/node/bin:$$PATH" node_modules/.bin/workflow build >/dev/null
 	@touch $@
 
+# What is published, made here: the client as one file and as a package.
+.PHONY: dist
+dist: build client ## make what is published, in dist: world-redis.cjs and the npm packages
+	@rm -rf dist && mkdir dist
+	@bin/world-redis client >dist/world-redis.cjs
+	@cd client && npm pack --ignore-scripts --silent --pack-destination ../dist >/dev/null
+	@ls -l dist
+
 ## Trying
 
 .PHONY: demo
@@ -128,6 +136,10 @@ lint-package: client
 openapi: ## write httpapi/openapi.json, which the service serves, from openapi.yaml
 	@test -e httpapi/openapi.json || echo '{}' >httpapi/openapi.json
 	@go test ./httpapi -run TestOpenAPIJSONIsTheYAML -openapi.write >/dev/null
+
+.PHONY: client-file
+client-file: client ## write cmd/world-redis/world-redis.cjs, the client as one file, which the service contains
+	@cp client/dist/index.js cmd/world-redis/world-redis.cjs
 
 .PHONY: golden
 golden: ## write testdata/sent of each package with Lua scripts: what Redis gets of them
@@ -233,5 +245,5 @@ need-redis:
 
 .PHONY: clean
 clean: ## remove everything that was built or installed here
-	rm -rf bin .tools .cache client/dist client/build client/build-test client/node_modules
+	rm -rf bin dist .tools .cache client/dist client/build client/build-test client/node_modules
 	rm -rf $(APPS:%=%/node_modules) $(APPS:%=%/.well-known) $(APPS:%=%/.swc) $(E2E_APPS:%=%/workflows) $(BENCH_APPS:%=%/workflows) $(SUITES:%=%/node_modules) bench/apps/bullmq/node_modules bench/out

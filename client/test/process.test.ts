@@ -198,3 +198,8 @@ test('the package holds all that it needs, and the licences of others with it', 
     assert.ok(text.includes(notice), bundled);
   }
 });
+
+test('the service contains this client', () => {
+  const contained = join(dirname(clientEntry), '..', '..', 'cmd', 'world-redis', 'world-redis.cjs');
+  assert.ok(readFileSync(clientEntry).equals(readFileSync(contained)), 'the source of the client has changed: run `make client-file` and commit what it writes');
+});
