@@ -11,25 +11,25 @@ const (
 	AnsweredResume AnsweredKind = "resume" // a hook received a payload
 )
 
-// AnsweredCall is a call from outside that was answered as done: nobody repeats it, so nobody notices when Redis loses what it
-// wrote. A failover does, when the new master had not heard of it yet.
+// AnsweredCall is a call from outside that got a successful answer. Its caller will not repeat it, so nobody would
+// notice if Redis lost what it wrote: a failover loses what had not yet reached the new master.
 type AnsweredCall struct {
 	Kind         AnsweredKind
-	At           Millis // of the event that it wrote
+	At           Millis // time of the event that the call wrote
 	RunID        string
-	WorkflowName string // empty: not known
+	WorkflowName string // empty if not known
 	EventID      string
-	HookID       string // of a resume, like the fields below
+	HookID       string // set for a resume, like the fields below
 	Token        string
 	ResumeID     string
 }
 
-// LossStore looks answered calls up, and keeps a list of those that are lost.
+// LossStore looks up answered calls and keeps a list of the lost ones.
 type LossStore interface {
-	// MissingCalls tells for each call whether what it wrote is gone: there is no such run, or another event or none where the
-	// hook received the payload.
+	// MissingCalls reports for each call, in order, whether its write is gone: the run does not exist, or the hook's
+	// event is missing or is another one.
 	MissingCalls(ctx context.Context, calls []AnsweredCall) ([]bool, error)
-	// NoteLost enters calls into the list. One that is there already is not entered again.
+	// NoteLost adds calls to the list. A call that is already there is not added again.
 	NoteLost(ctx context.Context, calls []AnsweredCall) error
 	// ListLost lists the last MaxLostCalls of the last day, the newest first.
 	ListLost(ctx context.Context, p PageRequest) (Page[AnsweredCall], error)

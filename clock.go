@@ -2,7 +2,7 @@ package world
 
 import "time"
 
-// Clock tells the time; tests put in their own.
+// Clock tells the time. Tests pass their own.
 type Clock interface {
 	Now() time.Time
 }

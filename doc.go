@@ -1,7 +1,6 @@
-// Package world holds what every part of world-redis agrees on: the entities of
-// the Workflow SDK's World contract (run, step, event, hook, wait, chunk,
-// message), the errors a World answers with, and the interfaces through which the
-// parts meet.
+// Package world defines what all parts of world-redis share: the entities of the Workflow SDK's World contract (run,
+// step, event, hook, wait, chunk, message), the errors that a World returns, and the interfaces between the parts.
+// Comments cite the contract by section; docs/contract.md has it.
 //
 // It imports only the standard library and is imported by all:
 //
@@ -12,6 +11,6 @@
 //	httpapi    the /v1 API on echo; sees the interfaces here and nothing else
 //	cmd        wires the parts
 //
-// Payloads are opaque everywhere: a [Raw] is one CBOR item exactly as a client
-// sent it, and nothing between the HTTP request and Redis looks inside.
+// Payloads are opaque everywhere: a [Raw] is one CBOR item exactly as the client sent it, and no code between the
+// HTTP request and Redis decodes it.
 package world

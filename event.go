@@ -30,7 +30,7 @@ const (
 	EventNoop          EventType = "noop"
 )
 
-// payloadKeys is the one eventData key of a type that resolveData 'none' removes.
+// payloadKeys has the eventData key that resolveData 'none' removes, for each type that has one.
 var payloadKeys = map[EventType]string{
 	EventRunCreated: "input", EventRunStarted: "input", EventRunCompleted: "output", EventRunFailed: "error",
 	EventStepCreated: "input", EventStepStarted: "input", EventStepCompleted: "result",
@@ -83,18 +83,18 @@ type Event struct {
 	CorrelationID string
 	SpecVersion   int
 	CreatedAt     Millis // server time, never decreasing along a log
-	OccurredAt    Millis // what the client claimed, 0 when it did not
+	OccurredAt    Millis // as the client reported it; 0 if it did not
 	ResumeID      string // hook_received only
-	Data          Fields // eventData; moments in it are epoch milliseconds as numbers
+	Data          Fields // eventData; timestamps in it are numbers, in epoch milliseconds
 }
 
 // CreateEvent is one events.create call.
 type CreateEvent struct {
-	RunID         string // empty only for run_created: the World then mints one
-	RequestID     string // of this call; the same id again gets the first answer
+	RunID         string // empty only for run_created: the World then generates an id
+	RequestID     string // of this call; a repeat with the same id gets the first answer
 	Type          EventType
 	CorrelationID string
-	SpecVersion   int // 0: not given
+	SpecVersion   int // 0 if not given
 	Data          Fields
 	OccurredAt    Millis
 	ResumeID      string
@@ -106,43 +106,43 @@ type CreateEvent struct {
 	SkipPreload         bool
 	PreloadEvents       bool
 	ResumePayloadDigest string
-	LogEnd              *LogEnd // nil: the caller does not say what it has been given
+	LogEnd              *LogEnd // nil if the caller does not say which events it has
 }
 
-// LogEnd is the last event that a caller has been given of a log. Where no event stands at that position, or
-// another one, the log has lost its end, and what the caller wants to append was decided on what is gone: it
-// gets CodePrecondition, and nothing is written. A log that has more events is no reason to refuse.
+// LogEnd is the last event of a log that a caller has received. If the log has no event at that position, or a
+// different one, the log has lost its end, and the caller decided on events that are gone. The call is then refused
+// with CodePrecondition and writes nothing. A log with more events is not refused.
 type LogEnd struct {
 	Position  int    // counted from 0
-	CreatedAt Millis // 0: not known
+	CreatedAt Millis // 0 if not known
 }
 
-// EventResult is the answer to a CreateEvent. What is nil was not touched.
+// EventResult is the answer to a CreateEvent. Entities that are nil were not changed.
 type EventResult struct {
 	Event       *Event
 	Run         *Run
 	Step        *Step
 	Hook        *Hook
 	Wait        *Wait
-	Events      []Event // nil: no log attached; else complete when HasMore is false
+	Events      []Event // nil: no log attached; otherwise complete when HasMore is false
 	Cursor      string
 	HasMore     bool
-	MaxEvents   int // sent whenever Run is; 0: leave out
+	MaxEvents   int // sent whenever Run is; 0 means it is left out
 	StepCreated bool
 }
 
-// CreateBatch is one events.createBatch call (contract §3.9). Of each event only what describes
-// the event counts: type, correlation id, spec version, data and OccurredAt.
+// CreateBatch is one events.createBatch call (contract §3.9). Of each event only the fields that describe the event
+// are used: type, correlation id, spec version, data and OccurredAt.
 type CreateBatch struct {
 	RunID       string
-	RequestID   string // of this call; the same id again gets the first answer
+	RequestID   string // of this call; a repeat with the same id gets the first answer
 	Events      []CreateEvent
 	ResolveNone bool
 	LogEnd      *LogEnd // as in CreateEvent, for the batch as a whole
 }
 
-// BatchItem is what became of one event of a batch: a refusal in Err, else the answer that
-// CreateEvent would have given.
+// BatchItem is the result of one event of a batch: a refusal in Err, otherwise the answer that CreateEvent would have
+// given.
 type BatchItem struct {
 	Result EventResult
 	Err    *Error
@@ -151,7 +151,7 @@ type BatchItem struct {
 // EventQuery selects events of one run, oldest first by default.
 //
 // With CorrelationID set it selects that entity's events; RunID may then be empty.
-// A zero limit means everything that is left, up to the page's size limit.
+// A zero limit means all remaining events, up to the page's size limit.
 type EventQuery struct {
 	RunID         string
 	CorrelationID string
@@ -161,26 +161,25 @@ type EventQuery struct {
 
 // EventStore appends to and reads the log of a run.
 type EventStore interface {
-	// CreateEvent checks, applies and appends in one atomic step: no reader ever sees
-	// the entity without the event or the reverse. Calling it again with the same
-	// RequestID changes nothing and returns the first answer, whatever LogEnd says.
+	// CreateEvent checks, applies and appends in one atomic step: no reader ever sees the entity without the event,
+	// or the event without the entity. Calling it again with the same RequestID changes nothing and returns the first
+	// answer, whatever LogEnd says.
 	CreateEvent(ctx context.Context, req CreateEvent) (EventResult, error)
-	// CreateBatch appends several events of one run in one atomic step, in their order on
-	// positions that follow each other, and answers for each in that order. An event that
-	// is refused is left out and changes nothing; a step_started whose step_created of the
-	// same batch is refused, is refused, too. The whole batch is refused with CodeInvalid
-	// when it is empty, or holds what a batch may not: run_created, run_started,
-	// run_cancelled, attr_set or an event of a hook, a step_started with an input, or two events
-	// of one entity, except a step_created and the step_started after it.
+	// CreateBatch appends several events of one run in one atomic step, in order and on consecutive positions, and
+	// returns a result for each in that order. A refused event is left out and changes nothing. If a step_created is
+	// refused, the step_started of that step in the same batch is refused, too. The whole batch is refused with
+	// CodeInvalid if it is empty or contains what a batch may not: run_created, run_started, run_cancelled, attr_set,
+	// an event of a hook, a step_started with an input, or two events of one entity other than a step_created
+	// followed by its step_started.
 	CreateBatch(ctx context.Context, req CreateBatch) ([]BatchItem, error)
 	// GetEvent returns one event, or CodeEventNotFound.
 	GetEvent(ctx context.Context, runID, eventID string, resolveNone bool) (Event, error)
-	// ListEvents returns a page in log order; an unknown run has an empty log. A cursor whose event does not
-	// stand in the log any more gets CodeInvalid.
+	// ListEvents returns a page in log order; an unknown run has an empty log. A cursor whose event is no longer in
+	// the log is refused with CodeInvalid.
 	ListEvents(ctx context.Context, q EventQuery) (Page[Event], error)
 }
 
-// Store is the whole of the storage contract.
+// Store is the complete storage contract.
 type Store interface {
 	RunStore
 	StepStore

@@ -15,23 +15,23 @@ type Hook struct {
 	IsSystem            bool
 	SpecVersion         int
 	CreatedAt           Millis
-	TokenRetentionUntil Millis      // the token stays this hook's until then, even when the run has ended
+	TokenRetentionUntil Millis      // until then the hook keeps its token, even after its run has ended
 	Resume              *HookResume // by-token lookups only
 }
 
-// HookResume is what a resume of a hook needs of its run, so that it need not read the run.
+// HookResume holds what resuming a hook needs of its run, so that the run need not be read.
 type HookResume struct {
 	DeploymentID        string
 	WorkflowName        string
 	RunSpecVersion      int
 	WorkflowCoreVersion string
-	TraceCarrier        Raw // a map of texts
+	TraceCarrier        Raw // a map of strings
 	EncryptionPublicKey string
-	InputVersion        int // hookResumeInputVersion, 0: absent
-	DedupVersion        int // of the resume id contract that the World keeps
+	InputVersion        int // hookResumeInputVersion; 0 if absent
+	DedupVersion        int // version of the resume id contract that the World supports
 }
 
-// Wait is a timer of a run. Waits have no read API: they travel in answers only.
+// Wait is a timer of a run. Waits have no read API: they appear only in answers.
 type Wait struct {
 	WaitID      string // <runId>-<correlationId>
 	RunID       string
@@ -54,8 +54,8 @@ type HookQuery struct {
 type HookStore interface {
 	// GetHook returns one live hook, or CodeHookNotFound.
 	GetHook(ctx context.Context, hookID string, resolveNone bool) (Hook, error)
-	// GetHookByToken returns the live hook that holds the token, with Resume, or CodeHookNotFound.
-	// A claim whose hook is gone is not taken for truth.
+	// GetHookByToken returns the live hook that holds the token, with Resume set, or CodeHookNotFound. A token claim
+	// whose hook is gone is ignored.
 	GetHookByToken(ctx context.Context, token string, resolveNone bool) (Hook, error)
 	// ListHooks returns a page of live hooks.
 	ListHooks(ctx context.Context, q HookQuery) (Page[Hook], error)

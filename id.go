@@ -3,11 +3,11 @@ package world
 // MaxID is the longest id, in characters.
 const MaxID = 256
 
-// IDRule is what [ValidID] demands, for messages.
+// IDRule says what [ValidID] requires, for error messages.
 const IDRule = "must be an id: 1 to 256 letters, digits and _ . : - (not dots alone)"
 
-// ValidID reports whether id may stand in a key of Redis and be a segment of a path, as ids of runs, steps, hooks, waits
-// and events must. Dots alone are none: "." and ".." are segments with a meaning of their own.
+// ValidID reports whether id may be part of a Redis key and a path segment, as ids of runs, steps, hooks, waits and
+// events must be. Ids of dots alone are invalid: "." and ".." have a meaning of their own in paths.
 func ValidID(id string) bool {
 	if id == "" || len(id) > MaxID {
 		return false

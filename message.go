@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Kind is which of the app's two routes a message goes to.
+// Kind says which of the app's two routes a message is delivered to.
 type Kind string
 
 // The kinds, by the prefix of the queue name (contract §5.1).
@@ -15,8 +15,8 @@ const (
 	KindStep Kind = "step"
 )
 
-// QueueKind reads the kind off a queue name: `__[ns_]wkf_workflow_<name>` or
-// `__[ns_]wkf_step_<name>`. The rest of the name is opaque.
+// QueueKind returns the kind that a queue name stands for: `__[ns_]wkf_workflow_<name>` or `__[ns_]wkf_step_<name>`.
+// The rest of the name is opaque.
 func QueueKind(queueName string) (Kind, bool) {
 	rest, ok := strings.CutPrefix(queueName, "__")
 	if !ok {
@@ -39,7 +39,7 @@ func QueueKind(queueName string) (Kind, bool) {
 	}
 }
 
-// QueueNamespace reads the namespace off a queue name; ok is false when it has none.
+// QueueNamespace returns the namespace in a queue name; ok is false if it has none.
 func QueueNamespace(queueName string) (ns string, ok bool) {
 	rest, _ := strings.CutPrefix(queueName, "__")
 	ns, after, _ := strings.Cut(rest, "_")
@@ -49,11 +49,11 @@ func QueueNamespace(queueName string) (ns string, ok bool) {
 	return ns, true
 }
 
-// healthCheck is the name that a queue has for the SDK's health checks (contract §5.6).
+// healthCheck is the name of the queue for the SDK's health checks (contract §5.6).
 const healthCheck = "health_check"
 
-// IsHealthCheck reports whether a queue is for health checks: messages that belong to no run, and
-// whose sender waits for the answer.
+// IsHealthCheck reports whether a queue is for health checks. Their messages belong to no run, and the sender waits
+// for the answer.
 func IsHealthCheck(queueName string) bool {
 	if _, ok := QueueKind(queueName); !ok {
 		return false
@@ -61,8 +61,8 @@ func IsHealthCheck(queueName string) bool {
 	return strings.HasSuffix(queueName, "wkf_workflow_"+healthCheck) || strings.HasSuffix(queueName, "wkf_step_"+healthCheck)
 }
 
-// ValidNamespace reports whether a namespace may stand in a queue name: a lower-case letter,
-// then such letters and digits.
+// ValidNamespace reports whether a namespace may be part of a queue name: a lower-case letter, followed by lower-case
+// letters and digits.
 func ValidNamespace(ns string) bool {
 	for i, c := range ns {
 		if (c < 'a' || c > 'z') && (i == 0 || c < '0' || c > '9') {
@@ -80,24 +80,24 @@ type Message struct {
 	Headers        map[string]string // forwarded on the delivery request
 	IdempotencyKey string
 	Delay          time.Duration
-	DeploymentID   string // the deployment to deliver to; empty: the sender's
-	RequestID      string // of the queue() call; the same id again enqueues nothing
+	DeploymentID   string // the deployment to deliver to; empty means the sender's
+	RequestID      string // of the queue() call; a repeat with the same id enqueues nothing
 
-	// Read from the body by the API, so that the queue need not look inside.
+	// The API reads these from the body, so that the queue does not decode it.
 	RunID  string // empty for health checks
 	StepID string
-	// Namespace is that of the sender, for names that leave it out; empty: not told.
+	// Namespace is the sender's, for queue names without one; empty if unknown.
 	Namespace string
-	// SDK is the generation that the run belongs to, as in App; empty: not told.
+	// SDK is the generation that the run belongs to, as in App; empty if unknown.
 	SDK   string
-	Plain bool // a bare wake-up of a run: carries nothing that another wake-up of it would not bring
-	// Hops is how many services the message was delivered to before, see [HeaderHops].
+	Plain bool // a wake-up that carries no data of its own, so another wake-up of the run can replace it
+	// Hops counts the services that delivered this message before, see [HeaderHops].
 	Hops int
 }
 
-// HeaderHops is on every request that a service makes to an app: through how many services the matter has come, this one
-// included. Services that take each other for apps would pass it on for ever, so a request with more than MaxHops is
-// refused.
+// HeaderHops is set on every request from a service to an app: the number of services that the request has passed
+// through, including this one. Services that take each other for apps would forward a request for ever, so a request
+// with more than MaxHops is refused.
 const (
 	HeaderHops = "X-World-Redis-Hops"
 	MaxHops    = 4
@@ -105,62 +105,60 @@ const (
 
 // Queue accepts messages.
 type Queue interface {
-	// Enqueue returns when the message is durable. With an idempotency key that is held
-	// by a message still queued, delayed or in flight for the same run, it returns that
-	// message's id and adds nothing.
+	// Enqueue returns once the message is stored. If a message of the same run that is queued, delayed or in delivery
+	// has the same idempotency key, Enqueue returns its id and adds nothing.
 	Enqueue(ctx context.Context, m Message) (messageID string, err error)
 }
 
-// Delivery is one attempt to hand a message to an app.
+// Delivery is one attempt to deliver a message to an app.
 type Delivery struct {
 	MessageID string // the same at every redelivery
-	Attempt   int    // 1-based: 1 + failed deliveries + 1 if ever rescheduled; 2 at least once an app may have seen the message
+	Attempt   int    // 1-based: 1 + failed deliveries + 1 if it was ever rescheduled; at least 2 once an app may have seen the message
 	BaseURL   string // of the app, without a trailing slash
 	Kind      Kind
-	Attach    bool // the app takes the answer to run_started along with this message, see App
-	// Along is that answer, if it has been read just now, and empty if there is none; nil: not known.
+	Attach    bool // the app accepts a preloaded answer to run_started, see App
+	// Along is that answer, if it was just read; empty if there is none, nil if not known.
 	Along []byte
 	Message
 }
 
-// Verdict says what becomes of a message after a delivery.
+// Verdict says what happens to a message after a delivery.
 type Verdict int
 
 // The verdicts, from contract §5.4.
 const (
-	// Done: the app acknowledged; the message is finished.
+	// Done: the app acknowledged the message.
 	Done Verdict = iota
-	// Reschedule: the app asked for the same message again after Delay (0 is now).
+	// Reschedule: the app asked for the same message again after Delay; 0 means immediately.
 	Reschedule
-	// Failed: the app answered, but not with an acknowledgement; counts as an attempt.
+	// Failed: the app answered without an acknowledgement; counts as an attempt.
 	Failed
-	// Unreachable: the app could not be reached or the connection broke; not charged.
+	// Unreachable: the app could not be reached, or the connection broke; no attempt is charged.
 	Unreachable
-	// TooLarge: the run has to write a value that the service refuses for its size, and every
-	// further delivery would come to the same. Reason is that refusal.
+	// TooLarge: the run has to write a value that exceeds the service's size limit, so every further delivery would
+	// fail the same way. Reason is that refusal.
 	TooLarge
 )
 
 // Outcome is a verdict with its reason.
 type Outcome struct {
 	Verdict Verdict
-	Delay   time.Duration // with Reschedule; with Failed what Retry-After asked for, else 0
-	Status  int           // HTTP status, 0 when there was no answer
-	Reason  string        // one sentence for a person, with a hint; empty with Done
-	// Sent is false when it is certain that no byte of the request reached the app, or that
-	// it was turned away before any code of the app saw it.
+	Delay   time.Duration // with Reschedule; with Failed the app's Retry-After, otherwise 0
+	Status  int           // HTTP status; 0 if there was no answer
+	Reason  string        // one sentence for an operator, with a hint; empty with Done
+	// Sent is false if it is certain that no byte of the request reached the app, or that it was rejected before any
+	// code of the app ran.
 	Sent bool
-	// Seen is what was read of the log of the message's run right before the request was sent, if it was.
+	// Seen is the state of the run's log that was read just before the request was sent, if it was read.
 	Seen LogSeen
-	// Between says, with Unreachable, that there was an answer, but that something between the
-	// service and the app made it.
+	// Between says, with Unreachable, that the answer came from something between the service and the app.
 	Between bool
-	// NoApp says, with Unreachable, that no app can be at the address: the service may not connect to it, or another
-	// service answers there. Somebody has to correct that.
+	// NoApp says, with Unreachable, that there can be no app at this address: the service may not connect to it, or
+	// another service answers there. An operator has to correct that.
 	NoApp bool
 }
 
-// Deliverer hands one message to an app and waits for its answer, hours if need be.
+// Deliverer delivers one message to an app and waits for its answer, for hours if necessary.
 type Deliverer interface {
 	Deliver(ctx context.Context, d Delivery) Outcome
 }
@@ -169,29 +167,29 @@ type Deliverer interface {
 type App struct {
 	BaseURL      string // http(s)://host[:port][/base], without a trailing slash
 	DeploymentID string
-	SDK          string // "v4" or "v5"; empty: unknown
-	Namespace    string // of the queue names that it serves; empty: none
-	// Attach says that the app knows what to do with the answer to its first call, run_started,
-	// when a wake-up of a run brings that along.
+	SDK          string // "v4" or "v5"; empty if unknown
+	Namespace    string // of the queue names that it serves; empty if none
+	// Attach says that the app can use a preloaded answer to run_started, its first call, when a wake-up of a run
+	// carries it.
 	Attach bool
-	// Lease is how long the app counts as alive without being registered again. 0 is for
-	// apps that do not run all the time, and means long.
+	// Lease is how long the app counts as alive without registering again. 0 means a long lease, for apps that do not
+	// run all the time.
 	Lease time.Duration
 
-	// Set by the registry.
+	// Set by the registry:
 	SeenAt     Millis
 	AliveUntil Millis
 	Alive      bool
-	Refused    string // why the service does not connect to it; empty: it does
+	Refused    string // why the service does not connect to it; empty if it does
 }
 
-// AppRegistry knows where to deliver.
+// AppRegistry knows where to deliver messages.
 type AppRegistry interface {
-	// RegisterApp records or refreshes an app; the newest registration of a deployment
-	// receives its deliveries, including those already waiting.
+	// RegisterApp adds or refreshes an app. The newest registration of a deployment receives its deliveries,
+	// including those that already wait.
 	RegisterApp(ctx context.Context, a App) error
-	// UnregisterApp ends the lease of an app that stops. It is no error if there is none.
+	// UnregisterApp ends the lease of an app that stops. It is no error if the app is not registered.
 	UnregisterApp(ctx context.Context, baseURL, deploymentID string) error
-	// ListApps returns what is registered, newest first, also apps that are not alive.
+	// ListApps returns all registered apps, newest first, including those whose lease has expired.
 	ListApps(ctx context.Context) ([]App, error)
 }

@@ -3,7 +3,7 @@ package world
 // PageRequest asks for one page of a list.
 type PageRequest struct {
 	Limit  int    // 0: the list's default
-	Cursor string // from an earlier page of the same list; empty: from the beginning
+	Cursor string // from an earlier page of the same list; empty means from the beginning
 	Order  Order  // empty: the list's default
 }
 
@@ -16,10 +16,10 @@ const (
 	Descending Order = "desc"
 )
 
-// Page is one page of a list. It may have fewer entries than were asked for and yet HasMore: it is limited in bytes, too.
-// Cursor is the position of the last item of a page that
-// is not empty, also when HasMore is false, so that a caller can ask later what came
-// after it. Cursors are positions, not row references: they stay valid when the row is
+// Page is one page of a list. It is limited in bytes, too, so it may have fewer entries than requested although
+// HasMore is set. Cursor is the position of the last item of a page that is not empty, even when HasMore is false, so
+// a caller can ask later for what came after it. A cursor is a position, not a reference to a row: it stays valid
+// after the row is gone. A cursor that cannot be read is refused with CodeInvalid.
 // gone. One that cannot be read is answered with CodeInvalid.
 type Page[T any] struct {
 	Data    []T

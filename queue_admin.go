@@ -2,13 +2,13 @@ package world
 
 import "context"
 
-// MessageState is where a message of the queue is in its life (docs/queue.md).
+// MessageState is the state of a message in the queue (docs/queue.md).
 type MessageState string
 
 // The states of a message.
 const (
-	MessagePending   MessageState = "pending"   // to be delivered as soon as there is a free slot
-	MessageActive    MessageState = "active"    // in an app's hands
+	MessagePending   MessageState = "pending"   // is delivered as soon as a slot is free
+	MessageActive    MessageState = "active"    // is being delivered
 	MessageScheduled MessageState = "scheduled" // delayed before its first delivery
 	MessageRetry     MessageState = "retry"     // delayed before another delivery
 	MessageParked    MessageState = "parked"    // a wake-up that waits until another one of its run has ended
@@ -17,31 +17,31 @@ const (
 	MessageCompleted MessageState = "completed" // done; the last ones are kept for a while
 )
 
-// MessageStates are all there are, in the order of a list of all.
+// MessageStates returns all states, in the order in which a list of all messages shows them.
 func MessageStates() []MessageState {
 	return []MessageState{
 		MessageActive, MessagePending, MessageRetry, MessageStalled, MessageScheduled, MessageParked, MessageDead, MessageCompleted,
 	}
 }
 
-// MessageInfo is what there is to tell of a message, but for its body.
+// MessageInfo is everything known about a message, except its body.
 type MessageInfo struct {
 	MessageID      string
 	Kind           Kind
 	QueueName      string
 	State          MessageState
-	RunID          string // empty: of no run
+	RunID          string // empty if it belongs to no run
 	StepID         string
 	DeploymentID   string
 	IdempotencyKey string
 	EnqueuedAt     Millis
-	NextAt         Millis // when it is delivered next; 0: it is not delayed
-	EndedAt        Millis // of one that is dead or completed
-	Attempt        int    // of the delivery that runs or comes next; of one that has ended the last
+	NextAt         Millis // time of the next delivery; 0 if it is not delayed
+	EndedAt        Millis // set if it is dead or completed
+	Attempt        int    // number of the current or next delivery; once it has ended, of the last one
 	Failed         int    // deliveries that were charged
-	Rescheduled    int    // times that the app put it off
+	Rescheduled    int    // times that the app rescheduled it
 	Reason         string // why the last delivery did not succeed
-	WaitsFor       string // with MessageStalled: the deployment, empty if it names none
+	WaitsFor       string // with MessageStalled: the deployment; empty if it names none
 	Size           int    // of the body, in bytes
 	ContentType    string
 }
@@ -50,11 +50,11 @@ type MessageInfo struct {
 type MessageQuery struct {
 	Kind  Kind
 	State MessageState
-	RunID string // looked for among those that the other fields select
+	RunID string // applied to the messages that the other fields select
 	Page  PageRequest
 }
 
-// QueueDepth is how many messages a queue holds, by state.
+// QueueDepth is the number of messages in a queue, by state.
 type QueueDepth struct {
 	Kind      Kind
 	Queue     string // its name in asynq
@@ -66,60 +66,59 @@ type QueueDepth struct {
 	Stalled   int64  // those of Retry that wait for an app
 	Dead      int64  // set aside as undeliverable
 	Completed int64  // done and still kept
-	Oldest    Millis // since when the oldest pending message is; 0: none is
+	Oldest    Millis // when the oldest pending message became pending; 0 if there is none
 }
 
-// RedriveOutcome is what became of a dead message that was to be delivered again.
+// RedriveOutcome is the result of redelivering a dead message.
 type RedriveOutcome string
 
 // The outcomes of a redrive.
 const (
-	Redriven       RedriveOutcome = "redriven"  // it is pending, its failures are forgotten
-	RedriveNotDead RedriveOutcome = "not_dead"  // it is alive, done or gone, perhaps by an earlier redrive
-	RedriveKeyHeld RedriveOutcome = "key_held"  // another message has its idempotency key now; it stays dead
-	RedriveEnded   RedriveOutcome = "run_ended" // its run has ended, so it would change nothing; it stays dead
+	Redriven       RedriveOutcome = "redriven"  // it is pending, and its failures are reset
+	RedriveNotDead RedriveOutcome = "not_dead"  // it is alive, done or gone, perhaps through an earlier redrive
+	RedriveKeyHeld RedriveOutcome = "key_held"  // another message holds its idempotency key; it stays dead
+	RedriveEnded   RedriveOutcome = "run_ended" // its run has ended, so delivering it would change nothing; it stays dead
 )
 
-// DropOutcome is what became of a message that was to be removed.
+// DropOutcome is the result of removing a message.
 type DropOutcome string
 
 // The outcomes of a drop.
 const (
-	Dropped    DropOutcome = "dropped" // it is gone
-	DropInHand DropOutcome = "in_hand" // it is in an app's hands; it is gone, and not delivered again, when that ends
+	Dropped    DropOutcome = "dropped" // it is removed
+	DropInHand DropOutcome = "in_hand" // it is being delivered; it is removed, and not delivered again, when that delivery ends
 )
 
-// QueueAdmin is the queue seen by an operator.
+// QueueAdmin is an operator's view of the queue.
 type QueueAdmin interface {
-	// ListMessages lists messages: active and dead and completed ones the newest first, pending
-	// ones the last enqueued first, delayed ones the next due first. A page may hold fewer than
-	// its limit, even none, and yet have a cursor to go on from.
+	// ListMessages lists messages: active, dead and completed ones newest first, pending ones last enqueued first,
+	// delayed ones next due first. A page may hold fewer messages than its limit, even none, and still have a cursor
+	// to continue from.
 	ListMessages(ctx context.Context, q MessageQuery) (Page[MessageInfo], error)
 	// GetMessage returns one, or CodeNotFound.
 	GetMessage(ctx context.Context, messageID string) (MessageInfo, error)
-	// RunMessages returns what keeps a run going: its messages that are neither dead nor done,
-	// at most MaxRunMessages.
+	// RunMessages returns the messages of a run that are neither dead nor done, at most MaxRunMessages.
 	RunMessages(ctx context.Context, runID string) ([]MessageInfo, error)
-	// Redrive delivers a dead message again, whatever its run; doing so twice is once.
+	// Redrive delivers a dead message again, whatever the state of its run. Repeating it changes nothing.
 	Redrive(ctx context.Context, messageID string) (RedriveOutcome, error)
-	// DropMessage removes a message of any state, or returns CodeNotFound. Doing so twice is once: of one in an app's hands
-	// it is DropInHand again, of any other CodeNotFound.
+	// DropMessage removes a message in any state, or returns CodeNotFound. Repeating it changes nothing: a message
+	// that is being delivered is DropInHand again, and any other is CodeNotFound.
 	DropMessage(ctx context.Context, messageID string) (DropOutcome, error)
-	// CountRunMessages returns how many messages a run has that are neither dead nor done.
+	// CountRunMessages returns the number of messages of a run that are neither dead nor done.
 	CountRunMessages(ctx context.Context, runID string) (int64, error)
-	// PauseQueue stops deliveries of a kind on all replicas; those that run go on.
+	// PauseQueue stops new deliveries of a kind on all replicas; deliveries in progress continue.
 	PauseQueue(ctx context.Context, kind Kind) error
 	// ResumeQueue ends a pause.
 	ResumeQueue(ctx context.Context, kind Kind) error
-	// QueueDepths returns how full the queues are: flows, then steps.
+	// QueueDepths returns the depth of both queues: flows, then steps.
 	QueueDepths(ctx context.Context) ([]QueueDepth, error)
 }
 
 // MaxRunMessages bounds a list of a run's messages.
 const MaxRunMessages = 1000
 
-// RunForgetter is told when a run has ended.
+// RunForgetter is notified when a run has ended.
 type RunForgetter interface {
-	// ForgetRun lets the messages of the run be removed soon; it does not wait for that.
+	// ForgetRun has the messages of the run removed soon. It does not wait for that.
 	ForgetRun(runID string)
 }

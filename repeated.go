@@ -1,6 +1,6 @@
 package world
 
-// CheckRepeated refuses a list of ids that has one of them twice. kind is what they are of, for the message.
+// CheckRepeated refuses a list of ids that contains one twice. kind is what the ids name, for the error message.
 func CheckRepeated(kind string, list []string) error {
 	seen := make(map[string]struct{}, len(list))
 	for _, id := range list {

@@ -2,15 +2,15 @@ package world
 
 import "context"
 
-// RunEnd tells whether a run is over, for what should end with it.
+// RunEnd says whether a run has ended, for whatever ends with it.
 type RunEnd struct {
-	At      Millis // when it ended; 0: it has not
+	At      Millis // when it ended; 0 if it has not
 	Missing bool   // there is no such run
 	Emptied bool   // it has ended and keeps nothing
 }
 
-// RunEnds tells when runs end.
+// RunEnds reports when runs have ended.
 type RunEnds interface {
-	// RunEnds returns the end of each run, in the order of the ids. An id may be any text.
+	// RunEnds returns the RunEnd of each run, in the order of the ids. An id may be any string.
 	RunEnds(ctx context.Context, runIDs []string) ([]RunEnd, error)
 }

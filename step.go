@@ -2,7 +2,7 @@ package world
 
 import "context"
 
-// StepStatus is a step's place in its life.
+// StepStatus is the state of a step.
 type StepStatus string
 
 // The step statuses of the contract (contract §2.2).
@@ -46,8 +46,7 @@ type StepQuery struct {
 
 // StepStore reads steps. They are written only through [EventStore.CreateEvent].
 type StepStore interface {
-	// GetStep returns one step, or CodeStepNotFound. An empty runID is legal: the
-	// step is then looked up by its id alone.
+	// GetStep returns one step, or CodeStepNotFound. With an empty runID, the step is looked up by its id alone.
 	GetStep(ctx context.Context, runID, stepID string, resolveNone bool) (Step, error)
 	// ListSteps returns a page; an unknown run has no steps, which is no error.
 	ListSteps(ctx context.Context, q StepQuery) (Page[Step], error)

@@ -2,14 +2,14 @@ package world
 
 import "time"
 
-// Raw is one well-formed CBOR data item, kept as it was received and handed out
-// unchanged. A nil Raw means "absent", which is not the same as an encoded null.
+// Raw is one well-formed CBOR data item, stored and returned exactly as it was received. A nil Raw means "absent",
+// which differs from an encoded null.
 type Raw []byte
 
-// Millis is a moment in epoch milliseconds. Zero means "absent".
+// Millis is a timestamp in epoch milliseconds. Zero means "absent".
 //
-// Moments are kept as whole milliseconds from end to end because the SDK replays
-// workflows against them: a rounding error of one millisecond is a divergence.
+// Timestamps are whole milliseconds from end to end, because the SDK replays workflows against them: a rounding error
+// of one millisecond makes the replay diverge.
 type Millis int64
 
 // MillisOf converts a time.Time, dropping anything below a millisecond.
