@@ -11,22 +11,22 @@ import (
 	"github.com/world-redis/world-redis/internal/replicated"
 )
 
-// One script call stores at most this much, so that no call holds Redis for long.
+// One script call stores at most this much, so that no call blocks Redis for long.
 const (
 	batchChunks = 1000
 	batchBytes  = 8 << 20
 )
 
-// AppendChunks implements [world.StreamStore]. Up to 1,000 chunks and 8 MiB go in as one
-// unit; more are stored in order in several units, between which other writers' chunks or
-// a close may come. A stream that its run outlived is written like any other; behind a recorded
-// end only the step writes that recorded it, or any step if that one is in no log any more.
+// AppendChunks implements [world.StreamStore]. Up to 1,000 chunks and 8 MiB are stored as one unit. More are stored
+// in order in several units, and other writers' chunks or a close may come between them. A stream whose run has ended
+// is written like any other. After a recorded end, only the step that recorded it writes, or any step if that step is
+// no longer in any log.
 //
-// The same RequestID within ten minutes, or the same WriterID and Sequence at any time,
-// adds nothing. Chunks that are too large, or too many for the stream, are refused before any
-// of the call is stored. A writer's repeat is told the index -1 when other writers' chunks came in
-// since and its place is no longer known. A Sequence beyond the writer's next one is
-// refused with CodeConflict, because what is missing could not be stored later.
+// A repeat with the same RequestID within ten minutes, or with the same WriterID and Sequence at any time, adds
+// nothing. Chunks that are too large, or too many for the stream, are refused before any chunk of the call is stored.
+// A writer's repeat gets the index -1 if other writers' chunks came in since and its index is no longer known. A
+// Sequence beyond the writer's next one is refused with CodeConflict, because the missing chunks could not be stored
+// later.
 func (s *Service) AppendChunks(ctx context.Context, a world.Append) (int64, error) {
 	if err := s.checkAppend(a); err != nil {
 		return 0, err
@@ -34,11 +34,11 @@ func (s *Service) AppendChunks(ctx context.Context, a world.Append) (int64, erro
 	if a.RequestID == "" {
 		a.RequestID = s.minter.New().String()
 	}
-	if len(a.Chunks) == 0 { // as one that added them all
+	if len(a.Chunks) == 0 { // like a call whose chunks were all stored
 		return s.appendBatch(ctx, a, nil, 0, onlyCheck)
 	}
 	if !s.isListed(a.RunID, a.Name) {
-		// What is refused must not leave the stream's name in the run's list.
+		// A refused call must not leave the stream's name in the run's list.
 		if _, err := s.appendBatch(ctx, a, a.Chunks[:batchLength(a.Chunks)], 0, onlyCheck); err != nil {
 			return 0, err
 		}
@@ -58,7 +58,7 @@ func (s *Service) AppendChunks(ctx context.Context, a world.Append) (int64, erro
 		}
 		a.Chunks, a.Sequence = a.Chunks[n:], a.Sequence+int64(n)
 	}
-	// Where another master took the chunks, it may lack the entry that the former one had.
+	// If another master stored the chunks, it may lack the list entry that the former master had.
 	if err := s.list(ctx, a.RunID, a.Name); err != nil {
 		return 0, err
 	}
@@ -70,7 +70,7 @@ func (s *Service) checkAppend(a world.Append) error {
 		return err
 	}
 	if a.WriterID != "" && a.Sequence < 0 {
-		return world.Errorf(world.CodeInvalid, "a writer's sequence is not negative, as %d is", a.Sequence)
+		return world.Errorf(world.CodeInvalid, "a writer's sequence must not be negative, it is %d", a.Sequence)
 	}
 	if err := checkSteps(a.Steps); err != nil {
 		return err
@@ -83,7 +83,7 @@ func (s *Service) checkAppend(a world.Append) error {
 	return nil
 }
 
-// batchLength returns how many leading chunks make one script call; at least one.
+// batchLength returns how many leading chunks fit into one script call; at least one.
 func batchLength(chunks [][]byte) int {
 	size := 0
 	for i, chunk := range chunks {
@@ -131,8 +131,8 @@ func (s *Service) appendBatch(ctx context.Context, a world.Append, chunks [][]by
 // isClosed reports whether chunk_append has refused chunks because the stream is closed.
 func isClosed(reply []any) bool { return len(reply) == 1 && reply[0] == int64(-1) }
 
-// storeBatch stores a unit past the script if it is large and the end of the stream is known from the unit
-// before, else by the script, whose reply it returns.
+// storeBatch stores a unit without Lua if it is large and the end of the stream is known from the unit before.
+// Otherwise the script stores it. It returns the script's reply.
 func (s *Service) storeBatch(ctx context.Context, name string, keys []string, head []any, chunks [][]byte) (reply []any, err error) {
 	now := s.clock.Now()
 	tail, known := s.tails.get(name, now)
@@ -152,7 +152,7 @@ func (s *Service) storeBatch(ctx context.Context, name string, keys []string, he
 			args = append(args, chunk, id[:])
 		}
 		if reply, err = s.scripts.append.Run(ctx, s.client, keys, args...); err != nil {
-			return nil, err // also where only replicas are missing: the repeat learns where the end is
+			return nil, err // also if only the replicas are missing: the repeat learns where the end is
 		}
 	}
 	if len(reply) == 2 && reply[0] == int64(0) && tail != contended {
@@ -162,10 +162,10 @@ func (s *Service) storeBatch(ctx context.Context, name string, keys []string, he
 	return reply, nil
 }
 
-// appendCall returns the keys of chunk_append, and its arguments but what it is to do.
+// appendCall returns the keys of chunk_append, and its arguments except what it is to do.
 func (s *Service) appendCall(a world.Append, chunks [][]byte, part int) (keys []string, head []any) {
 	named, buckets := s.keys(a.Name), s.requestKeys(a.Name, s.clock.Now())
-	// A writer's own numbering outlives the request records and makes them needless.
+	// A writer's own numbering lasts longer than the request records, so those are not needed.
 	request := []byte{}
 	if a.WriterID == "" {
 		request = requestDigest(a.RequestID, part)
@@ -200,7 +200,7 @@ func (s *Service) readAppendReply(a world.Append, reply []any) (int64, error) {
 	return 0, badReply(fmt.Errorf("chunk_append replied %v", numbers))
 }
 
-// requestDigest makes a request id, of any length, the 16 bytes that Redis remembers.
+// requestDigest returns the 16 bytes by which Redis remembers a request id of any length.
 func requestDigest(requestID string, part int) []byte {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", part, requestID))
 	return sum[:16]
@@ -223,5 +223,5 @@ func integers(reply []any) ([]int64, error) {
 }
 
 func badReply(err error) error {
-	return world.Wrap(world.CodeInternal, err, "Redis gave an answer that makes no sense")
+	return world.Wrap(world.CodeInternal, err, "Redis sent an unexpected reply")
 }

@@ -8,30 +8,29 @@ import (
 )
 
 const (
-	// Units of so many bytes, and so many a chunk, go past Lua. Of smaller ones the transaction costs more
-	// than the copies do; and from 32 KiB on Redis takes a value from the socket without a copy of its own.
+	// Units of at least this many bytes, and this many per chunk, bypass Lua. For smaller ones the transaction costs
+	// more than the copies. From 32 KiB on, Redis uses a value from the socket buffer without copying it.
 	directBatch = 256 << 10
 	directMean  = 32 << 10
-	// contended stands for the tail of a stream that was not where it was expected: somebody else writes
-	// to it, too. It is left to the script until that is forgotten, since chunks that are refused
-	// have been sent for nothing.
+	// contended stands for the tail of a stream that was not where it was expected, because another writer uses the
+	// stream, too. The script stores its units until this is forgotten, because refused chunks were sent in vain.
 	contended = -1
-	// notAtTail is what the script says of chunks that cannot go in at the given index.
+	// notAtTail is the script's answer for chunks that cannot be stored at the given index.
 	notAtTail = 2
-	// behindEnd is what it says of chunks that go in behind an end: they are the script's this once.
+	// behindEnd is its answer for chunks that come after an end: the script stores this unit.
 	behindEnd = 4
 )
 
-// How a unit of chunks goes in.
+// How a unit of chunks is stored.
 type way int
 
 const (
 	scripted way = iota // by the script alone
-	direct              // it went past the script, or was refused by it
-	missed              // by the script alone, for the end of the stream is not where it was expected
+	direct              // without Lua, or refused by the script
+	missed              // by the script alone, because the end of the stream is not where it was expected
 )
 
-// areLarge reports whether chunks are to be stored past Lua.
+// areLarge reports whether chunks are stored without Lua.
 func areLarge(chunks [][]byte) bool {
 	size := 0
 	for _, chunk := range chunks {
@@ -40,12 +39,12 @@ func areLarge(chunks [][]byte) bool {
 	return size >= max(directBatch, len(chunks)*directMean)
 }
 
-// appendDirect stores a unit of chunks at the index tail by plain XADD, in one transaction with the
-// script, which says before them whether they may go in and does after them what else belongs to an
-// append. Their ids must be known beforehand, so the caller has to know the tail of the stream.
+// appendDirect stores a unit of chunks at the index tail with plain XADD, in one transaction with the script. The
+// script runs before them to decide whether they may be stored, and after them to do the rest of an append. The ids
+// must be known beforehand, so the caller has to know the tail of the stream.
 //
-// If it is not there after all, or whatever else comes between, the unit is left to the script; what was
-// stored then is stored once and for all, and the same unit by the script gets its answer.
+// If the tail is somewhere else, or anything else interferes, the script stores the unit. If the transaction did
+// store it, the script finds that and returns its result.
 func (s *Service) appendDirect(ctx context.Context, keys []string, head []any, chunks [][]byte, tail int64) (reply []any, how way) {
 	second := keys[len(keys)-1]
 	var open, commit *redis.Cmd
@@ -65,7 +64,7 @@ func (s *Service) appendDirect(ctx context.Context, keys []string, head []any, c
 	} else if reply[0] == int64(behindEnd) {
 		return nil, scripted
 	} else if reply[0] != int64(0) {
-		return reply, direct // refused, or stored before: the XADD have found no stream
+		return reply, direct // refused, or stored before: the XADD calls found no stream
 	}
 	if reply, failed := commit.Slice(); err == nil && failed == nil {
 		return reply, direct

@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	// longestUnnoted is how long the appends of this process are known to it alone. Most are stored by then.
+	// longestUnnoted is how long only this process knows of its appends. Most are stored by then.
 	longestUnnoted = 250 * time.Millisecond
-	// noteSpare is how much longer than it counts the note of an append is kept. What it says decides.
+	// noteSpare is how much longer the note of an append is kept than it counts. Its content decides.
 	noteSpare = time.Minute
 )
 
-// arrivals are the appends of this process that are announced and not stored yet, by the name of their
-// stream. A stream is not over while one is on its way. Other replicas see it by a key in the stream's
-// slot, which holds when an append was last seen to be on its way. That key is written again and again
-// while the append lasts, so it grows old by itself when this process dies.
+// arrivals are the appends of this process that were announced and are not stored yet, by stream name. A stream is
+// not over while such an append is in progress. Other replicas see it by a key in the stream's slot that holds when
+// the append was last seen in progress. The key is rewritten while the append lasts, so it becomes outdated by itself
+// if this process dies.
 type arrivals struct {
 	mu      sync.Mutex
 	streams map[string]*arrival
@@ -25,7 +25,7 @@ type arrivals struct {
 
 type arrival struct {
 	appends int
-	timer   *time.Timer // until the key is to be written; one a stream
+	timer   *time.Timer // fires when the key has to be written; one per stream
 }
 
 // ExpectAppend implements [world.StreamStore].
@@ -50,18 +50,18 @@ func (s *Service) ExpectAppend(name string) (over func()) {
 	})
 }
 
-// isArriving reports whether an append to the stream is on its way to this process.
+// isArriving reports whether an append to the stream is in progress in this process.
 func (s *Service) isArriving(name string) bool {
 	s.arrivals.mu.Lock()
 	defer s.arrivals.mu.Unlock()
 	return s.arrivals.streams[name] != nil
 }
 
-// unnotedTime is how long an append is known to its process alone.
+// unnotedTime is how long only its process knows of an append.
 func (s *Service) unnotedTime() time.Duration { return min(s.noteInterval(), longestUnnoted) }
 
-// settleTime is how long after a look every append that was under way at it is stored or noted: twice the
-// time until it is to be noted, since the note itself takes a while.
+// settleTime is how long after a check every append that was in progress then is stored or noted. It is twice the
+// time until the note, since writing the note takes time, too.
 func (s *Service) settleTime() time.Duration { return 2 * s.unnotedTime() }
 
 // noteInterval is how often the key is written: several times before it is too old to count.
@@ -73,7 +73,7 @@ func (s *Service) noteArrival(name string, a *arrival) {
 	defer cancel()
 	err := s.client.Set(ctx, s.keys(name).arriving, s.clock.Now().UnixMilli(), s.config.Quiet+noteSpare).Err()
 	if err != nil {
-		s.log.Debug("note that chunks are on their way", slog.String("stream", name), slog.Any("error", err))
+		s.log.Debug("could not record that chunks are arriving", slog.String("stream", name), slog.Any("error", err))
 	}
 	s.arrivals.mu.Lock()
 	defer s.arrivals.mu.Unlock()

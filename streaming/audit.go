@@ -7,32 +7,32 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// auditBatch is how many streams are looked at in one round trip.
+// auditBatch is how many streams are checked in one round trip.
 const auditBatch = 500
 
-// audit looks at every stream that has live readers, again and again, and wakes readers
-// that lack something: doorbells get lost when a connection breaks or Redis fails over.
-// It asks once a stream and not once a reader, in pipelines, so idle readers cost little.
+// audit periodically checks every stream that has live readers, and wakes readers that are behind: doorbells get lost
+// when a connection breaks or Redis fails over. It asks once per stream, not per reader, and in pipelines, so idle
+// readers cost little.
 func (s *Service) audit(ctx context.Context) error {
 	return s.readers.bell.Audit(ctx, s.config.AuditInterval, s.auditAll)
 }
 
-// auditAll reports whether it found news for any reader.
-func (s *Service) auditAll(ctx context.Context) (news bool) {
+// auditAll reports whether any reader was behind.
+func (s *Service) auditAll(ctx context.Context) (behind bool) {
 	topics := s.readers.all()
 	for len(topics) > 0 && ctx.Err() == nil {
 		n := min(auditBatch, len(topics))
 		found, err := s.auditTopics(ctx, topics[:n])
 		if err != nil && ctx.Err() == nil {
-			s.log.Info("missed doorbells could not be looked for; it is tried again", slog.Any("error", err))
+			s.log.Info("the check for missed doorbells failed and is repeated", slog.Any("error", err))
 		}
-		news = news || found
+		behind = behind || found
 		topics = topics[n:]
 	}
-	return news
+	return behind
 }
 
-func (s *Service) auditTopics(ctx context.Context, topics []*topic) (news bool, err error) {
+func (s *Service) auditTopics(ctx context.Context, topics []*topic) (behind bool, err error) {
 	reads := make([]*redis.SliceCmd, len(topics))
 	_, err = s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for i, t := range topics {
@@ -50,7 +50,7 @@ func (s *Service) auditTopics(ctx context.Context, topics []*topic) (news bool, 
 			continue
 		}
 		if s.readers.wakeBehind(t, state) {
-			news = true
+			behind = true
 		}
 		if !state.done {
 			open, waiting = append(open, state), append(waiting, t)
@@ -62,11 +62,11 @@ func (s *Service) auditTopics(ctx context.Context, topics []*topic) (news bool, 
 	if err == nil {
 		for i, state := range open {
 			if state.over || state.gone || state.done {
-				s.readers.tellOver(waiting[i])
+				s.readers.checkOver(waiting[i])
 			}
 		}
 	}
-	return news, err
+	return behind, err
 }
 
 func (d *readers) all() []*topic {
@@ -79,9 +79,9 @@ func (d *readers) all() []*topic {
 	return topics
 }
 
-// wakeBehind wakes the readers of a stream that lack some of its chunks or its end, and
-// reports whether nothing told them before.
-func (d *readers) wakeBehind(t *topic, st state) (news bool) {
+// wakeBehind wakes the readers of a stream that lack some of its chunks or its end. It reports whether no doorbell
+// had announced these.
+func (d *readers) wakeBehind(t *topic, st state) (behind bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for l := range t.listeners {
@@ -90,14 +90,14 @@ func (d *readers) wakeBehind(t *topic, st state) (news bool) {
 			l.wake()
 		}
 	}
-	news = t.audited && st.records() > t.told
-	t.audited, t.told = true, st.records()
-	return news
+	behind = t.audited && st.records() > t.announced
+	t.audited, t.announced = true, st.records()
+	return behind
 }
 
-// tellOver has the readers of a stream that nobody closed look whether it is over: no doorbell rings for
-// that. They look together, see [Service.sharedState].
-func (d *readers) tellOver(t *topic) {
+// checkOver makes the readers of a stream that nobody closed check whether it is over, since no doorbell announces
+// that. They share one check, see [Service.sharedState].
+func (d *readers) checkOver(t *topic) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	t.rings.Add(1)

@@ -6,11 +6,10 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// closePart tells the digests of closing calls from those of writing ones with the same request id.
+// closePart makes the digests of closing calls differ from those of writing calls with the same request id.
 const closePart = -1
 
-// CloseStream implements [world.StreamStore]. Closing a stream that nobody wrote makes an
-// empty closed one.
+// CloseStream implements [world.StreamStore]. Closing a stream that was never written creates an empty closed one.
 func (s *Service) CloseStream(ctx context.Context, c world.StreamClose) error {
 	if err := checkName(c.Name); err != nil {
 		return err

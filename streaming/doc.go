@@ -1,32 +1,30 @@
 // Package streaming keeps chunk streams on Redis.
 //
-// History is the only source of data. A writer's script stores its chunks and rings a
-// doorbell (PUBLISH); a reader pages through the history and, at its end, waits for the
-// doorbell. So history and live cannot overlap or leave a gap: a lost doorbell delays a
-// reader until the next audit (at most two seconds), never more. Nothing rings for the end of a stream
-// that nobody closes: the audit finds it.
+// History is the only source of data. A writer's script stores its chunks and rings a doorbell (PUBLISH). A reader
+// pages through the history and, at its end, waits for the doorbell. So history and live data can neither overlap nor
+// leave a gap. A lost doorbell delays a reader until the next audit (at most two seconds), and no longer. No doorbell
+// announces the end of a stream that nobody closes: the audit finds it.
 //
 // Keys, all with the hash tag of the stream's name except the last:
 //
-//	stream:{<name>}                 stream  one entry a chunk: id <index+1>-0, d = bytes,
+//	stream:{<name>}                 stream  one entry per chunk: id <index+1>-0, d = bytes,
 //	                                        u = 16 bytes of the chunk's ULID (chnk_…);
-//	                                        an end is an entry like any other: e = 1, d empty. When
-//	                                        something is written behind it, it keeps its index
+//	                                        an end is an entry like any other: e = 1, d empty. It
+//	                                        keeps its index when chunks are written after it
 //	stream_meta:{<name>}            hash    n = count of chunks and of ends between them, eof = 1
 //	                                        when closed, ie = indexes of the ends between chunks,
-//	                                        by = the step that may write behind the end (any, if it
-//	                                        is in no log any more),
+//	                                        by = the step that may write after the end (any step,
+//	                                        if that one is no longer in any log),
 //	                                        mx = bytes of the largest chunk, t = time of the last,
-//	                                        r = run, where the name does not say it,
-//	                                        w:<writer> = next sequence and where it went
-//	stream_req:{<name>}:<bucket>    hash    request → first index, of ten minutes' appends, and closes
+//	                                        r = run, if the name does not contain it,
+//	                                        w:<writer> = next sequence and the start of its last chunks
+//	stream_req:{<name>}:<bucket>    hash    request → first index, of ten minutes' appends and closes
 //	stream_open:{<name>}            stream  the same as stream:{<name>}, in the middle of a transaction that
-//	                                        stores large chunks; nobody else ever finds it there
-//	stream_arriving:{<name>}        string  when a long append was last seen on its way; expires
-//	stream_notify:{<name>}          channel the doorbell; says the count of chunks, or "end"
+//	                                        stores large chunks; no other client sees it there
+//	stream_arriving:{<name>}        string  when a slow append was last seen in progress; expires
+//	stream_notify:{<name>}          channel the doorbell; its text is the count of chunks, or "end"
 //	streams:by_run:{<runId>}        zset    names by the time they were first written, and an
-//	                                        empty one once the run was purged
+//	                                        empty name once the run was purged
 //
-// A stream that was purged is one that has ended and has no chunks: n = 0, eof = 1, and no
-// stream key.
+// A purged stream has ended and has no chunks: n = 0, eof = 1, and no stream key.
 package streaming

@@ -7,12 +7,12 @@ import (
 	"github.com/world-redis/world-redis/internal/doorbell"
 )
 
-// readers knows which streams have live readers, keeps exactly those subscribed on the
-// process's one subscription connection, and wakes the readers of a stream when it rings.
+// readers knows which streams have live readers, keeps exactly those subscribed on the process's one subscription
+// connection, and wakes the readers of a stream when its doorbell rings.
 type readers struct {
 	bell *doorbell.Bell
 
-	mu     sync.Mutex        // never held while the bell calls
+	mu     sync.Mutex        // not held while the bell calls
 	topics map[string]*topic // by channel
 	serial int64             // of the newest topic
 }
@@ -21,7 +21,7 @@ func newReaders(bell *doorbell.Bell) *readers {
 	return &readers{bell: bell, topics: map[string]*topic{}}
 }
 
-// join registers a reader; the subscription follows, see topic.ready.
+// join registers a reader. The subscription follows, see topic.ready.
 func (d *readers) join(keys streamKeys) *listener {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -37,7 +37,7 @@ func (d *readers) join(keys streamKeys) *listener {
 	return l
 }
 
-// leave takes a reader out; with the last one goes the subscription.
+// leave removes a reader. The last one ends the subscription.
 func (d *readers) leave(l *listener) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -58,8 +58,7 @@ func (d *readers) stats() Stats {
 	return s
 }
 
-// Ready implements [doorbell.Listener]. The second time it is a new connection, and doorbells
-// may have been lost.
+// Ready implements [doorbell.Listener]. A second call means a new connection, and doorbells may have been lost.
 func (t *topic) Ready() {
 	t.owner.mu.Lock()
 	defer t.owner.mu.Unlock()
@@ -79,6 +78,6 @@ func (t *topic) Ring(payload string) {
 		t.wake(count)
 		return
 	}
-	t.told++
-	t.wakeAll() // the end: also for readers that start beyond it
+	t.announced++
+	t.wakeAll() // the end: also for readers that start after it
 }

@@ -2,12 +2,12 @@ package streaming
 
 import "context"
 
-// A run that keeps nothing has ended before its streams are purged: they are in other slots. Each of its streams
-// says so in the field z of its meta, the run's id, from before the run is known to keep nothing. Who reads chunks of such a stream asks
-// then whether the run has ended. Other streams cost nothing.
+// A run that keeps nothing ends before its streams are purged, because they are in other slots. So each of its
+// streams holds the run's id in field z of its meta, written before the run is marked as keeping nothing. Reading
+// chunks of such a stream includes checking whether the run has ended. Other streams have no extra cost.
 
-// ExpectPurge implements [world.StreamStore]. As with a purge the mark of the run comes first: a stream that is listed
-// before it is found below, and one that is listed after it is marked by its own writer, see [Service.list].
+// ExpectPurge implements [world.StreamStore]. As with a purge, the run is marked first: streams listed before that
+// are found below, and a stream listed after it is marked by its own writer, see [Service.list].
 func (s *Service) ExpectPurge(ctx context.Context, runID string) error {
 	if err := s.client.Set(ctx, s.emptiesKey(runID), "1", 0).Err(); err != nil {
 		return redisError(ctx, err)
@@ -22,7 +22,7 @@ func (s *Service) markEmpties(ctx context.Context, runID, name string) error {
 	return nil
 }
 
-// eachStream calls f with the names of a run's streams.
+// eachStream calls f for each name in the list of a run's streams.
 func (s *Service) eachStream(ctx context.Context, runID string, f func(name string) error) error {
 	for from := int64(0); ; from += purgePage {
 		names, err := s.client.ZRange(ctx, s.runKey(runID), from, from+purgePage-1).Result()
@@ -43,8 +43,8 @@ func (s *Service) eachStream(ctx context.Context, runID string, f func(name stri
 	}
 }
 
-// unlessEmptied is the page, or an empty and ended one if its run has ended and keeps nothing. The question comes after the
-// chunks were read, so what is given was there while the run lived.
+// unlessEmptied returns the page, or an empty and ended one if its run has ended and keeps nothing. It checks that
+// after the chunks were read, so the returned chunks were read while the run was live.
 func (s *Service) unlessEmptied(ctx context.Context, p page) (page, error) {
 	if p.empties == "" || s.config.Runs == nil {
 		return p, nil
@@ -61,7 +61,7 @@ func (s *Service) unlessEmptied(ctx context.Context, p page) (page, error) {
 	return p, nil
 }
 
-// empties is the value of the field z.
+// empties returns the value of field z.
 func empties(field any) string {
 	runID, _ := field.(string)
 	return runID

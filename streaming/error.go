@@ -10,8 +10,7 @@ import (
 	"github.com/world-redis/world-redis/internal/redisfault"
 )
 
-// redisError gives a failed Redis call its code. The caller's own cancellation stays what
-// it is.
+// redisError gives a failed Redis call its code. The caller's own cancellation is returned unchanged.
 func redisError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -19,7 +18,7 @@ func redisError(ctx context.Context, err error) error {
 	message, passing := redisfault.Passing(err)
 	if !passing {
 		var reply redis.Error
-		if errors.As(err, &reply) { // such as a key of another type: waiting does not mend it
+		if errors.As(err, &reply) { // such as a key of another type: waiting does not help
 			return world.Wrap(world.CodeInternal, err, "Redis refused a stream operation")
 		}
 		message = redisfault.Sentence(err)

@@ -6,17 +6,17 @@ import (
 )
 
 const (
-	// healthCheckPrefix begins the names of the streams by which the SDK answers a health check. They
-	// are of no run: v4 makes up the id of one, v5 another from the name.
+	// healthCheckPrefix begins the names of the streams by which the SDK answers a health check. They belong to no
+	// run: v4 invents a run id, and v5 derives one from the name.
 	healthCheckPrefix = "__health_check__"
-	// healthCheckLife is how long such a stream is kept after the last write. Its reader waits some
-	// seconds, and nobody reads it again.
+	// healthCheckLife is how long such a stream is kept after the last write. Its reader waits some seconds, and
+	// nobody reads it again.
 	healthCheckLife = time.Hour
 )
 
 func isHealthCheck(name string) bool { return strings.HasPrefix(name, healthCheckPrefix) }
 
-// lifeOf is how long a stream is kept after the last write; 0: as long as its run.
+// lifeOf returns how long a stream is kept after the last write; 0 means as long as its run.
 func lifeOf(name string) time.Duration {
 	if isHealthCheck(name) {
 		return healthCheckLife

@@ -7,20 +7,19 @@ import (
 	"github.com/world-redis/world-redis/internal/rediskey"
 )
 
-// requestWindow is the least time for which a request id is remembered: a record is found
-// from its own bucket and the two beside it, each this long.
+// requestWindow is the least time for which a request id is remembered. A record is found through its own bucket and
+// the two adjacent ones, each of this length.
 const requestWindow = 10 * time.Minute
 
-// requestTTL lets a bucket live while it fills and while the next one does, and a window
-// longer for clocks that disagree.
+// requestTTL keeps a bucket while it and the next one fill up, and one window longer for clocks that differ.
 const requestTTL = 3 * requestWindow
 
 // streamKeys are the names that share one stream's hash tag.
 type streamKeys struct {
 	name                  string
 	stream, meta, channel string
-	second                string // name of the stream inside of a transaction, see appendDirect
-	arriving              string // when an append was last seen to be on its way, see arrivals
+	second                string // name of the stream during a transaction, see appendDirect
+	arriving              string // when an append was last seen in progress, see arrivals
 }
 
 func (s *Service) keys(name string) streamKeys {
@@ -35,7 +34,7 @@ func (s *Service) keys(name string) streamKeys {
 	}
 }
 
-// requestKeys are the request buckets of a stream: of now, before and after.
+// requestKeys returns a stream's request buckets: the current, the previous and the next one.
 func (s *Service) requestKeys(name string, now time.Time) [3]string {
 	bucket := now.Unix() / int64(requestWindow/time.Second)
 	key := func(n int64) string {
@@ -44,7 +43,7 @@ func (s *Service) requestKeys(name string, now time.Time) [3]string {
 	return [3]string{key(bucket), key(bucket - 1), key(bucket + 1)}
 }
 
-// emptiesKey says that a run may keep nothing once it has ended.
+// emptiesKey is set if a run may keep nothing once it has ended.
 func (s *Service) emptiesKey(runID string) string {
 	return s.prefix + "streams:empties:{" + rediskey.Part(runID) + "}"
 }

@@ -11,17 +11,17 @@ const (
 	listDefault   = 100
 	listMost      = world.MaxPage
 	listPageBytes = 8 << 20
-	// listPortion is what is read of a page at a time, in bytes: Redis builds a reply whole before it sends it.
+	// listPortion is how much of a page is read at a time, in bytes: Redis builds a whole reply before it sends it.
 	listPortion = 1 << 20
-	// listFirst is read before it is known how large the chunks are.
+	// listFirst is read before the size of the chunks is known.
 	listFirst = 16 << 10
-	// namesAtOnce is how many names of streams are read at a time.
+	// namesAtOnce is how many stream names are read at a time.
 	namesAtOnce = 1000
 )
 
-// ListChunks implements [world.StreamStore]. A page has room for 8 MiB; a chunk that is larger goes alone.
-// Unlike other lists, the cursor is empty unless HasMore, and one that cannot be read
-// means the beginning: the SDK's contract has it so for streams.
+// ListChunks implements [world.StreamStore]. A page holds up to 8 MiB; a larger chunk gets a page of its own. Unlike
+// in other lists, the cursor is empty unless HasMore is set, and a cursor that cannot be read means the beginning, as
+// the SDK's contract requires for streams (contract §6.2).
 func (s *Service) ListChunks(ctx context.Context, name string, request world.PageRequest) (world.ChunkPage, error) {
 	if err := checkName(name); err != nil {
 		return world.ChunkPage{}, err
@@ -74,8 +74,8 @@ func (s *Service) StreamInfo(ctx context.Context, name string, from int64) (worl
 	return world.StreamInfo{TailIndex: seen.count - 1, Done: seen.done, Next: seen.next, Count: state.count}, nil
 }
 
-// readList reads the page of a list in portions, and asks for room before each but a small first one, which tells how
-// large the chunks are. What it says of the stream is as it was with the first of them.
+// readList reads the page of a list in portions. It reserves memory for each of them except a small first one, which
+// tells the size of the chunks. The state in the result is that of the first portion.
 func (s *Service) readList(ctx context.Context, name string, from, limit int64) (page, error) {
 	list, err := s.readOn(ctx, name, wanted{from: from, most: limit, room: listFirst})
 	if err != nil {
@@ -110,7 +110,7 @@ func (s *Service) readList(ctx context.Context, name string, from, limit int64) 
 	}
 }
 
-// readPortion reads a portion into room that it asks for, and gives back what is left of it.
+// readPortion reserves memory, reads a portion into it, and returns the unused memory.
 func (s *Service) readPortion(ctx context.Context, name string, w wanted) (page, error) {
 	if err := world.MakeRoom(ctx, w.room); err != nil {
 		return page{}, err
@@ -120,7 +120,8 @@ func (s *Service) readPortion(ctx context.Context, name string, w wanted) (page,
 	return p, err
 }
 
-// ListStreams implements [world.StreamStore]; the oldest stream comes first. The cursor is a place in the list, which only grows.
+// ListStreams implements [world.StreamStore]; the oldest stream comes first. The cursor is a position in the list,
+// which only grows.
 func (s *Service) ListStreams(ctx context.Context, runID string, request world.PageRequest) (world.Page[string], error) {
 	out := world.Page[string]{Data: []string{}}
 	from := int64(0)

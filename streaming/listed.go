@@ -7,9 +7,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// list puts a stream into its run's list, before it gets its first record: a crash in
-// between leaves a name too many, never a stream that nobody finds. A stream of a run that was
-// purged is purged before anything can be written to it, and that of one that may keep nothing is marked.
+// list adds a stream to its run's list before the stream gets its first record. A crash in between leaves an extra
+// name, never a stream that cannot be found. A stream of a purged run is purged before anything can be written to it,
+// and a stream of a run that may keep nothing is marked.
 func (s *Service) list(ctx context.Context, runID, name string) error {
 	if s.isListed(runID, name) {
 		return nil
@@ -40,8 +40,8 @@ func (s *Service) list(ctx context.Context, runID, name string) error {
 	return nil
 }
 
-// isListed reports whether this process put the stream into the run's list lately, and Redis is still the one that took it; or need
-// not: streams that expire are in no list, which would keep their names.
+// isListed reports whether the stream need not be added to the run's list: this process added it lately and the same
+// Redis still runs, or the stream expires and is in no list, which would keep its name.
 func (s *Service) isListed(runID, name string) bool {
 	if lifeOf(name) > 0 {
 		return true

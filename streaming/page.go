@@ -10,18 +10,18 @@ import (
 	"github.com/world-redis/world-redis/internal/luascript"
 )
 
-// page is a snapshot: some chunks, and the state of the stream at that very moment, as a reader
-// finds it that starts where the page does.
+// page is a snapshot: some chunks, and the state of the stream at the same time, for a reader that starts at the
+// first of them.
 type page struct {
 	chunks []world.Chunk
 	view
 	largest int64         // bytes of the largest chunk
-	empties string        // run that may keep nothing; "": none
-	memory  *bytes.Buffer // that the chunks lie in, if it is lent
+	empties string        // run that may keep nothing; empty if none
+	memory  *bytes.Buffer // holds the chunks, if the memory is lent
 }
 
-// readPage reads at most most chunks from index from on, of at most budget bytes together. Where the first of them has no
-// room the page has none, and largest tells how much it may need: such a chunk is read past the script.
+// readPage reads up to most chunks from index from on, up to budget bytes together. If the first of them does not
+// fit, the page has none, and largest says how much it may need: such a chunk is read without Lua.
 func (s *Service) readPage(ctx context.Context, name string, from, most, budget int64) (page, error) {
 	keys := s.keys(name)
 	reply, err := s.scripts.page.Run(ctx, s.client, []string{keys.stream, keys.meta}, from, most, budget)
@@ -49,7 +49,7 @@ func (s *Service) readPage(ctx context.Context, name string, from, most, budget 
 	return p, nil
 }
 
-// size is what the chunks have together.
+// size is the number of bytes of the chunks.
 func (p *page) size() int64 {
 	total := 0
 	for _, chunk := range p.chunks {
@@ -58,7 +58,7 @@ func (p *page) size() int64 {
 	return int64(total)
 }
 
-// held is the memory that they take.
+// held is the memory that they take, in bytes.
 func (p *page) held() int64 {
 	if p.memory != nil {
 		return int64(p.memory.Cap())
@@ -66,8 +66,7 @@ func (p *page) held() int64 {
 	return p.size()
 }
 
-// add takes the bytes of a reply without copying them: nobody else has them, and nobody may
-// change a chunk.
+// add takes the bytes of a reply without copying them: nothing else refers to them, and nobody may change a chunk.
 func (p *page) add(index int64, data string) {
 	chunk := world.Chunk{Index: index, Data: []byte{}}
 	if data != "" {

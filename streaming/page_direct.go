@@ -11,24 +11,24 @@ import (
 	"github.com/world-redis/world-redis/internal/luascript"
 )
 
-// directBytes is the size of a stream's largest chunk from which on its pages are not read by
-// script: what passes through Lua is copied twice more, which costs Redis several times what the
-// reading itself does, while a script saves nothing but a round trip.
+// directBytes is the size of a stream's largest chunk from which its pages are read without a script. Lua copies the
+// data twice more, which costs Redis several times as much as the read itself, and a script only saves one round
+// trip.
 const directBytes = 4 << 10
 
-// wanted is a page that is asked for.
+// wanted is a requested page.
 type wanted struct {
 	from   int64 // index of its first chunk
 	most   int64 // chunks
-	room   int64 // bytes that they may have
-	lent   bool  // they may lie in memory that is given back
-	before page  // of the same stream, without its chunks; the zero page: none was read before
+	room   int64 // most bytes that they may have
+	lent   bool  // they may be in memory that is given back
+	before page  // an earlier page of the same stream, without its chunks; the zero page if none was read
 }
 
-// readOn reads a page. Chunks that were counted never change, so those that the earlier page tells of need no state of the
-// same moment; and none of them is larger than what it tells.
+// readOn reads a page. Stored chunks never change, so chunks that the earlier page counted can be read without the
+// state, and none of them is larger than its largest.
 //
-// If there is no room for its first chunk the page has none, and largest tells how much the next try needs.
+// If the first chunk does not fit, the page has none, and largest says how much the next try needs.
 func (s *Service) readOn(ctx context.Context, name string, w wanted) (page, error) {
 	p, err := s.readStored(ctx, name, w)
 	if err != nil {
@@ -37,7 +37,7 @@ func (s *Service) readOn(ctx context.Context, name string, w wanted) (page, erro
 	return s.unlessEmptied(ctx, p)
 }
 
-// readStored is what readOn reads, whatever has become of the run.
+// readStored reads what readOn does, whatever has happened to the run.
 func (s *Service) readStored(ctx context.Context, name string, w wanted) (page, error) {
 	if w.before.largest < directBytes {
 		return s.readPage(ctx, name, w.from, w.most, w.room)
@@ -57,15 +57,15 @@ func (s *Service) readStored(ctx context.Context, name string, w wanted) (page, 
 	last := min(known.count, w.from+min(w.most, max(1, w.room/max(1, known.largest))))
 	p, err := s.readRows(ctx, keys, w.from, last, known.largest, w.lent)
 	if err != nil || int64(len(p.chunks)) != last-w.from {
-		// Purged, broken, moved to another node, or Redis is away: the script can tell.
+		// Purged, broken, moved to another node, or Redis cannot be reached: the script finds out.
 		p.giveBack()
 		return s.readPage(ctx, name, w.from, w.most, w.room)
 	}
 	return p, nil
 }
 
-// readRows reads the state and the chunks from index from on and before last. Pages with a chunk
-// larger than themselves are not read into lent memory, which would grow for good.
+// readRows reads the state, and the chunks from index from to before last. Pages with a chunk larger than themselves
+// are not read into lent memory, which would grow permanently.
 func (s *Service) readRows(ctx context.Context, keys streamKeys, from, last, largest int64, lent bool) (page, error) {
 	var memory *bytes.Buffer
 	if lent && largest <= int64(s.config.PageBytes) {
@@ -74,7 +74,7 @@ func (s *Service) readRows(ctx context.Context, keys streamKeys, from, last, lar
 	var state *redis.SliceCmd
 	rows := redis.NewCmd(ctx, "XRANGE", keys.stream, chunkID(from), chunkID(last-1))
 	_, err := s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		// The state comes after the chunks: one that says nothing of the run's end is then newer than they are.
+		// The state is read after the chunks. If it says nothing of the run's end, it is newer than they are.
 		defer func() { state = readPageState(ctx, pipe, keys) }()
 		if memory != nil {
 			return pipe.Process(ctx, redis.NewRawWriteToCmd(ctx, memory, rows.Args()...))
@@ -105,7 +105,7 @@ func (s *Service) readRows(ctx context.Context, keys streamKeys, from, last, lar
 	return p, nil
 }
 
-// chunkID is the id of a chunk's record.
+// chunkID returns the id of a chunk's record.
 func chunkID(index int64) string { return strconv.FormatInt(index+1, 10) + "-0" }
 
 func readPageState(ctx context.Context, c redis.Cmdable, keys streamKeys) *redis.SliceCmd {
@@ -129,7 +129,7 @@ func pageState(read *redis.SliceCmd, from int64) (page, error) {
 	return p, nil
 }
 
-// chunkBytes takes a chunk out of a record, [id, [d, bytes, …]].
+// chunkBytes returns the chunk in a record, [id, [d, bytes, …]].
 func chunkBytes(row any) (string, error) {
 	record, ok := row.([]any)
 	if !ok || len(record) != 2 {

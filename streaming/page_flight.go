@@ -7,19 +7,19 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// smallLoan is what a page asks room for at least, in bytes, unless a chunk is larger. So much there is nearly always,
-// also while readers who take nothing hold all the room that there is for more.
+// smallLoan is the least memory that a page asks for, in bytes, unless a chunk is larger. This much is nearly always
+// free, even while readers that accept nothing hold all memory for larger pages.
 const smallLoan = 16 << 10
 
-// pageFlights reads a page once for all readers who want the same one at the same time. Its memory is counted once
-// (world.Room), from before it is read until the last of them is done with it.
+// pageFlights reads a page once for all readers that want it at the same time. Its memory is counted once
+// (world.Room), from before the read until the last reader is done with it.
 type pageFlights struct {
 	mu    sync.Mutex
-	under map[sharing]*pageFlight // way: readers can join these
+	under map[sharing]*pageFlight // in progress: readers can join these
 }
 
-// sharing tells which readers share a page. The count of rings is part of it: a reader that was rung must not be given
-// what was read before the ring. So is what they know, which decides how the page is read.
+// sharing decides which readers share a page. The count of rings is part of it: a reader whose doorbell rang must not
+// get what was read before. The page before is part of it, too, because it decides how the page is read.
 type sharing struct {
 	topic, rings, from int64
 	largest            int64
@@ -27,17 +27,17 @@ type sharing struct {
 
 type pageFlight struct {
 	what   sharing
-	landed chan struct{} // closed when page and err are there
+	landed chan struct{} // closed when page and err are set
 	stop   context.CancelFunc
 	page   page
 	err    error
 
 	// Guarded by pageFlights.mu.
 	readers int
-	loan    world.Loan // once it has landed
+	loan    world.Loan // set once it has landed
 }
 
-// sharedPage returns the read of a page that has landed well. The reader leaves it.
+// sharedPage returns a page read that succeeded. The reader must leave it.
 func (s *Service) sharedPage(ctx context.Context, name string, from int64, before page, t *topic) (*pageFlight, error) {
 	f := s.pages.join(ctx, sharing{topic: t.serial, rings: t.rings.Load(), from: from, largest: before.largest},
 		func(ctx context.Context) (page, world.Loan, error) { return s.lentPage(ctx, name, from, before) })
@@ -57,7 +57,7 @@ func (s *Service) sharedPage(ctx context.Context, name string, from int64, befor
 	return f, nil
 }
 
-// lentPage waits for room and reads a page into it. The wait has no limit but the readers' own, the reading has one.
+// lentPage waits for memory and reads a page into it. Only the readers limit the wait; the read has a time limit.
 func (s *Service) lentPage(ctx context.Context, name string, from int64, before page) (page, world.Loan, error) {
 	least, most := s.pageRoom(before.largest)
 	loan, err := world.Lend(ctx, least, most)
@@ -78,7 +78,7 @@ func (s *Service) lentPage(ctx context.Context, name string, from int64, before 
 	return p, loan, nil
 }
 
-// pageRoom is what a page of a stream with chunks of up to largest bytes may take, 0: nobody knows.
+// pageRoom returns the memory that a page may take if the stream's chunks have up to largest bytes; 0 means unknown.
 func (s *Service) pageRoom(largest int64) (least, most int64) {
 	most = int64(s.config.PageBytes)
 	if largest > 0 {
@@ -88,7 +88,7 @@ func (s *Service) pageRoom(largest int64) (least, most int64) {
 	return max(min(most, smallLoan), largest), most
 }
 
-// join finds the read of a page that is under way, or begins it.
+// join joins the read of a page that is in progress, or starts one.
 func (p *pageFlights) join(ctx context.Context, what sharing, read func(context.Context) (page, world.Loan, error)) *pageFlight {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -96,7 +96,7 @@ func (p *pageFlights) join(ctx context.Context, what sharing, read func(context.
 		f.readers++
 		return f
 	}
-	// It is not the first reader's call alone, so it ends with the last of them.
+	// The read belongs to all its readers, so it ends with the last of them.
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	f := &pageFlight{what: what, landed: make(chan struct{}), stop: stop, readers: 1}
 	p.under[what] = f
@@ -121,7 +121,7 @@ func (p *pageFlights) land(f *pageFlight, got page, loan world.Loan, err error) 
 	}
 }
 
-// leave ends a reader's use of a page, or its wait for it. The last one gives the memory back.
+// leave ends a reader's use of a page, or its wait for it. The last reader gives the memory back.
 func (p *pageFlights) leave(f *pageFlight) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -129,7 +129,7 @@ func (p *pageFlights) leave(f *pageFlight) {
 		return
 	}
 	if p.under[f.what] == f {
-		delete(p.under, f.what) // nobody joins what is being given up
+		delete(p.under, f.what) // nobody joins a read that is being cancelled
 		f.stop()
 		return
 	}
@@ -140,7 +140,8 @@ func (p *pageFlights) leave(f *pageFlight) {
 	}
 }
 
-// end gives back what the page holds; call it with mu held, once, when it has landed and nobody is left.
+// end gives back the page's memory. It is called once, with mu held, when the page has landed and all readers have
+// left.
 func (f *pageFlight) end() {
 	f.page.giveBack()
 	f.page = page{}

@@ -8,14 +8,13 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// pageMemory lends memory to pages of large chunks, which would else make as much garbage as there
-// is data.
+// pageMemory lends memory to pages of large chunks. Otherwise they would make as much garbage as there is data.
 var pageMemory = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// recordBytes is more than a record needs beside its chunk in the reply to an XRANGE.
+// recordBytes is more than a record needs in addition to its chunk in the reply to an XRANGE.
 const recordBytes = 256
 
-// borrow returns an empty buffer with room for so many records with chunks of so many bytes in all.
+// borrow returns an empty buffer with room for this many records and bytes of chunks.
 func borrow(records, chunks int) *bytes.Buffer {
 	memory := pageMemory.Get().(*bytes.Buffer) //nolint:forcetypeassert // nothing else is in there
 	memory.Reset()
@@ -30,8 +29,8 @@ func (p page) giveBack() {
 	}
 }
 
-// addRows takes the chunks out of the raw reply to an XRANGE, [[id, [d, bytes, …]], …]; they are
-// slices of it. It reports whether the reply makes sense: an error, or MOVED, does not.
+// addRows adds the chunks in the raw reply to an XRANGE, [[id, [d, bytes, …]], …], as slices of it. It reports
+// whether the reply is valid: an error, such as MOVED, is not.
 func (p *page) addRows(from int64, raw []byte) bool {
 	r := reply{raw}
 	rows, ok := r.array()
@@ -53,7 +52,7 @@ func (p *page) addRows(from int64, raw []byte) bool {
 	return ok && len(r.rest) == 0
 }
 
-// reply is what is left to read of a raw reply of Redis.
+// reply is the unread part of a raw reply of Redis.
 type reply struct{ rest []byte }
 
 func (r *reply) array() (length int, ok bool) { return r.head('*') }
@@ -67,7 +66,7 @@ func (r *reply) text() (text []byte, ok bool) {
 	return text, true
 }
 
-// skip passes over so many texts.
+// skip skips this many strings.
 func (r *reply) skip(texts int) bool {
 	for range texts {
 		if _, ok := r.text(); !ok {
@@ -77,7 +76,7 @@ func (r *reply) skip(texts int) bool {
 	return true
 }
 
-// head reads a line that is a mark and a length.
+// head reads a line of a type mark and a length.
 func (r *reply) head(mark byte) (length int, ok bool) {
 	line, rest, ok := bytes.Cut(r.rest, []byte("\r\n"))
 	if !ok || len(line) < 2 || line[0] != mark {

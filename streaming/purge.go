@@ -7,16 +7,15 @@ import (
 )
 
 const (
-	// purgedMark stands in the list of a run's streams once the run was purged. No stream has
-	// this name.
+	// purgedMark is in the list of a run's streams once the run was purged. No stream has this name.
 	purgedMark = ""
 	// purgePage is how many streams are looked up at a time.
 	purgePage = 100
 )
 
-// PurgeRun implements [world.StreamStore]. The mark comes first: a stream that is listed before
-// it is found below, and one that is listed after it is purged by its own writer, see
-// [Service.list]. So nothing slips through, and a call that broke off is made good by the next.
+// PurgeRun implements [world.StreamStore]. It sets the mark first: streams listed before that are found below, and a
+// stream listed after it is purged by its own writer, see [Service.list]. So no stream is missed, and the next call
+// completes one that was interrupted.
 func (s *Service) PurgeRun(ctx context.Context, runID string) error {
 	key := s.runKey(runID)
 	mark := redis.Z{Score: float64(s.clock.Now().UnixMilli()), Member: purgedMark}

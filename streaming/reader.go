@@ -12,18 +12,18 @@ import (
 
 const (
 	pageChunks = 256
-	// maxIndex is the largest start that is told from a larger one: Lua counts in doubles.
+	// maxIndex is the largest start that differs from a larger one, because Lua's numbers are doubles.
 	maxIndex = int64(1) << 52
-	// flightTime bounds what several readers wait for.
+	// flightTime limits a read that several readers wait for.
 	flightTime = 10 * time.Second
 
 	firstPause   = 50 * time.Millisecond
 	longestPause = time.Second
 )
 
-// ReadStream implements [world.StreamStore]. The chunks are shared with other readers:
-// the sink must not change them, nor keep them when it returns. A lost Redis connection does not end the read, unless
-// Redis is away from the beginning: then the answer is CodeUnavailable at once.
+// ReadStream implements [world.StreamStore]. The chunks are shared with other readers: the sink must neither change
+// them nor keep them after it returns. A lost connection to Redis does not end the read. If Redis cannot be reached
+// at the start, it returns CodeUnavailable immediately.
 func (s *Service) ReadStream(ctx context.Context, name string, start int64, sink world.ChunkSink) error {
 	if err := checkName(name); err != nil {
 		return err
@@ -42,8 +42,8 @@ func (s *Service) ReadStream(ctx context.Context, name string, start int64, sink
 	return r.run(ctx)
 }
 
-// awaitSubscription waits until Redis has confirmed the subscription, so that from now on
-// every append rings. It does not insist: without a subscription the audit still finds news.
+// awaitSubscription waits until Redis has confirmed the subscription, so that every later append rings. It gives up
+// after a while: without a subscription the audit still finds new chunks.
 func (s *Service) awaitSubscription(ctx context.Context, l *listener) error {
 	timer := time.NewTimer(s.config.AuditInterval)
 	defer timer.Stop()
@@ -76,7 +76,7 @@ type reader struct {
 	name     string
 	listener *listener
 	next     int64 // index of the chunk that the sink gets next
-	before   page  // the page before, without its chunks
+	before   page  // the previous page, without its chunks
 	sink     world.ChunkSink
 }
 
@@ -92,8 +92,8 @@ func (r *reader) run(ctx context.Context) error {
 		case r.next < p.count:
 			continue
 		}
-		// Nothing rings for a stream that nobody closes. The audit tells those who wait; who comes in
-		// may come after that.
+		// No doorbell rings for a stream that nobody closes. The audit tells the waiting readers, but this one may
+		// have joined after that.
 		if r.listener.over.Swap(false) || !opened {
 			switch now, err := r.look(ctx); {
 			case err != nil:
@@ -110,7 +110,7 @@ func (r *reader) run(ctx context.Context) error {
 	}
 }
 
-// readPage reads the next page and sends its chunks. The page without them is in before, too.
+// readPage reads the next page and sends its chunks. Without them, the page is kept in before.
 func (r *reader) readPage(ctx context.Context, opened bool) (page, error) {
 	f, err := r.page(ctx, opened)
 	if err != nil {
@@ -118,7 +118,7 @@ func (r *reader) readPage(ctx context.Context, opened bool) (page, error) {
 	}
 	defer r.service.pages.leave(f)
 	p := f.page
-	if !opened && p.done { // of an open one it is asked later
+	if !opened && p.done { // for an open one this is checked later
 		if err := r.service.checkRun(ctx, ownerOf(r.name)); err != nil {
 			return page{}, err
 		}
@@ -135,8 +135,8 @@ func (r *reader) readPage(ctx context.Context, opened bool) (page, error) {
 	return r.before, nil
 }
 
-// look asks whether the stream is over. What fails is looked at again when the audit tells, except that
-// there is no such run.
+// look checks whether the stream is over. A failed check is repeated after the next audit, except when the run does
+// not exist.
 func (r *reader) look(ctx context.Context) (view, error) {
 	st, err := r.service.settled(ctx, func(ctx context.Context) (state, error) {
 		return r.service.sharedState(ctx, r.name, r.listener.topic)
@@ -147,12 +147,12 @@ func (r *reader) look(ctx context.Context) (view, error) {
 	case world.ErrorCode(err) == world.CodeRunNotFound || ctx.Err() != nil:
 		return view{}, err
 	}
-	r.service.log.Debug("look whether the run has ended", slog.String("stream", r.name), slog.Any("error", err))
+	r.service.log.Debug("could not check whether the run has ended", slog.String("stream", r.name), slog.Any("error", err))
 	return view{}, nil
 }
 
-// page joins the read of the next page; once the read is open it keeps trying while Redis is away. The caller leaves
-// it when it is done with the chunks.
+// page joins the read of the next page. Once the read is open, it retries while Redis cannot be reached. The caller
+// must leave the page when it is done with the chunks.
 func (r *reader) page(ctx context.Context, opened bool) (*pageFlight, error) {
 	pause := firstPause
 	for {
@@ -161,7 +161,7 @@ func (r *reader) page(ctx context.Context, opened bool) (*pageFlight, error) {
 			return f, err
 		}
 		r.service.log.Debug("a live read waits for Redis", slog.String("stream", r.name), slog.Any("error", err))
-		// Readers that lost Redis together must not come back together.
+		// Readers that lost Redis at the same time must not come back at the same time.
 		timer := time.NewTimer(pause/2 + rand.N(pause/2)) //nolint:gosec // jitter
 		select {
 		case <-timer.C:
@@ -189,9 +189,9 @@ func (r *reader) wait(ctx context.Context) error {
 
 // sharedState reads the state of a stream once for all readers that want it.
 func (s *Service) sharedState(ctx context.Context, name string, t *topic) (state, error) {
-	// The count of rings is part of what they want: a reader that was rung must not be given what was read before.
+	// The count of rings is part of the key: a reader whose doorbell rang must not get what was read before.
 	flight := s.flights.DoChan(fmt.Sprintf("%d %d", t.serial, t.rings.Load()), func() (any, error) {
-		// It is not the first reader's call alone, so it does not end with that reader.
+		// The read belongs to all its readers, so it does not end with the first.
 		flightCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flightTime)
 		defer cancel()
 		st, err := s.look(flightCtx, name)

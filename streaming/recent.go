@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// recent remembers what was learnt in the last minute or two, within bounded memory: two
-// generations, of which the older is dropped when the younger is full or a minute old.
+// recent remembers values for one to two minutes, within bounded memory. It has two generations, and drops the older
+// one when the younger is full or a minute old.
 type recent[V any] struct {
 	mu         sync.Mutex
 	young, old map[string]V

@@ -13,8 +13,8 @@ import (
 	"github.com/world-redis/world-redis/internal/ids"
 )
 
-// ownerOf returns the run that a stream belongs to by its name, strm_<ULID of the run>_user…
-// (contract §6.1), or "".
+// ownerOf returns the run that a stream belongs to by its name, strm_<ULID of the run>_user… (contract §6.1), or ""
+// if the name has none.
 func ownerOf(name string) string {
 	rest, ok := strings.CutPrefix(name, "strm_")
 	if !ok {
@@ -29,7 +29,7 @@ func ownerOf(name string) string {
 	return ""
 }
 
-// keptOwner is the run that is kept with a stream, because its name does not say it.
+// keptOwner returns the run that is stored with a stream because its name does not contain it.
 func keptOwner(name, runID string) string {
 	if ownerOf(name) != "" {
 		return ""
@@ -37,9 +37,9 @@ func keptOwner(name, runID string) string {
 	return runID
 }
 
-// askRuns tells of the open streams which are over although nobody has closed them, and which are of no
-// run. A stream is over when its run has ended, nothing was written for a while since, and no append is on
-// its way. Nothing of it is stored: if a chunk comes all the same, the stream is open again.
+// askRuns finds the open streams that are over although nobody closed them, and those whose run does not exist. A
+// stream is over when its run has ended, nothing was written for a while since then, and no append is in progress.
+// This is not stored: if a chunk arrives later, the stream is open again.
 func (s *Service) askRuns(ctx context.Context, open []state) error {
 	if s.config.Runs == nil {
 		return nil
@@ -75,8 +75,8 @@ func (s *Service) askRuns(ctx context.Context, open []state) error {
 	return s.lookAgain(ctx, quiet, ends)
 }
 
-// lookAgain decides on streams that seem over. It asks for their state once more behind the question
-// whether an append is on its way: one that was stored before is then in that state.
+// lookAgain decides about streams that seem over. It first checks whether an append is in progress and then reads
+// their state again, so an append that was stored before the check is in that state.
 func (s *Service) lookAgain(ctx context.Context, quiet []*state, ends map[string]world.RunEnd) error {
 	quiet = slices.DeleteFunc(quiet, func(st *state) bool { return s.isArriving(st.keys.name) })
 	if len(quiet) == 0 {
@@ -105,10 +105,9 @@ func (s *Service) lookAgain(ctx context.Context, quiet []*state, ends map[string
 	return nil
 }
 
-// settled is what look says, except that a stream is over only if a second look finds it so, too. An append
-// that another replica began just before the first look is stored by then, or noted. So nothing was under way
-// anywhere at the first look, which belongs to this caller alone: another's may be older than an append that
-// this caller has to see.
+// settled returns what look returns, except that a stream is over only if a second look finds it over, too. An append
+// that another replica began just before the first look is stored or noted by the second. The first look is not
+// shared with other callers, because theirs may be older than an append that this caller has to see.
 func (s *Service) settled(ctx context.Context, look func(context.Context) (state, error)) (state, error) {
 	st, err := look(ctx)
 	if err != nil || !st.over {
@@ -120,7 +119,7 @@ func (s *Service) settled(ctx context.Context, look func(context.Context) (state
 	return look(ctx)
 }
 
-// pause waits for so long.
+// pause waits for a duration.
 func pause(ctx context.Context, stopped <-chan struct{}, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -134,12 +133,12 @@ func pause(ctx context.Context, stopped <-chan struct{}, d time.Duration) error 
 	}
 }
 
-// isPast reports whether the quiet time since the moment is over.
-func (s *Service) isPast(moment world.Millis) bool {
-	return s.clock.Now().Sub(moment.Time()) >= s.config.Quiet
+// isPast reports whether the quiet time since a timestamp is over.
+func (s *Service) isPast(since world.Millis) bool {
+	return s.clock.Now().Sub(since.Time()) >= s.config.Quiet
 }
 
-// runEnds asks for the ends of runs, and remembers which of them exist.
+// runEnds reads when runs ended, and remembers which of them exist.
 func (s *Service) runEnds(ctx context.Context, runIDs []string) (map[string]world.RunEnd, error) {
 	dials := s.config.Dials()
 	list, err := s.config.Runs.RunEnds(ctx, runIDs)
@@ -156,8 +155,7 @@ func (s *Service) runEnds(ctx context.Context, runIDs []string) (map[string]worl
 	return ends, nil
 }
 
-// checkRun refuses what is asked of a run that does not exist. A run that this process saw lately is not
-// looked up again.
+// checkRun refuses a call for a run that does not exist. A run that this process saw lately is not looked up again.
 func (s *Service) checkRun(ctx context.Context, runID string) error {
 	if s.config.Runs == nil || !s.isDue(runID) {
 		return nil
@@ -172,8 +170,8 @@ func (s *Service) checkRun(ctx context.Context, runID string) error {
 	return err
 }
 
-// isDue reports whether the run with this id is stored by now if it exists. Before, its streams may be
-// written and read although it is not. What is no id of a run is never refused.
+// isDue reports whether the run with this id must be stored by now if it exists. Until then, its streams may be
+// written and read before it is. A text that is not a run id is never refused.
 func (s *Service) isDue(runID string) bool {
 	due, _ := ids.RunIsDue(runID, s.clock.Now())
 	return due

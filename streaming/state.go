@@ -10,22 +10,22 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// state is what a stream's meta says, and what follows from the end of its run.
+// state is the content of a stream's meta, and what follows from the end of its run.
 type state struct {
 	keys  streamKeys
 	count int64        // of chunks and inner ends
 	done  bool         // the end is recorded
 	ends  string       // the inner ends
-	last  world.Millis // when the last chunk came; 0: none did, or not since this is kept
-	run   string       // that the stream belongs to; empty: unknown
+	last  world.Millis // when the last chunk was stored; 0 if never, or before this was recorded
+	run   string       // that the stream belongs to; empty if unknown
 
-	empties string // run that may keep nothing; "": none
+	empties string // run that may keep nothing; empty if none
 
 	over bool // its run has ended and it is quiet
 	gone bool // there is no such run
 }
 
-// records counts what doorbells tell of.
+// records is the number that doorbells announce.
 func (st state) records() int64 {
 	if st.done {
 		return st.count + 1
@@ -33,7 +33,7 @@ func (st state) records() int64 {
 	return st.count
 }
 
-// from is the state as a reader finds it that starts at from.
+// from returns the state for a reader that starts at from.
 func (st state) from(from int64) view {
 	return viewFrom(from, view{count: st.count, done: st.done || st.over}, st.ends)
 }
@@ -74,8 +74,8 @@ func number(field any) (int64, error) {
 	return strconv.ParseInt(text, 10, 64)
 }
 
-// look reads a stream's state, with what follows from the end of its run: one that seems over is so only
-// if it is at a second look, see [Service.settled]. That of a run that does not exist is CodeRunNotFound.
+// look reads a stream's state, including what follows from the end of its run. A stream that seems over is over only
+// if a second look confirms it, see [Service.settled]. If the run does not exist, it returns CodeRunNotFound.
 func (s *Service) look(ctx context.Context, name string) (state, error) {
 	keys := s.keys(name)
 	st, err := stateOf(keys, readState(ctx, s.client, keys))

@@ -17,13 +17,13 @@ import (
 func checkSteps(steps []world.StreamStep) error {
 	for _, step := range steps {
 		if step.ID == "" || strings.ContainsFunc(step.ID, unicode.IsSpace) || step.Attempt < 0 {
-			return world.Errorf(world.CodeInvalid, "%q, attempt %d, is no step", step.ID, step.Attempt)
+			return world.Errorf(world.CodeInvalid, "%q, attempt %d, is not a step", step.ID, step.Attempt)
 		}
 	}
 	return nil
 }
 
-// stepList is what the scripts take for steps: "<attempt> <step>", parted by spaces.
+// stepList encodes steps for the scripts: "<attempt> <step>", separated by spaces.
 func stepList(steps []world.StreamStep) string {
 	texts := make([]string, len(steps))
 	for i, step := range steps {
@@ -32,12 +32,12 @@ func stepList(steps []world.StreamStep) string {
 	return strings.Join(texts, " ")
 }
 
-// noneGone is what chunk_append takes for: it is not known that those who closed the stream are gone.
+// noneGone means to chunk_append: the steps that closed the stream are not known to be gone.
 const noneGone = ""
 
-// closedByGone returns who closed a stream, as its state says it, if none of these steps is in a log any more: a Redis that
-// failed over has lost them. The runs that replay execute them again under other ids, and those have to write. It returns
-// noneGone where a step of any run may be the one that closed the stream.
+// closedByGone returns the steps that closed a stream, as stored in its state, if none of them is in a log any more:
+// a Redis that failed over has lost them. The replayed runs execute them again under other ids, and those steps have
+// to write. It returns noneGone if a step of any run may be the one that closed the stream.
 func (s *Service) closedByGone(ctx context.Context, a world.Append) (string, error) {
 	if s.config.Steps == nil || len(a.Steps) == 0 {
 		return noneGone, nil
@@ -50,8 +50,8 @@ func (s *Service) closedByGone(ctx context.Context, a world.Append) (string, err
 	if !isClose {
 		return noneGone, nil
 	}
-	// "<attempt> <step> …". A step is of the run that writes, of the one that the stream's name says, or of another that
-	// it was passed on to, which only the id of the step can tell: "".
+	// "<attempt> <step> …". A step belongs to the run that writes, to the run in the stream's name, or to another run
+	// that received the stream. Only the step's id can find the last one: "".
 	runs := []string{a.RunID, ""}
 	if owner := ownerOf(a.Name); !slices.Contains(runs, owner) {
 		runs = append(runs, owner)
@@ -68,7 +68,7 @@ func (s *Service) closedByGone(ctx context.Context, a world.Append) (string, err
 	if err != nil {
 		return noneGone, err
 	}
-	if found[0].Run == "" { // its log is not there, so it says nothing
+	if found[0].Run == "" { // its log does not exist, so it proves nothing
 		return noneGone, nil
 	}
 	for _, f := range found[1:] {

@@ -20,25 +20,25 @@ import (
 // Config sets up a [Service]. The zero value is usable.
 type Config struct {
 	Prefix string       // of every key; default "workflow:"
-	Clock  world.Clock  // default: the machine's
+	Clock  world.Clock  // default: the machine's clock
 	Logger *slog.Logger // default: nothing is logged
 
 	MaxChunk      int           // most bytes of one chunk; default 64 MiB
 	MaxChunks     int64         // most chunks of one stream; default 10 million
-	PageBytes     int           // bytes after which a reader's page is full; default 256 KiB
+	PageBytes     int           // size at which a reader's page is full; default 256 KiB
 	AuditInterval time.Duration // how long a lost doorbell may delay a reader; default 1.5 s
-	Quiet         time.Duration // after the end of its run and the last write, an open stream is over; default 60 s
+	Quiet         time.Duration // how long after the end of its run and the last write an open stream is over; default 60 s
 
-	Bell *doorbell.Bell // the process's subscription connection; default: one of its own
-	Runs world.RunEnds  // tells when runs end; default: streams end by being closed only, and of any run
-	// Dials counts the connections to Redis that were opened. What this process remembers of Redis counts until it grows: another
-	// master may lack it. Default: it counts for a minute or two.
+	Bell *doorbell.Bell // the process's subscription connection; default: a new one
+	Runs world.RunEnds  // reports when runs end; default: streams end only by being closed, and any run exists
+	// Dials counts the connections to Redis that were opened. What this process remembers of Redis is valid until the
+	// count grows, because another master may lack it. Default: it is valid for one to two minutes.
 	Dials func() uint64
 
-	// Steps tells whether a step is in a log; default: each is, so only the step that closed a stream writes to it.
+	// Steps looks up steps in logs. Default: every step exists, so only the step that closed a stream writes to it.
 	Steps world.StepFinder
 
-	// Between the two looks at a stream that seems over; tests do there what happens meanwhile.
+	// Called between the two looks at a stream that seems over. Tests act in between.
 	pause func(ctx context.Context, stopped <-chan struct{}, d time.Duration) error
 }
 
@@ -95,21 +95,20 @@ type Service struct {
 	minter  *ids.Minter
 	scripts scripts
 
-	listed   *recent[uint64] // (run, stream) pairs that this process listed lately, and after how many dials
-	tails    *recent[int64]  // where the streams end that this process wrote to lately; see appendDirect
-	known    *recent[uint64] // runs that existed lately, and after how many dials
+	listed   *recent[uint64] // (run, stream) pairs that this process listed lately, with the number of dials then
+	tails    *recent[int64]  // the ends of streams that this process wrote lately; see appendDirect
+	known    *recent[uint64] // runs that existed lately, with the number of dials then
 	arrivals arrivals
 	readers  *readers
-	flights  singleflight.Group // states that several readers ask for at once
-	pages    pageFlights        // so with pages
+	flights  singleflight.Group // states that several readers request at once
+	pages    pageFlights        // the same for pages
 	started  atomic.Bool
 	stopped  chan struct{} // closed when Run ends
 }
 
 var _ world.StreamStore = (*Service)(nil)
 
-// New loads the scripts into Redis. Writes and snapshots work at once; live reads need
-// [Service.Run].
+// New loads the scripts into Redis. Writes and snapshots work immediately; live reads need [Service.Run].
 func New(ctx context.Context, client redis.UniversalClient, config Config) (*Service, error) {
 	config = config.withDefaults()
 	loaded, err := loadScripts()
@@ -131,9 +130,9 @@ func New(ctx context.Context, client redis.UniversalClient, config Config) (*Ser
 	}, nil
 }
 
-// Run holds the one subscription connection until ctx ends; it may be called once. When
-// it ends, every live read returns CodeUnavailable, so that its caller cuts the answer
-// without an end mark and the reader comes back elsewhere.
+// Run holds the one subscription connection until ctx ends. It may be called once. When it ends, every live read
+// returns CodeUnavailable; the caller then ends its answer without an end frame, and the reader continues at another
+// replica.
 func (s *Service) Run(ctx context.Context) error {
 	if s.started.Swap(true) {
 		return errors.New("streaming: Run was called twice")
@@ -145,7 +144,7 @@ func (s *Service) Run(ctx context.Context) error {
 	return parts.Wait()
 }
 
-// Stats is what the service holds at the moment.
+// Stats are the current numbers of the service.
 type Stats struct {
 	Readers       int // live reads
 	Subscriptions int // streams that have a live read

@@ -5,28 +5,28 @@ import "sync/atomic"
 // topic is a stream that has live readers.
 type topic struct {
 	owner     *readers
-	serial    int64 // tells it from an earlier topic of the same stream
+	serial    int64 // distinguishes it from an earlier topic of the same stream
 	keys      streamKeys
 	listeners map[*listener]struct{}
 	rings     atomic.Int64
 	ready     chan struct{} // closed when Redis has confirmed the subscription
 	confirmed bool
 	audited   bool
-	told      int64 // records (chunks, and the end) that doorbells and audits have told of
+	announced int64 // number of records (chunks, and the end) that doorbells and audits announced
 }
 
 // listener is one live reader.
 type listener struct {
 	topic *topic
 	next  atomic.Int64  // index of the chunk that the reader wants next
-	ring  chan struct{} // capacity 1: there may be news
-	over  atomic.Bool   // the news may be that the stream is over, or that there is no such run
+	ring  chan struct{} // capacity 1: there may be new records
+	over  atomic.Bool   // the ring may mean that the stream is over, or that its run does not exist
 }
 
-// wake wakes the readers that lack some of the first count chunks; call it with mu held.
+// wake wakes the readers that lack some of the first count records. It is called with mu held.
 func (t *topic) wake(count int64) {
 	t.rings.Add(1)
-	t.told = max(t.told, count)
+	t.announced = max(t.announced, count)
 	for l := range t.listeners {
 		if l.next.Load() < count {
 			l.wake()
@@ -44,6 +44,6 @@ func (t *topic) wakeAll() {
 func (l *listener) wake() {
 	select {
 	case l.ring <- struct{}{}:
-	default: // the last ring is not heard yet and covers this one
+	default: // the last ring was not handled yet and covers this one
 	}
 }

@@ -1,9 +1,9 @@
 -- stream_close: record the end of a stream, once, and ring its doorbell.
 --
 -- KEYS  1 stream   2 meta   3 channel   4 5 6 request buckets: of now, before, after
--- ARGV  1 request, 16 bytes   2 seconds that a request bucket lives
---       3 step that closes, "<attempt> <step>"; several, parted by a space: it is one of them; empty: none
---       4 seconds that the stream lives from now on; 0: it does not expire
+-- ARGV  1 request, 16 bytes   2 life of a request bucket, in seconds
+--       3 step that closes, "<attempt> <step>"; several, separated by spaces, if one of them closes; empty: none
+--       4 life of the stream from now on, in seconds; 0: it does not expire
 -- Reply {0, count of chunks}   closed
 --       {1, count of chunks}   was closed before, by this call or another one
 --       {2, count of chunks}   stays open: a later attempt of the step writes
@@ -21,7 +21,7 @@ local n, closed, by = tonumber(state[1] or '0'), state[2], state[3]
 if closed then return {1, n} end
 
 if steps ~= '' then
-  -- A repeat must not end what the step has written behind the end since.
+  -- A repeat must not end what the step has written after the end since.
   for bucket = 4, 6 do
     if redis.call('HEXISTS', KEYS[bucket], request) == 1 then return {1, n} end
   end
@@ -32,18 +32,17 @@ if steps ~= '' then
   if not open and #same == callers then return {2, n} end
 end
 
--- A refused command stops the script where it stands. So each command that comes after XADD is made before it, too, in a way
--- that no reader sees.
+-- A refused command stops the script at that point. So every command that follows the XADD is also run before it, in
+-- a form that no reader sees.
 local new_bucket = steps ~= '' and redis.call('HLEN', KEYS[4]) == 0
--- Redis asks only before the first write whether there is memory, and not for EXPIRE.
+-- Redis checks for free memory only before the first write, and not for EXPIRE.
 if life == 0 then redis.call('HSET', meta, 'n', integer(n)) end
 if new_bucket then redis.call('EXPIRE', KEYS[4], ttl) end
 if life > 0 then redis.call('EXPIRE', meta, life) end
 if steps == '' and by then redis.call('HDEL', meta, '') end
 if life > 0 then redis.call('HSET', meta, 'n', integer(n)) end
 
--- An end has the form of an empty chunk, which is what replicas take it for that do not know
--- of ends with chunks behind them.
+-- An end has the form of an empty chunk. Replicas that do not know ends with chunks after them take it for one.
 redis.call('XADD', stream, integer(n + 1) .. '-0', 'd', '', 'e', '1')
 redis.call('HSET', meta, 'n', integer(n), 'eof', '1')
 if steps ~= '' then

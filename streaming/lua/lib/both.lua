@@ -1,5 +1,5 @@
--- both finds the steps that are named in two lists, "<attempt> <step> <attempt> <step> …", of a call and of
--- a stream's record: {step, attempt of the call, attempt of the record}, …
+-- both returns the steps that are in two lists, "<attempt> <step> <attempt> <step> …", of a call and of a stream's
+-- record: {step, attempt of the call, attempt of the record}, …
 local function both(call, record)
   local attempts, found = {}, {}
   for attempt, step in string.gmatch(record or '', '(%d+) (%S+)') do attempts[step] = tonumber(attempt) end
