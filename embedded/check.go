@@ -15,10 +15,9 @@ import (
 	"github.com/world-redis/world-redis/internal/dialpolicy"
 )
 
-// Check asks the flow route of an app whether an app with the Workflow SDK is there, and returns
-// what is wrong in the words of a delivery. It delivers nothing: the SDK answers a request
-// with the parameter __health itself, before any signature is looked at. The error is a [dialpolicy.RefusedError] where
-// the service may not connect.
+// Check asks an app's flow route whether an app with the Workflow SDK is there. It returns what is wrong, worded like
+// a delivery's reason. It delivers nothing: the SDK answers a request with the parameter __health itself, before it
+// checks any signature. The error is a [dialpolicy.RefusedError] if the service may not connect.
 func (f *Forwarder) Check(ctx context.Context, baseURL string) error {
 	target, err := endpoint(baseURL, world.KindFlow)
 	if err != nil {
@@ -40,14 +39,14 @@ func (f *Forwarder) Check(ctx context.Context, baseURL string) error {
 	if err != nil {
 		return errors.New(explain(target, via, err, connected.Load()))
 	}
-	defer func() { _ = resp.Body.Close() }() // all that matters has been read
+	defer func() { _ = resp.Body.Close() }() // nothing more is needed
 	body, err := io.ReadAll(io.LimitReader(resp.Body, shownBody))
 	if err != nil {
 		return errors.New(explain(target, via, err, true))
 	}
 	mediaType, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	healthy := err == nil && (mediaType == "application/json" || strings.HasSuffix(mediaType, "+json"))
-	healthy = healthy || strings.Contains(string(body), "endpoint is healthy") // SDK 4.0.1-beta says it in words
+	healthy = healthy || strings.Contains(string(body), "endpoint is healthy") // SDK 4.0.1-beta answers with a sentence
 	if resp.StatusCode < 200 || resp.StatusCode > 299 || !healthy {
 		a := answer{url: target, status: resp.StatusCode, header: resp.Header, body: body, via: via}
 		if words, _, ok := madeBetween(a); ok {

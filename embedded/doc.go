@@ -1,7 +1,7 @@
-// Package embedded hands messages to apps: it POSTs them to the routes that the Workflow
-// SDK builds into an app, and reads from the answer what becomes of the message.
+// Package embedded delivers messages to apps. It POSTs them to the routes that the Workflow SDK builds into an app,
+// and decides from the answer what happens to the message (contract §5.4).
 //
-// It implements world.Deliverer and knows nothing of the queue. It never gives up on a
-// request by itself, because a step may run for hours within one; only the context and
+// It implements world.Deliverer and does not depend on the queue. It sets no time limit for a request, because a step
+// may run for hours. Only the context and the network end a request.
 // the network end it.
 package embedded

@@ -14,7 +14,7 @@ import (
 	"github.com/world-redis/world-redis/internal/dialpolicy"
 )
 
-// explain says in words what is wrong when an app gave no answer.
+// explain describes why an app gave no answer.
 func explain(target, via string, err error, connected bool) string {
 	var inner *url.Error
 	if errors.As(err, &inner) {
@@ -54,7 +54,7 @@ func cause(err error, connected bool) string {
 	}
 }
 
-// causeAtProxy says what is wrong when a proxy brought about no connection.
+// causeAtProxy describes why a proxy made no connection.
 func causeAtProxy(err error) string {
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "proxyconnect" {

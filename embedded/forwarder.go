@@ -15,38 +15,38 @@ import (
 	"github.com/world-redis/world-redis/internal/dialpolicy"
 )
 
-// maxBody is how much of an answer is read: an acknowledgement has a few bytes.
+// maxBody is how many bytes of an answer are read; an acknowledgement has a few.
 const maxBody = 1 << 20
 
-// Config says how a Forwarder works. The zero value of a field means its default.
+// Config configures a Forwarder. The zero value of a field means its default.
 type Config struct {
 	Logger          *slog.Logger
 	MaxConnsPerHost int            // open connections to one app; 0: no limit
-	SigningKeys     [][]byte       // each signs every delivery; none: deliveries are not signed
-	Clock           world.Clock    // nil: the system's
-	AppCAs          *x509.CertPool // authorities that an app's certificate may be of; nil: the system's
-	// NoQuietConns leaves the connections to apps as they are, without [quietconn].
+	SigningKeys     [][]byte       // each signs every delivery; none means that deliveries are not signed
+	Clock           world.Clock    // nil means the system's clock
+	AppCAs          *x509.CertPool // CAs trusted for apps' certificates; nil means the system's
+	// NoQuietConns leaves connections to apps unwrapped, without [quietconn].
 	NoQuietConns bool
-	// Proxy returns the HTTP proxy for a request; nil: there is none.
+	// Proxy returns the HTTP proxy for a request; nil means none.
 	Proxy func(*http.Request) (*url.URL, error)
-	// Policy decides where to connect to; nil: one without settings.
+	// Policy decides which addresses may be connected to; nil means the default policy.
 	Policy *dialpolicy.Policy
-	// Attach returns what goes along with a delivery to an app that takes it (world.Delivery.Attach):
-	// the answer to run_started in CBOR, or nil when there is none or it cannot be had. It is asked right
-	// before each POST, which waits for it; its context ends after a quarter of a second. nil: nothing does.
-	// What it saw of the log goes into the outcome of the delivery.
-	Attach func(ctx context.Context, d world.Delivery) ([]byte, world.LogSeen)
+	// Preload returns the preload of a delivery to an app that accepts one (world.Delivery.Attach): the answer to
+	// run_started in CBOR, or nil if there is none. It is called just before each POST, which waits for it; its
+	// context ends after a quarter of a second. What it saw of the log is part of the delivery's outcome. nil
+	// disables it.
+	Preload func(ctx context.Context, d world.Delivery) ([]byte, world.LogSeen)
 }
 
 // Forwarder delivers messages by HTTP. It is safe for concurrent use.
 type Forwarder struct {
-	client *http.Client
-	proxy  func(*http.Request) (*url.URL, error)
-	log    *slog.Logger
-	keys   [][]byte
-	clock  world.Clock
-	attach func(ctx context.Context, d world.Delivery) ([]byte, world.LogSeen)
-	policy *dialpolicy.Policy
+	client  *http.Client
+	proxy   func(*http.Request) (*url.URL, error)
+	log     *slog.Logger
+	keys    [][]byte
+	clock   world.Clock
+	preload func(ctx context.Context, d world.Delivery) ([]byte, world.LogSeen)
+	policy  *dialpolicy.Policy
 }
 
 // New returns a Forwarder.
@@ -61,15 +61,15 @@ func New(cfg Config) *Forwarder {
 		cfg.Policy = dialpolicy.New(dialpolicy.Hosts{})
 	}
 	return &Forwarder{
-		log:    cfg.Logger,
-		keys:   cfg.SigningKeys,
-		clock:  cfg.Clock,
-		attach: cfg.Attach,
-		proxy:  cfg.Proxy,
-		policy: cfg.Policy,
+		log:     cfg.Logger,
+		keys:    cfg.SigningKeys,
+		clock:   cfg.Clock,
+		preload: cfg.Preload,
+		proxy:   cfg.Proxy,
+		policy:  cfg.Policy,
 		client: &http.Client{
 			Transport: newTransport(cfg),
-			// A redirect leads to a login page or to another method, never to the handler.
+			// A redirect leads to a login page or changes the method. It never leads to the handler.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}
@@ -84,13 +84,13 @@ func (f *Forwarder) Deliver(ctx context.Context, d world.Delivery) world.Outcome
 	if err != nil {
 		return world.Outcome{Verdict: world.Failed, Reason: err.Error()}
 	}
-	// Only a request that got no connection has certainly not reached the app.
+	// Only a request that got no connection certainly has not reached the app.
 	var connected atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
 	})
-	attached, seen := f.attachment(ctx, d)
-	req, body, err := newRequest(ctx, target, d, attached)
+	preload, seen := f.preloadOf(ctx, d)
+	req, body, err := newRequest(ctx, target, d, preload)
 	if err != nil {
 		return world.Outcome{Verdict: world.Failed, Reason: err.Error()}
 	}
@@ -103,7 +103,7 @@ func (f *Forwarder) Deliver(ctx context.Context, d world.Delivery) world.Outcome
 			Verdict: world.Unreachable, Reason: explain(target, via, err, connected.Load()), Sent: connected.Load(), NoApp: errors.As(err, &refused),
 		}
 	}
-	defer func() { _ = resp.Body.Close() }() // all that matters has been read
+	defer func() { _ = resp.Body.Close() }() // nothing more is needed
 	said, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
 	if err != nil {
 		return world.Outcome{Verdict: world.Unreachable, Status: resp.StatusCode, Reason: explain(target, via, err, true), Sent: true}

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// goneTimeout bounds a look whether anybody listens.
+// goneTimeout limits the check whether anything listens.
 const goneTimeout = time.Second
 
-// Gone reports that certainly nobody listens at the address of an app: its host refuses a connection.
-// In doubt it is false, as when the host does not answer, or deliveries go through a proxy.
+// Gone reports whether certainly nothing listens at an app's address, because its host refuses a connection. If that
+// is not certain, it returns false: for example if the host does not answer, or if deliveries use a proxy.
 func (f *Forwarder) Gone(ctx context.Context, baseURL string) bool {
 	u, err := url.Parse(baseURL)
 	if err != nil || u.Host == "" || f.proxied(u) {
@@ -33,7 +33,7 @@ func (f *Forwarder) Gone(ctx context.Context, baseURL string) bool {
 	return errors.Is(err, syscall.ECONNREFUSED)
 }
 
-// proxied reports whether deliveries to an address go through a proxy.
+// proxied reports whether deliveries to an address use a proxy.
 func (f *Forwarder) proxied(u *url.URL) bool {
 	transport, ok := f.client.Transport.(*http.Transport)
 	if !ok {

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// headerClient is on every answer of the client. One without it comes from an older client, or from
-// something before the handler.
+// headerClient is on every answer of the client. An answer without it comes from an older client, or from something
+// in front of the handler.
 const headerClient = "X-World-Redis-Client"
 
-// via returns the proxy that a request goes through, without its password; empty: none.
+// via returns the proxy of a request, without its password; empty if there is none.
 func (f *Forwarder) via(req *http.Request) string {
 	if f.proxy == nil {
 		return ""
@@ -24,7 +24,7 @@ func (f *Forwarder) via(req *http.Request) string {
 	return u.Redacted()
 }
 
-// through names an address with the proxy on the way to it.
+// through returns an address, with the proxy in front of it if there is one.
 func through(target, via string) string {
 	if via == "" {
 		return target
@@ -32,8 +32,8 @@ func through(target, via string) string {
 	return target + " through the proxy " + via
 }
 
-// madeBetween reports whether an answer was made by something between this service and the app, and
-// says so in words. seen is false when the app has certainly not seen the request.
+// madeBetween reports whether something between this service and the app made an answer, and describes it. seen is
+// false if the app certainly has not seen the request.
 func madeBetween(a answer) (words string, seen, ok bool) {
 	switch {
 	case a.status == http.StatusProxyAuthRequired:
@@ -56,8 +56,8 @@ func madeBetween(a answer) (words string, seen, ok bool) {
 	}
 }
 
-// isOfClient reports whether the client in the app made an answer: it says so, or it has the form of all
-// that older clients answer.
+// isOfClient reports whether the client in the app made an answer: it has the client's header, or the form of an
+// older client's answers.
 func isOfClient(a answer) bool {
 	if a.header.Get(headerClient) != "" {
 		return true
@@ -77,8 +77,8 @@ func isOfClient(a answer) bool {
 	}
 }
 
-// gatewayWords are in the pages that well-known proxies answer with when the server behind them does
-// not: nginx, HAProxy, Envoy, Traefik, Apache, Varnish, load balancers of clouds.
+// gatewayWords are parts of the pages that common proxies send when the server behind them does not answer: nginx,
+// HAProxy, Envoy, Traefik, Apache, Varnish, and cloud load balancers.
 var gatewayWords = []string{
 	"<center>nginx", "<center>openresty", "no server is available to handle", "upstream connect error", "no healthy upstream",
 	"no available server", "temporarily unable to service your request", "backend fetch failed", "<center><h1>503 service temporarily unavailable",
@@ -100,10 +100,10 @@ func looksLikeGateway(a answer) bool {
 	return false
 }
 
-// maxPage is how much of a page is looked at.
+// maxPage is how much of a page is searched, in bytes.
 const maxPage = 4 << 10
 
-// complaintBetween says in one line what came instead of an answer of the app.
+// complaintBetween describes in one line what was received instead of an answer of the app.
 func complaintBetween(a answer, words string) string {
 	return fmt.Sprintf("%s: %s", described(a), words)
 }

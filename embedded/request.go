@@ -13,7 +13,7 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// The headers that tell the app's handler what it gets.
+// The headers that describe a delivery to the app's handler.
 const (
 	headerQueue   = "X-Vqs-Queue-Name"
 	headerMessage = "X-Vqs-Message-Id"
@@ -22,8 +22,8 @@ const (
 
 const routePrefix = "/.well-known/workflow/v1/"
 
-// endpoint returns the address of the app's route for a kind of message. A path in the
-// base address is kept: apps can be mounted below one.
+// endpoint returns the address of the app's route for a kind of message. It keeps the base address's path, since an
+// app can be mounted below one.
 func endpoint(baseURL string, kind world.Kind) (string, error) {
 	u, err := url.Parse(strings.TrimRight(baseURL, "/"))
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -38,9 +38,9 @@ func endpoint(baseURL string, kind world.Kind) (string, error) {
 }
 
 // newRequest returns the request of a delivery, and its body.
-func newRequest(ctx context.Context, target string, d world.Delivery, attached []byte) (*http.Request, []byte, error) {
+func newRequest(ctx context.Context, target string, d world.Delivery, preload []byte) (*http.Request, []byte, error) {
 	header := http.Header{}
-	body := withAttachment(header, d.Body, attached)
+	body := withPreload(header, d.Body, preload)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(body))
 	if err != nil {
 		return nil, nil, fmt.Errorf("the app's address %.200q is not usable: %w", target, err)
@@ -65,8 +65,8 @@ func newRequest(ctx context.Context, target string, d world.Delivery, attached [
 	return req, body, nil
 }
 
-// mayForward reports whether a header of the queue() call may stand on the request. Those
-// that steer the connection, say who is asking, or are ours, may not.
+// mayForward reports whether a header of the queue() call may be set on the request. Headers that control the
+// connection, identify the sender, or belong to this service may not.
 func mayForward(name string) bool {
 	if name == "" || strings.ContainsFunc(name, func(c rune) bool { return !isTokenChar(c) }) {
 		return false
@@ -82,14 +82,14 @@ func mayForward(name string) bool {
 	}
 }
 
-// isTokenChar is the token rule of RFC 9110.
+// isTokenChar implements the token rule of RFC 9110.
 func isTokenChar(c rune) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("!#$%&'*+-.^_`|~", c)
 }
 
-// headerValue makes text safe in a header: bytes outside printable ASCII are
-// percent-encoded, which also keeps line breaks out. A percent sign stays as it is; where
-// the receiver decodes, as for the queue name, the caller encodes it first.
+// headerValue makes a text safe for a header. It percent-encodes bytes outside printable ASCII, including line
+// breaks. A percent sign is left as it is; if the receiver decodes the value, as for the queue name, the caller
+// encodes it first.
 func headerValue(s string) string {
 	var b strings.Builder
 	for i := range len(s) {

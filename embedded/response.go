@@ -15,23 +15,23 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// answer is what an app said to a delivery.
+// answer is an app's answer to a delivery.
 type answer struct {
 	url    string
 	status int
 	header http.Header
 	body   []byte
-	via    string // the proxy on the way, empty: none of ours
+	via    string // the proxy of ours on the way; empty if none
 }
 
-// acknowledgement is the only answer that counts: {"ok":true}, or {"timeoutSeconds":n}
-// to have the message again in n seconds. An app that holds more than these is not refused.
+// acknowledgement is the only valid answer: {"ok":true}, or {"timeoutSeconds":n} to get the message again after n
+// seconds. Further fields are ignored.
 type acknowledgement struct {
 	OK             any `json:"ok" cbor:"ok"`
 	TimeoutSeconds any `json:"timeoutSeconds" cbor:"timeoutSeconds"`
 }
 
-// complaintOfApp is what the client answers when the SDK's handler threw.
+// complaintOfApp is the client's answer when the SDK's handler threw.
 type complaintOfApp struct {
 	Refused struct {
 		Code    string `json:"code"`
@@ -39,7 +39,7 @@ type complaintOfApp struct {
 	} `json:"refused"`
 }
 
-// tooLarge reads the answer of the client that the run has a value the service does not take.
+// tooLarge reads the client's answer that the run has a value too large for the service.
 func tooLarge(a answer) (reason string, ok bool) {
 	mediaType, _, err := mime.ParseMediaType(a.header.Get("Content-Type"))
 	if a.status != http.StatusInternalServerError || err != nil || mediaType != "application/json" {
@@ -52,19 +52,18 @@ func tooLarge(a answer) (reason string, ok bool) {
 	return strings.ToValidUTF8(c.Refused.Message[:min(len(c.Refused.Message), shownRefusal)], ""), true
 }
 
-// shownRefusal is how much of a refusal is kept: the service's own sentence has about 80 bytes.
+// shownRefusal is how much of a refusal is kept, in bytes; the service's own sentence has about 80.
 const shownRefusal = 1000
 
-// maxReschedule bounds timeoutSeconds; a hundred years are within a time.Duration.
+// maxReschedule limits timeoutSeconds; a hundred years fit into a time.Duration.
 const maxReschedule = 100 * 366 * 24 * time.Hour
 
-// judge tells from an answer what becomes of the message (contract §5.4).
+// judge decides from an answer what happens to the message (contract §5.4).
 func judge(a answer) world.Outcome {
 	out := world.Outcome{Verdict: world.Failed, Status: a.status, Sent: true}
 	if isSignatureRefusal(a) {
-		// No code of the app has seen the message, and a wrong key concerns every message to
-		// this app. So it counts as if the app could not be reached: nothing is charged, the
-		// messages wait, and they go out by themselves once the keys fit.
+		// No code of the app has seen the message, and a wrong key affects every message to this app. So it counts as
+		// if the app were unreachable: no attempt is charged, and the messages wait until the keys match.
 		return world.Outcome{Verdict: world.Unreachable, Status: a.status, Reason: complaint(a)}
 	}
 	if isOfService(a) {
@@ -148,10 +147,10 @@ func retryAfter(value string, now time.Time) time.Duration {
 	return 0
 }
 
-// shownBody is how much of an answer a complaint quotes.
+// shownBody is how much of an answer a complaint quotes, in bytes.
 const shownBody = 200
 
-// complaint says in one line what came instead of an acknowledgement, and what to look at.
+// complaint describes in one line what was received instead of an acknowledgement, with a hint.
 func complaint(a answer) string { return described(a) + ": " + hint(a) }
 
 // described quotes an answer.
@@ -168,10 +167,10 @@ func described(a answer) string {
 	return fmt.Sprintf("POST %s answered %d (%s) with %s", through(a.url, a.via), a.status, contentType, quoted)
 }
 
-// shownHeader is a header of an answer for a line of the log: a header may be long, and have control characters.
+// shownHeader returns an answer's header for a log line: it may be long, and contain control characters.
 func shownHeader(value string) string { return headerValue(value[:min(len(value), shownBody)]) }
 
-// hint guesses what is wrong.
+// hint returns the likely cause.
 func hint(a answer) string {
 	switch {
 	case isOfService(a):

@@ -11,8 +11,8 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// serviceAnswer is what a service answers to a delivery: it takes it for a message for its own queue, or refuses it since it
-// came round too often.
+// serviceAnswer is a service's answer to a delivery. The service takes the delivery for a message for its own queue,
+// or refuses it because it passed through too many services.
 type serviceAnswer struct {
 	MessageID string `json:"messageId" cbor:"messageId"`
 	Error     struct {
@@ -20,7 +20,7 @@ type serviceAnswer struct {
 	} `json:"error" cbor:"error"`
 }
 
-// isOfService reports whether a service such as this one answered, and not an app.
+// isOfService reports whether a world-redis service answered, and not an app.
 func isOfService(a answer) bool {
 	if a.status != http.StatusAccepted && a.status != http.StatusLoopDetected || len(a.body) > maxBody {
 		return false

@@ -11,22 +11,22 @@ import (
 
 const (
 	dialTimeout = 5 * time.Second
-	// idleTimeout is shorter than the 5 s after which a Node server closes an idle
-	// connection, so that a request does not meet a connection that is being closed.
+	// idleTimeout is less than the 5 s after which a Node server closes an idle connection, so that a request does
+	// not use a connection that is being closed.
 	idleTimeout = 4 * time.Second
-	// idlePerHost is what a burst of deliveries may leave open for the next one.
+	// idlePerHost is how many connections a burst of deliveries may leave open for the next one.
 	idlePerHost = 256
-	// writeBuffer holds most deliveries whole, with the log that goes along: each write more wakes the app once more.
-	// In connections that idle it takes 8 MB an app at most.
+	// writeBuffer holds most deliveries completely, including the preloaded log: every further write wakes the app
+	// once more. The buffers of idle connections take at most 8 MB per app.
 	writeBuffer = 32 << 10
-	// A peer that is gone without a word is noticed within about a minute; a healthy one
-	// that computes for hours answers the probes.
+	// A peer that vanished is noticed within about a minute. A healthy one that computes for hours answers the
+	// probes.
 	keepAliveIdle     = 15 * time.Second
 	keepAliveInterval = 15 * time.Second
 	keepAliveCount    = 3
 )
 
-// newTransport returns a transport without any limit on how long an answer takes.
+// newTransport returns a transport without a time limit for answers.
 func newTransport(cfg Config) *http.Transport {
 	dialer := &net.Dialer{
 		Timeout: dialTimeout,

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// checkPersistence looks at whether a restart of Redis loses runs.
+// checkPersistence checks whether a restart of Redis loses runs.
 func checkPersistence(production bool) func(*node) Check {
 	return func(n *node) Check {
 		c := Check{Name: "persistence", Verdict: OK}
@@ -20,7 +20,7 @@ func checkPersistence(production bool) func(*node) Check {
 			c.Verdict, c.Message = Fail, "AOF is on, but its last write failed"
 			c.Advice = "Check the disk and the log of Redis."
 		case aof == "1" && n.settings["appendfsync"] == "no":
-			c.Verdict, c.Message = Warn, "AOF is on, but the system decides when it reaches the disk"
+			c.Verdict, c.Message = Warn, "AOF is on, but the operating system decides when data reaches the disk"
 			c.Advice = "Set appendfsync everysec (or always)."
 		case aof == "1":
 			c.Message = "AOF is on"
@@ -46,8 +46,8 @@ func checkPersistence(production bool) func(*node) Check {
 
 const evictionAdvice = "Set maxmemory-policy noeviction: redis-cli CONFIG SET maxmemory-policy noeviction, and in redis.conf."
 
-// checkEviction looks at whether Redis throws keys away when its memory is full: a run
-// that lacks one of its keys is broken. INFO tells it too, so CONFIG is not needed.
+// checkEviction checks whether Redis evicts keys when its memory is full: a run that lacks one of its keys is broken.
+// INFO reports the policy, too, so CONFIG is not needed.
 func checkEviction(n *node) Check {
 	c := Check{Name: "eviction", Verdict: OK}
 	limit, err := strconv.ParseInt(n.info["maxmemory"], 10, 64)

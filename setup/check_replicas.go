@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// checkReplicas checks that the replicas that are to confirm writes can be asked, and are there. Too few of them is a warning: the
+// checkReplicas checks that WAIT is allowed and that enough replicas are connected. Too few of them is a warning: the
 // service starts, and answers writes with 503 until they are back.
 func checkReplicas(ctx context.Context, wanted int) func(*node) Check {
 	return func(n *node) Check {
@@ -28,7 +28,7 @@ func checkReplicas(ctx context.Context, wanted int) func(*node) Check {
 			c.Advice = fmt.Sprintf("Make sure that at least %d replicas are connected.", wanted)
 		case connected < wanted:
 			c.Verdict = Warn
-			c.Message = fmt.Sprintf("%d connected, and WORKFLOW_WORLD_DURABILITY asks for %d: writes answer 503", connected, wanted)
+			c.Message = fmt.Sprintf("%d connected, and WORKFLOW_WORLD_DURABILITY requires %d: writes answer 503", connected, wanted)
 			c.Advice = "Connect more replicas (REPLICAOF), or lower WORKFLOW_WORLD_DURABILITY."
 		default:
 			c.Message = fmt.Sprintf("%d connected, %d confirm each write", connected, wanted)

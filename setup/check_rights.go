@@ -12,9 +12,9 @@ import (
 	"github.com/world-redis/world-redis/internal/redisconn"
 )
 
-// usedCommands are all commands of the service, each with arguments that do no harm: K is a key that nobody else has, C a
-// channel. A test runs the service as a user that may use these and no others. "Which rights the service needs" in
-// docs/operations.md names them, too, and a test compares the two.
+// usedCommands are all commands of the service, with harmless arguments: K is a key that is not used otherwise, C a
+// channel. A test runs the service as a user that may use only these. "Which rights the service needs" in
+// docs/operations.md lists them, too, and a test compares the two.
 const usedCommands = `
 PING
 ECHO x
@@ -85,7 +85,7 @@ XRANGE K - + COUNT 1
 PUBLISH C x
 `
 
-// rights are what one namespace needs: its commands on keys that begin like these, and channels likewise.
+// rights are what one namespace needs: its commands on keys with these prefixes, and its channels.
 type rights struct{ keys, channels []string }
 
 func rightsOf(prefix, jobPrefix string) rights {
@@ -96,8 +96,8 @@ func rightsOf(prefix, jobPrefix string) rights {
 	return r
 }
 
-// checkRights tries each command, key and channel: what an ACL forbids would otherwise come to light in the middle of a run.
-// While nodes of a cluster are away, it tries them where it can.
+// checkRights tries each command, key and channel. Otherwise a right that an ACL denies would first be noticed during
+// a run. While nodes of a cluster are unavailable, it tries them on the others.
 func checkRights(ctx context.Context, conn *redisconn.Conn, namespaces []Prefixes, away bool) (Check, error) {
 	c := Check{Name: "rights", Verdict: OK, Message: "every command, key and channel may be used"}
 	var forbidden []string
@@ -119,7 +119,7 @@ func checkRights(ctx context.Context, conn *redisconn.Conn, namespaces []Prefixe
 			}
 		}
 	}
-	// Usually all may be subscribed to, in one call.
+	// Usually all channels are allowed, which one call shows.
 	if allowed, err := subscribe(ctx, conn.Client, channels...); err != nil {
 		return c, err
 	} else if !allowed {
@@ -154,7 +154,7 @@ func shortened(all []string) string {
 	return strings.Join(all[:forbiddenShown], ", ") + fmt.Sprintf(" and %d more", len(all)-forbiddenShown)
 }
 
-// ACLRule is the command that gives a user named "world" the smallest rights.
+// ACLRule returns the command that gives a user named "world" the least rights that suffice.
 func ACLRule(namespaces []Prefixes) string {
 	var keys, channels []string
 	for _, n := range namespaces {
@@ -173,13 +173,13 @@ func ACLRule(namespaces []Prefixes) string {
 	return strings.Join(rule, " ")
 }
 
-// connectionCommands are needed besides: those of connections, of subscriptions and of clusters.
+// connectionCommands are needed in addition: for connections, subscriptions and clusters.
 var connectionCommands = []string{
 	"hello", "auth", "select", "client|setname", "client|id", "multi", "exec", "subscribe", "unsubscribe", "psubscribe", "punsubscribe",
 	"pubsub|channels", "asking", "readonly", "cluster|slots", "cluster|info", "wait", "role", "command", "scan", "dbsize", "info", "config|get",
 }
 
-// commandNames are the commands of usedCommands; SCRIPT LOAD is one.
+// commandNames returns the commands in usedCommands; SCRIPT LOAD is one.
 func commandNames() []string {
 	var names []string
 	for line := range strings.Lines(usedCommands) {
@@ -238,7 +238,7 @@ func tryCommands(ctx context.Context, client redis.UniversalClient, key, channel
 	return nil
 }
 
-// missing names what an answer NOPERM is about: the command, or its key or channel.
+// missing returns what a NOPERM answer is about: the command, or its key or channel.
 func missing(command, key, channel string, err error) string {
 	text := err.Error()
 	switch {
@@ -251,7 +251,7 @@ func missing(command, key, channel string, err error) string {
 	}
 }
 
-// subscribe subscribes for a moment, and says whether the user may.
+// subscribe subscribes briefly, and reports whether the user is allowed to.
 func subscribe(ctx context.Context, client redis.UniversalClient, channels ...string) (allowed bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

@@ -15,7 +15,7 @@ import (
 
 const slowAnswer = 5 * time.Millisecond
 
-// checkConnection takes the middle of five answers of the slowest node, so that one hiccup does not count.
+// checkConnection measures the slowest node and takes the median of five answers, so that one outlier does not count.
 func checkConnection(ctx context.Context, nodes []*node) (Check, error) {
 	var took []time.Duration
 	for range 5 {
@@ -39,7 +39,7 @@ func checkConnection(ctx context.Context, nodes []*node) (Check, error) {
 	return c, nil
 }
 
-// serverName returns "Redis 7.2.5" or the like, and the version that counts.
+// serverName returns a name such as "Redis 7.2.5", and the version to compare.
 func serverName(info map[string]string) (name, version string) {
 	version = info["redis_version"]
 	if version == "" {
@@ -81,7 +81,7 @@ func parseVersion(text string) (major, minor int, ok bool) {
 	return major, minor, err == nil
 }
 
-// checkMode compares what the address says with what the server is.
+// checkMode compares the mode of the address with the mode of the server.
 func checkMode(mode redisconn.Mode) func(*node) Check {
 	return func(n *node) Check {
 		c := Check{Name: "mode", Verdict: OK, Message: string(mode)}
@@ -101,7 +101,7 @@ func checkMode(mode redisconn.Mode) func(*node) Check {
 	}
 }
 
-// checkCluster looks at whether every slot has a node.
+// checkCluster checks whether every slot has a node.
 func checkCluster(ctx context.Context, client redis.UniversalClient) (Check, error) {
 	c := Check{Name: "cluster", Verdict: OK}
 	text, err := client.ClusterInfo(ctx).Result()

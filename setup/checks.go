@@ -6,10 +6,11 @@ import (
 	"github.com/world-redis/world-redis/internal/redisconn"
 )
 
-// Prefixes are what the keys and the names of the queues of a namespace begin with.
+// Prefixes are the prefixes of a namespace's keys and queue names.
 type Prefixes struct{ Keys, Jobs string }
 
-// Checks looks at the server alone, and counts nothing: what the service does at its start. server is its name and version.
+// Checks checks only the server and counts nothing; the service runs it at start. server is the server's name and
+// version.
 func Checks(ctx context.Context, conn *redisconn.Conn, namespaces []Prefixes, production bool) (checks []Check, server string, err error) {
 	nodes, err := findNodes(ctx, conn)
 	if err != nil {

@@ -13,10 +13,10 @@ import (
 	"github.com/world-redis/world-redis/internal/replicated"
 )
 
-// Environment is what the command takes from the program around it.
+// Environment is what the command needs from its program.
 type Environment struct {
 	Getenv func(name string) string // os.Getenv
-	// Depths reads the depths of the two queues; nil: they are shown as unknown.
+	// Depths reads the depths of the two queues; nil shows them as unknown.
 	Depths func(ctx context.Context, conn *redisconn.Conn, keyPrefix, jobPrefix string) ([]QueueDepth, error)
 }
 
@@ -26,8 +26,7 @@ const (
 	exitUnreachable = 2
 )
 
-// exitError is an error that comes with an exit code. Its text is empty when the report
-// has said everything.
+// exitError is an error with an exit code. Its text is empty if the report says everything.
 type exitError struct {
 	code int
 	text string
@@ -35,9 +34,9 @@ type exitError struct {
 
 func (e *exitError) Error() string { return e.text }
 
-// ExitCode returns the exit code for what the command returned: 0 all is well or only
-// warnings; 1 a check failed, or what was asked could not be done; 2 Redis cannot be
-// reached. An error with an empty text needs no printing.
+// ExitCode returns the exit code for the command's error: 0 if all is well or there are only warnings, 1 if a check
+// failed or the request could not be carried out, 2 if Redis cannot be reached. An error with an empty text need not
+// be printed.
 func ExitCode(err error) int {
 	if err == nil {
 		return 0
@@ -108,7 +107,7 @@ func execute(ctx context.Context, address string, o Options, environment Environ
 	}
 	report, err := Run(ctx, o)
 	if err != nil && ctx.Err() == nil && conn.Client.Ping(ctx).Err() != nil {
-		err = &exitError{exitUnreachable, err.Error()} // it went away meanwhile
+		err = &exitError{exitUnreachable, err.Error()} // Redis became unavailable in between
 	}
 	if closeErr := conn.Close(); err == nil {
 		err = closeErr
@@ -122,7 +121,7 @@ func execute(ctx context.Context, address string, o Options, environment Environ
 	return nil
 }
 
-// unreachable tells so, as a sentence or as a report.
+// unreachable reports that Redis cannot be reached, as a sentence or as a report.
 func unreachable(o Options, cause error) error {
 	if !o.JSON {
 		return &exitError{exitUnreachable, cause.Error()}
@@ -138,8 +137,8 @@ func unreachable(o Options, cause error) error {
 	return &exitError{code: exitUnreachable}
 }
 
-// withoutRedis is the answer when no address is set: the service would use a Redis inside
-// itself, which nobody can look at from here.
+// withoutRedis answers if no address is set. The service would then use an embedded Redis, which this command cannot
+// reach.
 func withoutRedis(o Options) error {
 	check := Check{
 		Name: "connection", Verdict: Warn,

@@ -1,6 +1,5 @@
-// Package setup looks at a Redis and says whether world-redis can rely on it: whether it
-// answers, is new enough, keeps what it is given and evicts nothing; and what is stored
-// there. It can also remove what is stored.
+// Package setup checks whether world-redis can rely on a Redis: whether it answers, is new enough, persists its data
+// and evicts nothing. It also reports what is stored there, and can delete it.
 //
 // It is the command workflow-redis-setup, and `world-redis setup`.
 package setup

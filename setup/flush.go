@@ -11,8 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// flush deletes the installation's keys, after asking. It deletes key by key in pipelines:
-// a cluster takes no command on keys of several slots.
+// flush deletes the installation's keys after confirmation. It deletes each key with its own command, in pipelines: a
+// cluster accepts no command on keys of several slots.
 func (c *call) flush(ctx context.Context, nodes []*node) error {
 	if err := c.confirm(ctx); err != nil {
 		return err
@@ -51,7 +51,7 @@ func (c *call) flush(ctx context.Context, nodes []*node) error {
 	return progress.end()
 }
 
-// confirm asks for the prefix to be typed.
+// confirm asks the user to type the prefix.
 func (c *call) confirm(ctx context.Context) error {
 	o := c.options
 	if o.Yes {

@@ -49,7 +49,7 @@ func TestVerdictsOfServers(t *testing.T) {
 		"AOF at the system's leisure": {
 			[]string{"--appendonly", "yes", "--appendfsync", "no"},
 			nil,
-			0, "persistence", setup.Warn, "AOF is on, but the system decides when it reaches the disk",
+			0, "persistence", setup.Warn, "AOF is on, but the operating system decides when data reaches the disk",
 		},
 		"snapshots only": {
 			[]string{"--save", "3600 1"}, nil, 0, "persistence", setup.Warn, "AOF is off, there are only snapshots (save 3600 1)",
@@ -76,7 +76,7 @@ func TestVerdictsOfServers(t *testing.T) {
 			1, "replicas", setup.Fail, "the replicas cannot confirm writes",
 		},
 		"too few replicas": {
-			nil, map[string]string{"WORKFLOW_WORLD_DURABILITY": "replicas:2"}, 0, "replicas", setup.Warn, "0 connected, and WORKFLOW_WORLD_DURABILITY asks for 2",
+			nil, map[string]string{"WORKFLOW_WORLD_DURABILITY": "replicas:2"}, 0, "replicas", setup.Warn, "0 connected, and WORKFLOW_WORLD_DURABILITY requires 2",
 		},
 		"a replica": {
 			[]string{"--replicaof", "127.0.0.1 1"}, nil, 1, "mode", setup.Fail, "the server is a replica and accepts no writes",

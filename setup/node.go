@@ -13,13 +13,13 @@ import (
 	"github.com/world-redis/world-redis/internal/redisconn"
 )
 
-// node is one Redis server that takes writes: of a cluster every master, else the one.
+// node is one Redis server that accepts writes: each master of a cluster, otherwise the only server.
 type node struct {
-	addr   string // empty when there is but one
+	addr   string // empty if there is only one
 	client redis.UniversalClient
 
-	info     map[string]string // INFO; nil when the server does not let us ask
-	settings map[string]string // CONFIG GET save and appendfsync; nil likewise
+	info     map[string]string // INFO; nil if the server does not allow it
+	settings map[string]string // CONFIG GET save and appendfsync; nil if the server does not allow it
 }
 
 func findNodes(ctx context.Context, conn *redisconn.Conn) ([]*node, error) {
@@ -42,7 +42,8 @@ func findNodes(ctx context.Context, conn *redisconn.Conn) ([]*node, error) {
 	return nodes, nil
 }
 
-// ask asks all nodes and returns those that answer. That others of a cluster do not is said in away; if none does, it is an error.
+// ask asks all nodes and returns those that answer. away describes a node of a cluster that does not answer. If none
+// answers, it returns an error.
 func ask(ctx context.Context, all []*node) (nodes []*node, away string, err error) {
 	for _, n := range all {
 		failed := n.ask(ctx)
@@ -62,8 +63,8 @@ func ask(ctx context.Context, all []*node) (nodes []*node, away string, err erro
 	return nodes, away, nil
 }
 
-// ask reads what the checks need. Managed servers and restricted users may forbid either
-// command; only a broken connection is an error.
+// ask reads what the checks need. Managed servers and restricted users may forbid either command; only a broken
+// connection is an error.
 func (n *node) ask(ctx context.Context) error {
 	text, err := n.client.Info(ctx).Result()
 	if err != nil && !refused(err) {
@@ -98,13 +99,13 @@ func parseInfo(text string) map[string]string {
 	return info
 }
 
-// refused reports that the server answered, and answered no.
+// refused reports that the server answered with a refusal.
 func refused(err error) bool {
 	var reply redis.Error
 	return errors.As(err, &reply)
 }
 
-// each checks every node and returns the worst outcome, naming the node if there are more.
+// each checks every node and returns the worst result. If there are several nodes, it names the node.
 func each(nodes []*node, check func(*node) Check) Check {
 	worst := check(nodes[0])
 	at := nodes[0]

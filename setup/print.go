@@ -55,7 +55,7 @@ func (p *printer) line(format string, args ...any) {
 	}
 }
 
-// table prints rows, of which cells are divided by tabs, in columns.
+// table prints rows in aligned columns; tabs separate the cells.
 func (p *printer) table(rows func(line func(format string, args ...any))) {
 	if p.err != nil {
 		return
@@ -85,7 +85,7 @@ func (p *printer) checks(checks []Check) {
 	}
 }
 
-// verdict colours a verdict. All colours have codes of one length, so columns stay straight.
+// verdict colours a verdict. All colour codes have the same length, so columns stay aligned.
 func (p *printer) verdict(v Verdict) string {
 	if !p.color {
 		return string(v)

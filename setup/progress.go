@@ -5,12 +5,12 @@ import (
 	"io"
 )
 
-// progress is a line that says how far the work is: drawn over itself on a terminal, else
-// written now and then.
+// progress is a line that shows how far the work is: redrawn in place on a terminal, otherwise printed from time to
+// time.
 type progress struct {
 	out      io.Writer
 	terminal bool
-	done     string // what becomes of the keys: "deleted"
+	done     string // what happens to the keys: "deleted"
 	every    int64  // keys between two lines
 	shown    int64
 }

@@ -1,12 +1,12 @@
 package setup
 
-// Verdict is what a check comes to.
+// Verdict is the result of a check.
 type Verdict string
 
 // The verdicts, from good to bad.
 const (
 	OK   Verdict = "ok"
-	Warn Verdict = "warn" // works, but not as safely as it should; also what cannot be found out
+	Warn Verdict = "warn" // works, but not as safely as it should, or could not be checked
 	Fail Verdict = "fail" // data will be lost, or nothing works
 )
 
@@ -21,24 +21,24 @@ func (v Verdict) rank() int {
 	}
 }
 
-// Check is one thing looked at.
+// Check is the result of one check.
 type Check struct {
 	Name    string  `json:"name"`
 	Verdict Verdict `json:"verdict"`
-	Message string  `json:"message"`          // what is so
-	Advice  string  `json:"advice,omitempty"` // what to do about it; empty when all is well
-	Refuse  bool    `json:"refuse,omitempty"` // the service does not start with it in production
+	Message string  `json:"message"`          // what was found
+	Advice  string  `json:"advice,omitempty"` // what to do about it; empty if all is well
+	Refuse  bool    `json:"refuse,omitempty"` // in production the service does not start with it
 }
 
-// KeyCount is how many keys of a kind there are.
+// KeyCount is the number of keys of a kind.
 type KeyCount struct {
 	Kind  string `json:"kind"`
 	Type  string `json:"type"`  // Redis data structure
-	Holds string `json:"holds"` // what is in there
+	Holds string `json:"holds"` // what they hold
 	Count int64  `json:"count"`
 }
 
-// QueueDepth is how many messages a queue holds, by state.
+// QueueDepth is the number of messages in a queue, by state.
 type QueueDepth struct {
 	Queue     string `json:"queue"`
 	Pending   int64  `json:"pending"`   // to be delivered now
@@ -49,12 +49,12 @@ type QueueDepth struct {
 	Dead      int64  `json:"dead"`      // set aside as undeliverable
 }
 
-// Flushed is what a flush did.
+// Flushed is the result of a flush.
 type Flushed struct {
 	Deleted int64 `json:"deleted"` // keys
 }
 
-// Report is everything that was found out.
+// Report is everything that was found.
 type Report struct {
 	Address   string       `json:"address"` // without the password
 	Mode      string       `json:"mode"`
@@ -65,8 +65,8 @@ type Report struct {
 	Checks    []Check      `json:"checks"`
 	Keys      []KeyCount   `json:"keys"`
 	TotalKeys int64        `json:"totalKeys"`
-	OtherKeys int64        `json:"otherKeys"`         // of installations under a longer prefix; not in Keys
-	Queues    []QueueDepth `json:"queues"`            // null: unknown
+	OtherKeys int64        `json:"otherKeys"`         // of installations with a longer prefix; not in Keys
+	Queues    []QueueDepth `json:"queues"`            // null if unknown
 	Flushed   *Flushed     `json:"flushed,omitempty"` // only after a flush
 }
 

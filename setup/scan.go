@@ -7,15 +7,15 @@ import (
 )
 
 const (
-	scanCount = 5000 // keys that Redis looks at for one SCAN call, which takes it a millisecond or two
-	batchMost = 500  // keys that are visited at a time
+	scanCount = 5000 // keys that Redis visits in one SCAN call, which takes it one or two milliseconds
+	batchMost = 500  // keys per batch
 )
 
-// scope says which keys are an installation's own.
+// scope selects an installation's own keys.
 type scope struct {
 	prefix    string
 	jobPrefix string
-	queues    []string // what asynq's keys of the two queues begin with
+	queues    []string // prefixes of asynq's keys of the two queues
 	known     map[string]bool
 }
 
@@ -30,10 +30,10 @@ func newScope(prefix, jobPrefix string) scope {
 	return s
 }
 
-// queueNames are the names that asynq knows the two queues by.
+// queueNames are the names of the two queues in asynq.
 func queueNames(jobPrefix string) []string { return []string{jobPrefix + "flows", jobPrefix + "steps"} }
 
-// kindOf returns the kind of a key; own is false when it is not this installation's.
+// kindOf returns the kind of a key; own is false if the key does not belong to this installation.
 func (s scope) kindOf(key string) (kind string, own bool) {
 	for _, queue := range s.queues {
 		if strings.HasPrefix(key, queue) {
@@ -47,19 +47,19 @@ func (s scope) kindOf(key string) (kind string, own bool) {
 	return classify(rest, s.known)
 }
 
-// patterns are what SCAN must match to meet every key of the scope.
+// patterns are the SCAN patterns that match every key of the scope.
 func (s scope) patterns() []string {
 	return []string{escapeGlob(s.prefix) + "*", escapeGlob("asynq:{"+s.jobPrefix) + "*"}
 }
 
-// escapeGlob makes text match only itself in a Redis pattern.
+// escapeGlob escapes a text so that it matches only itself in a Redis pattern.
 func escapeGlob(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `^`, `\^`).Replace(text)
 }
 
-// walk hands every key that begins like one of the scope to visit, in batches of at most
-// batchMost. SCAN may tell of a key twice, and of keys that come or go meanwhile. looked is called with how many keys of
-// whatever owner Redis has looked at, of how many.
+// walk calls visit with all keys that match the scope's prefixes, in batches of at most batchMost. SCAN may return a
+// key twice, and keys that are created or deleted in the meantime. looked is called with the number of keys that
+// Redis has visited, whoever owns them, and the total.
 func (s scope) walk(ctx context.Context, nodes []*node, visit func(keys []string) error, looked func(n, of int64) error) error {
 	total, done := int64(0), int64(0)
 	for _, n := range nodes {

@@ -9,7 +9,7 @@ import (
 	"github.com/world-redis/world-redis/internal/redisconn"
 )
 
-// Options say what to look at and what to do.
+// Options say what to check and what to do.
 type Options struct {
 	Conn       *redisconn.Conn
 	Prefix     string // of the keys; not empty
@@ -17,28 +17,27 @@ type Options struct {
 	Production bool   // be stricter
 	JSON       bool   // print the report as JSON
 	Flush      bool   // delete the installation's data instead of checking the server
-	Yes        bool   // do not ask before that
+	Yes        bool   // do not ask for confirmation
 
 	In          io.Reader
-	Out         io.Writer // takes the report
-	Err         io.Writer // takes questions and progress; nil: Out, or nobody when that takes JSON
-	Interactive bool      // somebody can answer on In
+	Out         io.Writer // gets the report
+	Err         io.Writer // gets questions and progress; nil: Out, or nothing if Out gets JSON
+	Interactive bool      // a user can answer on In
 	Color       bool      // of verdicts in Out
 
-	// Depths reads the depths of the queues; nil: they are unknown.
+	// Depths reads the depths of the queues; nil shows them as unknown.
 	Depths func(ctx context.Context) ([]QueueDepth, error)
 }
 
-// call is one Run.
+// call is one call of Run.
 type call struct {
 	options Options
 	scope   scope
 	report  Report
 }
 
-// Run looks at the Redis, prints what it found, and returns it. With Flush it counts and
-// deletes keys and checks nothing. An error means that it could not do what was asked; a
-// bad verdict is no error.
+// Run checks the Redis, prints the result and returns it. With Flush it counts and deletes keys, and checks nothing.
+// An error means that it could not do what was requested; a bad verdict is not an error.
 func Run(ctx context.Context, o Options) (Report, error) {
 	if o.Prefix == "" || strings.ContainsAny(o.Prefix+o.JobPrefix, "{}") || o.JobPrefix == "" {
 		return Report{}, errors.New("the key prefix and the job prefix must not be empty or contain braces")

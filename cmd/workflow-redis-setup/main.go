@@ -1,5 +1,5 @@
-// Command workflow-redis-setup checks the Redis of a world-redis service and says what is
-// stored there; see `workflow-redis-setup --help`.
+// Command workflow-redis-setup checks the Redis of a world-redis service and reports what it stores there; see
+// `workflow-redis-setup --help`.
 package main
 
 import (

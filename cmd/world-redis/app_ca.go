@@ -6,10 +6,10 @@ import (
 	"os"
 )
 
-// appCAs returns the authorities that the certificates of apps may be of; nil: the system's.
+// appCAs returns the CAs trusted for apps' certificates; nil means the system's.
 func (c config) appCAs() (*x509.CertPool, error) {
 	if c.AppCA == "" {
-		return nil, nil //nolint:nilnil // what crypto/tls takes for "the system's"
+		return nil, nil //nolint:nilnil // crypto/tls's value for the system's CAs
 	}
 	certificates, err := os.ReadFile(c.AppCA)
 	if err != nil {
@@ -17,7 +17,7 @@ func (c config) appCAs() (*x509.CertPool, error) {
 	}
 	pool, err := x509.SystemCertPool()
 	if err != nil {
-		pool = x509.NewCertPool() // a container without any
+		pool = x509.NewCertPool() // a container without CAs
 	}
 	if !pool.AppendCertsFromPEM(certificates) {
 		return nil, fmt.Errorf("WORKFLOW_WORLD_APP_CA names %s, which contains no PEM certificate", c.AppCA)

@@ -15,22 +15,22 @@ import (
 )
 
 const (
-	// checksWaiting bounds the addresses that wait to be checked; those beyond are not.
+	// checksWaiting limits the addresses that wait for a check; further ones are not checked.
 	checksWaiting = 1000
 	checkTimeout  = 10 * time.Second
-	// checksKept bounds what is remembered.
+	// checksKept limits the addresses that are remembered.
 	checksKept = 10_000
-	// checksAtOnce bounds the addresses that are being checked.
+	// checksAtOnce limits the checks in progress.
 	checksAtOnce = 256
 )
 
-// checkPauses are the waits before each try. The first ones are for apps that register before they
-// listen, as they do that call world.start() while they are set up, and the last one for those that compile their
-// routes when they are first asked: an app gets half a minute before the log warns of it.
+// checkPauses are the waits before each try. The first ones are for apps that register before they listen, such as
+// those that call world.start() during their setup. The last one is for apps that compile their routes at the first
+// request: an app gets half a minute before the log warns of it.
 var checkPauses = []time.Duration{time.Second, 3 * time.Second, 10 * time.Second, 20 * time.Second}
 
-// appCheck looks at each address that an app registers with, and at the configured one, before
-// there is a message for it, and says once in the log what is wrong there. It refuses nothing.
+// appCheck checks each address that an app registers, and the configured one, before there is a message for it. It
+// logs once what is wrong there, and refuses nothing.
 type appCheck struct {
 	world.AppRegistry
 	probe  func(ctx context.Context, baseURL string) error
@@ -64,7 +64,7 @@ func (c *appCheck) RegisterApp(ctx context.Context, a world.App) error {
 	return nil
 }
 
-// UnregisterApp implements world.AppRegistry. One that comes again is looked at again.
+// UnregisterApp implements world.AppRegistry. If the app registers again, it is checked again.
 func (c *appCheck) UnregisterApp(ctx context.Context, baseURL, deploymentID string) error {
 	c.mu.Lock()
 	delete(c.seen, checked(baseURL, deploymentID))
@@ -72,7 +72,7 @@ func (c *appCheck) UnregisterApp(ctx context.Context, baseURL, deploymentID stri
 	return c.AppRegistry.UnregisterApp(ctx, baseURL, deploymentID)
 }
 
-// look notes an app to be checked, unless that has been done.
+// look schedules a check of an app, unless it was checked.
 func (c *appCheck) look(a world.App) {
 	key := checked(a.BaseURL, a.DeploymentID)
 	c.mu.Lock()
@@ -97,7 +97,7 @@ func (c *appCheck) wanted(a world.App) bool {
 	return wanted
 }
 
-// Run checks until ctx ends.
+// Run makes the checks until ctx ends.
 func (c *appCheck) Run(ctx context.Context) error {
 	var checks errgroup.Group
 	checks.SetLimit(checksAtOnce)
@@ -133,10 +133,10 @@ func (c *appCheck) check(ctx context.Context, a world.App) {
 		}
 		refused := new(dialpolicy.RefusedError)
 		if errors.As(err, &refused) {
-			break // time does not mend that
+			break // a retry does not help
 		}
 		if i == len(c.pauses)-2 {
-			c.log.Info("no workflow app answers yet at this address; the service tries once more",
+			c.log.Info("no workflow app answers yet at this address; the service checks once more",
 				slog.String("app", a.BaseURL), slog.String("deployment", a.DeploymentID), slog.String("reason", err.Error()))
 		}
 	}

@@ -15,12 +15,13 @@ import (
 	"github.com/world-redis/world-redis/internal/redisconn"
 )
 
-// redisPause lies between two looks whether Redis is ready.
+// redisPause is the time between two checks whether Redis is ready.
 const redisPause = 250 * time.Millisecond
 
-// awaitRedis waits for a Redis that is there and does not take commands yet: a large one loads its data for minutes, and a
-// service that ended meanwhile would be started again and again. So does a cluster that lacks a master with one of our formats.
-// Until then the address of the API answers: /healthz as always, everything else 503. A Redis that is not there, or that refuses us, is an error at once.
+// awaitRedis waits for a Redis that is running but does not accept commands yet. A large one loads its data for
+// minutes, and a service that exited in the meantime would be restarted again and again. It also waits for a cluster
+// that lacks the master with one of our format keys. Until then the API's address answers /healthz as usual, and
+// everything else with 503. A Redis that is not running, or that refuses this service, is an error immediately.
 func awaitRedis(ctx context.Context, conn *redisconn.Conn, c config, logger *slog.Logger) (err error) {
 	namespaces, err := c.namespaces()
 	if err != nil {
@@ -55,7 +56,7 @@ func awaitRedis(ctx context.Context, conn *redisconn.Conn, c config, logger *slo
 	}
 }
 
-// whileReady makes what the start makes with Redis, and again if Redis went away meanwhile.
+// whileReady runs start, and repeats it if Redis became unavailable in between.
 func whileReady(ctx context.Context, conn *redisconn.Conn, c config, logger *slog.Logger, start func() error) error {
 	err := start()
 	for isPassing(ctx, conn, err) && pause.For(ctx, redisPause) {
@@ -66,12 +67,12 @@ func whileReady(ctx context.Context, conn *redisconn.Conn, c config, logger *slo
 	return err
 }
 
-// isPassing says whether a Redis that fails so will take commands later.
+// isPassing reports whether a Redis that fails with err will accept commands later.
 func isPassing(ctx context.Context, conn *redisconn.Conn, err error) bool {
 	return redisconn.NotReady(err) || conn.LacksNodes(ctx, err)
 }
 
-// takesCommands reads the keys that the start needs: a Redis may answer a PING and not that.
+// takesCommands reads the keys that the start needs: a Redis may answer PING and still refuse those.
 func takesCommands(ctx context.Context, conn *redisconn.Conn, namespaces []namespace) error {
 	if err := conn.Ping(ctx); err != nil {
 		return err
@@ -84,7 +85,7 @@ func takesCommands(ctx context.Context, conn *redisconn.Conn, namespaces []names
 	return nil
 }
 
-// openWaitingRoom answers at the address of the API until the API does.
+// openWaitingRoom answers at the API's address until the API does.
 func openWaitingRoom(ctx context.Context, address string) (closeRoom func() error, err error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
@@ -110,7 +111,7 @@ func openWaitingRoom(ctx context.Context, address string) (closeRoom func() erro
 func waitingRoom(w http.ResponseWriter, r *http.Request) {
 	status, answer := http.StatusServiceUnavailable, map[string]any{"error": map[string]any{
 		"name": "WorkflowWorldError", "status": http.StatusServiceUnavailable, "code": world.CodeUnavailable,
-		"message": "Redis is not ready yet: it loads its data, or waits for a master", "retryAfter": 1,
+		"message": "Redis is not ready yet: it is loading its data, or waiting for a master", "retryAfter": 1,
 	}}
 	if r.URL.Path == "/healthz" {
 		status, answer = http.StatusOK, map[string]any{"status": "ok"}
@@ -119,5 +120,5 @@ func waitingRoom(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(answer) // a caller who has left needs no answer
+	_ = json.NewEncoder(w).Encode(answer) // a caller that has gone needs no answer
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/world-redis/world-redis/setup"
 )
 
-// checkRedis makes the checks of the setup command at the start, without its counts. What would lose runs refuses to start in
-// production; all else that is not well is a warning.
+// checkRedis makes the checks of the setup command at the start, without its counts. In production the service
+// refuses to start on a Redis that would lose runs. All other problems are warnings.
 func checkRedis(ctx context.Context, conn *redisconn.Conn, c config, logger *slog.Logger) error {
 	if conn.Mode == redisconn.Embedded {
 		return nil

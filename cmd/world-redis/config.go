@@ -16,11 +16,11 @@ import (
 	"github.com/world-redis/world-redis/queue"
 )
 
-// durability is how many replicas confirm what is acknowledged.
+// durability is the number of replicas that confirm an acknowledged write.
 type durability = replicated.Durability
 
-// config is every setting of the service. The help text is what `world-redis env` prints
-// and the only list there is: a setting that is not here does not exist.
+// config holds every setting of the service. `world-redis env` prints the help texts. A setting that is not here does
+// not exist.
 type config struct {
 	RedisURL           string        `env:"WORKFLOW_REDIS_URL" help:"address of Redis: redis://, rediss://, unix://, redis+sentinel://…?master=NAME, redis+cluster://…; default: REDIS_URL, otherwise an embedded Redis that loses its data on exit"`
 	RedisURLFallback   string        `env:"REDIS_URL" help:"used when WORKFLOW_REDIS_URL is not set"`
@@ -58,8 +58,8 @@ type config struct {
 	LogFormat          string        `env:"WORKFLOW_WORLD_LOG_FORMAT" envDefault:"text" help:"text or json"`
 }
 
-// clientVariables belong to the client. They share the service's prefix, so the service
-// must know them in order not to report them as mistakes.
+// clientVariables belong to the client. They have the service's prefix, so the service must know them in order not to
+// report them as unknown.
 var clientVariables = []setting{
 	{Name: "WORKFLOW_WORLD_URL", Default: "http://127.0.0.1:8787", Help: "client: address of the service"},
 	{Name: "WORKFLOW_WORLD_SOCKET", Default: "on", Help: "client: off: calls use HTTP requests only, without a WebSocket"},
@@ -68,8 +68,8 @@ var clientVariables = []setting{
 	{Name: "WORKFLOW_WORLD_SPEC_VERSION", Help: "client: spec version to declare, for an SDK beta that the client does not recognise"},
 }
 
-// loadConfig reads and checks the settings. Unknown WORKFLOW_WORLD_* and WORKFLOW_REDIS_*
-// variables come back as well: a misspelt setting must not be ignored in silence.
+// loadConfig reads and checks the settings. It also returns unknown WORKFLOW_WORLD_* and WORKFLOW_REDIS_* variables,
+// so that a misspelt setting is reported.
 func loadConfig(environ []string) (config, []string, error) {
 	vars := env.ToMap(environ)
 	var c config
@@ -158,7 +158,7 @@ func (c config) validate() error {
 // tokens splits WORKFLOW_WORLD_TOKEN.
 func (c config) tokens() []string { return splitList(c.Token, ",") }
 
-// splitList splits a list, without blanks and empty parts.
+// splitList splits a list and drops spaces and empty parts.
 func splitList(list, separator string) []string {
 	var out []string
 	for t := range strings.SplitSeq(list, separator) {

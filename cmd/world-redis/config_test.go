@@ -159,7 +159,7 @@ func TestEnvShowsNoPasswords(t *testing.T) {
 		{"REDIS_URL", "redis://x", "(set, hidden)"},
 		{"WORKFLOW_BASE_URL", "https://me:secret@app.example/base", "https://me:xxxxx@app.example/base"},
 		{"WORKFLOW_WORLD_PROXY", "http://me:secret@proxy.example:3128", "http://me:xxxxx@proxy.example:3128"},
-		{"WORKFLOW_BASE_URL", "https://me:sec%ret@app.example", "(set, hidden: it is no valid URL and may hold a password)"},
+		{"WORKFLOW_BASE_URL", "https://me:sec%ret@app.example", "(set, hidden: it is not a valid URL and may contain a password)"},
 		{"WORKFLOW_BASE_URL", "http://localhost:3000", "http://localhost:3000"},
 		{"WORKFLOW_WORLD_LISTEN", "127.0.0.1:8787", "127.0.0.1:8787"},
 		{"WORKFLOW_WORLD_SHUTDOWN_GRACE", "30s", "30s"},

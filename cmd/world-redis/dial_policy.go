@@ -14,8 +14,8 @@ const webhookDialTimeout = 5 * time.Second
 
 const ownAddress = "the address of this service itself"
 
-// dialPolicy decides where the service connects to when others choose the address. It knows of the settings; what is found
-// out later is added by the functions below.
+// dialPolicy decides where the service may connect to when others choose the address. It covers the settings; the
+// functions below add what is known only later.
 func (c config) dialPolicy() (*dialpolicy.Policy, error) {
 	hosts, err := dialpolicy.ParseHosts(c.AppHosts)
 	if err != nil {
@@ -38,12 +38,13 @@ func (c config) checkBaseURL() error {
 	return nil
 }
 
-// forbidRedis keeps requests to apps away from the Redis of the service.
+// forbidRedis prevents requests to apps from reaching the service's Redis.
 func forbidRedis(policy *dialpolicy.Policy, conn *redisconn.Conn) {
 	policy.Forbid(dialpolicy.Place{What: "the address of this service's Redis", Names: conn.Hosts(), Addresses: conn.Servers, Aliased: true})
 }
 
-// forbidListener keeps requests to apps away from an address that the service listens on. It is empty until then.
+// forbidListener prevents requests to apps from reaching an address that the service listens on. The address is empty
+// until the service listens.
 func forbidListener(policy *dialpolicy.Policy, address func() string) {
 	policy.Forbid(dialpolicy.Place{What: ownAddress, Addresses: func() []netip.AddrPort {
 		at, err := netip.ParseAddrPort(address())

@@ -36,7 +36,7 @@ func envCommand() *cobra.Command {
 			_, unknown, err := loadConfig(os.Environ())
 			slices.Sort(unknown)
 			for _, name := range unknown {
-				if _, err := fmt.Fprintf(cmd.OutOrStdout(), "\n%s is set but is no setting of world-redis: misspelt?\n", name); err != nil {
+				if _, err := fmt.Fprintf(cmd.OutOrStdout(), "\n%s is set but is not a setting of world-redis: misspelt?\n", name); err != nil {
 					return err
 				}
 			}
@@ -45,7 +45,7 @@ func envCommand() *cobra.Command {
 	}
 }
 
-// shown is the value of a setting for people: without what is secret in it.
+// shown returns the value of a setting for display, without secrets.
 func shown(name, value string) string {
 	if secret(name) {
 		return "(set, hidden)"
@@ -53,7 +53,7 @@ func shown(name, value string) string {
 	if u, err := url.Parse(value); err == nil && u.User != nil {
 		return u.Redacted()
 	} else if err != nil && strings.Contains(value, "@") {
-		return "(set, hidden: it is no valid URL and may hold a password)"
+		return "(set, hidden: it is not a valid URL and may contain a password)"
 	}
 	return value
 }

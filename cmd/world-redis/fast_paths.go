@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// fastPath is a way of doing something with less work, beside a plain way that comes to the same (docs/fast-paths.md).
+// fastPath is a cheaper way to get the same result as the plain path (docs/fast-paths.md).
 type fastPath string
 
 // The fast paths of the service and of the client, which share the setting.
@@ -23,12 +23,12 @@ const (
 
 var allFastPaths = []fastPath{pipelines, preload, anticipate, bundles, callSockets, fanIn, requestBody, quietConns}
 
-// fastPaths are those that are on.
+// fastPaths are the enabled ones.
 type fastPaths []fastPath
 
 func (f fastPaths) has(p fastPath) bool { return slices.Contains(f, p) }
 
-// parseFastPaths reads WORKFLOW_WORLD_FAST_PATHS. Empty, as unset, means all.
+// parseFastPaths reads WORKFLOW_WORLD_FAST_PATHS. Empty means all, like an unset variable.
 func parseFastPaths(text string) (fastPaths, error) {
 	switch strings.TrimSpace(text) {
 	case "", "all":

@@ -79,7 +79,7 @@ func TestWithoutPipelineAnEventAndItsMessageTravelApart(t *testing.T) {
 	w.endAndWake(runID, "step_one")
 	d := <-wakeUps
 	require.Contains(t, string(d.message), runID)
-	require.Contains(t, string(d.attached), "step_completed", "the log still comes along")
+	require.Contains(t, string(d.preloaded), "step_completed", "the log still comes along")
 	events, messages := 0, 0
 	for _, text := range sent() {
 		event, message := strings.Contains(text, "step_one"), strings.Contains(text, ":t:msg_")
@@ -108,7 +108,7 @@ func TestWithoutPreloadADeliveryBringsNoLog(t *testing.T) {
 	post(t, base+"/v1/queue", fmt.Sprintf(`{"queueName":"__wkf_workflow_wf","message":{"runId":%q},"deploymentId":"dpl_1"}`, runID))
 	d := <-wakeUps
 	require.Contains(t, string(d.message), runID)
-	require.Empty(t, d.attached)
+	require.Empty(t, d.preloaded)
 }
 
 // A service that takes no bundles answers as one from before them, so clients go on call by call.

@@ -4,5 +4,5 @@ package main
 
 import "math"
 
-// openFiles is how many files the process may have open.
+// openFiles is the process's limit of open files.
 func openFiles() uint64 { return math.MaxUint64 }

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// openFiles is how many files the process may have open.
+// openFiles is the process's limit of open files.
 func openFiles() uint64 {
 	var limit syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {

@@ -12,33 +12,32 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// formatEvery lies between two looks whether the format still stands in Redis.
+// formatEvery is the time between two checks of the format in Redis.
 const formatEvery = 15 * time.Second
 
-// dataFormat names the form of everything that this build keeps in Redis: keys, records, messages,
-// scripts that share them. It changes with each change that an older or a newer build at
-// the same store would not understand, and with no other: replicas of one format may run side by side, so
-// that a rolling upgrade is one without downtime.
+// dataFormat is the version of everything that this build stores in Redis: keys, records, messages, and the scripts
+// that share them. It changes only with a change that an older or newer build on the same data would not understand.
+// Replicas with the same format may run side by side, so a rolling upgrade needs no downtime.
 const dataFormat = "2"
 
-// formatClaim keeps a namespace's data marked as of our format. Two formats in one log would be found out by runs
-// that die (BR-01), so a claim fails when another format stands there.
+// formatClaim keeps a namespace's data marked with our format. Two formats in one log would make runs fail (BR-01),
+// so a claim fails if Redis has another format.
 type formatClaim struct {
 	client redis.UniversalClient
 	prefix string
-	every  time.Duration // between two looks of Run
+	every  time.Duration // between two checks of Run
 	logger *slog.Logger
 }
 
-// otherFormatError says that the data is of another format: nothing may be written to it.
+// otherFormatError means that the data has another format: nothing may be written to it.
 type otherFormatError struct{ error }
 
-// claim writes our format where none stands. It never overwrites one, so of two builds that claim an empty Redis at
-// once one fails. Any error but otherFormatError is Redis's, and says nothing of the format.
+// claim writes our format if Redis has none. It never overwrites one, so if two builds claim an empty Redis at the
+// same time, one fails. Any error other than otherFormatError comes from Redis and says nothing about the format.
 func (f *formatClaim) claim(ctx context.Context) (wrote bool, err error) {
 	key := formatKey(f.prefix)
 	found, err := f.client.Get(ctx, key).Result()
-	if errors.Is(err, redis.Nil) { // a Redis that is full refuses writes, and its service must start all the same
+	if errors.Is(err, redis.Nil) { // a full Redis refuses writes, and its service must still start
 		if wrote, err = f.client.SetNX(ctx, key, dataFormat, 0).Result(); err == nil {
 			found, err = f.client.Get(ctx, key).Result()
 		}
@@ -53,8 +52,8 @@ func (f *formatClaim) claim(ctx context.Context) (wrote bool, err error) {
 	return wrote, nil
 }
 
-// keep claims the format again in a running service: FLUSHALL and a Redis that lost its data take the key along, and
-// a build of another format would start on the data that we go on writing.
+// keep claims the format again while the service runs. FLUSHALL, or a Redis that lost its data, removes the key, and
+// a build with another format could start on the data that this service continues to write.
 func (f *formatClaim) keep(ctx context.Context) error {
 	wrote, err := f.claim(ctx)
 	if wrote {
@@ -63,8 +62,8 @@ func (f *formatClaim) keep(ctx context.Context) error {
 	return err
 }
 
-// Run keeps the format until ctx ends. A build of another format that claimed the empty Redis first ends this service:
-// what the two write would be mixed.
+// Run keeps the format until ctx ends. If a build with another format claimed the empty Redis first, the service
+// stops, because the two would mix their data.
 func (f *formatClaim) Run(ctx context.Context) error {
 	ticker := time.NewTicker(f.every)
 	defer ticker.Stop()
@@ -81,7 +80,7 @@ func (f *formatClaim) Run(ctx context.Context) error {
 	}
 }
 
-// ready is keep for readiness: it fails for another format only.
+// ready is keep for the readiness check. It fails only for another format.
 func (f *formatClaim) ready(ctx context.Context) error {
 	var other otherFormatError
 	if err := f.keep(ctx); errors.As(err, &other) {

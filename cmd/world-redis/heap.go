@@ -5,12 +5,12 @@ import (
 	"runtime"
 )
 
-// spareHeap is so much memory, in bytes, that is asked for and never touched, so no memory of the machine's.
+// spareHeap is the size, in bytes, of memory that is allocated and never touched, so it takes no physical memory.
 const spareHeap = 8 << 20
 
-// collectLater has Go collect garbage less often, if nobody has said otherwise by GOGC. It collects whenever the heap
-// has doubled, and that of a busy service without large payloads is 3 MB, so it would do so forty times a second, at
-// a tenth of the service's CPU. The spare memory counts as heap; where there is much more, it makes no difference.
+// collectLater makes Go collect garbage less often, unless GOGC is set. Go collects whenever the heap has doubled. A
+// busy service without large payloads has a heap of 3 MB, so it would collect forty times a second and spend a tenth
+// of the service's CPU on it. The spare memory counts as heap. For a much larger heap it makes no difference.
 func collectLater() (giveUp func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}

@@ -116,7 +116,7 @@ func leaderStandsStill(t *testing.T) {
 	requireAllEnded(t, other.base, r.Client, r.Prefix, runs)
 	<-time.After(time.Until(begin.Add(30 * time.Second)))
 	require.NoError(t, frozen.cmd.Process.Signal(syscall.SIGCONT))
-	require.Eventually(t, func() bool { return frozen.out.Find(regexp.MustCompile("does not lead any more")) != nil }, time.Minute, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return frozen.out.Find(regexp.MustCompile("no longer leads")) != nil }, time.Minute, 50*time.Millisecond)
 	runs = append(runs, forgotten())
 	requireAllEnded(t, other.base, r.Client, r.Prefix, runs)
 	require.True(t, leads(other))

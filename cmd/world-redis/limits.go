@@ -7,10 +7,10 @@ import (
 	"github.com/world-redis/world-redis/httpapi"
 )
 
-// memory is what bodies and answers may take together. The rest of what Go may use is for everything else, and for
-// garbage, of which there is as much again.
+// memory is the limit, in bytes, of request bodies and answers together. The rest of Go's memory limit is for
+// everything else, and for garbage, which takes as much again.
 func (c config) memory() int64 {
-	limit := debug.SetMemoryLimit(-1) // as it is: GOMEMLIMIT
+	limit := debug.SetMemoryLimit(-1) // the current limit: GOMEMLIMIT
 	switch {
 	case c.Memory > 0:
 		return c.Memory
@@ -21,10 +21,10 @@ func (c config) memory() int64 {
 	}
 }
 
-// mostConnections is the default of connections, where files allow it.
+// mostConnections is the default limit of connections if the limit of files allows it.
 const mostConnections = 10_000
 
-// maxConnections leaves a quarter of the files to Redis and apps.
+// maxConnections leaves a quarter of the files for Redis and apps.
 func (c config) maxConnections() int {
 	if c.MaxConnections > 0 {
 		return c.MaxConnections

@@ -22,7 +22,7 @@ func newLogger(w io.Writer, c config) *slog.Logger {
 // credentials are the user name and the password in an address.
 var credentials = regexp.MustCompile(`://[^/?#\s]*@`)
 
-// withoutCredentials hides them in all that is logged: addresses of apps and proxies stand in many lines, and in errors.
+// withoutCredentials hides them in every log line: addresses of apps and proxies are in many lines and errors.
 func withoutCredentials(_ []string, a slog.Attr) slog.Attr {
 	text := ""
 	switch v := a.Value.Any().(type) {
@@ -37,8 +37,8 @@ func withoutCredentials(_ []string, a slog.Attr) slog.Attr {
 	return slog.String(a.Key, credentials.ReplaceAllString(text, "://xxxxx@"))
 }
 
-// redisLog carries go-redis's own lines, which are many while Redis is away and say what
-// the parts say once, at debug level.
+// redisLog writes go-redis's own lines at debug level. There are many while Redis is unavailable, and the parts
+// report the same once.
 type redisLog struct{ *slog.Logger }
 
 func (l redisLog) Printf(ctx context.Context, format string, args ...any) {

@@ -15,11 +15,11 @@ import (
 	"github.com/world-redis/world-redis/queue"
 )
 
-// scrapeTimeout bounds what one scrape may ask of Redis.
+// scrapeTimeout limits the Redis calls of one scrape.
 const scrapeTimeout = 2 * time.Second
 
-// depthCollector asks the queues for their depths at every scrape, so that the figures are
-// those of Redis and the same on every replica.
+// depthCollector reads the depths of the queues at every scrape, so the figures are those of Redis and the same on
+// every replica.
 type depthCollector struct {
 	depths func(context.Context) ([]queue.Depth, error)
 	log    *slog.Logger
@@ -28,14 +28,14 @@ type depthCollector struct {
 	paused *prometheus.Desc
 }
 
-// metrics is what /metrics serves, from a registry of its own.
+// metrics serves /metrics from its own registry.
 type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.HistogramVec
 }
 
-// newMetrics gathers the figures of every tenant. Where there are namespaces, those of a
-// queue say in a label which one's it is; without any, labels are as if there were none.
+// newMetrics collects the metrics of every tenant. With namespaces, a label names the tenant; without, there is no
+// such label.
 func newMetrics(tenants []*tenant, log *slog.Logger) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
@@ -77,7 +77,7 @@ func counterOf(name, help string, count func() int64) prometheus.CounterFunc {
 	return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(count()) })
 }
 
-// ofTenant registers what is counted for one tenant.
+// ofTenant returns where a tenant's metrics are registered.
 func (m *metrics) ofTenant(t *tenant, labelled bool) prometheus.Registerer {
 	if !labelled {
 		return m.registry
@@ -89,8 +89,7 @@ func (m *metrics) handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
 
-// observe counts a request. The route is a pattern, so that ids do not become labels, and
-// a method that nobody serves is not one either.
+// observe counts a request. The route is a pattern, so ids do not become labels, and neither does an unknown method.
 func (m *metrics) observe(method, route string, status int, took time.Duration) {
 	if route == "" {
 		method, route = "any", "none"

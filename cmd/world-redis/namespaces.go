@@ -9,8 +9,8 @@ import (
 	"github.com/world-redis/world-redis/httpapi"
 )
 
-// namespace is a tenant of the service: apps with tokens, keys and data of their own. The
-// default one has no name and the settings' own prefixes.
+// namespace is a tenant of the service: apps with their own tokens, keys and data. The default one has no name and
+// uses the prefixes of the settings.
 type namespace struct {
 	name                 string
 	tokens               []string
@@ -19,9 +19,8 @@ type namespace struct {
 	baseURL              string
 }
 
-// namespaces returns the default one, and those of WORKFLOW_WORLD_NAMESPACES after it. Their
-// prefixes cannot meet: a name has neither colons nor underscores, and no key of the
-// service's own begins with "ns:".
+// namespaces returns the default namespace, followed by those of WORKFLOW_WORLD_NAMESPACES. Their prefixes cannot
+// overlap: a name contains neither colons nor underscores, and no key of the service begins with "ns:".
 func (c config) namespaces() ([]namespace, error) {
 	all := []namespace{{
 		tokens: c.tokens(), signingKeys: c.signingKeys(), keyPrefix: c.KeyPrefix, jobPrefix: c.JobPrefix, baseURL: c.BaseURL,
@@ -39,7 +38,7 @@ func (c config) namespaces() ([]namespace, error) {
 			return nil, fmt.Errorf("WORKFLOW_WORLD_NAMESPACES: entry %d has no valid name: use name=token|token,…, where a name is a lower-case letter and then letters and digits, at most 32", len(all))
 		case name == "default":
 			return nil, errors.New("WORKFLOW_WORLD_NAMESPACES: the default namespace has no entry; its tokens are WORKFLOW_WORLD_TOKEN")
-		case len(tokens) == 0: // what looks like a name may be a token
+		case len(tokens) == 0: // the name may be a token, so the message does not repeat it
 			return nil, fmt.Errorf("WORKFLOW_WORLD_NAMESPACES: entry %d has no token: use name=token|token", len(all))
 		}
 		for _, n := range all {
@@ -64,7 +63,7 @@ func (c config) namespaces() ([]namespace, error) {
 	return all, nil
 }
 
-// tokenKeys derives a key to sign with from each token.
+// tokenKeys derives a signing key from each token.
 func tokenKeys(tokens []string) [][]byte {
 	keys := make([][]byte, 0, len(tokens))
 	for _, token := range tokens {

@@ -97,7 +97,7 @@ func TestTheEndOfAStepAndItsWakeUpAreOneRoundTrip(t *testing.T) {
 		w.endAndWake(runID, stepID)
 		d := <-wakeUps
 		require.Contains(t, string(d.message), runID)
-		require.Contains(t, string(d.attached), stepID)
+		require.Contains(t, string(d.preloaded), stepID)
 		mu.Lock()
 		together, taken := false, false
 		for _, text := range sent {
@@ -131,7 +131,7 @@ func TestAWakeUpThatWasAheadOfItsEventIsMadeOnceMore(t *testing.T) {
 	require.NoError(t, client.ScriptFlush(t.Context()).Err())
 	wake := func() {
 		post(t, base+"/v1/queue", fmt.Sprintf(`{"queueName":"__wkf_workflow_wf","message":{"runId":%q},"deploymentId":"dpl_1"}`, runID))
-		require.NotContains(t, string((<-wakeUps).attached), "step_completed")
+		require.NotContains(t, string((<-wakeUps).preloaded), "step_completed")
 	}
 	wake() // loads what the queue needs
 	wake()
@@ -139,7 +139,7 @@ func TestAWakeUpThatWasAheadOfItsEventIsMadeOnceMore(t *testing.T) {
 	for {
 		select {
 		case d := <-wakeUps:
-			if strings.Contains(string(d.attached), "step_completed") {
+			if strings.Contains(string(d.preloaded), "step_completed") {
 				return
 			}
 		case <-time.After(20 * time.Second):
@@ -175,7 +175,7 @@ func TestALogThatWasReadBeforeTheTakeDoesNotGoAlong(t *testing.T) {
 		post(t, base+"/v1/queue", fmt.Sprintf(`{"queueName":"__wkf_workflow_wf","message":{"runId":%q},"deploymentId":"dpl_1"}`, id))
 		return <-wakeUps
 	}
-	require.NotEmpty(t, wake().attached)
+	require.NotEmpty(t, wake().preloaded)
 	store, err := storage.New(t.Context(), client, storage.Config{})
 	require.NoError(t, err)
 	for i := 0; ; i++ {
@@ -186,7 +186,7 @@ func TestALogThatWasReadBeforeTheTakeDoesNotGoAlong(t *testing.T) {
 		mu.Lock()
 		reads, direct = 0, false
 		mu.Unlock()
-		require.NotEmpty(t, wake().attached)
+		require.NotEmpty(t, wake().preloaded)
 		mu.Lock()
 		again, done := reads, direct
 		mu.Unlock()

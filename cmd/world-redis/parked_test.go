@@ -56,7 +56,7 @@ func TestADeliveryThatSawTheWholeLogParksItsRun(t *testing.T) {
 				w.accepted(runID, "hook_created", "hook_"+hook, m{"token": "token " + hook})
 				steps := 1
 				if strings.HasSuffix(name, "+") {
-					steps = attachedEvents / 2
+					steps = preloadEvents / 2
 				}
 				for i := range steps {
 					step := fmt.Sprint("step_", i)

@@ -6,7 +6,7 @@ import (
 	"github.com/world-redis/world-redis/cmd/internal/httpproxy"
 )
 
-// sayProxy says at start which way requests to apps go, if there is anything to say.
+// sayProxy logs at start whether requests to apps use a proxy, if there is anything to log.
 func sayProxy(c config, getenv func(string) string, logger *slog.Logger) {
 	if c.Proxy != "" {
 		logger.Info("requests to apps use an HTTP proxy, except for loopback addresses",

@@ -168,7 +168,7 @@ func (s *service) switchCommand(verb string) *cobra.Command {
 	}
 }
 
-// orRaw prints an answer as it is, unless there is none.
+// orRaw prints an answer unchanged, unless there is none.
 func (s *service) orRaw(out io.Writer, answer []byte, err error) error {
 	if err == nil {
 		say(out, "%s\n", answer)

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/term"
 )
 
-// dropAnswer is what the service says of a dropped message.
+// dropAnswer is the service's answer to a drop.
 type dropAnswer struct {
 	MessageID, Outcome, State, RunID string
 	Left                             int64
@@ -52,7 +52,7 @@ func (s *service) dropCommand() *cobra.Command {
 	return cmd
 }
 
-// confirmDrop shows the message and asks whether it is to go.
+// confirmDrop shows the message and asks for confirmation.
 func (s *service) confirmDrop(cmd *cobra.Command, path string) error {
 	in := cmd.InOrStdin()
 	if file, ok := in.(*os.File); ok && !term.IsTerminal(int(file.Fd())) {
@@ -72,11 +72,11 @@ func (s *service) confirmDrop(cmd *cobra.Command, path string) error {
 	return readYes(cmd.Context(), in)
 }
 
-// readYes is nil when the next line is yes.
+// readYes returns nil if the next line is yes.
 func readYes(ctx context.Context, in io.Reader) error {
 	typed := make(chan string, 1)
 	go func() {
-		line, _ := bufio.NewReader(in).ReadString('\n') // what there is of it
+		line, _ := bufio.NewReader(in).ReadString('\n') // whatever there is of it
 		typed <- strings.TrimSpace(line)
 	}()
 	select {
@@ -102,6 +102,6 @@ func writeDropped(out io.Writer, d dropAnswer) {
 	case d.Left > 0:
 		say(out, "run %s has %d more (world-redis queue ls --run %s)\n", d.RunID, d.Left, d.RunID)
 	default:
-		say(out, "run %s has no other message: recovery wakes it about a minute after its last event, unless it has ended or waits for its hooks alone\n", d.RunID)
+		say(out, "run %s has no other message: recovery wakes it about a minute after its last event, unless it has ended or waits only for its hooks\n", d.RunID)
 	}
 }

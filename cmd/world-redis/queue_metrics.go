@@ -9,7 +9,7 @@ import (
 	"github.com/world-redis/world-redis/queue"
 )
 
-// queueMetrics counts what this replica does for the queue; it is a queue.Observer.
+// queueMetrics counts this replica's work for the queue; it is a queue.Observer.
 type queueMetrics struct {
 	waited, took *prometheus.HistogramVec
 	outcomes     *prometheus.CounterVec
@@ -38,7 +38,7 @@ func newQueueMetrics() *queueMetrics {
 			"Deliveries by outcome: done, failed, moved (rescheduled by the app), stalled (waits for an app), crowded (the app has no capacity), apart (a suspect set aside), returned (cut by the service), dead.", "kind", "outcome"),
 		redeliveries: counter("world_redis_queue_redeliveries_total",
 			"Deliveries that must be repeated, by cause: failed, moved, stalled, crowded, apart, returned, or lapsed (the worker is gone).", "kind", "cause"),
-		dead:      counter("world_redis_queue_dead_total", "Messages that are dead.", "kind"),
+		dead:      counter("world_redis_queue_dead_total", "Messages that were dead-lettered.", "kind"),
 		recovered: counter("world_redis_queue_recovered_total", "Messages taken over from lost workers.", "kind"),
 	}
 	for _, kind := range []world.Kind{world.KindFlow, world.KindStep} {

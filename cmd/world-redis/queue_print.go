@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// What the service answers, as far as it is printed.
+// The printed fields of the service's answers.
 type (
 	messageLine struct {
 		MessageID, Queue, State, QueueName, RunID, StepID, DeploymentID, IdempotencyKey string
@@ -35,13 +35,13 @@ type (
 	}
 )
 
-// redriveWords say what became of a dead message.
+// redriveWords describes what happened to a dead message.
 func redriveWords(outcome string) string {
 	switch outcome {
 	case "redriven":
 		return "is delivered again"
 	case "not_dead":
-		return "is not dead (any more)"
+		return "is not dead"
 	case "key_held":
 		return "stays dead: another message has its idempotency key now"
 	case "run_ended":
@@ -51,14 +51,14 @@ func redriveWords(outcome string) string {
 	}
 }
 
-// say prints; a closed output is not worth an error of its own.
+// say prints. An error of a closed output is ignored.
 func say(out io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(out, format, args...) }
 
 func unexpectedAnswer(err error) error {
 	return fmt.Errorf("the answer is not one of world-redis (see --url): %w", err)
 }
 
-// show prints an answer: as it is with --json, else in the given way.
+// show prints an answer: unchanged with --json, otherwise with write.
 func show[T any](s *service, out io.Writer, answer []byte, write func(T)) error {
 	if s.asJSON {
 		say(out, "%s\n", answer)
@@ -72,7 +72,7 @@ func show[T any](s *service, out io.Writer, answer []byte, write func(T)) error 
 	return nil
 }
 
-// table aligns columns; each line ends its cells with \t but for the last.
+// table aligns columns. Every cell of a line except the last ends with \t.
 func table(out io.Writer, write func(w io.Writer)) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	write(w)

@@ -17,33 +17,33 @@ import (
 )
 
 const (
-	readyFor     = time.Second      // an answer stands for the questions of the next second: anybody may ask
-	readyTimeout = 2 * time.Second  // for all of it
-	readyKeyLife = 10 * time.Minute // of the keys, should nobody ask again
+	readyFor     = time.Second      // an answer is reused for a second, since anybody may ask
+	readyTimeout = 2 * time.Second  // for the whole check
+	readyKeyLife = 10 * time.Minute // of the keys, if nobody asks again
 )
 
-// readiness says whether Redis takes writes where the queues and the lists are. A Redis whose memory is used up, or a cluster
-// that lost some of its slots, answers a PING. It also says whether the data is still of our format.
+// readiness checks whether Redis accepts writes for the queues and the lists. A Redis that is out of memory, or a
+// cluster that lost some of its slots, still answers PING. It also checks that the data still has our format.
 type readiness struct {
-	running context.Context //nolint:containedctx // it ends with the signal to stop
+	running context.Context //nolint:containedctx // ends with the signal to stop
 	client  redis.UniversalClient
 	keys    []string
-	// replicated: replicas are to confirm the writes, as they do those of calls.
+	// replicated means that replicas confirm these writes, as they do those of calls.
 	replicated bool
 	formats    []*formatClaim
 	logger     *slog.Logger
 
-	mu    sync.Mutex // held while one asks; the others wait for the answer
+	mu    sync.Mutex // held during a check; other callers wait for its result
 	asked time.Time
 	last  error
 }
 
-// newReadiness prepares one key in each slot that matters: on a cluster three a namespace, otherwise one.
+// newReadiness prepares one key in each slot that matters: three per namespace on a cluster, otherwise one.
 func newReadiness(running context.Context, conn *redisconn.Conn, tenants []*tenant, logger *slog.Logger) *readiness {
 	r := &readiness{running: running, client: conn.Client, replicated: conn.Replicas > 0, logger: logger}
 	for _, t := range tenants {
 		r.formats = append(r.formats, t.format)
-		// The tag of a list without one is the whole key.
+		// The hash tag of a list without braces is the whole key.
 		tags := []string{t.keyPrefix + "runs:index", t.jobPrefix + "flows", t.jobPrefix + "steps"}
 		for _, tag := range tags {
 			r.keys = append(r.keys, t.keyPrefix+"ready:{"+tag+"}")
@@ -55,8 +55,8 @@ func newReadiness(running context.Context, conn *redisconn.Conn, tenants []*tena
 	return r
 }
 
-// check returns why the service cannot work now. It is false from the signal on, although the API still serves running
-// deliveries: a load balancer must look elsewhere at once.
+// check returns why the service cannot work now. After the signal to stop it fails, although the API still serves
+// running deliveries: a load balancer must use another replica immediately.
 func (r *readiness) check(ctx context.Context) error {
 	if r.running.Err() != nil {
 		return errors.New("the service is stopping")
@@ -68,7 +68,7 @@ func (r *readiness) check(ctx context.Context) error {
 	}
 	err := r.ask(ctx)
 	if err != nil && ctx.Err() != nil {
-		return err // the caller's own impatience says nothing of Redis
+		return err // the caller's own cancellation says nothing about Redis
 	}
 	r.asked, r.last = time.Now(), err
 	return err

@@ -10,17 +10,17 @@ import (
 )
 
 const (
-	// repeatAfter is the least time between two warnings that say the same about the same.
+	// repeatAfter is the least time between two equal warnings.
 	repeatAfter = 10 * time.Minute
-	// repeatsShown is how many of those in between are shown at INFO.
+	// repeatsShown is how many repeats in between are logged at INFO.
 	repeatsShown = 100
-	// repeatsKept bounds the warnings that are remembered.
+	// repeatsKept limits the warnings that are remembered.
 	repeatsKept = 1000
 )
 
-// repeats is a log handler that passes a warning once in ten minutes, with the number of times it came since. It logs
-// those in between at INFO, up to a hundred, and then at DEBUG. So a crash that affects a thousand messages is one warning.
-// An error is about one run or message; only the same error about the same one is a repeat.
+// repeats is a log handler that passes a warning once in ten minutes, with the number of its repeats since. It logs
+// up to a hundred repeats in between at INFO, and further ones at DEBUG. So a crash that affects a thousand messages
+// is one warning. An error concerns one run or message; it is a repeat only if the run or message is the same, too.
 type repeats struct {
 	next slog.Handler
 	with string // the attributes that every record has
@@ -33,15 +33,15 @@ type seenWarnings struct {
 }
 
 type warning struct {
-	at    time.Time // when it was let through
-	since int       // how often it came since
+	at    time.Time // of the last one that was passed
+	since int       // repeats since then
 }
 
 func withoutRepeats(next slog.Handler) slog.Handler {
 	return &repeats{next: next, seen: &seenWarnings{last: map[string]*warning{}}}
 }
 
-// what and whom are the attributes that make a warning, and an error, another one.
+// what and whom list the attributes that tell warnings, and errors, apart.
 var (
 	what = []string{"app", "deployment", "instead", "kind", "from", "variable", "namespace", "queue", "route"}
 	whom = []string{"run", "run_id", "step", "message", "request", "reason"}
@@ -81,7 +81,8 @@ func (h *repeats) key(r *slog.Record) string {
 	return key.String()
 }
 
-// judge returns the level for a record, and how often it came since it was let through last, itself included.
+// judge returns the level for a record, and the number of its occurrences since it was last passed, including this
+// one.
 func (s *seenWarnings) judge(key string, level slog.Level, now time.Time) (slog.Level, int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -2,7 +2,7 @@ package main
 
 import "github.com/spf13/cobra"
 
-// runsCommand is the family of commands about runs.
+// runsCommand returns the commands about runs.
 func runsCommand() *cobra.Command {
 	s := &service{}
 	cmd := &cobra.Command{

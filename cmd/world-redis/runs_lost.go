@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// lostPage is what the service says of calls that Redis lost.
+// lostPage is the service's list of calls that Redis lost.
 type lostPage struct {
 	Data []struct {
 		Kind, RunID, WorkflowName, HookID, Token string

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// wakeAnswer is what the service says of a run that it woke.
+// wakeAnswer is the service's answer to waking a run.
 type wakeAnswer struct{ RunID, MessageID, Status, WorkflowName, DeploymentID string }
 
 func (s *service) wakeCommand() *cobra.Command {
@@ -33,12 +33,12 @@ func (s *service) wakeCommand() *cobra.Command {
 	}
 }
 
-// whereIs says what the message waits for; "" if the service does not know.
+// whereIs returns the state of the message; "" if the service does not know it.
 func (s *service) whereIs(ctx context.Context, messageID string) string {
 	answer, err := s.call(ctx, http.MethodGet, "/v1/queue/messages/"+url.PathEscape(messageID), nil, nil)
 	var m messageLine
 	if err != nil || json.Unmarshal(answer, &m) != nil {
-		return "" // it was delivered already
+		return "" // it was already delivered
 	}
 	text := ", which is " + m.State
 	if m.Reason != "" {

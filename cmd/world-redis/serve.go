@@ -22,7 +22,7 @@ import (
 	"github.com/world-redis/world-redis/internal/redisconn"
 )
 
-// drainGrace is how long the API's own requests may go on once no delivery runs any more.
+// drainGrace is how long requests of the API may continue after the last delivery has ended.
 const drainGrace = 10 * time.Second
 
 func serveCommand() *cobra.Command {
@@ -50,9 +50,9 @@ func serveCommand() *cobra.Command {
 	}
 }
 
-// serve builds the parts, runs them until ctx ends, and stops them in order: first the
-// queue takes no more work and running deliveries end (they need the API to report
-// their results), then the API drains, then what the API reads from.
+// serve builds the parts, runs them until ctx ends, and stops them in order. First the queue stops claiming messages
+// and running deliveries end; they need the API to report their results. Then the API drains, and then what the API
+// reads from stops.
 func serve(ctx context.Context, c config, logger *slog.Logger, out io.Writer, connected ...func(*redisconn.Conn)) (err error) {
 	fast, err := parseFastPaths(c.FastPaths)
 	if err != nil {
@@ -129,7 +129,7 @@ func serve(ctx context.Context, c config, logger *slog.Logger, out io.Writer, co
 	}, api.Listening())
 }
 
-// callerConns wraps the connections of callers; nil: they stay as they are.
+// callerConns returns the wrapper for callers' connections; nil leaves them unchanged.
 func callerConns(fast fastPaths) func(net.Conn) net.Conn {
 	if !fast.has(quietConns) {
 		return nil
@@ -139,8 +139,8 @@ func callerConns(fast fastPaths) func(net.Conn) net.Conn {
 
 type parts struct{ api, queue, streams, store func(context.Context) error }
 
-// runParts runs until ctx ends or a part fails. Each layer has a context of its own that
-// ends when the layer above it has stopped.
+// runParts runs until ctx ends or a part fails. Each layer has its own context, which ends when the layer above has
+// stopped.
 func runParts(ctx context.Context, p parts, started func(), listening <-chan struct{}) error {
 	apiCtx, stopAPI := context.WithCancel(context.WithoutCancel(ctx))
 	baseCtx, stopBase := context.WithCancel(context.WithoutCancel(ctx))
@@ -166,7 +166,7 @@ func runParts(ctx context.Context, p parts, started func(), listening <-chan str
 		}
 		return nil
 	})
-	// A part that fails must end the others too, even those that wait for a layer above.
+	// A part that fails must end the others, too, even those that wait for a layer above.
 	g.Go(func() error {
 		<-groupCtx.Done()
 		if ctx.Err() == nil {
@@ -181,7 +181,7 @@ func runParts(ctx context.Context, p parts, started func(), listening <-chan str
 	return nil
 }
 
-// announce prints what a person needs to point an app here.
+// announce prints what is needed to connect an app.
 func announce(out io.Writer, api *httpapi.Server, conn *redisconn.Conn, c config) {
 	addr := api.Addr()
 	text := fmt.Sprintf("world-redis listens on http://%s, Redis: %s\n", addr, conn.Address)

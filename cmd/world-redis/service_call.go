@@ -18,13 +18,13 @@ import (
 	"github.com/world-redis/world-redis/cmd/internal/httpproxy"
 )
 
-// serviceTimeout bounds one call of a command to the service.
+// serviceTimeout limits one call of a command to the service.
 const serviceTimeout = time.Minute
 
-// exitAway is the exit code when the service cannot be reached.
+// exitAway is the exit code if the service cannot be reached.
 const exitAway = 2
 
-// awayError says that nothing answers at the address.
+// awayError means that nothing answers at the address.
 type awayError struct {
 	url   string
 	cause error
@@ -36,13 +36,13 @@ func (e *awayError) Error() string {
 
 func (e *awayError) Unwrap() error { return e.cause }
 
-// service is a running world-redis that a command talks to.
+// service is the running world-redis that a command calls.
 type service struct {
 	url, token string
 	asJSON     bool
 }
 
-// flags adds what every command that talks to the service takes.
+// flags adds the flags of every command that calls the service.
 func (s *service) flags(cmd *cobra.Command) {
 	address := os.Getenv("WORKFLOW_WORLD_URL")
 	if address == "" {
@@ -98,10 +98,10 @@ func (s *service) call(ctx context.Context, method, path string, query url.Value
 		}
 		return nil, &awayError{url: s.url, cause: err}
 	}
-	defer res.Body.Close() //nolint:errcheck // it was read, or is given up
+	defer res.Body.Close() //nolint:errcheck // it was read completely, or an error is returned
 	answer, err := io.ReadAll(res.Body)
 	if err != nil {
-		return nil, fmt.Errorf("the answer of %s broke off: %w", s.url, err)
+		return nil, fmt.Errorf("the answer of %s is incomplete: %w", s.url, err)
 	}
 	return answer, refusal(res, answer)
 }
@@ -114,7 +114,7 @@ func (s *service) bearer() string {
 	return strings.TrimSpace(token)
 }
 
-// refusal turns an answer other than 200 into an error in words.
+// refusal turns an answer other than 200 into an error.
 func refusal(res *http.Response, answer []byte) error {
 	if res.StatusCode == http.StatusOK {
 		return nil

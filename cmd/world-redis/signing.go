@@ -7,11 +7,11 @@ import (
 
 const (
 	minSigningKey = 16 // characters
-	// maxSigningKeys bounds the signature header, which has 68 bytes for each.
+	// maxSigningKeys limits the signature header, which has 68 bytes per key.
 	maxSigningKeys = 50
 )
 
-// signingKeys are those of WORKFLOW_WORLD_SIGNING_KEY, else one for each token.
+// signingKeys returns the keys of WORKFLOW_WORLD_SIGNING_KEY, otherwise one per token.
 func (c config) signingKeys() [][]byte {
 	var keys [][]byte
 	for _, key := range splitList(c.SigningKey, ",") {
@@ -35,8 +35,8 @@ func (c config) validateKeys() error {
 	return nil
 }
 
-// warnOfMissingKey speaks up where strangers may reach an app that cannot know them as
-// such. An address that others reach needs a token, so this is about the rest.
+// warnOfMissingKey warns if strangers may reach an app that cannot tell their requests from ours. An address that
+// others can reach requires a token, so this is about the remaining cases.
 func warnOfMissingKey(c config, log *slog.Logger) {
 	if c.Environment == "production" && len(c.signingKeys()) == 0 {
 		log.Warn("WORKFLOW_WORLD_ENV is production, but deliveries are NOT SIGNED: apps cannot distinguish this service from any other sender",

@@ -25,30 +25,30 @@ import (
 	"github.com/world-redis/world-redis/streaming"
 )
 
-// parkAfter is how long after an acknowledged delivery its run is parked, at most; long before anybody looks for
-// forgotten runs.
+// parkAfter is the most time from an acknowledged delivery until its run is parked. It is much shorter than the time
+// after which recovery checks for forgotten runs.
 const parkAfter = 5 * time.Second
 
-// tenant is one namespace with the parts that hold its data. Only the Redis is common: its
-// keys, its queues and its deliveries are its own.
+// tenant is one namespace with its own store, streams and queue. Tenants share only the Redis: each has its own keys,
+// queues and deliveries.
 type tenant struct {
 	namespace
 	store      *storage.Store
 	streams    *streaming.Service
 	queue      *queue.Queue
-	send       *luascript.Runner // of the queue, and of what goes with its messages
+	send       *luascript.Runner // of the queue, and of what is sent together with its messages
 	reconciler *recovery.Reconciler
 	parker     *recovery.Parker
-	lease      *leader.Lease // of who sweeps and wakes forgotten runs
+	lease      *leader.Lease // decides which replica sweeps and wakes forgotten runs
 	apps       *appCheck
 	observer   *queueMetrics
-	woken      atomic.Int64 // runs, by the reconciler
-	replicated bool         // replicas confirm what is acknowledged
-	clustered  bool         // nothing travels together that is of different hash tags
+	woken      atomic.Int64 // number of runs woken by the reconciler
+	replicated bool         // replicas confirm acknowledged writes
+	clustered  bool         // calls with different hash tags are not sent together
 	fast       fastPaths
 	format     *formatClaim
-	answered   world.Store       // the store, for the API: it remembers what it answered
-	lost       *rollback.Watcher // of all namespaces, with the first one; nil with the others
+	answered   world.Store       // the store, for the API; it records what it answered
+	lost       *rollback.Watcher // of all namespaces, in the first tenant; nil in the others
 	log        *slog.Logger
 }
 
@@ -92,10 +92,10 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, p
 	}
 	forwarder := embedded.New(embedded.Config{
 		Logger: logger, SigningKeys: n.signingKeys, Clock: clock, AppCAs: authorities, Proxy: proxy, Policy: policy,
-		Attach: t.attacher(), NoQuietConns: !fast.has(quietConns),
+		Preload: t.preloader(), NoQuietConns: !fast.has(quietConns),
 	})
-	// On a cluster a run is at another node than the queue.
-	along := t.along
+	// On a cluster, a run and the queue are on different nodes.
+	along := t.preloadWithClaim
 	if t.clustered {
 		along = nil
 	}
@@ -122,7 +122,7 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, p
 	return t, nil
 }
 
-// runDead ends the run of a message that is given up.
+// runDead fails the run of a message that is given up.
 func (t *tenant) runDead(ctx context.Context, m world.Message, why queue.Death, reason string) error {
 	code, sentence := recovery.CodeUndeliverable, "A message of this run could not be delivered: "+reason
 	switch why {
@@ -136,12 +136,12 @@ func (t *tenant) runDead(ctx context.Context, m world.Message, why queue.Death, 
 	return recovery.Failer{Store: t.store}.FailRun(ctx, m.RunID, code, sentence)
 }
 
-// stray handles a message that an app refused and that may be for a run or a step that does not exist.
+// stray handles a message that an app refused, and whose run or step may not exist.
 func (t *tenant) stray(ctx context.Context, messageID string, m world.Message) (reason string, err error) {
 	return recovery.Strays{Store: t.store, Queue: t.queue}.Settle(ctx, messageID, m)
 }
 
-// RunEnds implements world.RunEnds for the streams, which are made before the store.
+// RunEnds implements world.RunEnds for the streams, which are created before the store.
 func (t *tenant) RunEnds(ctx context.Context, runIDs []string) ([]world.RunEnd, error) {
 	return t.store.RunEnds(ctx, runIDs)
 }
@@ -151,8 +151,8 @@ func (t *tenant) FindSteps(ctx context.Context, refs []world.StepRef) ([]world.S
 	return t.store.FindSteps(ctx, refs)
 }
 
-// deliver delivers messages, and leads if it is this replica's turn. Both end first: one that stops sees to no queues any more, so
-// another one has to.
+// deliver delivers messages, and leads if this replica is the leader. Both stop first: a stopping replica no longer
+// serves the queues, so another one has to lead.
 func (t *tenant) deliver(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return t.lease.Run(ctx) })
@@ -160,8 +160,8 @@ func (t *tenant) deliver(ctx context.Context) error {
 	return g.Wait()
 }
 
-// background is what goes on beside requests and deliveries: mending, waking forgotten runs, and
-// looking whether apps are where they say.
+// background does the work besides requests and deliveries: repairing, waking forgotten runs, and checking the apps'
+// addresses.
 func (t *tenant) background(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return t.store.Run(ctx) })
@@ -181,7 +181,7 @@ func newTenants(ctx context.Context, conn *redisconn.Conn, policy *dialpolicy.Po
 		return nil, err
 	}
 	tenants, ledger := make([]*tenant, 0, len(namespaces)), &rollback.Ledger{}
-	bell := doorbell.New(conn.Client, logger) // of all of them: one connection a process
+	bell := doorbell.New(conn.Client, logger) // shared by all: one connection per process
 	for _, n := range namespaces {
 		t, err := newTenant(ctx, conn, bell, policy, c, n, clock, logger)
 		if err != nil {
@@ -194,8 +194,8 @@ func newTenants(ctx context.Context, conn *redisconn.Conn, policy *dialpolicy.Po
 	return tenants, nil
 }
 
-// remember has the starts and resumes that the API answers looked up when Redis has another master. The data of an
-// embedded Redis ends with the process.
+// remember has the starts and resumes that the API answered checked after Redis changes its master. The data of an
+// embedded Redis ends with the process, so there it is not done.
 func (t *tenant) remember(conn *redisconn.Conn, ledger *rollback.Ledger) {
 	t.answered = t.store
 	if conn.Mode != redisconn.Embedded {
@@ -216,7 +216,7 @@ func (t *tenant) deps() httpapi.Deps {
 	return deps
 }
 
-// forAPI are the namespaces beside the default one, which is the first.
+// forAPI returns the namespaces other than the default one, which is the first.
 func forAPI(tenants []*tenant) []httpapi.Namespace {
 	var out []httpapi.Namespace
 	for _, t := range tenants[1:] {
@@ -225,7 +225,7 @@ func forAPI(tenants []*tenant) []httpapi.Namespace {
 	return out
 }
 
-// together runs one part of every tenant until all have ended; one that fails ends the rest.
+// together runs one part of every tenant until all have ended. If one fails, the others are stopped.
 func together(tenants []*tenant, run func(*tenant, context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		g, ctx := errgroup.WithContext(ctx)

@@ -1,6 +1,6 @@
-// Package httpproxy reads WORKFLOW_WORLD_PROXY: through which HTTP proxy requests to apps, and those of
-// commands to the service, go. By default they go through none, whatever HTTP_PROXY says: the
-// proxy of a company knows the way out, and not the one to an app in the next container.
+// Package httpproxy reads WORKFLOW_WORLD_PROXY, the HTTP proxy for requests to apps and for requests of commands to
+// the service. By default there is none, whatever HTTP_PROXY says: a company's proxy reaches the internet, but not an
+// app in the next container.
 package httpproxy
 
 import (
@@ -14,24 +14,24 @@ import (
 // Variable is the name of the setting.
 const Variable = "WORKFLOW_WORLD_PROXY"
 
-// FromEnvironment is the setting that has Go's own variables decide.
+// FromEnvironment is the setting that uses Go's own variables.
 const FromEnvironment = "env"
 
-// Choose is the Proxy of an http.Transport.
+// Choose has the type of Proxy of an http.Transport.
 type Choose func(*http.Request) (*url.URL, error)
 
-// Parse reads the setting: empty, env, or the URL of a proxy. The result is nil if there is none.
-// As with Go's own variables no proxy is used for this machine itself.
+// Parse reads the setting: empty, env, or the URL of a proxy. The result is nil if there is none. As with Go's own
+// variables, no proxy is used for loopback addresses.
 func Parse(setting string) (Choose, error) {
 	switch setting {
 	case "":
-		return nil, nil //nolint:nilnil // what net/http takes for "none"
+		return nil, nil //nolint:nilnil // net/http's value for no proxy
 	case FromEnvironment:
 		return http.ProxyFromEnvironment, nil
 	}
 	u, err := url.Parse(setting)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.Trim(u.Path, "/") != "" {
-		// The value may hold a password, so it is not repeated.
+		// The value may contain a password, so it is not repeated.
 		return nil, errors.New(Variable + " must be empty, env, or http(s)://[user:password@]host[:port]")
 	}
 	return func(r *http.Request) (*url.URL, error) {
@@ -47,7 +47,7 @@ func isThisMachine(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// Describe says which proxies a setting names, without passwords; getenv reads Go's own variables.
+// Describe returns the proxies of a setting, without passwords; getenv reads Go's own variables.
 func Describe(setting string, getenv func(string) string) string {
 	if setting != FromEnvironment {
 		return redacted(setting)
@@ -55,7 +55,7 @@ func Describe(setting string, getenv func(string) string) string {
 	return strings.Join(ofEnvironment(getenv), " ")
 }
 
-// Ignored are Go's own variables that name a proxy, for a setting that does not heed them.
+// Ignored returns Go's own variables that name a proxy, if the setting does not use them.
 func Ignored(setting string, getenv func(string) string) string {
 	if setting == FromEnvironment {
 		return ""
@@ -83,7 +83,7 @@ func ofEnvironment(getenv func(string) string) []string {
 	return out
 }
 
-// redacted is an address without its password.
+// redacted returns an address without its password.
 func redacted(value string) string {
 	if u, err := url.Parse(value); err == nil && u.User != nil {
 		return u.Redacted()

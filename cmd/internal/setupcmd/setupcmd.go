@@ -1,5 +1,4 @@
-// Package setupcmd wires the setup command; it is a program of its own and also a
-// subcommand of world-redis.
+// Package setupcmd wires the setup command, which is a program of its own and a subcommand of world-redis.
 package setupcmd
 
 import (
@@ -15,8 +14,7 @@ import (
 	"github.com/world-redis/world-redis/setup"
 )
 
-// New returns the command, named use. It silences go-redis's own log, because the command
-// says once what is wrong.
+// New returns the command, named use. It turns go-redis's own log off, because the command reports problems itself.
 func New(use string) *cobra.Command {
 	redis.SetLogger(quiet{})
 	cmd := setup.NewCommand(setup.Environment{Getenv: os.Getenv, Depths: depths})
@@ -28,8 +26,8 @@ type quiet struct{}
 
 func (quiet) Printf(context.Context, string, ...any) {}
 
-// depths asks the queue package, which alone knows how asynq keeps messages. The queue is
-// not run, so its deliverer never delivers.
+// depths reads the depths through the queue package, which alone knows how asynq stores messages. The queue does not
+// run, so its deliverer is never called.
 func depths(ctx context.Context, conn *redisconn.Conn, keyPrefix, jobPrefix string) ([]setup.QueueDepth, error) {
 	q, err := queue.New(ctx, conn.Client, queue.Config{
 		KeyPrefix: keyPrefix, JobPrefix: jobPrefix, Deliverer: embedded.New(embedded.Config{}),

@@ -15,23 +15,23 @@ import (
 	"time"
 )
 
-// longestLine is more than an event of the largest chunk has.
+// longestLine is larger than an event with the largest chunk, in bytes.
 const longestLine = 256 << 20
 
-// errEnded says that the stream's end has come.
+// errEnded means that the stream has ended.
 var errEnded = errors.New("the stream has ended")
 
-// continued says that the stream has an end and goes on behind it, because the step that closed it ran again.
+// continued means that the stream has an end and continues after it, because the step that closed it ran again.
 type continued struct{ next int64 }
 
-func (c continued) Error() string { return fmt.Sprintf("the stream goes on at %d", c.next) }
+func (c continued) Error() string { return fmt.Sprintf("the stream continues at %d", c.next) }
 
-// refusal is an answer of the service that asking again would not change.
+// refusal is an answer of the service that a retry would not change.
 type refusal struct{ text, code string }
 
 func (r refusal) Error() string { return r.text }
 
-// follow prints events until the last end, and goes on after the last one when it is cut.
+// follow prints events until the last end. After a broken connection it continues behind the last printed event.
 func (t *tail) follow(ctx context.Context) error {
 	if err := t.checkRun(ctx); err != nil {
 		return err
@@ -47,7 +47,7 @@ func (t *tail) follow(ctx context.Context) error {
 			return nil
 		case errors.As(err, &more):
 			t.from, t.last = more.next, ""
-			_, _ = fmt.Fprintf(t.errOut, "world-redis: the stream was closed here; a later attempt of its step wrote it again, from index %d on\n", more.next)
+			_, _ = fmt.Fprintf(t.errOut, "world-redis: the stream was closed here; a later attempt of its step writes again from index %d\n", more.next)
 			continue
 		case errors.As(err, &refused):
 			return err
@@ -67,8 +67,8 @@ func (t *tail) follow(ctx context.Context) error {
 	return nil
 }
 
-// checkRun asks whether there is such a run, where the name of the stream does not say of which run it is: a read
-// of the run's own streams is refused by itself. Whatever else goes wrong is told by the read.
+// checkRun checks whether the run exists if the stream's name does not contain it. For a run's own streams, the read
+// itself is refused. Any other error is reported by the read.
 func (t *tail) checkRun(ctx context.Context) error {
 	if strings.HasPrefix(t.name, ownStream(t.run)) || strings.HasPrefix(t.name, healthCheck) {
 		return nil
@@ -81,12 +81,12 @@ func (t *tail) checkRun(ctx context.Context) error {
 	return nil
 }
 
-// read makes one connection and prints what it brings.
+// read opens one connection and prints the events that it receives.
 func (t *tail) read(ctx context.Context) error {
 	return t.get(ctx, fmt.Sprintf("/%s?startIndex=%d", url.PathEscape(t.name), t.from), "text/event-stream", t.events)
 }
 
-// get asks for what is below the run's streams.
+// get requests a path below the run's streams.
 func (t *tail) get(ctx context.Context, path, form string, use func(io.Reader) error) error {
 	address := fmt.Sprintf("%s/v1/runs/%s/streams%s", t.url, url.PathEscape(t.run), path)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
@@ -104,7 +104,7 @@ func (t *tail) get(ctx context.Context, path, form string, use func(io.Reader) e
 	if err != nil {
 		return fmt.Errorf("the service at %s cannot be reached: %w", t.url, err)
 	}
-	defer func() { _ = resp.Body.Close() }() // all that matters has been read
+	defer func() { _ = resp.Body.Close() }() // nothing more is needed
 	if resp.StatusCode != http.StatusOK {
 		return t.answered(resp)
 	}
@@ -112,7 +112,7 @@ func (t *tail) get(ctx context.Context, path, form string, use func(io.Reader) e
 }
 
 func (t *tail) answered(resp *http.Response) error {
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<16)) // what there is of it
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<16)) // whatever there is of it
 	var answer struct {
 		Error struct{ Message, Code string }
 	}
@@ -184,7 +184,7 @@ func (t *tail) print(event, id, data string) error {
 	}
 	var text string
 	if json.Unmarshal([]byte(data), &text) != nil {
-		text = data + "\n" // a value that is no text
+		text = data + "\n" // the value is not a text
 	} else if event == "bytes" {
 		decoded, err := base64.StdEncoding.DecodeString(text)
 		if err != nil {

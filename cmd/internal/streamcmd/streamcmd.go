@@ -1,5 +1,5 @@
-// Package streamcmd is the command `world-redis stream`, which lets people watch the streams
-// of a running service over its HTTP API.
+// Package streamcmd is the command `world-redis stream`, which shows the streams of a running service through its
+// HTTP API.
 package streamcmd
 
 import (
@@ -19,8 +19,8 @@ import (
 
 const defaultURL = "http://127.0.0.1:8787"
 
-// New returns the command. getenv reads the environment: WORKFLOW_WORLD_URL and
-// WORKFLOW_WORLD_TOKEN are the defaults of the flags.
+// New returns the command. getenv reads the environment: WORKFLOW_WORLD_URL and WORKFLOW_WORLD_TOKEN are the flags'
+// defaults.
 func New(getenv func(string) string) *cobra.Command {
 	cmd := &cobra.Command{Use: "stream", Short: "Watch the streams of runs"}
 	cmd.AddCommand(tailCommand(getenv))
@@ -66,7 +66,7 @@ func tailCommand(getenv func(string) string) *cobra.Command {
 	return cmd
 }
 
-// target returns the stream that is meant (contract §6.1).
+// target returns the run and the stream that the arguments name (contract §6.1).
 func target(run, name string) (runID, stream string, err error) {
 	if _, ok := ids.Time("wrun_", run); !ok && !strings.HasPrefix(name, healthCheck) {
 		return "", "", fmt.Errorf("%q is not a run id: a run id is wrun_ and 26 letters and digits", run)
@@ -81,20 +81,20 @@ func target(run, name string) (runID, stream string, err error) {
 	}
 }
 
-// ownStream is the default stream of a run, with which the names of its others begin.
+// ownStream is a run's default stream. The names of its other streams begin with it.
 func ownStream(run string) string { return "strm_" + strings.TrimPrefix(run, "wrun_") + "_user" }
 
-// healthCheck begins the names of streams that are of no run.
+// healthCheck begins the names of streams that belong to no run.
 const healthCheck = "__health_check__"
 
-// tail is one use of the command.
+// tail is one execution of the command.
 type tail struct {
 	url, token, run, name string
 	from                  int64
 	raw                   bool
 	out, errOut           io.Writer
 	client                *http.Client
-	pause                 time.Duration // before a broken connection is made again
+	pause                 time.Duration // before a reconnect
 
 	last string // id of the last event that was printed
 }

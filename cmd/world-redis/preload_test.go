@@ -14,7 +14,7 @@ import (
 
 // delivered is a wake-up as an app gets it.
 type delivered struct {
-	message, attached []byte
+	message, preloaded []byte
 }
 
 // newWakenApp is an app that takes wake-ups, and answers each with the next of the given answers, then with ok.
@@ -76,7 +76,7 @@ func TestWakeUpsBringTheAnswerToRunStartedAlong(t *testing.T) {
 		t.Helper()
 		wake(runID)
 		d := next()
-		require.Empty(t, d.attached)
+		require.Empty(t, d.preloaded)
 		require.Contains(t, string(d.message), runID)
 	}
 	steps := 0
@@ -88,29 +88,29 @@ func TestWakeUpsBringTheAnswerToRunStartedAlong(t *testing.T) {
 
 	runID := w.newRun([]byte("input"))
 	nothing(runID) // it is delivered again, since the app's first answer asks for that
-	require.Empty(t, next().attached)
+	require.Empty(t, next().preloaded)
 	start(runID)
 	wake(runID)
 	d := next()
-	require.Equal(t, start(runID), d.attached)
+	require.Equal(t, start(runID), d.preloaded)
 	require.Contains(t, string(d.message), runID)
 	step(runID)
 	wake(runID)
-	again := next().attached
+	again := next().preloaded
 	require.Equal(t, start(runID), again)
-	require.NotEqual(t, d.attached, again)
+	require.NotEqual(t, d.preloaded, again)
 
-	for range attachedEvents - 3 { // there are three
+	for range preloadEvents - 3 { // there are three
 		step(runID)
 	}
 	wake(runID)
-	require.Equal(t, start(runID), next().attached)
+	require.Equal(t, start(runID), next().preloaded)
 	step(runID)
 	nothing(runID)
 	w.accepted(runID, "run_cancelled", "", nil)
 	nothing(runID)
 
-	big := w.newRun(patterned(attachedBytes / 2)) // it is in the run and in its first event
+	big := w.newRun(patterned(preloadBytes / 2)) // it is in the run and in its first event
 	start(big)
 	nothing(big)
 

@@ -15,7 +15,7 @@ import (
 	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
-func attaching(t *testing.T, c embedded.Config) *embedded.Forwarder {
+func preloading(t *testing.T, c embedded.Config) *embedded.Forwarder {
 	t.Helper()
 	f := embedded.New(c)
 	t.Cleanup(f.Close)
@@ -29,9 +29,9 @@ func TestWhatGoesAlongWithADelivery(t *testing.T) {
 	app := newStubApp(t, acknowledge)
 	key := []byte("a key of at least 16")
 	var asked []world.Delivery
-	f := attaching(t, embedded.Config{
+	f := preloading(t, embedded.Config{
 		SigningKeys: [][]byte{key}, Clock: worldtest.StoppedClock(time.UnixMilli(1700000000123)),
-		Attach: func(_ context.Context, d world.Delivery) ([]byte, world.LogSeen) {
+		Preload: func(_ context.Context, d world.Delivery) ([]byte, world.LogSeen) {
 			asked = append(asked, d)
 			return append([]byte("log"), byte('0'+len(asked))), world.LogSeen{Events: int64(len(asked)), HooksOnly: true}
 		},
@@ -67,8 +67,8 @@ func TestDeliveriesThatNothingGoesAlongWith(t *testing.T) {
 	inJSON.ContentType = "application/json"
 	something := func(context.Context, world.Delivery) ([]byte, world.LogSeen) { return []byte{1}, world.LogSeen{} }
 	for name, c := range map[string]struct {
-		d      world.Delivery
-		attach func(context.Context, world.Delivery) ([]byte, world.LogSeen)
+		d       world.Delivery
+		preload func(context.Context, world.Delivery) ([]byte, world.LogSeen)
 	}{
 		"the app does not take it": {notAsked, something},
 		"the message is JSON":      {inJSON, something},
@@ -83,7 +83,7 @@ func TestDeliveriesThatNothingGoesAlongWith(t *testing.T) {
 			t.Parallel()
 			app := newStubApp(t, acknowledge)
 			c.d.BaseURL = app.URL
-			require.Equal(t, world.Done, attaching(t, embedded.Config{Attach: c.attach}).Deliver(t.Context(), c.d).Verdict)
+			require.Equal(t, world.Done, preloading(t, embedded.Config{Preload: c.preload}).Deliver(t.Context(), c.d).Verdict)
 			require.Equal(t, []byte{0xa0}, app.got()[0].body)
 			require.NotContains(t, app.got()[0].header, "X-World-Redis-Attached")
 		})
