@@ -8,34 +8,35 @@ import (
 	"time"
 )
 
-// ErrOver says that there is no room now, and was none for as long as the hold could wait.
+// ErrOver means that there is no room, and that none became free while the hold could wait.
 var ErrOver = errors.New("over the memory budget")
 
-// depth is how many pools there are above each other.
+// depth is the number of levels of the tree of pools.
 const depth = 4
 
-// Hold is what one call holds. The zero value with a pool holds nothing. It is not for several goroutines at once.
+// Hold is the memory that one call holds. With only a pool set it holds nothing. It must not be used by several
+// goroutines at the same time.
 type Hold struct {
 	pool  *Pool
 	n     int64
-	alone [depth]bool // at the pool itself, at the one above it, …: it is larger than the lane there
+	alone [depth]bool // per level, from the pool itself upwards: the hold is larger than the lane there
 }
 
-// Of returns a hold that has nothing yet. Without a pool it counts nothing.
+// Of returns a hold without memory. Without a pool it counts nothing.
 func Of(p *Pool) Hold { return Hold{pool: p} }
 
-// Bytes is how much it holds.
+// Bytes is the number of bytes held.
 func (h *Hold) Bytes() int64 { return h.n }
 
 // waiter is a hold that waits for room.
 type waiter struct {
 	hold   *Hold
 	n      int64
-	at     *Pool // has no room for it
+	at     *Pool // the pool that has no room for it
 	served chan struct{}
 }
 
-// Grow takes n bytes more. Where there is no room for them it waits: for so long, and while ctx lasts.
+// Grow takes n bytes more. If there is no room, it waits up to patience, or until ctx ends.
 func (h *Hold) Grow(ctx context.Context, n int64, patience time.Duration) error {
 	if n <= 0 || h.pool == nil {
 		return nil
@@ -47,7 +48,7 @@ func (h *Hold) Grow(ctx context.Context, n int64, patience time.Duration) error 
 	return h.growLarge(ctx, n, patience)
 }
 
-// growLarge works on a copy, so that a small hold takes no memory of its own.
+// growLarge works on a copy, so that a small hold is not allocated.
 func (h *Hold) growLarge(ctx context.Context, n int64, patience time.Duration) error {
 	own := *h
 	err := own.wait(ctx, n, patience)
@@ -71,16 +72,16 @@ func (h *Hold) wait(ctx context.Context, n int64, patience time.Duration) error 
 		err = ctx.Err()
 	}
 	if h.pool.queue.leave(at) {
-		return nil // served meanwhile
+		return nil // served in the meantime
 	}
 	return err
 }
 
-// join takes the bytes at once, or puts the hold among those that wait: one that has something already before those
-// that have nothing, for what it has is free only when it has got the rest.
+// join takes the bytes immediately, or queues the hold. A hold that already has memory queues before holds that have
+// none, because its memory is freed only after it got the rest.
 func (h *Hold) join(n int64) (*waiter, *list.Element) {
 	q := h.pool.queue
-	q.waiting.Add(1) // before it looks: what is given back from now on is followed by a look at those that wait
+	q.waiting.Add(1) // before it looks: whoever gives memory back from now on checks the queue afterwards
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	at := h.overtakes()
@@ -99,7 +100,7 @@ func (h *Hold) join(n int64) (*waiter, *list.Element) {
 	return w, q.waiters.PushBack(w)
 }
 
-// overtakes returns a pool that others wait for already, whom a hold that has nothing must not overtake.
+// overtakes returns a pool that others already wait for, and which a hold without memory must not take before them.
 func (h *Hold) overtakes() *Pool {
 	if h.n > Small {
 		return nil
@@ -112,7 +113,7 @@ func (h *Hold) overtakes() *Pool {
 	return nil
 }
 
-// needs returns the first of the hold's pools that is among others.
+// needs returns the first of the hold's pools that is in others.
 func (h *Hold) needs(others []*Pool) *Pool {
 	for at := h.pool; at != nil && len(others) > 0; at = at.parent {
 		if slices.Contains(others, at) {
@@ -122,7 +123,7 @@ func (h *Hold) needs(others []*Pool) *Pool {
 	return nil
 }
 
-// leave takes a waiter out; true: it has what it waited for.
+// leave removes a waiter, and reports whether it was served.
 func (q *queue) leave(e *list.Element) (served bool) {
 	q.mu.Lock()
 	w := e.Value.(*waiter) //nolint:forcetypeassert // nothing else is in there
@@ -141,8 +142,8 @@ func (q *queue) leave(e *list.Element) (served bool) {
 	return served
 }
 
-// tryLarge takes n bytes more and returns nil, or takes nothing and returns the pool that has no room. It is called
-// with the queue's lock. Small holds do not take it, so a limit may be passed by a few of them.
+// tryLarge takes n bytes more and returns nil, or takes nothing and returns the pool without room. The caller holds
+// the queue's lock. Small holds do not take the lock, so a few of them may exceed a limit.
 func (h *Hold) tryLarge(n int64) *Pool {
 	total, level := h.n+n, 0
 	for at := h.pool; at != nil; at = at.parent {
@@ -174,7 +175,7 @@ func (h *Hold) tryLarge(n int64) *Pool {
 	return nil
 }
 
-// room is how much may be used when a hold has grown to a size.
+// room is how much may be used in total once a hold has the given size.
 func (p *Pool) room(total int64) int64 {
 	if total <= Small {
 		return p.limit
@@ -182,7 +183,7 @@ func (p *Pool) room(total int64) int64 {
 	return p.lane
 }
 
-// Force takes n bytes more, whether or not there is room: they are in memory already, and to refuse them would not help.
+// Force takes n bytes more, even without room: they are already in memory, so refusing them would not help.
 func (h *Hold) Force(n int64) {
 	level := 0
 	for at := h.pool; at != nil; at = at.parent {
@@ -194,7 +195,7 @@ func (h *Hold) Force(n int64) {
 	h.n += n
 }
 
-// Shrink gives back what is more than n bytes.
+// Shrink returns everything above n bytes.
 func (h *Hold) Shrink(n int64) {
 	back := h.n - n
 	if back <= 0 || h.pool == nil {
@@ -218,5 +219,5 @@ func (h *Hold) Shrink(n int64) {
 	q.wake()
 }
 
-// Release gives back everything.
+// Release returns everything.
 func (h *Hold) Release() { h.Shrink(0) }

@@ -1,5 +1,5 @@
-// Package cboritem reads and writes CBOR data items (RFC 8949) by hand: calls, answers and records have
-// few shapes, and their payloads are passed on as they are. Reflection took a third of the CPU of an event
+// Package cboritem reads and writes CBOR data items (RFC 8949) without reflection: calls, answers and records have
+// few shapes, and payloads are passed on unchanged. Reflection took a third of an event's CPU
 // (docs/decisions/cbor-by-hand.md).
 package cboritem
 
@@ -8,10 +8,10 @@ import (
 	"errors"
 )
 
-// ErrMalformed is the error of bytes that are not a well-formed item.
+// ErrMalformed is returned for bytes that are not a well-formed item.
 var ErrMalformed = errors.New("malformed CBOR")
 
-// MaxNesting bounds arrays and maps within each other, as MaxNestedLevels of cbor.DecOptions does: to walk them takes stack.
+// MaxNesting limits the nesting of arrays and maps, like MaxNestedLevels of cbor.DecOptions: each level takes stack.
 const MaxNesting = 512
 
 // The major types, in the upper three bits of an item's first byte.
@@ -26,7 +26,7 @@ const (
 	MajorSimple = 7
 )
 
-// First bytes of items, most of them the whole item.
+// First bytes of items. Most of them are the whole item.
 const (
 	EmptyMap  = MajorMap << 5
 	False     = 0xf4
@@ -37,17 +37,17 @@ const (
 	Break     = 0xff // ends an item of indefinite length
 )
 
-// Head is the head of an item: its major type, the five bits after it, and the number that follows: a
-// length, a value, or a float's bits.
+// Head is the head of an item: its major type, the five bits after it, and the following number, which is a length, a
+// value, or the bits of a float.
 type Head struct {
 	Major, Info byte
 	N           uint64
 }
 
-// Indefinite reports whether the item has no length and ends with a break; the break itself has this form, too.
+// Indefinite reports whether the item has no length and ends with a break. The break itself has this form, too.
 func (h Head) Indefinite() bool { return h.Info == 31 }
 
-// ReadHead reads the head at the start of b and returns what comes after it.
+// ReadHead reads the head at the start of b and returns the rest of b.
 func ReadHead(b []byte) (h Head, rest []byte, err error) {
 	if len(b) == 0 {
 		return h, nil, ErrMalformed
@@ -76,8 +76,7 @@ func ReadHead(b []byte) (h Head, rest []byte, err error) {
 // MajorOf returns the major type of an item that is not empty.
 func MajorOf(item []byte) byte { return item[0] >> 5 }
 
-// AppendHead appends the head of an item in its shortest form: its major type and the number that goes
-// with that, a value or a length.
+// AppendHead appends the head of an item in its shortest form: its major type, and a value or a length.
 func AppendHead(b []byte, major byte, n uint64) []byte {
 	m := major << 5
 	switch {
@@ -94,7 +93,7 @@ func AppendHead(b []byte, major byte, n uint64) []byte {
 	}
 }
 
-// AppendInt appends a whole number.
+// AppendInt appends an integer.
 func AppendInt(b []byte, n int64) []byte {
 	if n < 0 {
 		return AppendHead(b, MajorNegint, uint64(-(n + 1)))

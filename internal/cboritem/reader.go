@@ -1,19 +1,19 @@
 package cboritem
 
-// Reader reads the items of a record one after the other. It is no longer OK from the first on that is not what was
-// asked for, or not of a definite length; what it returns then is zero.
+// Reader reads the items of a record in order. An item of another type than requested, or of indefinite length, makes
+// the reader fail; from then on it returns zero values.
 type Reader struct {
 	left   []byte
 	failed bool
 }
 
-// NewReader returns a reader of b; the strings that it returns are parts of b.
+// NewReader returns a reader of b. Returned strings are slices of b.
 func NewReader(b []byte) Reader { return Reader{left: b} }
 
-// OK reports whether all items were what was asked for.
+// OK reports whether no read has failed.
 func (r *Reader) OK() bool { return !r.failed }
 
-// Done reports whether they were, and none is left.
+// Done reports whether no read has failed and nothing is left.
 func (r *Reader) Done() bool { return !r.failed && len(r.left) == 0 }
 
 func (r *Reader) head() (major byte, n uint64) {
@@ -26,7 +26,7 @@ func (r *Reader) head() (major byte, n uint64) {
 	return h.Major, h.N
 }
 
-// Count reads the head of a map or an array, and returns how many entries it has.
+// Count reads the head of a map or array and returns its number of entries.
 func (r *Reader) Count(major byte) int {
 	m, n := r.head()
 	if m != major || n > uint64(len(r.left)) {

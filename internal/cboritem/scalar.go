@@ -2,22 +2,22 @@ package cboritem
 
 import "math"
 
-// What follows reads single items, which must be well-formed.
+// The functions below read single items, which must be well-formed.
 
-// Absent reports whether callers mean by an item that they leave a field out: JavaScript's undefined is
-// written as a value of its own, and null where a field is optional means the same.
+// Absent reports whether an item means that a field is absent: JavaScript's undefined is encoded as its own value,
+// and null means the same in an optional field.
 func Absent(item []byte) bool {
 	return len(item) == 0 || item[0] == Undefined || item[0] == Null
 }
 
-// PlainText returns the bytes of a text that is in one piece, as nearly all are.
+// PlainText returns the bytes of a text in one piece, as nearly all texts are.
 func PlainText(item []byte) (text []byte, ok bool) {
 	h, rest, err := ReadHead(item)
 	return rest, err == nil && h.Major == MajorText && !h.Indefinite() && h.N == uint64(len(rest))
 }
 
-// TextOf reads a text; bytes that are not UTF-8 stay as they are, because JavaScript strings with lone
-// surrogates are encoded that way.
+// TextOf reads a text. Bytes that are not UTF-8 are kept, because JavaScript strings with lone surrogates are encoded
+// that way.
 func TextOf(item []byte) (string, bool) {
 	if text, ok := PlainText(item); ok {
 		return string(text), true
@@ -33,8 +33,8 @@ func TextOf(item []byte) (string, bool) {
 	return string(text), true
 }
 
-// Content reads the bytes of a text or a byte string whose head is h and stands before b. They are a part of b unless
-// they come in chunks.
+// Content reads the bytes of a text or byte string with head h, which precedes b. The content is a slice of b unless
+// it comes in chunks.
 func Content(h Head, b []byte) (content, rest []byte, err error) {
 	if !h.Indefinite() {
 		if h.N > uint64(len(b)) {
@@ -56,13 +56,13 @@ func Content(h Head, b []byte) (content, rest []byte, err error) {
 	return content, b[1:], nil
 }
 
-// BytesOf returns the content of a byte string that is in one piece.
+// BytesOf returns the content of a byte string in one piece.
 func BytesOf(item []byte) (content []byte, ok bool) {
 	h, rest, err := ReadHead(item)
 	return rest, err == nil && h.Major == MajorBytes && !h.Indefinite() && h.N == uint64(len(rest))
 }
 
-// NumberOf reads an integer or a float of any width. A negative integer below -2^63 is none.
+// NumberOf reads an integer or a float of any width. It refuses a negative integer below -2^63.
 func NumberOf(item []byte) (float64, bool) {
 	h, rest, err := ReadHead(item)
 	if err != nil || len(rest) > 0 {
@@ -82,8 +82,8 @@ func NumberOf(item []byte) (float64, bool) {
 	}
 }
 
-// WholeOf reads a whole number. JavaScript encoders write whole numbers from 2^32 on as floats, so those are taken as
-// well, up to where floats are exact.
+// WholeOf reads an integer. JavaScript encoders write integers from 2^32 on as floats, so it accepts those, too, as
+// long as floats are exact.
 func WholeOf(item []byte) (int64, bool) {
 	h, rest, err := ReadHead(item)
 	if err != nil || len(rest) > 0 {
@@ -114,7 +114,7 @@ func BoolOf(item []byte) (value, ok bool) {
 	return item[0] == True, true
 }
 
-// Untagged takes the tag off a tagged item.
+// Untagged removes the tag of a tagged item.
 func Untagged(item []byte) (tag uint64, content []byte, ok bool) {
 	h, rest, err := ReadHead(item)
 	if err != nil || h.Major != MajorTag || len(rest) == 0 {
@@ -123,7 +123,7 @@ func Untagged(item []byte) (tag uint64, content []byte, ok bool) {
 	return h.N, rest, true
 }
 
-// FloatOf reads the float of a head, of any of the three widths.
+// FloatOf returns the float of a head, of any of the three widths.
 func FloatOf(h Head) (float64, bool) {
 	if h.Major != MajorSimple {
 		return 0, false
@@ -147,7 +147,7 @@ func halfFloat(h uint16) float64 {
 	switch {
 	case exponent == 0:
 		f = math.Ldexp(fraction, -24)
-	case exponent == 31 && fraction != 0: // not a number: the bits stay, as the library has them
+	case exponent == 31 && fraction != 0: // NaN: the bits are kept, as in the library
 		return float64(math.Float32frombits(uint32(h&0x8000)<<16 | 0x7fc00000 | uint32(h&0x3ff)<<13))
 	case exponent == 31:
 		f = math.Inf(1)

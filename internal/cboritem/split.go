@@ -1,6 +1,6 @@
 package cboritem
 
-// Split cuts the first item off b, which is a part of an item that is well-formed.
+// Split returns the first item of b, which is part of a well-formed item, and the rest.
 func Split(b []byte) (item, rest []byte, err error) {
 	rest, err = skip(b, MaxNesting)
 	if err != nil {
@@ -10,17 +10,17 @@ func Split(b []byte) (item, rest []byte, err error) {
 	return b[:n:n], rest, nil
 }
 
-// skip returns what comes after the first item of b. It only looks for its end: that the item is
-// well-formed has been checked with the body.
+// skip returns the bytes after the first item of b. It only finds the end: the body was already checked to be
+// well-formed.
 func skip(b []byte, depth int) (rest []byte, err error) {
 	h, b, err := ReadHead(b)
 	for err == nil && h.Major == MajorTag && !h.Indefinite() {
-		h, b, err = ReadHead(b) // of what is tagged
+		h, b, err = ReadHead(b) // of the tagged item
 	}
 	if err != nil || depth < 0 {
 		return nil, ErrMalformed
 	}
-	items := uint64(0) // that belong to this one
+	items := uint64(0) // number of items in this one
 	switch h.Major {
 	case MajorBytes, MajorText:
 		if h.Indefinite() {
@@ -36,7 +36,7 @@ func skip(b []byte, depth int) (rest []byte, err error) {
 		items = 2 * h.N
 	default:
 		if h.Indefinite() {
-			return nil, ErrMalformed // a break that ends nothing
+			return nil, ErrMalformed // a break without an indefinite item
 		}
 		return b, nil
 	}
@@ -52,7 +52,7 @@ func skip(b []byte, depth int) (rest []byte, err error) {
 		return b[1:], nil
 	}
 	if items > 2*uint64(len(b)) || h.N > uint64(len(b)) {
-		return nil, ErrMalformed // more than there can be
+		return nil, ErrMalformed // more than b can contain
 	}
 	for range items {
 		if b, err = skip(b, depth-1); err != nil {
@@ -62,11 +62,11 @@ func skip(b []byte, depth int) (rest []byte, err error) {
 	return b, nil
 }
 
-// plainDepth is how deep a plain item goes at most.
+// plainDepth is the deepest nesting of a plain item.
 const plainDepth = 64
 
-// Plain reports whether b is one well-formed item without anything unusual in it, as nearly every
-// body is. It is false for everything that is not well-formed, and for some of what is: ask the library about that.
+// Plain reports whether b is one well-formed item of common types, as nearly every body is. It is false for
+// everything malformed, and for some well-formed items: the library decides about those.
 func Plain(b []byte) bool {
 	rest, ok := skipPlain(b, plainDepth)
 	return ok && len(rest) == 0
@@ -94,7 +94,7 @@ func skipPlain(b []byte, depth int) (rest []byte, ok bool) {
 		items *= 2
 	}
 	if h.Major != MajorTag && h.N > uint64(len(rest)) {
-		return nil, false // more than there can be
+		return nil, false // more than b can contain
 	}
 	for range items {
 		if rest, ok = skipPlain(rest, depth-1); !ok {

@@ -7,13 +7,12 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// maxTimestamp is the last millisecond that a JavaScript Date can hold, in either direction.
+// maxTimestamp is the last millisecond that a JavaScript Date can represent, in either direction.
 const maxTimestamp = 8.64e15
 
-// TimestampOf reads a timestamp in any form that a client may send: epoch milliseconds, ISO 8601
-// text, or a CBOR date (tag 0 text, tag 1 seconds). Seconds are rounded to the
-// millisecond, not cut: 1700000000.123 has no exact float, and a millisecond off makes
-// the SDK's replay diverge.
+// TimestampOf reads a timestamp in any form that a client may send: epoch milliseconds, ISO 8601 text, or a CBOR date
+// (tag 0 text, tag 1 seconds). Seconds are rounded to the millisecond, not truncated: 1700000000.123 has no exact
+// float, and a difference of one millisecond makes the SDK's replay diverge.
 func TimestampOf(item []byte) (world.Millis, bool) {
 	if len(item) == 0 {
 		return 0, false
@@ -46,7 +45,7 @@ func TimestampOf(item []byte) (world.Millis, bool) {
 	}
 }
 
-// Millis is a number of milliseconds as a timestamp, if a Date of JavaScript can hold it.
+// Millis converts milliseconds to a timestamp, if a JavaScript Date can represent it.
 func Millis(ms float64) (world.Millis, bool) {
 	if math.IsNaN(ms) || math.Abs(ms) > maxTimestamp {
 		return 0, false

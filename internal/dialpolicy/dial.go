@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// Dial returns the dial function of an http.Transport that connects by the policy. The dialer must have no Control of its
-// own.
+// Dial returns the dial function of an http.Transport, which enforces the policy. The dialer must not have a Control
+// function.
 func (p *Policy) Dial(dialer *net.Dialer) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		if p.isProxy(address) {
@@ -42,7 +42,7 @@ func (p *Policy) Dial(dialer *net.Dialer) func(ctx context.Context, network, add
 	}
 }
 
-// shown names an address that is dialled, and the name that it was found by.
+// shown returns a dialled address with the name that resolved to it.
 func shown(t target, found netip.AddrPort) string {
 	if t.ip.IsValid() {
 		return t.text
@@ -50,9 +50,9 @@ func shown(t target, found netip.AddrPort) string {
 	return t.text + " (" + found.Addr().String() + ")"
 }
 
-// Proxy returns the Proxy function of an http.Transport with the Dial above, choose being the operator's; nil stays nil. A request
-// that goes through a proxy is checked here, as far as the text of its host tells: it is the proxy that looks names up.
-// Where [Hosts] are listed such a name has to be among them.
+// Proxy returns the Proxy function of an http.Transport with the Dial above. choose is the operator's function; nil
+// stays nil. A request through a proxy is checked here by its host's text, because the proxy resolves names. If
+// [Hosts] are listed, such a name must be among them.
 func (p *Policy) Proxy(choose func(*http.Request) (*url.URL, error)) func(*http.Request) (*url.URL, error) {
 	if choose == nil {
 		return nil
@@ -70,7 +70,7 @@ func (p *Policy) Proxy(choose func(*http.Request) (*url.URL, error)) func(*http.
 			if p.isProxy(hostPort(r.URL)) {
 				return nil, &RefusedError{t.text, "it is the proxy of the service"}
 			}
-			return nil, nil //nolint:nilnil // what net/http takes for "none"
+			return nil, nil //nolint:nilnil // net/http's value for no proxy
 		}
 		if err := p.checkText(t, true); err != nil {
 			return nil, err
@@ -80,7 +80,7 @@ func (p *Policy) Proxy(choose func(*http.Request) (*url.URL, error)) func(*http.
 	}
 }
 
-// hostPort is what net/http dials for a URL.
+// hostPort returns the address that net/http dials for a URL.
 func hostPort(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
@@ -98,7 +98,8 @@ func (p *Policy) isProxy(address string) bool {
 	return len(p.proxies) > 0 && slices.Contains(p.proxies, strings.ToLower(address))
 }
 
-// noteProxy has a proxy dialled without a check: an operator chose it. There are two at most, for http and for https.
+// noteProxy lets a proxy be dialled without a check, because an operator chose it. There are at most two, for http
+// and https.
 func (p *Policy) noteProxy(address string) {
 	if p.isProxy(address) {
 		return

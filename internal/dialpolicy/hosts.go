@@ -10,18 +10,18 @@ import (
 // Variable is the name of the setting.
 const Variable = "WORKFLOW_WORLD_APP_HOSTS"
 
-// Hosts are those that apps may be at. The zero value is any.
+// Hosts are the hosts where apps may run. The zero value allows any.
 type Hosts struct {
 	narrow   bool // there is a list
-	all      bool // it has an asterisk
+	all      bool // the list has an asterisk
 	names    []string
-	suffixes []string // with the dot
+	suffixes []string // with the leading dot
 	exact    []netip.Addr
 	networks []netip.Prefix
 }
 
-// ParseHosts reads the setting: names, *.names, addresses and networks, with commas between. An asterisk is every
-// host, so that a link-local address can be added to all the others.
+// ParseHosts reads the setting: names, *.names, addresses and networks, separated by commas. An asterisk allows every
+// host, so that a link-local address can be added to all others.
 func ParseHosts(setting string) (Hosts, error) {
 	var h Hosts
 	i := 0
@@ -66,10 +66,10 @@ func (h *Hosts) takesAddress(ip netip.Addr) bool {
 		slices.ContainsFunc(h.networks, func(network netip.Prefix) bool { return network.Contains(ip.WithZone("")) })
 }
 
-// isExact reports whether just this address is listed; an entry without a zone is for all zones.
+// isExact reports whether this very address is listed. An entry without a zone applies to all zones.
 func (h *Hosts) isExact(ip netip.Addr) bool {
 	return slices.Contains(h.exact, ip) || slices.Contains(h.exact, ip.WithZone(""))
 }
 
-// hasAddresses reports whether a name that is not listed may yet resolve to an address that is.
+// hasAddresses reports whether a name that is not listed may resolve to a listed address.
 func (h *Hosts) hasAddresses() bool { return len(h.exact) > 0 || len(h.networks) > 0 }

@@ -8,33 +8,33 @@ import (
 	"sync"
 )
 
-// Place is where nothing is dialled, whatever the list of hosts says.
+// Place is an address that is never dialled, whatever the list of hosts says.
 type Place struct {
-	What string // is there; "this service's own address"
-	// Names are host:port as they stand in a setting. An unspecified host, as in 0.0.0.0:80 or :80, is every address of this
-	// machine; port 0 is nothing.
+	What string // description, such as "this service's own address"
+	// Names are host:port as in a setting. An unspecified host, as in 0.0.0.0:80 or :80, means every address of this
+	// machine; port 0 means nothing.
 	Names []string
-	// Addresses are those as of now, in the same sense; nil: there are none but the names.
+	// Addresses returns the current addresses, with the same meaning; nil if there are only the names.
 	Addresses func() []netip.AddrPort
-	// Aliased says that at any other address of this machine the same is reached, if it is on this machine at all.
+	// Aliased means that any other address of this machine reaches the same service, if it runs on this machine.
 	Aliased bool
 }
 
-// Policy decides where to connect to. It is safe for concurrent use.
+// Policy decides which addresses may be dialled. It is safe for concurrent use.
 type Policy struct {
 	hosts Hosts
 
 	mu      sync.RWMutex
 	places  []place
-	proxies []string // host:port, of the operator's own choice
+	proxies []string // host:port, chosen by the operator
 }
 
 type place struct {
 	Place
-	targets []target // the names
+	targets []target // the parsed names
 }
 
-// New returns a policy for the hosts that apps may be at.
+// New returns a policy for the hosts where apps may run.
 func New(hosts Hosts) *Policy { return &Policy{hosts: hosts} }
 
 // Forbid adds a place.
@@ -43,7 +43,7 @@ func (p *Policy) Forbid(add Place) {
 	for _, name := range add.Names {
 		host, port, err := net.SplitHostPort(name)
 		if err != nil {
-			continue // not an address that anybody could dial
+			continue // not an address that can be dialled
 		}
 		hosts := []string{host}
 		switch strings.ToLower(host) {
@@ -65,7 +65,7 @@ func (p *Policy) Forbid(add Place) {
 
 const localhost = "localhost"
 
-// Check refuses the address of an app as far as its text tells: http(s)://host[:port][/path].
+// Check refuses the address of an app by its text: http(s)://host[:port][/path].
 func (p *Policy) Check(address string) error {
 	t, err := parseURL(address)
 	if err != nil {
@@ -74,8 +74,8 @@ func (p *Policy) Check(address string) error {
 	return p.checkText(t, false)
 }
 
-// checkText checks a target before its name is looked up. lastLook says that nobody will check the address that it
-// resolves to.
+// checkText checks a target before its name is resolved. lastLook means that the resolved address will not be
+// checked.
 func (p *Policy) checkText(t target, lastLook bool) error {
 	if t.ip.IsValid() {
 		return p.checkAddress(t.text, t.ip, t.port, false)
@@ -101,7 +101,7 @@ const (
 	reasonUnspecified = "it is where a server listens, not where it is reached; use 127.0.0.1, or a name or address of its host"
 )
 
-// checkAddress checks an IP address. named says that the name which resolved to it is listed.
+// checkAddress checks an IP address. named means that the name that resolved to it is listed.
 func (p *Policy) checkAddress(text string, ip netip.Addr, port uint16, named bool) error {
 	ip = ip.Unmap()
 	forms := []netip.Addr{ip}
@@ -130,14 +130,14 @@ func (p *Policy) checkAddress(text string, ip netip.Addr, port uint16, named boo
 	return nil
 }
 
-// forbidden are the places; they are only ever added to.
+// forbidden returns the places. They are only ever added to.
 func (p *Policy) forbidden() []place {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	return p.places
 }
 
-// isNamed reports whether a name is that of the place.
+// isNamed reports whether a target is one of the place's names.
 func (pl *place) isNamed(t target) bool {
 	named := func(other target) bool { return other.port == t.port && other.host == t.host }
 	if slices.ContainsFunc(pl.targets, named) {
@@ -146,7 +146,7 @@ func (pl *place) isNamed(t target) bool {
 	return t.host == localhost && (pl.isAt(netip.AddrFrom4([4]byte{127, 0, 0, 1}), t.port) || pl.isAt(netip.IPv6Loopback(), t.port))
 }
 
-// isAt reports whether an address is that of the place.
+// isAt reports whether an address is the place's.
 func (pl *place) isAt(ip netip.Addr, port uint16) bool {
 	for _, t := range pl.targets {
 		if t.port == port && t.ip.IsValid() && pl.covers(t.ip, ip) {
@@ -170,7 +170,7 @@ func (pl *place) covers(own, ip netip.Addr) bool {
 	}
 }
 
-// isLocal reports whether an address is one of this machine. It is asked only where the ports are the same, so seldom.
+// isLocal reports whether an address belongs to this machine. It is rarely called: only if the ports are equal.
 func isLocal(ip netip.Addr) bool {
 	if ip.IsLoopback() || ip.IsUnspecified() {
 		return true

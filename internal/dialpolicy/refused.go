@@ -1,9 +1,9 @@
 package dialpolicy
 
-// RefusedError is why the service does not connect to an address.
+// RefusedError says why the service does not connect to an address.
 type RefusedError struct {
-	Address string // as it was given, or the IP address that its name resolved to
-	Reason  string // with what to do about it, if there is anything
+	Address string // as given, or the IP address that its name resolved to
+	Reason  string // with a hint if there is one
 }
 
 // Error implements error.

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// metadata are the addresses at which clouds tell a machine about itself, credentials included. No app is ever there.
+// metadata are the addresses at which clouds give a machine its metadata, including credentials. No app runs there.
 var metadata = parsed(
 	"169.254.169.254", // AWS, Azure, Google, Oracle, DigitalOcean, Hetzner, OpenStack and others
 	"fd00:ec2::254",   // AWS
@@ -24,7 +24,7 @@ var metadata = parsed(
 	"fe80::a9fe:a9fe", // OpenStack
 )
 
-// metadataNames are names of these addresses. They matter where an HTTP proxy looks the name up.
+// metadataNames are names of these addresses. They matter if an HTTP proxy resolves the name.
 var metadataNames = []string{
 	"metadata", "metadata.google.internal", "metadata.goog", "instance-data", "instance-data.ec2.internal", "metadata.tencentyun.com",
 }
@@ -43,19 +43,19 @@ func isMetadataName(host string) bool {
 	return slices.Contains(metadataNames, host) || strings.HasSuffix(host, ".metadata.google.internal")
 }
 
-// carriers are the IPv6 networks whose addresses stand for IPv4 addresses, with the byte at which those begin.
+// carriers are the IPv6 networks whose addresses contain an IPv4 address, with the byte at which it begins.
 var carriers = []struct {
 	network netip.Prefix
 	at      int
 }{
 	{netip.MustParsePrefix("64:ff9b::/96"), 12}, // NAT64
 	{netip.MustParsePrefix("2002::/16"), 2},     // 6to4
-	{netip.MustParsePrefix("::/96"), 12},        // IPv4-compatible, but for ::1 and ::
+	{netip.MustParsePrefix("::/96"), 12},        // IPv4-compatible, except ::1 and ::
 }
 
-// carried returns the IPv4 address that an IPv6 address stands for.
+// carried returns the IPv4 address in an IPv6 address.
 func carried(ip netip.Addr) (netip.Addr, bool) {
-	const lowest = 1 << 8 // ::1 and its neighbours are no IPv4 addresses
+	const lowest = 1 << 8 // ::1 and its neighbours are not IPv4 addresses
 	bytes := ip.As16()
 	for _, c := range carriers {
 		if !ip.Is6() || !c.network.Contains(ip.WithZone("")) {

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// target is a host and port, as far as their text tells.
+// target is a host and port as text.
 type target struct {
-	text string     // as it was given
-	host string     // in lower case, without the dot of a full name
+	text string     // as given
+	host string     // in lower case, without the trailing dot of a full name
 	ip   netip.Addr // valid if the host is an address; never an IPv4 address in IPv6 form
 	port uint16
 }
 
-// parseURL reads the host and port of the address of an app.
+// parseURL reads the host and port of an app's address.
 func parseURL(address string) (target, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -32,8 +32,8 @@ func parseURL(address string) (target, error) {
 	return newTarget(u.Host, u.Hostname(), port)
 }
 
-// newTarget refuses what is no usual form of a host or port. Other forms of an IPv4 address, such as 0x7f000001 or 127.1,
-// are addresses to some resolvers and names to others.
+// newTarget refuses unusual forms of a host or port. Other forms of an IPv4 address, such as 0x7f000001 or 127.1, are
+// addresses to some resolvers and names to others.
 func newTarget(text, host, port string) (target, error) {
 	text = fmt.Sprintf("%.200s", text)
 	n, err := strconv.ParseUint(port, 10, 16)
@@ -56,7 +56,7 @@ const (
 	maxLabel = 63
 )
 
-// isName reports whether a host is a name in ASCII, and no other form of an IPv4 address: those end with a number.
+// isName reports whether a host is an ASCII name, and not another form of an IPv4 address: those end with a number.
 func isName(host string) bool {
 	if len(host) > maxName {
 		return false

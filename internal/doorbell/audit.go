@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// silentAudits in a row must find news that no message told before the connection counts as
-// dead. After a failover it can stay up with a node that nobody writes to.
+// silentAudits is how many audits in a row must find something that no message announced before the connection counts
+// as dead. After a failover it can stay connected to a node that nobody writes to.
 const silentAudits = 3
 
-// Audit looks for news by itself every so often, until ctx ends: messages get lost when a
-// connection breaks or Redis fails over. look reports whether it found any that had not been
-// told. A connection that stays deaf meanwhile is made anew.
+// Audit calls look periodically until ctx ends, because messages get lost when a connection breaks or Redis fails
+// over. look reports whether it found anything that no message had announced. If the connection receives nothing
+// meanwhile, it is replaced.
 func (b *Bell) Audit(ctx context.Context, every time.Duration, look func(context.Context) (missed bool)) error {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -30,7 +30,7 @@ func (b *Bell) Audit(ctx context.Context, every time.Duration, look func(context
 			silent++
 		}
 		if silent == silentAudits {
-			b.log.InfoContext(ctx, "messages do not arrive; the subscription connection is made anew", slog.Int("audits", silent))
+			b.log.InfoContext(ctx, "notifications do not arrive; the subscription connection is replaced", slog.Int("audits", silent))
 			b.Renew()
 			silent = 0
 		}

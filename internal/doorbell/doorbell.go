@@ -1,9 +1,8 @@
 // Package doorbell is a process's one subscription connection for many channels.
 //
-// A channel has at most one listener, who counts those behind it for itself. A message that is
-// lost on the way is lost: whoever listens must also look by itself from time to time. What
-// the connection does guarantee is that a listener is told when it begins to hear, and again
-// whenever it may have missed something.
+// A channel has at most one listener. Lost messages are not repeated, so a listener must also check periodically. The
+// connection guarantees that a listener is notified when its subscription begins, and again whenever it may have
+// missed something.
 package doorbell
 
 import (
@@ -16,17 +15,17 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Listener hears what happens on a channel. Its methods are called from the connection's
-// goroutines, perhaps once more just after [Bell.Leave], and must not block.
+// Listener receives the messages of a channel. Its methods are called from the connection's goroutines, possibly once
+// more just after [Bell.Leave], and must not block.
 type Listener interface {
-	// Ready says that every message from now on will be heard. It comes again after each
-	// reconnection: then messages may have been lost in between.
+	// Ready means that every later message will be received. It is called again after each reconnection, and messages
+	// may have been lost before that.
 	Ready()
-	// Ring is a message.
+	// Ring is called for each message.
 	Ring(payload string)
 }
 
-// Bell holds the connection. Make one with [New] and run it with [Bell.Run].
+// Bell holds the connection. It is made with [New] and run with [Bell.Run].
 type Bell struct {
 	client redis.UniversalClient
 	log    *slog.Logger
@@ -34,15 +33,15 @@ type Bell struct {
 	mu         sync.Mutex
 	listeners  map[string]Listener // by channel
 	dirty      map[string]struct{} // channels whose subscription may have to change
-	work       chan struct{}       // capacity 1: dirty has something
-	endSession func()              // of the present session
+	work       chan struct{}       // capacity 1: dirty is not empty
+	endSession func()              // ends the current session
 	heard      atomic.Int64
-	turn       chan struct{} // capacity 1: taken by the Run that holds the connection
+	turn       chan struct{} // capacity 1: held by the Run that holds the connection
 
 	rightsEvery time.Duration // rightsInterval, or less in tests
 }
 
-// New returns a Bell that hears nothing until it runs.
+// New returns a Bell that receives nothing until it runs.
 func New(client redis.UniversalClient, log *slog.Logger) *Bell {
 	return &Bell{
 		client: client, log: log, rightsEvery: rightsInterval,
@@ -50,8 +49,7 @@ func New(client redis.UniversalClient, log *slog.Logger) *Bell {
 	}
 }
 
-// Join makes l the listener of a channel, in place of an earlier one. The subscription
-// follows; see [Listener.Ready].
+// Join makes l the listener of a channel and replaces an earlier one. The subscription follows, see [Listener.Ready].
 func (b *Bell) Join(channel string, l Listener) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -75,11 +73,11 @@ func (b *Bell) mark(channel string) {
 	}
 }
 
-// Heard counts the messages since the start.
+// Heard counts the messages received since the start.
 func (b *Bell) Heard() int64 { return b.heard.Load() }
 
-// Run holds the connection until ctx ends. Everybody who listens runs it: one of them holds the
-// connection, and when it ends another one takes over.
+// Run holds the connection until ctx ends. Every user of the bell calls Run: one of them holds the connection, and
+// when it ends, another takes over.
 func (b *Bell) Run(ctx context.Context) error {
 	select {
 	case b.turn <- struct{}{}:
@@ -96,14 +94,14 @@ func (b *Bell) Run(ctx context.Context) error {
 		err := b.session(sessionCtx)
 		end()
 		if err != nil {
-			b.log.Warn("close the doorbell connection", slog.Any("error", err))
+			b.log.Warn("the doorbell connection could not be closed", slog.Any("error", err))
 		}
 	}
 	return nil
 }
 
-// Renew gives up the connection for a new one: for callers who notice that nothing arrives.
-// After a failover a connection can stay up with a node that nobody publishes to.
+// Renew replaces the connection. Callers use it when nothing arrives: after a failover a connection can stay up with
+// a node that nobody publishes to.
 func (b *Bell) Renew() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -121,8 +119,8 @@ func (b *Bell) begin(end func()) {
 	}
 }
 
-// session is one PubSub of go-redis, which makes its connection anew when it breaks,
-// subscribes again, and tells so; messages of the meantime are lost.
+// session is one PubSub of go-redis. It reconnects when the connection breaks, subscribes again and reports that;
+// messages in between are lost.
 func (b *Bell) session(ctx context.Context) error {
 	subscription := b.client.Subscribe(ctx)
 	messages := subscription.ChannelWithSubscriptions(redis.WithChannelSize(1000))
@@ -133,8 +131,8 @@ func (b *Bell) session(ctx context.Context) error {
 	return subscription.Close()
 }
 
-// subscribe makes the connection's subscriptions what the listeners need. One goroutine does
-// it, so that leaving and joining again cannot overtake each other.
+// subscribe adjusts the connection's subscriptions to the listeners. Only one goroutine does it, so that leaving and
+// joining again cannot overtake each other.
 func (b *Bell) subscribe(ctx context.Context, subscription *redis.PubSub) {
 	subscribed := map[string]struct{}{}
 	for {
@@ -147,22 +145,22 @@ func (b *Bell) subscribe(ctx context.Context, subscription *redis.PubSub) {
 		for _, l := range rejoined {
 			l.Ready()
 		}
-		// On error go-redis remembers the channels for its next connection.
+		// After an error go-redis keeps the channels for its next connection.
 		if len(join) > 0 {
 			if err := subscription.Subscribe(ctx, join...); err != nil && ctx.Err() == nil {
-				b.log.Info("doorbells could not be subscribed to; the next connection does it", slog.Any("error", err))
+				b.log.Info("channels could not be subscribed to; the next connection subscribes to them", slog.Any("error", err))
 			}
 		}
 		if len(leave) > 0 {
 			if err := subscription.Unsubscribe(ctx, leave...); err != nil && ctx.Err() == nil {
-				b.log.Info("doorbells could not be unsubscribed from; the next connection does without", slog.Any("error", err))
+				b.log.Info("channels could not be unsubscribed from; the next connection leaves them out", slog.Any("error", err))
 			}
 		}
 	}
 }
 
-// changes takes the marked channels and brings subscribed up to date. A channel that was left
-// and joined again in between never stopped: its new listener hears already.
+// changes takes the marked channels and updates subscribed. If a channel was left and joined again in between, its
+// subscription never ended, and its new listener already receives messages.
 func (b *Bell) changes(subscribed map[string]struct{}) (join, leave []string, rejoined []Listener) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

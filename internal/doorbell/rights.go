@@ -9,12 +9,12 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// rightsInterval is how often the Bell tries whether it may notify.
+// rightsInterval is how often the Bell checks whether it may publish.
 const rightsInterval = time.Minute
 
-// watchRights tries, until ctx ends, whether Redis lets the process notify. Scripts ignore a refused PUBLISH, and a refused
-// SUBSCRIBE is silent, so nothing else says that all listeners depend on their own looks. One line says so until it is
-// allowed again.
+// watchRights checks until ctx ends whether Redis allows the process to publish. Scripts ignore a refused PUBLISH,
+// and a refused SUBSCRIBE is silent, so nothing else reports that all listeners depend on their periodic checks. It
+// logs one line until publishing is allowed again.
 func (b *Bell) watchRights(ctx context.Context, every time.Duration) {
 	said := false
 	for {
@@ -26,11 +26,11 @@ func (b *Bell) watchRights(ctx context.Context, every time.Duration) {
 				slog.String("channel", refused))
 		case refused == "" && said && ctx.Err() == nil:
 			b.log.InfoContext(ctx, "Redis allows notifications again")
-			b.Renew() // what was refused is subscribed to only by a new connection
+			b.Renew() // only a new connection subscribes to what was refused
 		}
 		said = refused != ""
 		wait := every
-		if len(channels) == 0 { // nobody has joined yet
+		if len(channels) == 0 { // no listener has joined yet
 			wait = min(every, time.Second)
 		}
 		select {
@@ -41,8 +41,8 @@ func (b *Bell) watchRights(ctx context.Context, every time.Duration) {
 	}
 }
 
-// refusedChannel returns the one of these channels that may not be published to, or "". It tries a channel beside it that
-// nobody listens to: listeners must not hear what did not happen.
+// refusedChannel returns the first of these channels that may not be published to, or "". It publishes to a
+// neighbouring channel without listeners, so that they receive nothing.
 func (b *Bell) refusedChannel(ctx context.Context, channels []string) string {
 	for _, channel := range channels {
 		if err := b.client.Publish(ctx, channel+":rights", "").Err(); redis.IsPermissionError(err) {
@@ -52,7 +52,8 @@ func (b *Bell) refusedChannel(ctx context.Context, channels []string) string {
 	return ""
 }
 
-// kinds returns one channel that has a listener for each first part of their names, which is what ACL rules tell apart.
+// kinds returns one channel with a listener for each first part of the channel names, by which ACL rules distinguish
+// them.
 func (b *Bell) kinds() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -1,10 +1,11 @@
-// Package idleconn closes connections to Redis that nobody has used for a while.
+// Package idleconn closes connections to Redis that were not used for a while.
 //
-// go-redis looks how long a connection was idle when it takes it (ConnMaxIdleTime), and it takes the one that was put back
-// last. So those that a burst needed stay open for as long as the process lives, and ten replicas that have nothing to do hold hundreds.
-// A limit of idle connections (MaxIdleConns) would close them, and would have each burst dial anew in the middle of its work.
+// go-redis checks the idle time of a connection only when it takes it (ConnMaxIdleTime), and it takes the one that
+// was returned last. So the connections of a burst stay open for as long as the process lives, and ten idle replicas
+// hold hundreds. A limit of idle connections (MaxIdleConns) would close them, but would make each burst dial again
+// during its work.
 //
-// What is closed here go-redis finds so before it sends anything on it, and takes or dials another.
+// go-redis notices that a connection was closed here before it sends anything on it, and takes or dials another.
 package idleconn
 
 import (
@@ -20,19 +21,20 @@ import (
 )
 
 const (
-	// idleTime is how long a connection may be idle, and tick how often is looked.
+	// idleTime is how long a connection may be idle, and tick how often this is checked.
 	idleTime = 15 * time.Second
 	tick     = 3 * time.Second
-	// kept is how many connections to a server stay, so that what a replica without work asks for every minute needs no new one.
+	// kept is how many idle connections per server stay open, so that the periodic calls of an idle replica need no
+	// new one.
 	kept = 2
-	// retired stands for the last use of a connection that was closed.
+	// retired is the last use of a closed connection.
 	retired = -1
 )
 
-// Dial is what dials.
+// Dial is a dial function.
 type Dial = func(ctx context.Context, network, address string) (net.Conn, error)
 
-// Set is the connections that were dialled.
+// Set is a set of dialled connections.
 type Set struct {
 	mu      sync.Mutex
 	conns   map[*conn]struct{}
@@ -45,10 +47,10 @@ func New() *Set {
 	return &Set{conns: map[*conn]struct{}{}, stop: make(chan struct{})}
 }
 
-// Watch has idle connections looked for until the Set is closed.
+// Watch checks for idle connections until the Set is closed.
 func (s *Set) Watch() { s.running.Go(s.run) }
 
-// Close ends the search. The connections stay as they are.
+// Close ends the checks. The connections stay open.
 func (s *Set) Close() {
 	close(s.stop)
 	s.running.Wait()
@@ -67,7 +69,7 @@ func (s *Set) run() {
 	}
 }
 
-// Dialer adds what dial returns.
+// Dialer adds the connections that dial returns.
 func (s *Set) Dialer(dial Dial) Dial {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		dialled, err := dial(ctx, network, address)
@@ -83,14 +85,14 @@ func (s *Set) Dialer(dial Dial) Dial {
 	}
 }
 
-// retire closes the connections that have been idle for long, but for the last ones of each server.
+// retire closes connections that were idle for long, except the last ones of each server.
 func (s *Set) retire(now time.Time) {
 	before := now.Add(-idleTime).UnixNano()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	idle := map[string][]*conn{}
 	for c := range s.conns {
-		// One that waits for an answer, or for messages, is in use.
+		// A connection that waits for an answer, or for messages, is in use.
 		if c.reading.Load() == 0 {
 			idle[c.address] = append(idle[c.address], c)
 		}
@@ -100,22 +102,22 @@ func (s *Set) retire(now time.Time) {
 		for _, c := range conns[min(kept, len(conns)):] {
 			if used := c.used.Load(); used <= before && c.used.CompareAndSwap(used, retired) {
 				delete(s.conns, c)
-				_ = c.Conn.Close() // nothing is under way
+				_ = c.Conn.Close() // nothing is in progress
 			}
 		}
 	}
 }
 
-// conn is a connection that knows when it was used last.
+// conn is a connection that records its last use.
 type conn struct {
 	net.Conn
 	set     *Set
 	address string
-	used    atomic.Int64 // when, in ns, or retired
+	used    atomic.Int64 // time of the last use in ns, or retired
 	reading atomic.Int32
 }
 
-// use notes a use; false: the connection is closed.
+// use records a use; it returns false if the connection is closed.
 func (c *conn) use() bool {
 	now := time.Now().UnixNano()
 	for {
@@ -138,7 +140,8 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write implements net.Conn. go-redis repeats what meets an io.EOF on another connection; nothing of it was sent.
+// Write implements net.Conn. After an io.EOF, go-redis repeats the command on another connection; nothing of it was
+// sent.
 func (c *conn) Write(p []byte) (int, error) {
 	if c.used.Load() == retired {
 		return 0, io.EOF
@@ -157,8 +160,8 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// SyscallConn implements syscall.Conn. go-redis asks for it when it takes a connection, to look whether the other side has
-// closed it. Of a connection with TLS it cannot see that, and is told that there is nothing to see.
+// SyscallConn implements syscall.Conn. go-redis uses it when it takes a connection, to check whether the other side
+// has closed it. For a connection with TLS that cannot be seen, so the check finds nothing.
 func (c *conn) SyscallConn() (syscall.RawConn, error) {
 	if !c.use() {
 		return nil, io.EOF
@@ -169,7 +172,7 @@ func (c *conn) SyscallConn() (syscall.RawConn, error) {
 	return unseen{}, nil
 }
 
-// unseen is a connection at which there is nothing to see.
+// unseen is a RawConn that never has anything to read.
 type unseen struct{}
 
 // Control implements syscall.RawConn.

@@ -1,4 +1,4 @@
-// Package ids mints and reads ULIDs with a prefix: wrun_, msg_, wevt_ and so on.
+// Package ids generates and reads ULIDs with a prefix: wrun_, msg_, wevt_ and so on.
 package ids
 
 import (
@@ -12,8 +12,7 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// Minter mints ULIDs that increase within the process, also within a millisecond and
-// when the clock steps back.
+// Minter generates ULIDs that increase within the process, even within one millisecond and when the clock steps back.
 type Minter struct {
 	clock   world.Clock
 	mu      sync.Mutex
@@ -21,23 +20,23 @@ type Minter struct {
 	last    uint64
 }
 
-// NewMinter returns a minter on the given clock.
+// NewMinter returns a minter that uses the given clock.
 func NewMinter(clock world.Clock) *Minter {
 	return &Minter{clock: clock, entropy: ulid.Monotonic(rand.Reader, 0)}
 }
 
-// New returns a bare ULID.
+// New returns a ULID without a prefix.
 func (m *Minter) New() ulid.ULID { return m.At(m.clock.Now()) }
 
-// At returns a bare ULID for a moment, or for the last one minted when that is later.
+// At returns a ULID without a prefix for a time, or for that of the last ULID if that is later.
 func (m *Minter) At(t time.Time) ulid.ULID {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	ms := max(ulid.Timestamp(t), m.last)
 	id, err := ulid.New(ms, m.entropy)
 	if err != nil {
-		// The random part of this millisecond is used up (or the system has no randomness,
-		// which Go treats as fatal itself): move on to the next millisecond.
+		// The random part of this millisecond is used up (or the system has no randomness, which Go treats as fatal):
+		// use the next millisecond.
 		ms++
 		id = ulid.MustNew(ms, m.entropy)
 	}
@@ -48,8 +47,7 @@ func (m *Minter) At(t time.Time) ulid.ULID {
 // Prefixed returns prefix and a new ULID, such as "msg_01J…".
 func (m *Minter) Prefixed(prefix string) string { return prefix + m.New().String() }
 
-// Time reads the milliseconds of an id of the form <prefix><ULID>; ok is false for any
-// other text.
+// Time returns the milliseconds of an id of the form <prefix><ULID>; ok is false for any other text.
 func Time(prefix, id string) (world.Millis, bool) {
 	rest, found := strings.CutPrefix(id, prefix)
 	if !found {

@@ -2,12 +2,12 @@ package ids
 
 import "time"
 
-// runAppears is how old the id of a run is when the run must be there: what comes earlier, such as its
-// first message or chunk, may be ahead of its creation.
+// runAppears is the age of a run id from which the run must exist. Before that, a first message or chunk may arrive
+// ahead of the run's creation.
 const runAppears = time.Minute
 
-// RunIsDue reports whether id is that of a run that must have been stored by now, so that it does not
-// exist if it is unknown. isRun is false for what is no id of a run, whatever its age.
+// RunIsDue reports whether id is a run id so old that the run must have been stored by now: if it is unknown, it does
+// not exist. isRun is false for a text that is not a run id.
 func RunIsDue(id string, now time.Time) (due, isRun bool) {
 	minted, isRun := Time("wrun_", id)
 	return isRun && now.Sub(minted.Time()) >= runAppears, isRun

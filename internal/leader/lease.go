@@ -20,18 +20,18 @@ import (
 //go:embed lua
 var luaFiles embed.FS
 
-// times are how long things take. Tests have shorter ones.
+// times are the intervals and limits. Tests use shorter ones.
 type times struct {
-	lease time.Duration // how long a lease stands that nobody renews
-	// spare is how long before that the leader itself takes its term for over: its clock and Redis's do not run alike.
+	lease time.Duration // how long an unrenewed lease lasts
+	// spare is how much earlier the leader considers its term over, because its clock and Redis's differ.
 	spare time.Duration
-	// beat is how often the leader tells that it is there. That is also what keeps the subscription connection of
-	// each replica from asking, after 3 s of silence, whether it still stands.
+	// beat is how often the leader announces itself. This traffic also keeps each replica's subscription connection
+	// from sending a ping after 3 s of silence.
 	beat time.Duration
-	// After silence without a beat the others ask for the lease, and after quiet they do for themselves what a leader
-	// spares them.
+	// After silence without a beat the others request the lease. After quiet they do the work themselves that a
+	// leader does for them.
 	silence, quiet time.Duration
-	pause          time.Duration // between a failed call and the next
+	pause          time.Duration // after a failed call
 }
 
 var usual = times{
@@ -40,18 +40,18 @@ var usual = times{
 }
 
 const (
-	// beatsRenewal is at each how many beats the lease is renewed.
+	// beatsRenewal is after how many beats the lease is renewed.
 	beatsRenewal = 2
-	// callTime is what one call may take.
+	// callTime limits one call.
 	callTime = 2 * time.Second
 )
 
 // Config sets up a [Lease].
 type Config struct {
 	Prefix string         // of every key of the namespace
-	Bell   *doorbell.Bell // of the process; somebody has to run it
-	Clock  world.Clock    // nil: the system's
-	Logger *slog.Logger   // nil: nothing is logged
+	Bell   *doorbell.Bell // the process's; something has to run it
+	Clock  world.Clock    // nil means the system's clock
+	Logger *slog.Logger   // nil disables logging
 }
 
 // Lease implements [world.Leadership] with a lease in Redis.
@@ -67,17 +67,17 @@ type Lease struct {
 
 	mu      sync.Mutex
 	now     func() time.Time
-	number  int64         // of the term that this process leads in; 0: it does not lead
-	until   time.Time     // when it counts as over
-	ended   chan struct{} // closed at its end
-	started chan struct{} // closed when this process comes to lead
-	heard   time.Time     // when another leader was last heard of; zero: not, or it has stopped
+	number  int64         // of the term in which this process leads; 0 if it does not lead
+	until   time.Time     // when the term is over
+	ended   chan struct{} // closed at the end of the term
+	started chan struct{} // closed when this process begins to lead
+	heard   time.Time     // when another leader was last heard; zero if never, or if it has stopped
 	vacant  chan struct{} // capacity 1: the lease may be free
 }
 
 var _ world.Leadership = (*Lease)(nil)
 
-// New loads the scripts and returns a Lease that [Lease.Run] asks for.
+// New loads the scripts and returns a Lease. [Lease.Run] requests it.
 func New(ctx context.Context, client redis.UniversalClient, c Config) (*Lease, error) {
 	if c.Clock == nil {
 		c.Clock = world.SystemClock{}
@@ -104,7 +104,7 @@ func New(ctx context.Context, client redis.UniversalClient, c Config) (*Lease, e
 
 func load(name string) (*luascript.Script, error) { return luascript.Load(luaFiles, "lua", name) }
 
-// Run asks for the lease, and keeps it, until ctx ends. Then it gives it up at once.
+// Run requests the lease and keeps it until ctx ends. Then it gives the lease up immediately.
 func (l *Lease) Run(ctx context.Context) error {
 	l.bell.Join(l.channel, l)
 	defer l.bell.Leave(l.channel)
@@ -121,7 +121,7 @@ func (l *Lease) Run(ctx context.Context) error {
 				l.tell(ctx)
 				beat = 0
 			} else {
-				beat = beatsRenewal - 1 // the next is to ask again
+				beat = beatsRenewal - 1 // the next beat requests the lease again
 			}
 		}
 		timer := time.NewTimer(wait)
@@ -136,7 +136,7 @@ func (l *Lease) Run(ctx context.Context) error {
 	return nil
 }
 
-// ask asks for the lease, or renews it, and returns how long to wait. leads says that this process has it.
+// ask requests or renews the lease, and returns how long to wait. leads is true if this process has it.
 func (l *Lease) ask(ctx context.Context) (wait time.Duration, leads bool) {
 	call, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
@@ -144,7 +144,7 @@ func (l *Lease) ask(ctx context.Context) (wait time.Duration, leads bool) {
 	number, left, err := l.call(call)
 	switch {
 	case err != nil:
-		l.log.DebugContext(ctx, "the lease of the leader cannot be asked for; it is tried again", slog.Any("error", err))
+		l.log.DebugContext(ctx, "the leader's lease could not be requested; this is retried", slog.Any("error", err))
 		l.lapse(ctx)
 		return l.times.pause, false
 	case number == 0:
@@ -171,16 +171,16 @@ func (l *Lease) call(ctx context.Context) (number int64, left time.Duration, err
 	return number, time.Duration(ms) * time.Millisecond, err
 }
 
-// tell tells the others that this process leads. Where it is not allowed to, they ask.
+// tell announces to the others that this process leads. If publishing is not allowed, they ask.
 func (l *Lease) tell(ctx context.Context) {
 	call, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	if err := l.redis.Publish(call, l.channel, l.holder).Err(); err != nil && ctx.Err() == nil {
-		l.log.DebugContext(ctx, "the other replicas could not be told who leads; they ask", slog.Any("error", err))
+		l.log.DebugContext(ctx, "the leader could not announce itself; the other replicas ask", slog.Any("error", err))
 	}
 }
 
-// giveUp lets another process lead at once.
+// giveUp lets another process lead immediately.
 func (l *Lease) giveUp(ctx context.Context) {
 	led := l.Term() != 0
 	l.lose(ctx)
@@ -190,11 +190,11 @@ func (l *Lease) giveUp(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	if _, err := l.resign.Run(ctx, l.redis, []string{l.lease, l.channel}, l.holder); err != nil {
-		l.log.DebugContext(ctx, "the lease of the leader lapses by itself", slog.Any("error", err))
+		l.log.DebugContext(ctx, "the leader's lease could not be given up; it expires by itself", slog.Any("error", err))
 	}
 }
 
-// hold notes that this process leads in a term until a moment.
+// hold records that this process leads in a term until a given time.
 func (l *Lease) hold(ctx context.Context, number int64, until time.Time) {
 	l.lapse(ctx)
 	l.mu.Lock()
@@ -221,31 +221,31 @@ func (l *Lease) lapse(ctx context.Context) {
 	}
 }
 
-// lose notes that this process does not lead.
+// lose records that this process does not lead.
 func (l *Lease) lose(ctx context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.number == 0 {
 		return
 	}
-	l.log.InfoContext(ctx, "this replica does not lead any more; another one does the background work of the namespace", slog.String("term", strconv.FormatInt(l.number, 10)))
+	l.log.InfoContext(ctx, "this replica no longer leads; another one does the background work of the namespace", slog.String("term", strconv.FormatInt(l.number, 10)))
 	l.end()
 }
 
-// end ends the term; call it with mu held.
+// end ends the term. It is called with mu held.
 func (l *Lease) end() {
 	close(l.ended)
 	l.number, l.until, l.ended, l.started = 0, time.Time{}, nil, make(chan struct{})
 }
 
-// stands reports whether the term goes on; call it with mu held. The monotonic clock stands still while a machine sleeps and
-// the other one can be set back: the term is over when one of them says so.
+// stands reports whether the term continues. It is called with mu held. The monotonic clock stops while a machine
+// sleeps, and the wall clock can be set back, so the term is over when either of them says so.
 func (l *Lease) stands() bool {
 	now := l.now()
 	return l.number != 0 && now.Before(l.until) && now.Round(0).Before(l.until.Round(0))
 }
 
-// Term is the number of the term in which this process leads; 0: it does not lead.
+// Term returns the number of the term in which this process leads; 0 if it does not lead.
 func (l *Lease) Term() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -255,14 +255,14 @@ func (l *Lease) Term() int64 {
 	return l.number
 }
 
-// Relieved reports whether another process leads, and was heard of within the last seconds.
+// Relieved reports whether another process leads and was heard within the last seconds.
 func (l *Lease) Relieved() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return !l.stands() && !l.heard.IsZero() && l.now().Sub(l.heard) < l.times.quiet
 }
 
-// untilSilent is how long to wait for another leader to be heard of before the lease is asked for.
+// untilSilent returns how long to wait for a sign of another leader before requesting the lease.
 func (l *Lease) untilSilent() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -275,7 +275,7 @@ func (l *Lease) untilSilent() time.Duration {
 // Ready implements [doorbell.Listener].
 func (l *Lease) Ready() {}
 
-// Ring implements [doorbell.Listener]: the leader is there, or has just given up the lease.
+// Ring implements [doorbell.Listener]: the leader is alive, or has just given up the lease.
 func (l *Lease) Ring(holder string) {
 	if holder == l.holder {
 		return

@@ -8,7 +8,7 @@ import (
 	"github.com/world-redis/world-redis/internal/pause"
 )
 
-// errOver is why the context of a portion ends with the term.
+// errOver is the cause of a portion's context when the term ends.
 var errOver = errors.New("another replica may lead by now")
 
 // Await implements [world.Leadership].
@@ -22,7 +22,7 @@ func (l *Lease) Await(ctx context.Context) bool {
 		}
 		select {
 		case <-started:
-			// A term that is over by the clock, and that Run has yet to notice the end of, would come again and again.
+			// If the term is over by the clock but Run has not noticed yet, this loop would spin.
 			if l.Term() == 0 && !pause.For(ctx, l.times.pause/10) {
 				return false
 			}
@@ -59,10 +59,10 @@ func (l *Lease) Lead(ctx context.Context, portion func(ctx context.Context) erro
 	return true, err
 }
 
-// termContext ends with a term, and its deadline is when the term would end that nobody renews. Both are looked up when they are asked for:
-// a process that stood still finds at its next call that its term is over, before any timer of it has fired.
+// termContext ends with a term. Its deadline is the end of the term if it is not renewed. Both are computed when they
+// are read: a process that was paused finds at its next call that its term is over, before any timer has fired.
 type termContext struct {
-	context.Context //nolint:containedctx // it is a context.Context itself, with the end of the term added
+	context.Context //nolint:containedctx // it is itself a context.Context, extended by the end of the term
 	lease           *Lease
 	number          int64
 }

@@ -1,7 +1,7 @@
-// Package luagolden compares what Redis gets of a package's scripts with files that are committed.
+// Package luagolden compares the scripts that a package sends to Redis with committed files.
 //
-// Pruning (internal/luascript/prune.go) rewrites each script before it is sent. The files show in a review what a change of a
-// script, of a shared function or of the pruning does to the text that Redis runs.
+// Pruning (internal/luascript/prune.go) rewrites each script before it is sent. In a review, the files show how a
+// change of a script, of a shared function or of the pruning changes the text that Redis runs.
 package luagolden
 
 import (
@@ -19,10 +19,11 @@ import (
 
 var write = flag.Bool("golden.write", false, "write testdata/sent instead of comparing with it (make golden)")
 
-// ending of the files: they are no sources, for tools that look at those.
+// ending is the files' ending: tools that read sources must not take them for one.
 const ending = ".golden"
 
-// Check requires that every script in the folder lua of fsys is pruned, and is sent as its file in testdata/sent has it.
+// Check requires that every script in the folder lua of fsys is pruned, and is sent exactly as in its file in
+// testdata/sent.
 func Check(t *testing.T, fsys fs.FS) {
 	t.Helper()
 	names, err := fs.Glob(fsys, "lua/*.lua")

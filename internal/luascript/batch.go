@@ -10,31 +10,31 @@ import (
 	"github.com/world-redis/world-redis/internal/replicated"
 )
 
-// Call is one run of a script.
+// Call is one execution of a script.
 type Call struct {
 	Script *Script
 	Keys   []string
 	Args   []any
 }
 
-// Batch is what one call sends: scripts in their order, with other commands before them, if Front is not nil. A front
-// command that fails is the error of the scripts behind it.
+// Batch is what one call sends: scripts in order, and other commands before them if Front is not nil. If a front
+// command fails, its error is the error of the scripts after it.
 type Batch struct {
 	Front func(redis.Pipeliner)
 	Calls []Call
 }
 
-// Answer is what became of one script of a batch. With an error that is [replicated.Missing] comes the reply, too, where no
-// command before it failed.
+// Answer is the result of one script of a batch. If the error is [replicated.Missing] and no command before it
+// failed, the reply is set, too.
 type Answer struct {
 	Reply []any
 	Err   error
-	again bool // the server had forgotten it, so it was run once more, by itself
+	again bool // the server had forgotten the script, so it was run again separately
 }
 
-// RunInOrder sends batches in one round trip and returns the answers to each. Their scripts are carried out in this order,
-// each whatever becomes of those before it; [Late] reports the exception. Two stores that know nothing of each other may each
-// have a batch here. On a cluster the keys of all scripts must be of one node.
+// RunInOrder sends batches in one round trip and returns the answers to each. Their scripts run in this order, each
+// whatever the result of those before it; [Late] reports an exception. Batches of two independent stores can be sent
+// together. On a cluster, the keys of all scripts must be on one node.
 func (r *Runner) RunInOrder(ctx context.Context, batches ...Batch) [][]Answer {
 	if !slices.ContainsFunc(batches, Batch.writes) {
 		ctx = replicated.NotWanted(ctx)
@@ -47,7 +47,7 @@ func (r *Runner) RunInOrder(ctx context.Context, batches ...Batch) [][]Answer {
 		alone = alone || slices.ContainsFunc(b.Calls, func(c Call) bool { return isLarge(c.Args) })
 	}
 	err := r.send(ctx, alone, commands)
-	givenUp := err != nil && ctx.Err() != nil // then they may be on their way still
+	givenUp := err != nil && ctx.Err() != nil // they may still be in progress then
 	answers := make([][]Answer, len(batches))
 	for i, b := range sent {
 		if givenUp {
@@ -59,11 +59,11 @@ func (r *Runner) RunInOrder(ctx context.Context, batches ...Batch) [][]Answer {
 	return answers
 }
 
-// sentBatch is a batch with the commands that have been queued for it.
+// sentBatch is a batch with its queued commands.
 type sentBatch struct {
 	Batch
 	front   []redis.Cmder
-	scripts []*redis.Cmd // one a call
+	scripts []*redis.Cmd // one per call
 }
 
 func (b Batch) writes() bool {
@@ -83,7 +83,7 @@ func (b Batch) queue(ctx context.Context, commands redis.Pipeliner) sentBatch {
 	return s
 }
 
-// failed has the same error for each script.
+// failed returns the same error for each script.
 func (b sentBatch) failed(err error) []Answer {
 	answers := make([]Answer, len(b.Calls))
 	for i, c := range b.Calls {
@@ -92,7 +92,7 @@ func (b sentBatch) failed(err error) []Answer {
 	return answers
 }
 
-// answersTo reads what a batch was answered.
+// answersTo returns the answers to a batch.
 func (r *Runner) answersTo(ctx context.Context, b sentBatch) []Answer {
 	if err := firstError(b.front); err != nil {
 		return b.failed(err)
@@ -105,7 +105,7 @@ func (r *Runner) answersTo(ctx context.Context, b sentBatch) []Answer {
 	return answers
 }
 
-// Late reports whether a script of batches that were sent in this order was carried out after one behind it: the server had
+// Late reports whether a script of batches sent in this order ran after one behind it, because the server had
 // forgotten the one and not the other.
 func Late(batches ...[]Answer) bool {
 	again := false

@@ -1,7 +1,7 @@
 // Package luascript loads the .lua files of a package and runs them on Redis.
 //
-// A file may pull in shared functions with a line `-- $include lib/<name>.lua`, which is
-// replaced by that file's text. Redis has no modules, so the text is joined here.
+// A line `-- $include lib/<name>.lua` in a file is replaced by the text of that file, which holds shared functions.
+// Redis has no modules, so the text is assembled here.
 package luascript
 
 import (
@@ -19,8 +19,8 @@ import (
 type Script struct {
 	Name   string // the file's name without .lua
 	Source string // with includes resolved
-	Sent   string // what Redis gets: the source without what nobody uses
-	Reads  bool   // it changes nothing
+	Sent   string // the text that Redis gets: the source without unused parts
+	Reads  bool   // it writes nothing
 	redis  *redis.Script
 }
 
@@ -36,7 +36,7 @@ func Load(fsys fs.FS, dir, name string) (*Script, error) {
 
 func assemble(fsys fs.FS, dir, file string, seen map[string]bool) (string, error) {
 	if seen[file] {
-		return "", nil // included already; functions need defining once
+		return "", nil // already included; functions are defined once
 	}
 	seen[file] = true
 	text, err := fs.ReadFile(fsys, path.Join(dir, file))
@@ -59,10 +59,10 @@ func assemble(fsys fs.FS, dir, file string, seen map[string]bool) (string, error
 	return out.String(), nil
 }
 
-// Run runs the script by its hash, sending the text only to a server that lacks it.
+// Run runs the script by its hash, and sends the text only to a server that lacks it.
 //
-// A script must be safe to run twice with the same arguments: go-redis sends it again
-// when the connection breaks before the answer came. With an error that is [replicated.Missing] comes the answer, too.
+// A script must be safe to run twice with the same arguments: if the connection breaks before the answer, go-redis
+// sends it again. If the error is [replicated.Missing], the answer is returned, too.
 func (s *Script) Run(ctx context.Context, c redis.Scripter, keys []string, args ...any) ([]any, error) {
 	cmd := s.redis.Run(s.during(ctx), c, keys, args...)
 	reply, err := cmd.Slice()
@@ -76,10 +76,10 @@ func (s *Script) Run(ctx context.Context, c redis.Scripter, keys []string, args 
 func Int(v any) (int64, error) {
 	n, ok := v.(int64)
 	if !ok {
-		return 0, fmt.Errorf("script reply: %T where an integer belongs", v)
+		return 0, fmt.Errorf("script reply: %T instead of an integer", v)
 	}
 	return n, nil
 }
 
-// ErrShortReply is returned by callers for a reply with too few elements.
+// ErrShortReply is the callers' error for a reply with too few elements.
 var ErrShortReply = errors.New("script reply is too short")

@@ -7,12 +7,11 @@ import (
 	"sync"
 )
 
-// Redis runs the whole text of a script at each call, and so makes every function in it anew, with all
-// that they share. prune leaves out what a call would make for nothing: comments, and functions that
-// nothing names; and it writes constants where they are used. What it knows of Lua is how our files are
-// written: a shared function begins with "local function" and ends with "end" at the beginning of a
-// line, a constant is "local NAME = <number or text>" in capitals on a line of its own, and text stands
-// in single quotes. A source that is written in another way stays as it is.
+// Redis runs the whole text of a script at each call, which creates every function in it again, including shared
+// ones. prune leaves out comments and functions that are never used, and inserts constants where they are used. It
+// relies on how our files are written: a shared function begins with "local function" and ends with "end" at the
+// start of a line, a constant is "local NAME = <number or text>" in capitals on its own line, and text is in single
+// quotes. A source that is written differently is left unchanged.
 func prune(source string) string {
 	if known, ok := pruned.Load(source); ok {
 		return known.(string)
@@ -22,7 +21,7 @@ func prune(source string) string {
 	return short
 }
 
-// pruned remembers by source: a process opens the same scripts for every namespace, and tests many times.
+// pruned caches by source: a process opens the same scripts for every namespace, and tests do so many times.
 var pruned sync.Map
 
 func pruneAnew(source string) string {
@@ -53,7 +52,7 @@ func pruneAnew(source string) string {
 	return out.String()
 }
 
-// block is a shared function, or what stands between two.
+// block is a shared function, or the text between two of them.
 type block struct {
 	function, text string
 	names          map[string]bool // the words in the text
@@ -64,7 +63,7 @@ var (
 	constantLine = regexp.MustCompile(`^local ([A-Z][A-Z0-9_]+) = (-?\d+|'[^'\\]*')$`)
 )
 
-// split returns the blocks and constants of a source; ok is false when it is written in another way.
+// split returns the blocks and constants of a source; ok is false if it is written differently.
 func split(source string) (blocks []block, constants map[string]string, ok bool) {
 	constants = map[string]string{}
 	var open *block
@@ -103,7 +102,7 @@ func split(source string) (blocks []block, constants map[string]string, ok bool)
 	return blocks, constants, open == nil
 }
 
-// uncommented returns a line without its comment and the space around it, but for what indents it.
+// uncommented returns a line without its comment and trailing space; the indentation stays.
 func uncommented(line string) string {
 	quoted := false
 	for i := range len(line) {
@@ -117,8 +116,7 @@ func uncommented(line string) string {
 	return strings.TrimRight(line, " \n")
 }
 
-// words replaces the words of a text that do not stand in quotes, and are not what a field or a
-// variable that gets a value is called.
+// words replaces the words of a text, except those in quotes, field names, and variables that are assigned.
 func words(text string, with func(string) string) string {
 	var out strings.Builder
 	quoted := false

@@ -18,7 +18,7 @@ var (
 		SMEMBERS SSCAN STRLEN TIME TTL XLEN XRANGE ZCARD ZMSCORE ZRANGE ZRANGEBYLEX ZRANGEBYSCORE ZRANK ZREVRANGE ZREVRANGEBYLEX ZSCORE`)
 )
 
-// onlyReads reports whether a source names every command that it calls, and none that writes.
+// onlyReads reports whether a source names every command that it calls, and none of them writes.
 func onlyReads(source string) bool {
 	calls := namedCall.FindAllStringSubmatch(source, -1)
 	if len(calls) != len(callOfRedis.FindAllString(source, -1)) {
@@ -32,7 +32,7 @@ func onlyReads(source string) bool {
 	return true
 }
 
-// during is the context to run the script with: one that only reads waits for no replica.
+// during returns the context to run the script with: a script that only reads waits for no replica.
 func (s *Script) during(ctx context.Context) context.Context {
 	if s.Reads {
 		return replicated.NotWanted(ctx)
@@ -40,7 +40,7 @@ func (s *Script) during(ctx context.Context) context.Context {
 	return ctx
 }
 
-// answerOf returns the answer of a script that was carried out and that too few replicas have confirmed.
+// answerOf returns the answer of a script that ran but that too few replicas have confirmed.
 func answerOf(cmd *redis.Cmd) []any {
 	if !replicated.Missing(cmd.Err()) {
 		return nil

@@ -11,14 +11,13 @@ import (
 	"github.com/world-redis/world-redis/internal/redisfault"
 )
 
-// registerTime is what one node of a cluster may take to load the scripts of a package.
+// registerTime is how long one node of a cluster may take to load the scripts of a package.
 const registerTime = 5 * time.Second
 
-// Register loads scripts into the server, so that a syntax error stops the start and
-// not the first call.
+// Register loads scripts into the server, so that a syntax error stops the start and not the first call.
 //
-// A node of a cluster that cannot be reached, or does not serve yet, is left out as long as another one takes the scripts:
-// it gets each with the first call that needs it.
+// A node of a cluster that cannot be reached, or does not serve yet, is left out if another one loads the scripts. It
+// gets each script with the first call that needs it.
 func Register(ctx context.Context, c redis.UniversalClient, scripts ...*Script) error {
 	cluster, ok := c.(*redis.ClusterClient)
 	if !ok {
@@ -50,7 +49,7 @@ func register(ctx context.Context, c redis.UniversalClient, scripts []*Script) e
 	loads := make([]*redis.StringCmd, len(scripts))
 	_, err := c.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, s := range scripts {
-			loads[i] = p.ScriptLoad(ctx, s.Sent) // not Script.Load, which takes the hash from an answer that is not there yet
+			loads[i] = p.ScriptLoad(ctx, s.Sent) // not Script.Load, which takes the hash from an answer that has not arrived yet
 		}
 		return nil
 	})

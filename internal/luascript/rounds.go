@@ -9,26 +9,25 @@ import (
 )
 
 const (
-	// roundsUnderWay is how many pipelines are on their way at most. What comes meanwhile travels in the
-	// next: one alone would have Redis wait while this process reads its answers, more would each be shorter.
+	// roundsUnderWay is the most pipelines in progress. Commands that arrive meanwhile go into the next one. With
+	// only one, Redis would wait while this process reads its answers; with more, each would be shorter.
 	roundsUnderWay = 2
-	// confirmedUnderWay is the same for pipelines that wait for replicas, in which time Redis has nothing of them to do.
+	// confirmedUnderWay is the same for pipelines that wait for replicas; meanwhile Redis has no work with them.
 	confirmedUnderWay = 4
-	// fullRound is the size, in bytes, from which on a pipeline takes no more: a long one must get through
-	// within the time that a connection has for a write.
+	// fullRound is the size, in bytes, from which a pipeline accepts no more: it must be written within the
+	// connection's write timeout.
 	fullRound = 256 << 10
 )
 
-// rounds sends the commands of callers that are under way at the same time in common pipelines. There
-// is no timer and no goroutine for it: the first caller of a pipeline lets those go before it that can,
-// and then sends for all of them.
+// rounds sends the commands of concurrent callers in shared pipelines. It needs no timer and no goroutine: the first
+// caller of a pipeline lets other runnable callers join, and then sends for all of them.
 type rounds struct {
 	redis redis.UniversalClient
-	most  int // pipelines under way; 0: every caller has one of its own
+	most  int // most pipelines in progress; 0 gives every caller its own
 
 	mu       sync.Mutex
-	open     *round   // takes commands; nil: the next caller begins one
-	waiting  []*round // for one that is under way to be done
+	open     *round   // accepts commands; nil: the next caller begins one
+	waiting  []*round // rounds that wait for one in progress to end
 	underWay int
 }
 
@@ -39,8 +38,8 @@ type round struct {
 	done  chan struct{} // closed when every command has its answer or its error
 }
 
-// send sends the commands, in their order and next to each other, and waits for all of them. Each holds
-// its answer or its error then, unless the context has ended before; then they may still be carried out.
+// send sends the commands in order and adjacent to each other, and waits for all of them. Each then has its answer or
+// its error, unless the context ended first; they may still be in progress then.
 func (r *rounds) send(ctx context.Context, cmds ...redis.Cmder) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -51,8 +50,8 @@ func (r *rounds) send(ctx context.Context, cmds ...redis.Cmder) error {
 	}
 	mine, leads := r.join(cmds)
 	if leads {
-		runtime.Gosched() // other calls of the same bundle are about to come
-		// What this caller sends is for others, too, so it cannot give up on the way.
+		runtime.Gosched() // other calls of the same bundle are about to join
+		// Others depend on this caller's send, so it cannot be cancelled.
 		r.carryOut(context.WithoutCancel(ctx), mine)
 		return nil
 	}
@@ -64,7 +63,7 @@ func (r *rounds) send(ctx context.Context, cmds ...redis.Cmder) error {
 	}
 }
 
-// join puts commands into the round that is open. leads says that the caller has to carry it out.
+// join adds commands to the open round. leads is true if the caller has to send it.
 func (r *rounds) join(cmds []redis.Cmder) (mine *round, leads bool) {
 	size := 0
 	for _, cmd := range cmds {
@@ -85,7 +84,7 @@ func (r *rounds) join(cmds []redis.Cmder) (mine *round, leads bool) {
 	return r.open, leads
 }
 
-// carryOut sends a round, and then has the one go that has waited longest.
+// carryOut sends a round, and then lets the round go that has waited longest.
 func (r *rounds) carryOut(ctx context.Context, now *round) {
 	r.mu.Lock()
 	if r.open == now {

@@ -10,22 +10,21 @@ import (
 	"github.com/world-redis/world-redis/internal/replicated"
 )
 
-// Runner runs short scripts. Calls that are under way at the same time travel together, which costs
-// Redis and this process a fraction of what the same scripts cost one by one. All of them stay
-// calls of their own: each has its own answer, and a connection that breaks makes go-redis send
-// them again, which every script bears.
+// Runner runs short scripts. Concurrent calls share a pipeline, which costs Redis and this process a fraction of
+// separate calls. They stay independent: each has its own answer, and if a connection breaks, go-redis sends them
+// again, so every script must be safe to repeat.
 //
-// A call with a large argument goes by itself, and one with a deadline, which go-redis keeps to for a
-// command of its own only. A long answer makes those wait that come after it on the way: scripts
-// that read pages are not for a Runner.
+// A call with a large argument is sent separately, and so is one with a deadline, because go-redis keeps a deadline
+// only for a separate command. A long answer delays those after it in the pipeline, so scripts that read pages do not
+// use a Runner.
 type Runner struct {
 	redis  redis.UniversalClient
 	shared *rounds
-	// confirmed is for the calls that wait for replicas: the others are not to wait with them.
+	// confirmed is for calls that wait for replicas, so that the others do not wait with them.
 	confirmed *rounds
 }
 
-// NewRunner returns a Runner on a client.
+// NewRunner returns a Runner for a client.
 func NewRunner(client redis.UniversalClient) *Runner {
 	return &Runner{
 		redis:     client,
@@ -34,12 +33,12 @@ func NewRunner(client redis.UniversalClient) *Runner {
 	}
 }
 
-// NewSeparateRunner returns a Runner for which no call travels together with those of other callers.
+// NewSeparateRunner returns a Runner whose calls never share a pipeline with other callers.
 func NewSeparateRunner(client redis.UniversalClient) *Runner {
 	return &Runner{redis: client, shared: &rounds{redis: client}, confirmed: &rounds{redis: client}}
 }
 
-// RunnerFor returns a separate Runner or one whose calls share pipelines.
+// RunnerFor returns a Runner whose calls are separate or share pipelines.
 func RunnerFor(client redis.UniversalClient, separate bool) *Runner {
 	if separate {
 		return NewSeparateRunner(client)
@@ -52,8 +51,8 @@ func (r *Runner) Run(ctx context.Context, s *Script, keys []string, args ...any)
 	return r.RunAfter(ctx, nil, s, keys, args...)
 }
 
-// RunAfter runs a script with other commands, if front is not nil, before it. They are sent in
-// this order; on a cluster only those of one node are also carried out in it.
+// RunAfter runs a script after other commands, if front is not nil. They are sent in this order; on a cluster only
+// the commands of one node also run in it.
 func (r *Runner) RunAfter(ctx context.Context, front func(redis.Pipeliner), s *Script, keys []string, args ...any) ([]any, error) {
 	alone := isLarge(args) || hasDeadline(ctx)
 	if front == nil {
@@ -77,7 +76,7 @@ func (r *Runner) RunAfter(ctx context.Context, front func(redis.Pipeliner), s *S
 	}
 	if err != nil && (ctx.Err() != nil || !Lost(err) || !Lost(cmd.Err())) {
 		var reply []any
-		if replicated.Missing(err) { // with any other error the command may be under way still
+		if replicated.Missing(err) { // with any other error the command may still be in progress
 			reply = answerOf(cmd)
 		}
 		return reply, fmt.Errorf("script %s: %w", s.Name, err)
@@ -86,7 +85,7 @@ func (r *Runner) RunAfter(ctx context.Context, front func(redis.Pipeliner), s *S
 	return reply, err
 }
 
-// rounds are the pipelines that a call travels in.
+// rounds returns the pipelines for a call.
 func (r *Runner) rounds(ctx context.Context) *rounds {
 	if replicated.IsWanted(ctx) {
 		return r.confirmed
@@ -94,8 +93,8 @@ func (r *Runner) rounds(ctx context.Context) *rounds {
 	return r.shared
 }
 
-// replyOf returns the answer to a script that was sent. One that the server had forgotten is run only now: then again is
-// true. With an error that is [replicated.Missing] comes the answer, too.
+// replyOf returns the answer to a sent script. If the server had forgotten the script, it runs only now, and again is
+// true. If the error is [replicated.Missing], the answer is returned, too.
 func (r *Runner) replyOf(ctx context.Context, cmd *redis.Cmd, c Call) (reply []any, again bool, err error) {
 	switch reply, err = cmd.Slice(); {
 	case Lost(err):
@@ -108,7 +107,8 @@ func (r *Runner) replyOf(ctx context.Context, cmd *redis.Cmd, c Call) (reply []a
 	}
 }
 
-// large is the size of an argument, in bytes, from which on others should not have to wait for it.
+// large is the size of an argument, in bytes, from which a call is sent separately, so that others need not wait for
+// it.
 const large = 64 << 10
 
 func hasDeadline(ctx context.Context) bool {
@@ -132,15 +132,15 @@ func isLarge(args []any) bool {
 	return false
 }
 
-// Commands sends commands in their order, as [Runner.RunAfter] does those before a script.
+// Commands sends commands in order, like the front commands of [Runner.RunAfter].
 func (r *Runner) Commands(ctx context.Context, fill func(redis.Pipeliner)) error {
 	commands := r.redis.Pipeline()
 	fill(commands)
 	return r.send(ctx, hasDeadline(ctx), commands)
 }
 
-// send sends what a pipeline has collected, by itself or together with what others send, and
-// waits for all of it. The error is that of the first command that has one.
+// send sends the commands collected in a pipeline, separately or together with other callers', and waits for all of
+// them. It returns the first error of a command.
 func (r *Runner) send(ctx context.Context, alone bool, collected redis.Pipeliner) error {
 	if alone {
 		_, err := collected.Exec(ctx)
@@ -162,7 +162,7 @@ func firstError(cmds []redis.Cmder) error {
 	return nil
 }
 
-// command is what Queue puts into a pipeline.
+// command returns the command that Queue adds to a pipeline.
 func (s *Script) command(ctx context.Context, keys []string, args []any) *redis.Cmd {
 	all := make([]any, 0, 3+len(keys)+len(args))
 	all = append(all, "evalsha", s.redis.Hash(), len(keys))
@@ -176,8 +176,8 @@ func (s *Script) command(ctx context.Context, keys []string, args []any) *redis.
 	return cmd
 }
 
-// Queue puts the script into a pipeline by its hash. A server that lost its scripts refuses it
-// there (see [Lost]); then it was not run.
+// Queue adds the script to a pipeline by its hash. A server that lost its scripts refuses it (see [Lost]), and it has
+// not run then.
 func (s *Script) Queue(ctx context.Context, p redis.Pipeliner, keys []string, args ...any) *redis.Cmd {
 	return p.EvalSha(ctx, s.redis.Hash(), keys, args...)
 }

@@ -12,7 +12,7 @@ import (
 	"unsafe"
 )
 
-// Wrap makes the short reads and writes of a TCP connection quiet. Any other connection it returns as it is.
+// Wrap makes the short reads and writes of a TCP connection quiet. It returns any other connection unchanged.
 func Wrap(c net.Conn) net.Conn {
 	tcp, ok := c.(*net.TCPConn)
 	if !ok {
@@ -25,13 +25,13 @@ func Wrap(c net.Conn) net.Conn {
 	return &conn{TCPConn: tcp, raw: raw}
 }
 
-// conn is a TCP connection that reads and writes by itself, and waits, keeps deadlines and closes by its raw.
+// conn is a TCP connection that makes its own reads and writes. Waiting, deadlines and closing go through raw.
 type conn struct {
 	*net.TCPConn
 	raw syscall.RawConn
 }
 
-// transfer is one read or write. It is used again, for a closure would be made anew for each.
+// transfer is one read or write. It is reused, because a closure would be allocated for each.
 type transfer struct {
 	p     []byte
 	n     int
@@ -91,7 +91,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// tryRead reads once; false: nothing is there yet.
+// tryRead reads once; it returns false if there is nothing to read yet.
 func (t *transfer) tryRead(fd uintptr) bool {
 	n, errno := transferOnce(syscall.SYS_READ, fd, t.p)
 	if errno == syscall.EAGAIN {
@@ -101,7 +101,7 @@ func (t *transfer) tryRead(fd uintptr) bool {
 	return true
 }
 
-// tryWrite writes all of it, or as much as there is room for; false: the rest waits for room.
+// tryWrite writes everything, or as much as fits; it returns false if the rest has to wait.
 func (t *transfer) tryWrite(fd uintptr) bool {
 	for t.n < len(t.p) {
 		n, errno := transferOnce(syscall.SYS_WRITE, fd, t.p[t.n:])
@@ -131,13 +131,13 @@ func transferOnce(trap, fd uintptr, p []byte) (int, syscall.Errno) {
 	}
 }
 
-// failure is the error that net would have made of an errno.
+// failure returns the error that package net would have made of an errno.
 func (c *conn) failure(op string, errno syscall.Errno) error {
 	return &net.OpError{Op: op, Net: c.LocalAddr().Network(), Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: os.NewSyscallError(op, errno)}
 }
 
-// named gives an error of a raw read or write, such as a passed deadline or a closed connection, the name of the
-// operation that it has elsewhere: net/http goes by it.
+// named gives an error of a raw read or write, such as a passed deadline or a closed connection, the operation name
+// that package net uses: net/http depends on it.
 func named(op string, err error) error {
 	var opError *net.OpError
 	if errors.As(err, &opError) {
@@ -146,17 +146,17 @@ func named(op string, err error) error {
 	return err
 }
 
-// SyscallConn implements syscall.Conn. go-redis asks for it before each command, to look whether Redis has closed the
+// SyscallConn implements syscall.Conn. go-redis uses it before each command, to check whether Redis has closed the
 // connection.
 func (c *conn) SyscallConn() (syscall.RawConn, error) {
 	return looked{c.raw}, nil
 }
 
-// looked spares whoever wants to look at a connection a look at one where there is nothing to see.
+// looked skips the check of a connection that has nothing to read.
 type looked struct{ syscall.RawConn }
 
-// Read calls f, as a RawConn does, if there is something to read, the end of it and a failure included. Where there is
-// nothing it returns at once, without having called f.
+// Read calls f like a RawConn if there is something to read, an end of file or an error. Otherwise it returns
+// immediately without calling f.
 func (l looked) Read(f func(fd uintptr) bool) error {
 	var quiet bool
 	err := l.RawConn.Read(func(fd uintptr) bool {

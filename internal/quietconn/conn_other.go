@@ -4,6 +4,6 @@ package quietconn
 
 import "net"
 
-// Wrap returns c as it is. Elsewhere than on Linux a socket's reads and writes are not ours to make, and on a 386 they
-// are no system calls of their own.
+// Wrap returns c unchanged. On systems other than Linux the system calls differ, and on a 386 socket operations have
+// no system calls of their own.
 func Wrap(c net.Conn) net.Conn { return c }

@@ -1,13 +1,14 @@
-// Package quietconn has connections whose short reads and writes are system calls that Go's scheduler is not told of.
+// Package quietconn wraps connections so that short reads and writes are system calls that Go's scheduler does not
+// track.
 //
-// Go follows each system call, since it may block, in order to lend the processor to other goroutines meanwhile: a
-// thread of the runtime, sysmon, looks every 20 µs. It sleeps while a process has nothing to do, and the first system
-// call of each burst of work wakes it. So a service with one caller at a time pays for that in each of its calls: two
-// more threads that wake each other, a fifth of its CPU (docs/performance.md, "What was tried"). A read or write of a
-// socket does not block, for Go's sockets are in non-blocking mode and wait in the poller; a short one is over long
-// before sysmon would have looked. Long ones are made as ever, so that others may work while they last. They wake sysmon,
-// and so does whatever else the scheduler is told of, such as a line in the log: it is there to interrupt who computes
-// for long, as one does with a large payload.
+// Go tracks each system call, because it may block: a thread of the runtime, sysmon, checks every 20 µs and lends the
+// processor to other goroutines. It sleeps while a process is idle, and the first system call of each burst of work
+// wakes it. So a service with one caller at a time pays for it in each call: two more threads that wake each other, a
+// fifth of its CPU (docs/performance.md, "What was tried"). A read or write of a socket does not block, because Go's
+// sockets are in non-blocking mode and wait in the poller. A short one is over long before sysmon would check. Long
+// ones are tracked as usual, so that other goroutines can run meanwhile. They wake sysmon, and so does everything
+// else that the scheduler tracks, such as a log line; sysmon also interrupts long computations, such as those on a
+// large payload.
 package quietconn
 
 import (
@@ -15,17 +16,17 @@ import (
 	"net"
 )
 
-// Longer reads and writes than these, in bytes, are told to the scheduler. A reader's buffer says little of what comes,
-// and what is read costs less to copy than what is written, which wakes somebody.
+// Longer reads and writes than these, in bytes, are tracked by the scheduler. A reader's buffer says little about the
+// amount of data, and reading is cheaper than writing, which wakes the other side.
 const (
 	longestRead  = 1 << 20
 	longestWrite = 64 << 10
 )
 
-// Dial is what dials.
+// Dial is a dial function.
 type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-// Dialer wraps what dial returns, see [Wrap].
+// Dialer wraps the connections that dial returns, see [Wrap].
 func Dialer(dial Dial) Dial {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := dial(ctx, network, address)

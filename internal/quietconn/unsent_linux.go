@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// Unsent returns how many bytes that were written the other end has not acknowledged; 0 where that cannot be known.
+// Unsent returns how many written bytes the other end has not acknowledged; 0 if that cannot be known.
 func Unsent(c syscall.Conn) int {
 	raw, err := c.SyscallConn()
 	if err != nil {

@@ -12,29 +12,28 @@ import (
 	"github.com/world-redis/world-redis/internal/ids"
 )
 
-// The codes with which the service itself fails a run. The first two are the SDK's own
-// (contract §7); for a value that is too large it has none.
+// The codes with which the service itself fails a run. The first two are the SDK's own (contract §7); it has none for
+// a value that is too large.
 const (
 	CodeUndeliverable  = "MAX_DELIVERIES_EXCEEDED" // a message was given up
 	CodeDeploymentGone = "DEPLOYMENT_MISMATCH"     // no app of the run's deployment is left
-	CodeTooLarge       = "PAYLOAD_TOO_LARGE"       // the run has a value that the service does not take
+	CodeTooLarge       = "PAYLOAD_TOO_LARGE"       // the run has a value that exceeds the service's size limit
 )
 
-// firstBytesSpec is the spec version from which a run's error is bytes of the SDK's format
-// instead of an object (contract §2.5).
+// firstBytesSpec is the spec version from which a run's error is bytes in the SDK's format, not an object (contract
+// §2.5).
 const firstBytesSpec = 4
 
-// lastLegacySpec is the last spec version whose runs are changed by calls and not by events
-// (contract §9).
+// lastLegacySpec is the last spec version whose runs are changed by calls and not by events (contract §9).
 const lastLegacySpec = 1
 
-// startTime is how long the first event of a run may come after its first message: start()
-// sends both at once, and tries again while the service does not answer.
+// startTime is how much later than its first message a run's first event may come: start() sends both at the same
+// time, and retries while the service does not answer.
 const startTime = time.Minute
 
-// Failer ends runs that cannot go on.
+// Failer ends runs that cannot continue.
 type Failer struct {
-	Clock world.Clock // nil: the system's
+	Clock world.Clock // nil means the system's clock
 	Store interface {
 		world.RunStore
 		world.EventStore
@@ -42,9 +41,9 @@ type Failer struct {
 	}
 }
 
-// FailRun writes run_failed, or what a run of spec 1 has instead, with the code and the sentence. A run that has ended, or does not
-// exist, is left as it is; that is no error, unless its id is so new that it may be about to
-// begin: then it would go on without ever having heard. It is safe to call twice.
+// FailRun writes run_failed, or its equivalent for a run of spec 1, with the code and the sentence. A run that has
+// ended or does not exist is left unchanged. That is no error, unless its id is so new that the run may be about to
+// begin: it would then continue without the failure. FailRun is safe to call twice.
 func (f Failer) FailRun(ctx context.Context, runID, code, sentence string) error {
 	run, err := f.Store.GetRun(ctx, runID, true)
 	if world.ErrorCode(err) == world.CodeRunNotFound {
@@ -78,7 +77,7 @@ func (f Failer) FailRun(ctx context.Context, runID, code, sentence string) error
 	return unlessEnded(err)
 }
 
-// unlessEnded is the error of failing a run, without those that say that it ended meanwhile.
+// unlessEnded returns the error of failing a run, or nil if the error says that the run has ended in the meantime.
 func unlessEnded(err error) error {
 	switch world.ErrorCode(err) {
 	case world.CodeConflict, world.CodeRunExpired, world.CodeRunNotFound:
@@ -88,7 +87,7 @@ func unlessEnded(err error) error {
 	}
 }
 
-// aboutToBegin reports whether a run that does not exist may do so soon.
+// aboutToBegin reports whether a run that does not exist may begin soon.
 func aboutToBegin(clock world.Clock, runID string) bool {
 	if clock == nil {
 		clock = world.SystemClock{}
@@ -97,14 +96,14 @@ func aboutToBegin(clock world.Clock, runID string) bool {
 	return ok && clock.Now().Sub(made.Time()) < startTime
 }
 
-// thrownError is the value of eventData.error: what the SDK of the run would have written for
-// an Error that its own runtime throws.
+// thrownError returns the value of eventData.error: what the run's SDK would have written for an Error thrown by its
+// own runtime.
 func thrownError(spec int, code, sentence string) (world.Raw, error) {
 	if spec < firstBytesSpec {
 		return marshal(map[string]string{"message": sentence, "code": code})
 	}
-	// The SDK's format "devl": values in a list that refer to one another by index, and a type
-	// that JSON does not have as a pair of its name and its parts.
+	// The SDK's format "devl": a list of values that refer to each other by index. A type that JSON lacks is a pair
+	// of its name and its parts.
 	parts, err := json.Marshal([]any{
 		[]any{"Error", 1},
 		map[string]int{"name": 2, "message": 3, "stack": 4},

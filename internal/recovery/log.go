@@ -9,10 +9,10 @@ import (
 // logPage is how many events are read at a time, without their payloads.
 const logPage = 1000
 
-// logState is what the log of a run says about what the run waits for.
+// logState is what a run waits for, according to its log.
 type logState struct {
 	open  map[string]struct{} // steps and waits that have not ended, by correlation id
-	hooks map[string]struct{} // that are live, as far as the log tells
+	hooks map[string]struct{} // hooks that are live according to the log
 	last  world.EventType
 }
 
@@ -20,14 +20,14 @@ func newLogState() logState {
 	return logState{open: map[string]struct{}{}, hooks: map[string]struct{}{}}
 }
 
-// WaitsForHooksOnly reports whether the run with this log has a live hook, and no step and no wait that is open.
+// WaitsForHooksOnly reports whether the run with this log has a live hook, and no open step or wait.
 func WaitsForHooksOnly(events []world.Event) bool {
 	first := 0
 	for first < len(events) && events[first].Type != world.EventHookCreated {
 		first++
 	}
 	if first == len(events) {
-		return false // as of most runs
+		return false // the most common case
 	}
 	s := newLogState()
 	for i := range events {
@@ -36,8 +36,8 @@ func WaitsForHooksOnly(events []world.Event) bool {
 	return s.waitsForHooksOnly() && len(s.hooks) > 0
 }
 
-// readLog folds the log, a page at a time. It happens once for each length that the log of a
-// parked run has, see [world.RestStore].
+// readLog reads and folds the log page by page. It is done once for each length of a parked run's log, see
+// [world.RestStore].
 func readLog(ctx context.Context, store world.EventStore, runID string) (logState, error) {
 	s := newLogState()
 	page := world.PageRequest{Limit: logPage}
@@ -75,8 +75,8 @@ func (s *logState) add(e *world.Event) {
 // waitsForHooksOnly reports that no step and no wait is open.
 func (s *logState) waitsForHooksOnly() bool { return len(s.open) == 0 }
 
-// parked reports that the run has looked at everything in its log and waits for its hooks: the
-// last thing that happened is a hook, which the run itself makes.
+// parked reports that the run has processed everything in its log and waits for its hooks: the last event is the
+// creation of a hook, which the run itself makes.
 func (s *logState) parked() bool {
 	return s.waitsForHooksOnly() &&
 		(s.last == world.EventHookCreated || s.last == world.EventHookDisposed || s.last == world.EventHookConflict)

@@ -7,18 +7,18 @@ import (
 )
 
 const (
-	// busyFor is how many times the grace a run whose messages were looked at is taken to be
-	// busy. A run sleeps or works for longer than its messages are stray.
+	// busyFor is how many times the grace a run counts as busy after its messages were checked. Sleeps and work take
+	// longer than a stray message does.
 	busyFor = 10
-	// looksKept bounds what is remembered, about a megabyte. Beyond it runs are looked at again.
+	// looksKept limits the memory, to about a megabyte. Runs above the limit are checked again.
 	looksKept = 10_000
 )
 
-// looks remembers when the messages of a run were looked at, so that runs which sleep, or
-// have a long step, cost little at each pass. It is used by one goroutine.
+// looks records when the messages of a run were checked, so that runs which sleep, or have a long step, cost little
+// at each pass. One goroutine uses it.
 type looks map[string]time.Time
 
-// due returns the runs to look at now, and notes that they are.
+// due returns the runs to check now, and records that they are checked.
 func (l looks) due(runs []world.RunLook, now time.Time, again time.Duration) []world.RunLook {
 	var out []world.RunLook
 	for _, run := range runs {

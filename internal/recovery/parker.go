@@ -13,27 +13,26 @@ import (
 )
 
 const (
-	// parkAfter is how long a note waits: most logs have grown by then, or the run has ended.
+	// parkAfter is how long a note waits: by then, most logs have grown or the run has ended.
 	parkAfter = 5 * time.Second
-	// notesKept bounds the notes. A run beyond it is found by the Reconciler, and costs a wake-up.
+	// notesKept limits the notes. A run without a note is found by the Reconciler, and costs a wake-up.
 	notesKept = 10_000
-	// parkAtOnce is how many runs are noted in Redis at a time.
+	// parkAtOnce is how many runs are marked in Redis at a time.
 	parkAtOnce = 16
-	// lastNotes is how long notes may take that are written when the service stops.
+	// lastNotes limits the writing of the remaining notes when the service stops.
 	lastNotes = 2 * time.Second
 )
 
-// ParkerConfig says how a Parker works. The zero value of a field means its default.
+// ParkerConfig configures a Parker. The zero value of a field means its default.
 type ParkerConfig struct {
-	After  time.Duration // between an acknowledged delivery and the note in Redis; 5 s
+	After  time.Duration // from an acknowledged delivery to the mark in Redis; 5 s
 	Clock  world.Clock
 	Logger *slog.Logger
 }
 
-// Parker parks runs that wait for their hooks and have looked at everything in their logs: an app
-// acknowledged a delivery, and the log is as long as it was when that delivery began. Lengths are
-// compared and not times, since the clocks of replicas differ. A parked run is one that the
-// Reconciler leaves alone.
+// Parker parks runs that wait for their hooks and have processed everything in their logs: an app acknowledged a
+// delivery, and the log is as long as it was when that delivery began. Lengths are compared, not times, because the
+// clocks of replicas differ. The Reconciler leaves a parked run alone.
 type Parker struct {
 	cfg   ParkerConfig
 	store Store
@@ -61,8 +60,8 @@ func NewParker(store Store, cfg ParkerConfig) *Parker {
 	return &Parker{cfg: cfg, store: store, notes: map[string]note{}}
 }
 
-// LookedAt notes that an app acknowledged a delivery for a run, and what the log of the run was when that
-// delivery began. It does not wait for anything.
+// LookedAt records that an app acknowledged a delivery for a run, and the state of the run's log when that delivery
+// began. It does not block.
 func (p *Parker) LookedAt(runID string, log world.LogSeen) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -77,7 +76,7 @@ func (p *Parker) LookedAt(runID string, log world.LogSeen) {
 	}
 }
 
-// Run parks until ctx ends, and then whatever there is still.
+// Run parks runs until ctx ends, and then those that remain.
 func (p *Parker) Run(ctx context.Context) error {
 	for pause.For(ctx, p.cfg.After) {
 		p.park(ctx, p.due(p.cfg.After))
@@ -88,7 +87,7 @@ func (p *Parker) Run(ctx context.Context) error {
 	return nil
 }
 
-// due takes the notes that are so old.
+// due removes and returns the notes that are old enough.
 func (p *Parker) due(age time.Duration) map[string]world.LogSeen {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -103,7 +102,7 @@ func (p *Parker) due(age time.Duration) map[string]world.LogSeen {
 	return out
 }
 
-// park parks those of the runs whose logs have not grown. What fails is left to the Reconciler.
+// park parks those of the runs whose logs have not grown. Failures are left to the Reconciler.
 func (p *Parker) park(ctx context.Context, looked map[string]world.LogSeen) {
 	parked, err := p.unclear(ctx, looked)
 	if err == nil {
@@ -121,8 +120,8 @@ func (p *Parker) park(ctx context.Context, looked map[string]world.LogSeen) {
 	}
 }
 
-// unclear returns which of the runs of whose logs only the length is known wait for nothing but their hooks. The log is read if
-// it has not grown.
+// unclear returns which runs wait only for their hooks, among those of which only the length of the log is known. It
+// reads a log if the log has not grown.
 func (p *Parker) unclear(ctx context.Context, looked map[string]world.LogSeen) (map[string]bool, error) {
 	parked := map[string]bool{}
 	var runIDs []string
@@ -139,7 +138,7 @@ func (p *Parker) unclear(ctx context.Context, looked map[string]world.LogSeen) (
 				continue
 			}
 			state, err := readLog(ctx, p.store, runID)
-			if err != nil { // the Reconciler says so
+			if err != nil { // the Reconciler reports it
 				continue
 			}
 			parked[runID] = state.waitsForHooksOnly()

@@ -10,20 +10,20 @@ import (
 )
 
 const (
-	// batch is how many runs are looked at in one go: about 5 ms of Redis, in short commands.
+	// batch is how many runs are checked at a time: about 5 ms of Redis, in short commands.
 	batch = 200
-	// pace is the pause between two batches, so that a million runs that are due at once take 21
-	// minutes at two per cent of one core.
+	// pace is the pause between two batches. A million runs that are due at the same time take 21 minutes, at two per
+	// cent of one core.
 	pace = 250 * time.Millisecond
-	// longestLook is how long after a run was entered it is looked at, at most: a crash may have left something of it.
+	// longestLook is the longest time from a run's entry to its check: a crash may have left something of it.
 	longestLook = time.Minute
-	// longestWait is how long a run that waits for a delayed message is not looked at, at most.
+	// longestWait is the longest time without a check for a run that waits for a delayed message.
 	longestWait = time.Hour
 	// retryPause follows a failed pass.
 	retryPause = 5 * time.Second
 )
 
-// Store is what a Reconciler reads.
+// Store is what a Reconciler needs of a store.
 type Store interface {
 	world.RunStore
 	world.EventStore
@@ -31,27 +31,28 @@ type Store interface {
 	world.StepFinder
 }
 
-// Queue is what a Reconciler asks and tells the queue.
+// Queue is what a Reconciler needs of the queue.
 type Queue interface {
 	WakeQueue
-	// NextDue tells for each run when the first of its messages is due, in the order of the ids: a moment that has passed
-	// while one is to be delivered now or is being delivered, 0 if the run has none.
+	// NextDue returns for each run, in the order of the ids, when its first message is due: a past timestamp if a
+	// message is ready or being delivered, 0 if the run has none.
 	NextDue(ctx context.Context, runIDs []string) ([]world.Millis, error)
-	// StepMessages returns the messages of each run, if they are few and small, all for steps, and none
-	// is being delivered; else none.
+	// StepMessages returns the messages of each run if they are few and small, all of them are for steps, and none is
+	// being delivered; otherwise none.
 	StepMessages(ctx context.Context, runIDs []string) ([][]world.Message, error)
 }
 
-// Config says how a Reconciler works. The zero value of a field means its default.
+// Config configures a Reconciler. The zero value of a field means its default.
 type Config struct {
-	Leadership world.Leadership // tells whether this process looks; it does, and is alone
-	Grace      time.Duration    // how long a run must have been still; 1 min
+	Leadership world.Leadership // decides whether this process checks; by default it does, alone
+	Grace      time.Duration    // how long a run must have been inactive; 1 min
 	Every      time.Duration    // between two passes; half of Grace, 1 s to 30 s
 	Clock      world.Clock
 	Logger     *slog.Logger
-	// Masters returns the replication id of each master of Redis, which a new master changes; nil: the masters stay the same.
+	// Masters returns the replication id of each Redis master, which changes with a new master; nil means that the
+	// masters never change.
 	Masters func(ctx context.Context) ([]string, error)
-	// Woken is called for every run that was woken; nil: nobody does.
+	// Woken is called for every woken run; nil disables it.
 	Woken func()
 }
 
@@ -61,7 +62,7 @@ type Reconciler struct {
 	store Store
 	queue Queue
 	looks looks
-	// masters names the masters of Redis during a check; nil: it was not asked for them yet.
+	// masters identifies the masters of Redis during a check; nil until it was read.
 	masters *string
 }
 
@@ -91,7 +92,7 @@ func New(store Store, queue Queue, cfg Config) *Reconciler {
 	return &Reconciler{cfg: cfg, store: store, queue: queue, looks: looks{}}
 }
 
-// Run makes one pass after another until ctx ends, while this process leads.
+// Run makes passes until ctx ends, while this process leads.
 func (r *Reconciler) Run(ctx context.Context) error {
 	for r.cfg.Leadership.Await(ctx) {
 		wait := r.cfg.Every
@@ -106,12 +107,12 @@ func (r *Reconciler) Run(ctx context.Context) error {
 	return nil
 }
 
-// pass looks at the runs that it is time to look at, as long as this process leads. What it costs depends on how many
-// these are, and not on how many runs there are.
+// pass checks the runs that are due, as long as this process leads. Its cost depends on their number, not on the
+// number of all runs.
 //
-// What a process was at when it stood still does no harm when it goes on beside another leader. A wake-up has the length of
-// the log in its request id, so the queue takes it once; a run is noted as parked only if its log is as long as it was read, and its next look
-// only if nobody has entered it anew.
+// A process that was paused and continues beside another leader does no harm. The request id of a wake-up contains
+// the length of the log, so the queue accepts it once. A run is marked as parked only if its log still has the length
+// that was read, and its next check is set only if the run was not entered again.
 func (r *Reconciler) pass(ctx context.Context) error {
 	before := world.MillisOf(r.cfg.Clock.Now().Add(-r.lookAfter()))
 	for skip := 0; ; {
@@ -132,11 +133,11 @@ func (r *Reconciler) pass(ctx context.Context) error {
 	}
 }
 
-// lookAfter is how long after it was entered a run is looked at: when it could be forgotten by then. With a long grace it is
-// sooner, since a crash may have left something of it.
+// lookAfter returns how long after its entry a run is checked: the time after which it could be forgotten. With a
+// long grace it is shorter, since a crash may have left something of the run.
 func (r *Reconciler) lookAfter() time.Duration { return min(r.cfg.Grace, longestLook) }
 
-// check wakes those of the runs that nothing else will wake, and says when each is looked at next.
+// check wakes the runs that nothing else will wake, and sets the next check of each.
 func (r *Reconciler) check(ctx context.Context, runs []world.RunLook) error {
 	r.masters = nil
 	dues, err := r.queue.NextDue(ctx, idsOf(runs))
@@ -167,7 +168,7 @@ func (r *Reconciler) check(ctx context.Context, runs []world.RunLook) error {
 			next = append(next, world.NextLook{Look: run, Since: r.since(at)})
 		}
 	}
-	// Once a run has no message its log does not grow, but from outside. So it is read again: before, it could.
+	// Without a message, the log of a run grows only from outside. So it is read again: it could grow before.
 	rests, err := r.store.RunsRest(ctx, idsOf(idle))
 	if err != nil {
 		return err
@@ -191,7 +192,8 @@ func idsOf(runs []world.RunLook) []string {
 	return runIDs
 }
 
-// look decides about a run without a message, and returns since when it counts as seen, 0 if nobody needs to look again.
+// look decides about a run without a message. It returns the time from which the run counts as seen; 0 means that it
+// need not be checked again.
 func (r *Reconciler) look(ctx context.Context, look world.RunLook) (world.Millis, error) {
 	switch {
 	case !r.isStill(look.Rest.LastAt):
@@ -207,14 +209,14 @@ func (r *Reconciler) look(ctx context.Context, look world.RunLook) (world.Millis
 		if ctx.Err() != nil || world.ErrorCode(err) == world.CodeUnavailable {
 			return 0, err
 		}
-		// A run that cannot be read must not keep those after it from being found.
+		// A run that cannot be read must not prevent the check of those after it.
 		r.cfg.Logger.ErrorContext(ctx, "a run that may be forgotten is skipped", slog.String("run", look.RunID), slog.Any("error", err))
 	}
 	return r.since(0), nil
 }
 
-// since is what a run is entered with whose first message is due at a moment: until then nothing happens to it that would
-// not enter it anew. Now and then it is looked at all the same.
+// since returns the entry time for a run whose first message is due at the given time: until then, anything that
+// happens to it enters it again. It is still checked occasionally.
 func (r *Reconciler) since(due world.Millis) world.Millis {
 	now := r.cfg.Clock.Now()
 	return max(world.MillisOf(now), min(due, world.MillisOf(now.Add(longestWait))))
@@ -224,8 +226,8 @@ func (r *Reconciler) isStill(since world.Millis) bool {
 	return r.cfg.Clock.Now().Sub(since.Time()) >= r.cfg.Grace
 }
 
-// decide wakes a run without a message, or notes that it is parked. One that waits for hooks alone is woken once for each length
-// of its log, which is no sign of a loss; any other has lost a message.
+// decide wakes a run without a message, or records that it is parked. A run that waits only for hooks is woken once
+// for each length of its log, which does not mean that something was lost. Any other run has lost a message.
 func (r *Reconciler) decide(ctx context.Context, run world.Run, rest world.RunRest) error {
 	if rest.Hooks {
 		state, err := readLog(ctx, r.store, run.RunID)
@@ -235,8 +237,8 @@ func (r *Reconciler) decide(ctx context.Context, run world.Run, rest world.RunRe
 		if state.parked() {
 			return r.store.MarkRested(ctx, run.RunID, rest.Events)
 		}
-		// A payload that came and perhaps was never looked at: one wake-up finds out, and after
-		// it the run may well be parked again with the same log.
+		// A payload arrived and was perhaps never processed. One wake-up finds out, and after it the run may be
+		// parked again with the same log.
 		if state.waitsForHooksOnly() {
 			if err := r.wake(ctx, run, rest, slog.LevelInfo, "a run may not have seen everything that its hooks received; it is woken as a precaution"); err != nil {
 				return err

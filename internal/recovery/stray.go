@@ -11,29 +11,28 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// Strays handles messages for steps that the log of their run does not have, and messages of runs that do not exist:
-// Redis lost an event and not the message, or somebody queued it by hand. No app can do anything with
-// such a message. The run, if there is one, can: it looks at its log and dispatches what it needs.
+// Strays handles messages for steps that are not in the log of their run, and messages of runs that do not exist:
+// Redis lost an event but not the message, or the message was queued by hand. An app cannot process such a message.
+// The run, if it exists, can: it reads its log and dispatches what it needs.
 type Strays struct {
 	Store interface {
 		world.RunStore
 		world.StepFinder
 	}
 	Queue WakeQueue
-	Clock world.Clock // nil: the system's
+	Clock world.Clock // nil means the system's clock
 }
 
-// The keys with which a message brings what makes its run, or the event that it is about (contract §5.2): then the app creates
-// what is missing.
+// The keys by which a message carries the data that creates its run, or the event that it is about (contract §5.2):
+// the app then creates what is missing.
 var (
 	runInputs  = []string{"runInput", "hookInput"}
 	stepInputs = []string{"stepInput", "runInput", "hookInput"}
 )
 
-// Settle decides about a message that an app did not acknowledge. When the run lives
-// and has no such step, it queues a wake-up of the run. A reason means that the message is
-// done; an empty one that it is as good as any other. It is safe to call twice: the wake-up
-// of a message is queued once.
+// Settle decides about a message that an app did not acknowledge. If the run is live and has no such step, it queues
+// a wake-up of the run. A reason means that the message is done; an empty reason means that it is treated like any
+// other. Settle is safe to call twice: the wake-up for a message is queued once.
 func (s Strays) Settle(ctx context.Context, messageID string, m world.Message) (reason string, err error) {
 	switch {
 	case m.RunID == "" || !world.ValidID(m.RunID) || brings(m, runInputs):
@@ -70,7 +69,7 @@ func (s Strays) Settle(ctx context.Context, messageID string, m world.Message) (
 	return "the log of the run has no such step; the run is woken instead", nil
 }
 
-// settleWakeUp decides about a message of a run that is for no step.
+// settleWakeUp decides about a message that is not for a step.
 func (s Strays) settleWakeUp(ctx context.Context, m world.Message) (reason string, err error) {
 	_, err = s.Store.GetRun(ctx, m.RunID, true)
 	if world.ErrorCode(err) == world.CodeRunNotFound {
@@ -79,7 +78,7 @@ func (s Strays) settleWakeUp(ctx context.Context, m world.Message) (reason strin
 	return "", err
 }
 
-// noRun is the reason to drop a message of a run that does not exist; its first event may be on its way.
+// noRun returns the reason to drop a message of a run that does not exist; "" if its first event may still arrive.
 func (s Strays) noRun(runID string) string {
 	if aboutToBegin(s.Clock, runID) {
 		return ""
@@ -87,7 +86,7 @@ func (s Strays) noRun(runID string) string {
 	return "the run does not exist"
 }
 
-// brings reports whether a message has one of the keys. One that cannot be read counts as such.
+// brings reports whether a message has one of the keys. A message that cannot be read counts as having one.
 func brings(m world.Message, wanted []string) bool {
 	mediaType, _, err := mime.ParseMediaType(m.ContentType)
 	if err != nil {
@@ -124,9 +123,8 @@ func keysOf[V any](m map[string]V) map[string]struct{} {
 	return keys
 }
 
-// withStraysOnly returns those of the runs whose messages are all for steps that their logs do not
-// have. Such a message wakes its run when it is delivered, but perhaps it is delayed, or
-// waits for an app: nothing else will wake the run.
+// withStraysOnly returns the runs whose messages are all for steps that are not in their logs. Such a message wakes
+// its run when it is delivered, but it may be delayed or wait for an app, and nothing else will wake the run.
 func (r *Reconciler) withStraysOnly(ctx context.Context, runs []world.RunLook) ([]world.RunLook, error) {
 	runs = r.looks.due(runs, r.cfg.Clock.Now(), busyFor*r.cfg.Grace)
 	if len(runs) == 0 {
@@ -137,7 +135,7 @@ func (r *Reconciler) withStraysOnly(ctx context.Context, runs []world.RunLook) (
 		return nil, err
 	}
 	var refs []world.StepRef
-	first := make([]int, len(runs)+1) // of the references of each run
+	first := make([]int, len(runs)+1) // of each run's references
 	for i, ofRun := range messages {
 		for _, m := range ofRun {
 			if brings(m, stepInputs) {

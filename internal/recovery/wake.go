@@ -16,9 +16,9 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// wake queues one plain wake-up of a run. The queue remembers the request for ten minutes, so
-// a run whose log does not grow by it is not woken more often than that. What a wake-up did may be lost with a master of Redis
-// while the request is not, so after a failover it is another request.
+// wake queues one plain wake-up of a run. The queue remembers the request for ten minutes, so a run whose log does
+// not grow is not woken more often than that. A failover may lose the effect of a wake-up but not the record of its
+// request, so the request id changes with the masters of Redis.
 func (r *Reconciler) wake(ctx context.Context, run world.Run, rest world.RunRest, level slog.Level, why string) error {
 	m, err := wakeUp(ctx, r.queue, run)
 	if err != nil {
@@ -36,7 +36,7 @@ func (r *Reconciler) wake(ctx context.Context, run world.Run, rest world.RunRest
 	return nil
 }
 
-// underMasters is a text that changes with the masters of Redis. It is empty while the masters are not known.
+// underMasters returns a text that changes with the masters of Redis. It is empty while the masters are not known.
 func (r *Reconciler) underMasters(ctx context.Context) string {
 	if r.masters == nil {
 		text := ""
@@ -50,10 +50,10 @@ func (r *Reconciler) underMasters(ctx context.Context) string {
 	return *r.masters
 }
 
-// WakeQueue takes wake-ups.
+// WakeQueue accepts wake-ups.
 type WakeQueue interface {
 	world.Queue
-	// ListApps tells in which namespace of queue names a deployment listens.
+	// ListApps returns the apps, which say in which namespace of queue names a deployment listens.
 	ListApps(ctx context.Context) ([]world.App, error)
 }
 
@@ -84,7 +84,7 @@ func wakeUp(ctx context.Context, queue WakeQueue, run world.Run) (world.Message,
 	return m, nil
 }
 
-// namespaceOf returns what stands before "wkf_" in the queue names of a deployment.
+// namespaceOf returns the text before "wkf_" in the queue names of a deployment.
 func namespaceOf(ctx context.Context, queue WakeQueue, deploymentID string) (string, error) {
 	apps, err := queue.ListApps(ctx)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// Waker wakes runs for an operator, with the wake-up that a forgotten run gets.
+// Waker wakes runs for an operator, with the same wake-up as for a forgotten run.
 type Waker struct {
 	Store  world.RunStore
 	Queue  WakeQueue

@@ -13,34 +13,34 @@ import (
 	"github.com/world-redis/world-redis/internal/quietconn"
 )
 
-// dialTimeout is what go-redis gives a dialer of its own if the address says nothing of it.
+// dialTimeout is the default of go-redis's own dialer.
 const dialTimeout = 5 * time.Second
 
-// clientName is what CLIENT LIST shows of our connections, unless the address has a client_name.
+// clientName is shown by CLIENT LIST for our connections, unless the address has a client_name.
 const clientName = "world-redis"
 
-// target is an address that was read.
+// target is a parsed address.
 type target struct {
 	mode    Mode
-	shown   string         // the address for people: its passwords are hidden
+	shown   string         // the address for display, without passwords
 	hosts   []string       // of the server, the Sentinels or nodes of the cluster
-	reached *servers       // those that were dialled
+	reached *servers       // the servers that were dialled
 	idle    *idleconn.Set  // the connections to them
-	open    *conns         // to several hosts
-	dial    quietconn.Dial // without a part in open
-	plain   bool           // no connection is one of quietconn
+	open    *conns         // connections to several hosts
+	dial    quietconn.Dial // without registration in open
+	plain   bool           // connections are not wrapped by quietconn
 	options *redis.Options // of a connection to Redis; its address is that of the first host
 
 	master, sentinelUser, sentinelPassword string
 }
 
-// parse reads an address: redis:// or rediss:// with user, password, host, port and database, unix://, or for the other modes
+// parse reads an address: redis:// or rediss:// with user, password, host, port and database, or unix://. The other modes are
 //
 //	redis+sentinel://[user:pass@]host:port[,host:port]/<db>?master=<name>[&sentinel_username=…][&sentinel_password=…]
 //	redis+cluster://[user:pass@]host:port[,host:port]
 //
-// and rediss+sentinel, rediss+cluster with TLS. User and password are Redis's; Sentinels have their own. Options follow
-// as a query: those of go-redis (pool_size, read_timeout, skip_verify, …) and, with TLS, see [tlsOptions].
+// and rediss+sentinel, rediss+cluster with TLS. User and password are Redis's; Sentinels have their own. Options are in the
+// query: those of go-redis (pool_size, read_timeout, skip_verify, …) and, with TLS, those of [tlsOptions].
 func parse(address string, options ...Option) (*target, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -71,7 +71,7 @@ func (t *target) read(u *url.URL, scheme string) error {
 	one, query := *u, u.Query()
 	one.Scheme = scheme
 	if t.mode != Standalone {
-		// The first host stands for all of them while go-redis reads the rest.
+		// The first host stands for all of them while go-redis parses the rest.
 		t.hosts = strings.Split(u.Host, ",")
 		one.Host = t.hosts[0]
 	}
@@ -119,7 +119,7 @@ func (t *target) read(u *url.URL, scheme string) error {
 	return nil
 }
 
-// universal are the options for the nodes of a cluster. All that an address may say is passed on.
+// universal returns the options for the nodes of a cluster, with everything that the address sets.
 func (t *target) universal() *redis.UniversalOptions {
 	o := t.options
 	return &redis.UniversalOptions{
@@ -135,7 +135,7 @@ func (t *target) universal() *redis.UniversalOptions {
 	}
 }
 
-// dialer dials as go-redis does by itself, and notes which servers it reaches. Quiet connections are for those without TLS.
+// dialer dials like go-redis itself, and records the servers that it reaches. Only connections without TLS are quiet.
 func dialer(opts *redis.Options, reached *servers, plain bool) quietconn.Dial {
 	if opts.DialTimeout == 0 {
 		opts.DialTimeout = dialTimeout
@@ -147,7 +147,7 @@ func dialer(opts *redis.Options, reached *servers, plain bool) quietconn.Dial {
 	return quietconn.Dialer(dial)
 }
 
-// redacted is an address for people: the passwords in it are hidden, those among its options, too.
+// redacted returns an address for display: passwords are hidden, including those in its options.
 func redacted(u *url.URL) string {
 	shown, query, hide := *u, u.Query(), false
 	for name := range query {

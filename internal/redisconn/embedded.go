@@ -9,11 +9,11 @@ import (
 	"github.com/alicebob/miniredis/v2"
 )
 
-// embedded is a miniredis in this process. Its time-to-live clock stands still unless it
-// is pushed, so a ticker pushes it by the time that really passed.
+// embedded is a miniredis in this process. Its expiry clock moves only when it is told to, so a ticker advances it by
+// the elapsed time.
 type embedded struct {
 	server   *miniredis.Miniredis
-	password string // other processes of this machine reach its port, too
+	password string // other processes of this machine can reach its port, too
 	done     chan struct{}
 	ended    sync.WaitGroup
 	once     sync.Once

@@ -1,5 +1,5 @@
-// Package redisconn turns one address into a connection, in any of the four modes:
-// embedded (no address), standalone, Sentinel and Cluster.
+// Package redisconn connects to Redis by one address, in any of the four modes: embedded (no address), standalone,
+// Sentinel and Cluster.
 package redisconn
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/world-redis/world-redis/internal/replicated"
 )
 
-// Mode is how the Redis behind a connection is run.
+// Mode is how the Redis behind a connection runs.
 type Mode string
 
 // The modes.
@@ -31,19 +31,19 @@ const (
 type Conn struct {
 	Client  redis.UniversalClient
 	Mode    Mode
-	Address string // for people: the password is hidden
+	Address string // for display, without the password
 	// Replicas is how many replicas confirm the writes of marked calls; see [Conn.Confirm].
 	Replicas replicated.Durability
 
-	readTimeout time.Duration // of a command, if the address says it
+	readTimeout time.Duration // of a command, if the address sets it
 	embedded    *embedded
-	masters     *masters // of a cluster, or where Sentinels say who it is
+	masters     *masters // for a cluster or Sentinels; otherwise nil
 	servers     *servers
-	idle        *idleconn.Set // nil: of the embedded Redis
+	idle        *idleconn.Set // nil for the embedded Redis
 	hosts       []string
 }
 
-// Open connects and makes one real call, so that a wrong address fails here. See [parse] for the addresses.
+// Open connects and makes one call, so that a wrong address fails here. See [parse] for the addresses.
 func Open(ctx context.Context, address string) (*Conn, error) {
 	c, err := Connect(address)
 	if err != nil {
@@ -55,7 +55,7 @@ func Open(ctx context.Context, address string) (*Conn, error) {
 	return c, nil
 }
 
-// Ping makes one call, which may take five seconds.
+// Ping makes one call, within five seconds.
 func (c *Conn) Ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -65,7 +65,7 @@ func (c *Conn) Ping(ctx context.Context) error {
 	return nil
 }
 
-// ping asks the server, or the masters of a cluster, of which one has to answer.
+// ping asks the server, or the masters of a cluster, at least one of which has to answer.
 func (c *Conn) ping(ctx context.Context) error {
 	cluster, ok := c.Client.(*redis.ClusterClient)
 	if !ok {
@@ -85,28 +85,28 @@ func (c *Conn) ping(ctx context.Context) error {
 	return err
 }
 
-// LacksNodes says whether an error comes of a node of a cluster that cannot be reached while another one answers: the cluster
-// is there, and its replica, or its operator, brings the node back.
+// LacksNodes reports whether an error is due to a node of a cluster that cannot be reached while another one answers.
+// The cluster is running, and the node's replica or an operator brings the node back.
 func (c *Conn) LacksNodes(ctx context.Context, err error) bool {
 	var answer redis.Error
 	return err != nil && ctx.Err() == nil && c.Mode == Cluster && !errors.As(err, &answer) && c.Ping(ctx) == nil
 }
 
-// NotReady says whether Redis is there and will take commands later: it loads its data, waits for its master or for
-// a script to end, or is a cluster that has not agreed on its masters.
+// NotReady reports whether Redis is running and will accept commands later: it is loading its data, waits for its
+// master or for a script to end, or is a cluster that has not agreed on its masters.
 func NotReady(err error) bool {
 	var answer redis.Error
 	return redis.IsLoadingError(err) || redis.IsMasterDownError(err) || redis.IsClusterDownError(err) || redis.IsTryAgainError(err) ||
 		errors.As(err, &answer) && strings.HasPrefix(answer.Error(), "BUSY ")
 }
 
-// Option is a choice for a connection.
+// Option is an option of a connection.
 type Option func(*target)
 
-// Quiet says whether connections are those of [quietconn], as they are without this option.
+// Quiet selects whether connections are wrapped by [quietconn]; by default they are.
 func Quiet(on bool) Option { return func(t *target) { t.plain = !on } }
 
-// Connect is [Open] without the call: whether there is a Redis at the address is not known yet.
+// Connect is [Open] without the call: it does not check that there is a Redis at the address.
 func Connect(address string, options ...Option) (*Conn, error) {
 	if address == "" {
 		e, err := startEmbedded()

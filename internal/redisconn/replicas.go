@@ -15,21 +15,23 @@ import (
 )
 
 const (
-	// replicaTime is how long the replicas have to confirm a write.
+	// replicaTime is how long replicas have to confirm a write.
 	replicaTime = time.Second
 	// markLife is how long the key of the mark stays after the last write.
 	markLife = 10 * time.Minute
-	// markTries bounds the search for a slot of a node: with a hundred masters one of so many is found as good as always.
+	// markTries limits the search for a slot of a node: even with a hundred masters, this many tries practically
+	// always find one.
 	markTries = 2000
 )
 
-// Confirm has the writes of calls that are marked with [replicated.Wanted] wait until that many replicas have them. It is
-// for a Conn that nobody has used yet; marks begins the keys of a small write that goes along. 0 replicas change nothing.
+// Confirm makes the writes of calls marked with [replicated.Wanted] wait until that many replicas have them. It must
+// be called before the Conn is used; marks is the prefix of the keys of a small additional write. 0 replicas change
+// nothing.
 //
-// Redis counts with WAIT which replicas have the writes of the connection that asks. So WAIT travels at the end of the pipeline,
-// on its connection and, on a cluster, to its node. Before it goes a write of our own: a call that is repeated may write nothing,
-// and WAIT would then confirm what a replica does not have. The replication stream has an order, so a replica that has our
-// write has all that this master wrote before it, on whatever connection.
+// Redis's WAIT counts the replicas that have the writes of its own connection. So WAIT is sent at the end of the
+// pipeline, on its connection and, on a cluster, to its node. A write of our own precedes it: a repeated call may
+// write nothing, and WAIT would then confirm what a replica does not have. The replication stream is ordered, so a
+// replica that has our write has everything that this master wrote before it, on any connection.
 func (c *Conn) Confirm(replicas replicated.Durability, marks string) error {
 	switch {
 	case replicas == 0:
@@ -46,7 +48,7 @@ func (c *Conn) Confirm(replicas replicated.Durability, marks string) error {
 	switch client := c.Client.(type) {
 	case *redis.ClusterClient:
 		client.OnNewNode(func(node *redis.Client) { node.AddHook(hook(node)) })
-	case *redis.Client: // of Sentinel, too
+	case *redis.Client: // Sentinel, too
 		client.AddHook(hook(client))
 	}
 	return nil
@@ -60,8 +62,8 @@ type confirming struct {
 	mark   atomic.Pointer[string] // the key that the mark was last written to
 }
 
-// The commands of our own in a pipeline. On a cluster go-redis sends the commands of a node again that could not be reached, each by
-// its slot. WAIT has none, so the hook knows these two by their types and leaves them out then.
+// Our own commands in a pipeline. On a cluster, go-redis resends the commands for an unreachable node to the nodes of
+// their slots. WAIT has no slot, so the hook recognises these two by their types and leaves them out then.
 type (
 	markCommand struct{ *redis.StatusCmd }
 	waitCommand struct{ *redis.IntCmd }
@@ -92,7 +94,7 @@ func (h *confirming) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.P
 		cmds = slices.DeleteFunc(slices.Clone(cmds), isOwn)
 		switch {
 		case !slices.ContainsFunc(cmds, func(cmd redis.Cmder) bool { return cmd.Name() != "asking" }):
-			return nil // all that was to be sent again was our own
+			return nil // everything that was to be resent was our own
 		case slices.ContainsFunc(cmds, func(cmd redis.Cmder) bool { return cmd.Name() == "multi" }):
 			return errors.New("a transaction cannot wait for replicas")
 		case !slices.ContainsFunc(cmds, writes):
@@ -102,12 +104,13 @@ func (h *confirming) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.P
 	}
 }
 
-// confirm sends commands and waits for the replicas. Where these are too few every write has a [replicated.Error] besides its answer.
+// confirm sends commands and waits for the replicas. If these are too few, every write has a [replicated.Error] in
+// addition to its answer.
 func (h *confirming) confirm(ctx context.Context, next redis.ProcessPipelineHook, cmds []redis.Cmder) error {
 	missing, redirected, err := h.send(ctx, next, cmds, h.markKey(ctx))
 	if redirected {
-		// The slot of the mark has moved. What was carried out here is carried out again, which every script bears: WAIT
-		// is to follow it on its connection.
+		// The slot of the mark has moved. The commands that ran here run again, which every script allows: WAIT has
+		// to follow them on their connection.
 		here := slices.DeleteFunc(slices.Clone(cmds), func(cmd redis.Cmder) bool { return redirect(cmd.Err()) })
 		key, found := h.findMark(ctx)
 		switch {
@@ -132,7 +135,7 @@ func (h *confirming) confirm(ctx context.Context, next redis.ProcessPipelineHook
 	return err
 }
 
-// send sends commands with the mark and WAIT behind them. missing is nil when the replicas have them.
+// send sends commands followed by the mark and WAIT. missing is nil if the replicas have them.
 func (h *confirming) send(ctx context.Context, next redis.ProcessPipelineHook, cmds []redis.Cmder, key string) (missing *replicated.Error, redirected bool, err error) {
 	mark := markCommand{redis.NewStatusCmd(ctx, "set", key, "", "px", markLife.Milliseconds())}
 	wait := waitCommand{redis.NewIntCmd(ctx, "wait", h.wanted, replicaTime.Milliseconds())}
@@ -144,12 +147,12 @@ func (h *confirming) send(ctx context.Context, next redis.ProcessPipelineHook, c
 	case confirmed < h.wanted:
 		missing = &replicated.Error{Wanted: h.wanted, Confirmed: confirmed}
 	default:
-		err = nil // those of the commands stand in them
+		err = nil // the errors of commands are in them
 	}
 	return missing, redirect(mark.Err()), err
 }
 
-// markKey returns the key for the mark: one in a slot that the node has, whose commands it need not redirect.
+// markKey returns the key for the mark, which is in a slot of this node, so that the node need not redirect it.
 func (h *confirming) markKey(ctx context.Context) string {
 	if key := h.mark.Load(); key != nil {
 		return *key
@@ -162,7 +165,7 @@ func (h *confirming) markKey(ctx context.Context) string {
 
 func (h *confirming) numbered(i int) string { return fmt.Sprintf("%s{%d}", h.marks, i) }
 
-// findMark tries keys until the node takes one.
+// findMark tries keys until the node accepts one.
 func (h *confirming) findMark(ctx context.Context) (key string, err error) {
 	ctx = replicated.NotWanted(ctx)
 	for i := range markTries {
@@ -197,7 +200,7 @@ func redirect(err error) bool {
 	return moved || asked || redis.IsTryAgainError(err)
 }
 
-// passive are commands that need no replica: reads, and what a connection says of itself.
+// passive are commands that need no replica: reads, and commands about the connection itself.
 var passive = func() map[string]bool {
 	names := map[string]bool{}
 	for name := range strings.FieldsSeq(`asking auth client cluster command config dbsize echo exists get hello hexists hget hgetall hkeys

@@ -9,9 +9,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ReplicationIDs returns the replication id of each master. Redis takes a new one when it starts and when a replica becomes a
-// master, and at no other time, so one that was not there before stands for data that may lack the last writes. While a node that
-// should be a master is none, or does not answer, it is an error. The embedded Redis has none.
+// ReplicationIDs returns the replication id of each master. Redis changes its id only when it starts and when a
+// replica becomes a master, so a new id means that the last writes may be missing. It returns an error while a node
+// that should be a master is not one, or does not answer. The embedded Redis has no id.
 func (c *Conn) ReplicationIDs(ctx context.Context) ([]string, error) {
 	cluster, is := c.Client.(*redis.ClusterClient)
 	switch {

@@ -12,11 +12,11 @@ import (
 	"github.com/world-redis/world-redis/internal/quietconn"
 )
 
-// serversKept bounds the addresses that are remembered; those of a cluster are a few dozen.
+// serversKept limits the addresses that are remembered; a cluster has a few dozen.
 const serversKept = 1000
 
-// servers are the addresses at which a Redis was reached: names in a setting may resolve to several, and a Sentinel or a
-// cluster names more.
+// servers are the addresses at which a Redis was reached: names in a setting may resolve to several addresses, and a
+// Sentinel or a cluster adds more.
 type servers struct {
 	mu   sync.Mutex
 	seen map[netip.AddrPort]struct{}
@@ -37,7 +37,7 @@ func (s *servers) note(conn net.Conn) {
 	s.seen[at] = struct{}{}
 }
 
-// noting wraps what dials a Redis.
+// noting wraps a dial function and records the servers that it reaches.
 func (s *servers) noting(dial quietconn.Dial) quietconn.Dial {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
@@ -49,16 +49,16 @@ func (s *servers) noting(dial quietconn.Dial) quietconn.Dial {
 	}
 }
 
-// Servers are the addresses at which the Redis was reached so far.
+// Servers returns the addresses at which the Redis was reached so far.
 func (c *Conn) Servers() []netip.AddrPort {
 	c.servers.mu.Lock()
 	defer c.servers.mu.Unlock()
 	return slices.Collect(maps.Keys(c.servers.seen))
 }
 
-// Dials counts the connections that were opened so far. While it stays the same, no call was made of another master, or of a
-// Redis that was restarted: those may lack what was written before.
+// Dials counts the connections that were opened so far. While it does not change, every call went to the same master
+// and the same Redis process; another one may lack earlier writes.
 func (c *Conn) Dials() uint64 { return c.servers.dials.Load() }
 
-// Hosts are the hosts and ports that the address names.
+// Hosts returns the hosts and ports in the address.
 func (c *Conn) Hosts() []string { return c.hosts }

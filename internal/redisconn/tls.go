@@ -8,15 +8,15 @@ import (
 	"os"
 )
 
-// tlsFiles are the options of an address that uses TLS. The files hold PEM.
+// tlsFiles are the options of an address with TLS. The files contain PEM.
 type tlsFiles struct {
-	ca         string // tls_ca: the authorities that Redis's certificate may be of, in place of the system's
-	cert, key  string // tls_cert, tls_key: the certificate that Redis asks of its clients, and its key; read at each connection, so that a new one counts without a restart
+	ca         string // tls_ca: the CAs for Redis's certificate, instead of the system's
+	cert, key  string // tls_cert, tls_key: the client certificate that Redis requires, and its key; read at each connection, so that a new certificate needs no restart
 	serverName string // tls_server_name: the name in the certificates, if it is not the host of each
 }
 
-// apply changes what go-redis made of the address. It took the first of several hosts for the name of all; without
-// a name each certificate is checked against the host that was dialled.
+// apply adjusts go-redis's settings for the address. go-redis uses the first of several hosts as the name for all;
+// without a name, each certificate is checked against the host that was dialled.
 func (f tlsFiles) apply(c *tls.Config, several bool) error {
 	if several {
 		c.ServerName = ""

@@ -1,5 +1,5 @@
-// Package redisfault says in a sentence why Redis did not serve a call. It is the one table for that: of storage, of the
-// queue, of the streams and of the readiness check.
+// Package redisfault explains in a sentence why Redis did not serve a call. It is the only such table, for storage,
+// the queue, the streams and the readiness check.
 package redisfault
 
 import (
@@ -15,7 +15,8 @@ import (
 	"github.com/world-redis/world-redis/internal/replicated"
 )
 
-// passing lists what a Redis answers when it works but cannot serve now. All of it passes by itself or by an operator's hand.
+// passing lists the errors of a Redis that runs but cannot serve now. They end without a change of the call, some of
+// them only when an operator acts.
 var passing = []struct{ code, sentence string }{
 	{"LOADING", "Redis is loading its data"},
 	{"READONLY", "Redis is a read-only replica"},
@@ -31,8 +32,8 @@ var passing = []struct{ code, sentence string }{
 	{"ERR max number of clients", "Redis accepts no more connections"},
 }
 
-// Passing returns the sentence for an error after which Redis may serve the same call later, without a host in it. ok is false
-// for what trying again does not mend: a refusal of another kind, or no error of Redis at all.
+// Passing returns a sentence, without a host name, for an error after which Redis may serve the same call later. ok
+// is false if a retry does not help: for any other refusal, or an error that is not Redis's.
 func Passing(err error) (sentence string, ok bool) {
 	var missing *replicated.Error
 	if errors.As(err, &missing) {
@@ -42,7 +43,8 @@ func Passing(err error) (sentence string, ok bool) {
 	if errors.As(err, &answer) {
 		text := answer.Error()
 		for _, p := range passing {
-			// Redis 6 quotes a command that was refused inside a script: "ERR Error running script …: -OOM command not allowed …".
+			// Redis 6 quotes a command refused inside a script: "ERR Error running script …: -OOM command not allowed
+			// …".
 			if strings.HasPrefix(text, p.code+" ") || strings.Contains(text, ": -"+p.code+" ") {
 				return p.sentence, true
 			}
@@ -60,7 +62,7 @@ func Passing(err error) (sentence string, ok bool) {
 	}
 }
 
-// unconfirmed is the sentence for a write that Redis carried out and that too few replicas have.
+// unconfirmed returns the sentence for a write that Redis carried out and that too few replicas have.
 func unconfirmed(err *replicated.Error) string {
 	if err.Cause == nil {
 		return fmt.Sprintf("%d of %d replicas of Redis confirmed the write in time", err.Confirmed, err.Wanted)
@@ -71,18 +73,18 @@ func unconfirmed(err *replicated.Error) string {
 	return "the replicas of Redis could not be asked: " + Sentence(err.Cause)
 }
 
-// Sentence is Passing for those who say something in any case.
+// Sentence returns a sentence for every error, including those that Passing does not know.
 func Sentence(err error) string {
 	if sentence, ok := Passing(err); ok {
 		return sentence
 	}
 	if code := refusal(err); code != "" {
-		return "Redis refused it (" + code + ")"
+		return "Redis refused the call (" + code + ")"
 	}
 	return "Redis does not answer"
 }
 
-// refusal is the code of an answer of Redis, such as NOPERM.
+// refusal returns the code of Redis's answer, such as NOPERM.
 func refusal(err error) string {
 	var answer redis.Error
 	if !errors.As(err, &answer) {

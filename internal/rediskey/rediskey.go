@@ -1,7 +1,7 @@
 // Package rediskey builds key names that are the same in every Redis mode.
 //
-// A key is `<prefix><kind>:{<tag>}[:<member>]`. The braces are a Redis Cluster hash tag
-// and are written in every mode, so that moving to a cluster changes no key.
+// A key is `<prefix><kind>:{<tag>}[:<member>]`. The braces are a Redis Cluster hash tag. They are written in every
+// mode, so that moving to a cluster changes no key.
 package rediskey
 
 import (
@@ -9,8 +9,8 @@ import (
 	"encoding/hex"
 )
 
-// safe is what may stand in a key as it is: nothing that could end a hash tag, separate
-// parts of a key, or mean something in a glob pattern.
+// safe reports whether a text can be part of a key unchanged: it contains nothing that could end a hash tag, separate
+// parts of a key, or have a meaning in a glob pattern.
 func safe(text string) bool {
 	for i := range len(text) {
 		switch c := text[i]; {
@@ -22,8 +22,8 @@ func safe(text string) bool {
 	return text != "" && len(text) <= 256
 }
 
-// Part returns text as a key part: unchanged when it is harmless, else "~" and the hex
-// SHA-256 of it. The two forms cannot collide, because "~" is not harmless.
+// Part returns text as a key part: unchanged if it is safe, otherwise "~" and its hex SHA-256. The two forms cannot
+// collide, because "~" is not safe.
 func Part(text string) string {
 	if safe(text) {
 		return text
@@ -37,7 +37,7 @@ func Hash(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Slot returns the Redis Cluster slot of a key, honouring its hash tag.
+// Slot returns the Redis Cluster slot of a key, according to its hash tag.
 func Slot(key string) int {
 	for i := range len(key) {
 		if key[i] != '{' {
@@ -56,7 +56,7 @@ func Slot(key string) int {
 	return int(crc16(key)) % 16384
 }
 
-// crc16 is CRC-16/XMODEM, the checksum that the cluster specification names.
+// crc16 is CRC-16/XMODEM, the checksum of the cluster specification.
 func crc16(s string) uint16 {
 	var crc uint16
 	for i := range len(s) {

@@ -33,7 +33,7 @@ func NewCluster(tb testing.TB) *Redis {
 	return binary.cluster.connect(tb)
 }
 
-// StartCluster starts a cluster of the test's own.
+// StartCluster starts a cluster for one test.
 func StartCluster(tb testing.TB) *Redis {
 	tb.Helper()
 	c, err := launchCluster()
@@ -72,7 +72,7 @@ func (c *cluster) end() {
 	ending.Wait()
 }
 
-// launchCluster starts the masters. Of settings that stand twice, those in args hold.
+// launchCluster starts the masters. If a setting occurs twice, the one in args applies.
 func launchCluster(args ...string) (*cluster, error) {
 	c := &cluster{}
 	for range masters {
@@ -97,7 +97,7 @@ func launchClusterNode(more ...string) (*Server, error) {
 	return launch(slices.Concat(args, soonSynced, more)...)
 }
 
-// meet makes the node known to a cluster.
+// meet introduces the node to a cluster.
 func (s *Server) meet(ctx context.Context, member *redis.Client) error {
 	host, port, err := net.SplitHostPort(s.Addr)
 	if err != nil {
@@ -112,7 +112,7 @@ func (s *Server) meet(ctx context.Context, member *redis.Client) error {
 
 func (c *cluster) ended() error { c.end(); return nil }
 
-// form makes the nodes known to each other, shares out the slots, and waits until all agree.
+// form introduces the nodes to each other, distributes the slots, and waits until all agree.
 func (c *cluster) form(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()

@@ -18,11 +18,11 @@ import (
 // SentinelMaster is the name under which a Sentinel knows its master.
 const SentinelMaster = "themaster"
 
-// soonSynced lets a replica have its copy at once; usually its master waits for others that want one.
+// soonSynced makes a master copy its data to a new replica immediately. By default it waits for further replicas.
 var soonSynced = []string{"--repl-diskless-sync-delay", "0"}
 
-// StartSentinel starts a master, a replica and a Sentinel that makes the replica the master once
-// the other was dead for half a second. The client closes with the test.
+// StartSentinel starts a master, a replica and a Sentinel that promotes the replica once the master was unreachable
+// for half a second. The client closes with the test.
 func StartSentinel(tb testing.TB) (r *Redis, master *Server) {
 	tb.Helper()
 	master = Start(tb, soonSynced...)
@@ -80,7 +80,7 @@ func launchSentinel(host, port string, more ...string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Sentinel writes what it learns into its file.
+	// Sentinel writes its state into its file.
 	file := filepath.Join(dir, "sentinel.conf")
 	settings := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %s\nsentinel monitor %[3]s %s %s 1\nsentinel down-after-milliseconds %[3]s 500\nsentinel failover-timeout %[3]s 3000\n",
 		own, dir, SentinelMaster, host, port)
@@ -95,12 +95,12 @@ func launchSentinel(host, port string, more ...string) (*Server, error) {
 // Replicated is a cluster in which every master has a replica.
 type Replicated struct {
 	*Redis
-	Masters, Replicas []*Server // at the start, in pairs
+	Masters, Replicas []*Server // initially, in pairs
 }
 
-// FailOver makes all replicas the masters, as an operator would: nothing is lost by it.
+// FailOver promotes all replicas, as an operator would; nothing is lost by it.
 func (c *Replicated) FailOver() error {
-	for _, replica := range c.Replicas { // not at once: the masters vote for one at a time
+	for _, replica := range c.Replicas { // one by one: the masters vote for one at a time
 		if err := takeOver(replica.Addr); err != nil {
 			return err
 		}
@@ -108,8 +108,8 @@ func (c *Replicated) FailOver() error {
 	return nil
 }
 
-// StartReplicatedCluster starts a cluster of the test's own in which every master has a replica. Of settings of a node that
-// stand twice, those in args hold.
+// StartReplicatedCluster starts a cluster for one test, in which every master has a replica. If a setting of a node
+// occurs twice, the one in args applies.
 func StartReplicatedCluster(tb testing.TB, args ...string) *Replicated {
 	tb.Helper()
 	c, err := launchCluster(args...)
@@ -141,7 +141,7 @@ func StartReplicatedCluster(tb testing.TB, args ...string) *Replicated {
 			return strings.Contains(client.Info(ctx, "replication").Val(), "master_link_status:up")
 		})
 	}
-	for _, node := range append(replicas, c.nodes...) { // or those who do not know a replica would not vote for it
+	for _, node := range append(replicas, c.nodes...) { // otherwise those that do not know a replica would not vote for it
 		client := Client(tb, node.Addr)
 		await(ctx, tb, "all nodes know each other", func() bool {
 			nodes := client.ClusterNodes(ctx).Val()
@@ -159,7 +159,7 @@ func takeOver(addr string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	for ctx.Err() == nil {
-		// Asked again in case the votes were not there in time.
+		// Asked again in case the votes were late.
 		if err := replica.Do(ctx, "CLUSTER", "FAILOVER").Err(); err != nil {
 			return err
 		}
@@ -183,7 +183,7 @@ func await(ctx context.Context, tb testing.TB, what string, is func() bool) {
 	}
 }
 
-// StartReplicated starts a master of the test's own, with replicas that follow it.
+// StartReplicated starts a master for one test, with replicas that follow it.
 func StartReplicated(tb testing.TB, replicas int) (r *Redis, master *Server, followers []*Server) {
 	tb.Helper()
 	master = Start(tb, soonSynced...)
@@ -199,8 +199,8 @@ func StartReplicated(tb testing.TB, replicas int) (r *Redis, master *Server, fol
 	return r, master, followers
 }
 
-// AwaitReplicas waits until so many replicas follow a master, and have what it writes: one that has just got its copy may take
-// another second for that.
+// AwaitReplicas waits until this many replicas follow a master and have its writes. A replica that has just got its
+// copy may take another second for that.
 func AwaitReplicas(tb testing.TB, master *Server, replicas int) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -217,7 +217,7 @@ func AwaitReplicas(tb testing.TB, master *Server, replicas int) {
 	})
 }
 
-// ReplicaOf has a server follow another; an empty address makes it a master.
+// ReplicaOf makes a server follow another; an empty address makes it a master.
 func (s *Server) ReplicaOf(ctx context.Context, addr string) error {
 	host, port := "NO", "ONE"
 	if addr != "" {

@@ -13,7 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Monitor sees every command that a server carries out, those inside scripts included.
+// Monitor sees every command that a server executes, including those inside scripts.
 type Monitor struct {
 	tb    testing.TB
 	addr  string
@@ -24,13 +24,13 @@ type Monitor struct {
 // Work is what a server did for its callers.
 type Work struct {
 	Calls   int    // most commands in one call of a script
-	Fields  int    // most fields that one call, or a command by itself, took out of hashes, sets and sorted sets
-	Deleted int    // keys that were removed otherwise than by UNLINK in scripts
+	Fields  int    // most fields that one call, or a single command, removed from hashes, sets and sorted sets
+	Deleted int    // keys that scripts removed other than by UNLINK
 	Script  string // SHA-1 of the script with the most commands
 	Scripts int    // calls of scripts
 }
 
-// NewMonitor begins to watch the server at an address. It is for a server of the test's own.
+// NewMonitor starts watching the server at an address, which must belong to the test.
 func NewMonitor(tb testing.TB, addr string) *Monitor {
 	tb.Helper()
 	conn, err := net.Dial("tcp", addr)
@@ -48,10 +48,10 @@ func NewMonitor(tb testing.TB, addr string) *Monitor {
 	return m
 }
 
-// Close ends the watch.
+// Close stops watching.
 func (m *Monitor) Close() { _ = m.conn.Close() }
 
-// Commands returns what connections sent since it was asked last: the connection and the command, in their order.
+// Commands returns what connections have sent since the last call: the connection and the command, in order.
 func (m *Monitor) Commands() (sent [][2]string) {
 	m.tb.Helper()
 	m.each(func(from, command, _ string) {
@@ -64,7 +64,7 @@ func (m *Monitor) Commands() (sent [][2]string) {
 
 var monitored = regexp.MustCompile(`^\+[\d.]+ \[\d+ (\S+)\] "(\w+)"`)
 
-// Since returns what was done since it was asked last.
+// Since returns the work since the last call.
 func (m *Monitor) Since() Work {
 	m.tb.Helper()
 	var w Work
@@ -96,7 +96,7 @@ func (m *Monitor) Since() Work {
 	return w
 }
 
-// each calls see with every command since it was called last: who sent it, its name and the line.
+// each calls see for every command since the last call, with its sender, its name and the line.
 func (m *Monitor) each(see func(from, command, line string)) {
 	m.tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

@@ -8,9 +8,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// multiply copies the keys of a run, in which other texts take the place of some, and its entries in lists.
-// KEYS: what belongs to the run, and the lists; ARGV: how many of the keys are the run's, how many texts there are, the texts, the
-// run's entry in each list, and for each copy the score of its entries and its texts.
+// multiply copies the keys of a run and its entries in lists, with some texts replaced. KEYS: the run's keys, and the
+// lists; ARGV: how many of the keys are the run's, the number of texts, the texts, the run's entry in each list, and
+// for each copy the score of its entries and its texts.
 const multiply = `
 local own, n = tonumber(ARGV[1]), tonumber(ARGV[2])
 local from = {}
@@ -51,17 +51,17 @@ for at = 3 + n + #KEYS - own, #ARGV, n + 1 do
 end
 return 0`
 
-// Copy is one run that Multiply makes: the score of its entries in the lists, and what stands in place of each text.
+// Copy is one copy that Multiply makes: the score of its entries in the lists, and the replacement of each text.
 type Copy struct {
 	Score int64
 	Texts []string
 }
 
-// Entry is the place of a run in a zset.
+// Entry is a run's member of a zset.
 type Entry struct{ List, Member string }
 
-// Multiply copies a run as many times as there are copies: every key with its id, those in own besides, and its entries in
-// zsets. The first of the texts is the id of the run; letters, digits and '_' only. It is for a single server.
+// Multiply copies a run once for each of copies: every key with its id, those in own, and its entries in zsets. The
+// first of the texts is the id of the run; texts contain only letters, digits and '_'. It works on a single server.
 func Multiply(tb testing.TB, client redis.UniversalClient, prefix string, texts, own []string, entries []Entry, copies []Copy) {
 	tb.Helper()
 	ctx := context.Background()

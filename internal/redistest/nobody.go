@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Nobody returns an address at which nobody listens, nor will while the test runs: the port is taken, and refuses.
-// A port that was free a moment ago may be the next one that another test gets.
+// Nobody returns an address at which nothing listens while the test runs: its port is bound, and refuses connections.
+// A port that is merely free may be given to another test.
 func Nobody(tb testing.TB) (addr string) {
 	tb.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)

@@ -11,8 +11,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// State is what Redis holds: by key, the fields of hashes, the members of sorted sets with their scores, the elements of
-// lists and sets, the entries of streams; "" is the value of a text, and "TTL" stands where the key expires.
+// State is the content of Redis by key: the fields of hashes, the members of sorted sets with their scores, the
+// elements of lists and sets, the entries of streams. "" is the value of a string, and "TTL" is present if the key
+// expires.
 type State map[string]map[string]string
 
 type savedKey struct {
@@ -102,10 +103,10 @@ func (r *Refused) state() State {
 	return s
 }
 
-// Clear removes all data, for parts of a test that need nothing of each other.
+// Clear removes all data, for parts of a test that are independent of each other.
 func (r *Refused) Clear() { r.restore(nil) }
 
-// differ says how two states differ for readers, "" if not at all.
+// differ describes how two states differ for readers; "" if they do not.
 func (r *Refused) differ(got, want State) string {
 	got, want = clone(got), clone(want)
 	if r.Visible != nil {
@@ -142,7 +143,7 @@ func union[V any](a, b map[string]V) map[string]V {
 	return out
 }
 
-// near reports whether two values are times of Redis's clock, in seconds, of about the same moment.
+// near reports whether two values are times of Redis's clock, in seconds, that are close to each other.
 func near(a, b string) bool {
 	var x, y float64
 	if _, err := fmt.Sscanf(a, "%f", &x); err != nil {

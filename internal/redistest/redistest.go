@@ -1,8 +1,8 @@
 // Package redistest gives tests a real redis-server.
 //
-// One server a test binary, started on a free port when a test first asks and ended by
-// [Main]; each test has a key prefix of its own, so tests run in parallel without
-// flushing anything. A test that must stop or restart Redis takes its own with [Start].
+// There is one server per test binary. It starts on a free port when a test first needs it, and [Main] stops it. Each
+// test has its own key prefix, so tests run in parallel without flushing anything. A test that must stop or restart
+// Redis starts its own with [Start].
 package redistest
 
 import (
@@ -30,12 +30,12 @@ import (
 // Redis is what a test works with.
 type Redis struct {
 	Client redis.UniversalClient
-	Addr   string // host:port; of a cluster all of them, separated by commas
+	Addr   string // host:port; for a cluster all of them, separated by commas
 	Prefix string // of this test's keys; ends in ":"
 	Mode   redisconn.Mode
 }
 
-// URL returns the address in the form that the service takes.
+// URL returns the address in the form of the service's setting.
 func (r *Redis) URL() string {
 	switch r.Mode {
 	case redisconn.Cluster:
@@ -92,7 +92,7 @@ func Main(m *testing.M, find func(...goleak.Option) error, options ...func()) {
 	if binary.cluster != nil {
 		binary.cluster.end()
 	}
-	// go-redis' search for a server that was gone ends by itself, within a second of the end of its pool.
+	// go-redis's check for a server that was gone ends by itself, within a second after its pool ends.
 	if err := find(goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial")); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, "leaked goroutines:", err)
 		code = 1
@@ -112,7 +112,7 @@ func New(tb testing.TB) *Redis {
 	return r
 }
 
-// Embedded returns an embedded Redis of its own for the test.
+// Embedded returns an embedded Redis for one test.
 func Embedded(tb testing.TB) *Redis {
 	tb.Helper()
 	c, err := redisconn.Open(context.Background(), "")
@@ -137,7 +137,7 @@ func Each(t *testing.T, test func(t *testing.T, r *Redis)) {
 	}
 }
 
-// Client returns a client for an address, set up like the service's own.
+// Client returns a client for an address, configured like the service's own.
 func Client(tb testing.TB, addr string) *redis.Client {
 	tb.Helper()
 	c := redis.NewClient(&redis.Options{Addr: addr, ContextTimeoutEnabled: true})
@@ -167,7 +167,7 @@ type Server struct {
 	cmd  *exec.Cmd
 }
 
-// Start starts a server of the test's own, without persistence unless args say so.
+// Start starts a server for one test, without persistence unless args enable it.
 func Start(tb testing.TB, args ...string) *Server {
 	tb.Helper()
 	s, err := launch(args...)
@@ -212,7 +212,7 @@ func (s *Server) Restart() error {
 	}
 }
 
-// Launch is Restart without waiting until the server answers. Of settings that stand twice, those in args hold.
+// Launch is Restart without waiting until the server answers. If a setting occurs twice, the one in args applies.
 func (s *Server) Launch(args ...string) error {
 	s.cmd = exec.Command("redis-server", append(slices.Clone(s.args), args...)...) //nolint:gosec // arguments of the test itself
 	if err := s.cmd.Start(); err != nil {
@@ -229,7 +229,7 @@ func (s *Server) Stop() error {
 	return s.cmd.Wait()
 }
 
-// Kill ends the process at once and waits for it.
+// Kill kills the process and waits for it.
 func (s *Server) Kill() error {
 	if err := s.cmd.Process.Kill(); err != nil {
 		return err
@@ -238,10 +238,10 @@ func (s *Server) Kill() error {
 	return nil
 }
 
-// Freeze makes the process stand still where it is, connections open, until [Server.Thaw].
+// Freeze stops the process with its connections open, until [Server.Thaw].
 func (s *Server) Freeze() error { return s.cmd.Process.Signal(syscall.SIGSTOP) }
 
-// Thaw lets a frozen process go on.
+// Thaw continues a frozen process.
 func (s *Server) Thaw() error { return s.cmd.Process.Signal(syscall.SIGCONT) }
 
 func (s *Server) end() {
@@ -251,7 +251,7 @@ func (s *Server) end() {
 	_ = os.RemoveAll(s.dir)
 }
 
-// FreePort returns a port that a server may listen at.
+// FreePort returns a port that a server can listen on.
 func FreePort(tb testing.TB) int {
 	tb.Helper()
 	port, err := freePort()
@@ -261,9 +261,8 @@ func FreePort(tb testing.TB) int {
 	return port
 }
 
-// freePort finds a port for a server, and a second one 10,000 above it, which a cluster
-// node takes for its bus. Both lie below the ports that outgoing connections get, so that
-// none of those can take one in the meantime.
+// freePort finds a port for a server, with a second free one 10,000 above it, which a cluster node uses for its bus.
+// Both are below the ports of outgoing connections, so none of those can take one in the meantime.
 func freePort() (int, error) {
 	for range 100 {
 		port := 11_000 + rand.IntN(10_000) //nolint:gosec // any port does

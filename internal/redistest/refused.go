@@ -15,23 +15,23 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Refused lets a test see what becomes of scripts when Redis refuses one of their commands.
+// Refused shows what happens to scripts when Redis refuses one of their commands.
 //
-// A test makes the store's usual calls on [Refused.Client]. Before a script is carried out there, all of it is tried, on the
-// same data: once as it is, and once for each command that the script has, as a user who may not use that command. What the
-// refused call leaves must look to readers as if the call had not been made, or as if all of it had been done; and the
-// repeat of the call, with the right given back, must end where the call as it is ends. Then the data is put back, and the
-// call itself goes on.
+// A test makes the store's usual calls on [Refused.Client]. Before a script runs there, it is tried on the same data:
+// once unchanged, and once for each of its commands, as a user who may not use that command. To readers, the result
+// of the refused call must look as if the call had not been made, or as if all of it had been done. The repeat of the
+// call, with the right restored, must end in the same state as the unchanged call. Then the data is restored, and the
+// call itself continues.
 type Refused struct {
 	Server  *Server
 	Client  *redis.Client
-	Visible func(State)              // takes out what no reader sees; nil: everything is seen
-	Recover func(cmds [][]any) error // what mends by itself what a refused call leaves; nil: nothing has to
+	Visible func(State)              // removes what no reader sees; nil keeps everything
+	Recover func(cmds [][]any) error // repairs what a refused call leaves; nil if nothing has to
 
 	tb       testing.TB
 	admin    *redis.Client
 	user     *redis.Client
-	scripts  map[string]refusedScript // by the hash
+	scripts  map[string]refusedScript // by hash
 	mu       sync.RWMutex             // held by a trial, and read-held by any other command
 	tried    map[string]map[string]bool
 	commands map[string]*redis.CommandInfo
@@ -44,7 +44,7 @@ type refusedScript struct {
 
 const refusedUser = "refused"
 
-// NewRefused starts a server. texts are the scripts as they are sent, by their names.
+// NewRefused starts a server. texts are the scripts as they are sent, by name.
 func NewRefused(tb testing.TB, texts map[string]string) *Refused {
 	tb.Helper()
 	r := &Refused{Server: Start(tb), tb: tb, scripts: map[string]refusedScript{}, tried: map[string]map[string]bool{}}
@@ -61,7 +61,7 @@ func NewRefused(tb testing.TB, texts map[string]string) *Refused {
 	return r
 }
 
-// commandsOf returns the commands that a script makes with redis.<call>.
+// commandsOf returns the commands that a script calls with redis.<call>.
 func commandsOf(text, call string) []string {
 	var commands []string
 	for _, m := range regexp.MustCompile(`redis\.`+call+`\('(\w+)'`).FindAllStringSubmatch(text, -1) {
@@ -71,8 +71,8 @@ func commandsOf(text, call string) []string {
 	return slices.Compact(commands)
 }
 
-// Check asserts, at the end, that every script was tried and that each command with which it writes was refused in one of
-// its calls. unreached are those that it has and never makes, "script COMMAND", with the reason.
+// Check requires, at the end, that every script was tried and that each of its write commands was refused in one of
+// its calls. unreached are the commands that a script has and never runs, as "script COMMAND", with the reason.
 func (r *Refused) Check(texts, unreached map[string]string) {
 	r.tb.Helper()
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
@@ -127,7 +127,7 @@ func (r *Refused) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 	}
 }
 
-// enter tries what is sent, if there is a script in it, and keeps trials away until the function it returns is called.
+// enter tries a sent script, and blocks trials until the returned function is called.
 func (r *Refused) enter(cmds ...redis.Cmder) (leave func()) {
 	switch strings.ToLower(cmds[0].Name()) {
 	case "hello", "client", "auth", "select": // of a new connection, which another command waits for
@@ -157,7 +157,7 @@ func (r *Refused) enter(cmds ...redis.Cmder) (leave func()) {
 		return r.mu.RUnlock
 	}
 	r.mu.Lock()
-	r.run(beside) // commands of their own, which stand or fall alone
+	r.run(beside) // separate commands, which succeed or fail alone
 	if transaction {
 		r.try(names, unit, slices.Sorted(maps.Keys(commands)))
 		return r.mu.Unlock
@@ -222,7 +222,7 @@ func (r *Refused) try(names []string, unit [][]any, commands []string) {
 	}
 }
 
-// run sends commands as they came and returns the errors of them and of what a transaction answers, in words.
+// run sends commands unchanged and returns their errors, and those of a transaction's answer, as text.
 func (r *Refused) run(unit [][]any) string {
 	if len(unit) == 0 {
 		return ""

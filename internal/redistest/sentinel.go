@@ -11,17 +11,17 @@ import (
 	"github.com/world-redis/world-redis/internal/redisconn"
 )
 
-// sentinelCount is how many Sentinels a set has; two of them decide.
+// sentinelCount is the number of Sentinels in a set; two of them decide.
 const sentinelCount = 3
 
-// SentinelSet is a master with a replica, and Sentinels that make the replica the master once the other was silent for
+// SentinelSet is a master with a replica, and Sentinels that promote the replica once the master was unreachable for
 // half a second.
 type SentinelSet struct {
-	Master, Replica *Server // at the start
+	Master, Replica *Server // initially
 	Sentinels       []*Server
 }
 
-// StartSentinelSet starts one of the test's own.
+// StartSentinelSet starts a set for one test.
 func StartSentinelSet(tb testing.TB) *SentinelSet {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -57,7 +57,7 @@ func StartSentinelSet(tb testing.TB) *SentinelSet {
 	return s
 }
 
-// URL returns the address in the form that the service takes.
+// URL returns the address in the form of the service's setting.
 func (s *SentinelSet) URL() string {
 	addrs := make([]string, len(s.Sentinels))
 	for i, sentinel := range s.Sentinels {
@@ -66,7 +66,7 @@ func (s *SentinelSet) URL() string {
 	return (&Redis{Addr: strings.Join(addrs, ","), Mode: redisconn.Sentinel}).URL()
 }
 
-// FailOver has the replica made the master, as an operator does it, and waits until the Sentinels say so.
+// FailOver promotes the replica as an operator would, and waits until the Sentinels report it.
 func (s *SentinelSet) FailOver(ctx context.Context, tb testing.TB) {
 	tb.Helper()
 	asking := Client(tb, s.Sentinels[0].Addr)

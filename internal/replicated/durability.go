@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Most is the largest number of replicas that a [Durability] may ask for.
+// Most is the largest number of replicas in a [Durability].
 const Most = 16
 
-// Durability is how many replicas confirm a write before it is acknowledged; 0: the master alone does.
+// Durability is how many replicas confirm a write before it is acknowledged; 0 means the master alone.
 type Durability int
 
-// UnmarshalText reads local, replicas or replicas:n. Without a number replicas is one, and it is never none.
+// UnmarshalText reads local, replicas or replicas:n. Without a number, replicas means one; n is never 0.
 func (d *Durability) UnmarshalText(text []byte) error {
 	word, number, numbered := strings.Cut(string(text), ":")
 	switch {

@@ -1,5 +1,5 @@
-// Package replicated marks the calls whose writes are acknowledged only once replicas of Redis have them. The mark travels in
-// the context of a call; the hook that internal/redisconn puts into a client reads it there, and waits.
+// Package replicated marks calls whose writes are acknowledged only once replicas of Redis have them. The mark is in
+// the call's context. A hook of internal/redisconn in the client reads it and waits.
 package replicated
 
 import (
@@ -10,10 +10,10 @@ import (
 
 type wantedKey struct{}
 
-// Wanted marks a call: what it writes is acknowledged when replicas have it.
+// Wanted marks a call: its writes are acknowledged once replicas have them.
 func Wanted(ctx context.Context) context.Context { return context.WithValue(ctx, wantedKey{}, true) }
 
-// NotWanted takes the mark off, for what changes nothing or need not last.
+// NotWanted removes the mark, for calls that change nothing or need not last.
 func NotWanted(ctx context.Context) context.Context {
 	if !IsWanted(ctx) {
 		return ctx
@@ -27,11 +27,11 @@ func IsWanted(ctx context.Context) bool {
 	return wanted
 }
 
-// Error is the error of a write that the master has carried out, and that too few replicas have confirmed in time. The call is
-// to be repeated under its request id: the repeat changes nothing and waits again.
+// Error is the error of a write that the master carried out and that too few replicas confirmed in time. The caller
+// repeats the call under its request id: the repeat changes nothing and waits again.
 type Error struct {
 	Confirmed, Wanted int   // replicas
-	Cause             error // why nothing is known of the replicas; nil: Confirmed is what is known
+	Cause             error // why the replicas' state is unknown; nil if Confirmed is known
 }
 
 // Error implements error.
@@ -45,7 +45,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// Missing reports whether an error says that a write was carried out, but is not confirmed by replicas.
+// Missing reports whether an error says that a write was carried out but is not confirmed by replicas.
 func Missing(err error) bool {
 	var e *Error
 	return errors.As(err, &e)

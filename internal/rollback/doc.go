@@ -1,7 +1,7 @@
-// Package rollback finds out which answered calls Redis has lost.
+// Package rollback finds answered calls that Redis has lost.
 //
-// Redis replicates behind its answers, so a master that dies takes along what its replica had not heard of yet. A start or
-// a resume that was answered is then gone, and nobody repeats it. [Recorder] remembers these calls for some minutes, in a
-// [Ledger] of bounded size. [Watcher] asks for the replication ids of the masters; one that is new stands for a Redis that may lack
-// something. Then it looks every remembered call up, logs those that are missing and has them listed.
+// Redis replicates after it has answered, so when a master dies, writes that its replica has not received are lost. A
+// start or resume that was answered is then gone, and nobody repeats it. [Recorder] remembers these calls for some
+// minutes, in a [Ledger] of bounded size. [Watcher] reads the replication ids of the masters. A new id means that
+// Redis may lack something: Watcher then looks up every remembered call, logs the missing ones and lists them.
 package rollback

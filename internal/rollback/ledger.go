@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// CallsKept and bytesKept bound a ledger: of a process, whatever the number of namespaces.
+	// CallsKept and bytesKept limit a ledger; there is one per process, whatever the number of namespaces.
 	CallsKept = 100_000
 	bytesKept = 32 << 20
-	// entryBytes is what an entry takes beside its texts.
+	// entryBytes is the memory of an entry in addition to its texts.
 	entryBytes = 192
 )
 
@@ -21,7 +21,7 @@ type entry struct {
 	home *Home
 	call world.AnsweredCall
 	at   time.Time
-	gone bool // it is known to be lost, or is not to be looked up any more
+	gone bool // it is known to be lost, or need not be looked up again
 }
 
 func (e *entry) size() int {
@@ -29,17 +29,17 @@ func (e *entry) size() int {
 	return entryBytes + len(c.RunID) + len(c.EventID) + len(c.HookID) + len(c.Token) + len(c.ResumeID) + len(c.WorkflowName)
 }
 
-// Ledger remembers the last answered calls: 100,000 of them, or as many as have room in 32 MiB. The zero value is empty.
+// Ledger remembers the last answered calls: 100,000 of them, or as many as fit into 32 MiB. The zero value is empty.
 type Ledger struct {
 	mu      sync.Mutex
-	entries []entry // in the order in which they came, those before head are forgotten
+	entries []entry // in order; those before head are forgotten
 	head    int
 	base    int // the number of entries[0]
 	bytes   int
 }
 
 func (l *Ledger) add(home *Home, call world.AnsweredCall, at time.Time) {
-	// The texts may be parts of larger ones, which would be kept with them.
+	// The texts may be parts of larger ones, which would be kept in memory with them.
 	for _, text := range []*string{&call.RunID, &call.EventID, &call.HookID, &call.Token, &call.ResumeID, &call.WorkflowName} {
 		*text = strings.Clone(*text)
 	}
@@ -51,7 +51,7 @@ func (l *Ledger) add(home *Home, call world.AnsweredCall, at time.Time) {
 	for len(l.entries)-l.head > CallsKept || l.bytes > bytesKept {
 		l.dropFirst()
 	}
-	if l.head > len(l.entries)/2 { // what was forgotten makes room
+	if l.head > len(l.entries)/2 { // reuse the space of forgotten entries
 		n := copy(l.entries, l.entries[l.head:])
 		clear(l.entries[n:])
 		l.entries, l.base, l.head = l.entries[:n], l.base+l.head, 0
@@ -64,7 +64,7 @@ func (l *Ledger) dropFirst() {
 	l.head++
 }
 
-// forget drops what came before a moment.
+// forget drops the entries before a given time.
 func (l *Ledger) forget(before time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -76,13 +76,13 @@ func (l *Ledger) forget(before time.Time) {
 	}
 }
 
-// numbered is an entry with its number; numbers rise.
+// numbered is an entry with its number; numbers increase.
 type numbered struct {
 	number int
 	entry
 }
 
-// after returns up to most entries from a number on and before another.
+// after returns up to most entries with numbers from from to before.
 func (l *Ledger) after(from, before int, most int) []numbered {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -96,7 +96,7 @@ func (l *Ledger) after(from, before int, most int) []numbered {
 	return out
 }
 
-// next is the number that the next entry gets, and first that of the oldest.
+// next is the number of the next entry, and first that of the oldest.
 func (l *Ledger) next() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -109,7 +109,7 @@ func (l *Ledger) first() int {
 	return l.base + l.head
 }
 
-// settle has an entry not looked up again.
+// settle marks an entry so that it is not looked up again.
 func (l *Ledger) settle(number int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

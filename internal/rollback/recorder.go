@@ -13,15 +13,15 @@ import (
 // Home is a namespace whose calls are remembered.
 type Home struct {
 	Store  world.LossStore
-	Runs   world.RunStore // names the workflow of a lost resume
+	Runs   world.RunStore // to find the workflow of a lost resume
 	Logger *slog.Logger
 
-	// The watcher's: what is lost and not in the list yet, and how many have no line in the log.
+	// Used by the watcher: lost calls that are not listed yet, and the number of those not logged.
 	unsaved []world.AnsweredCall
 	unsaid  int
 }
 
-// Recorder is a store whose starts and resumes are remembered once it has answered them.
+// Recorder is a store that records starts and resumes once it has answered them.
 type Recorder struct {
 	world.Store
 	Home   *Home
@@ -39,7 +39,7 @@ func (r *Recorder) CreateEvent(ctx context.Context, req world.CreateEvent) (worl
 		if result.Run != nil {
 			r.start(*result.Run)
 		}
-	case world.EventRunStarted: // it creates the run that it is the first to hear of
+	case world.EventRunStarted: // it creates the run if the run does not exist yet
 		if result.Run != nil && result.Event != nil && result.Run.CreatedAt == result.Event.CreatedAt && len(req.Data) > 0 {
 			r.start(*result.Run)
 		}
@@ -76,7 +76,7 @@ func (r *Recorder) start(run world.Run) {
 func (r *Recorder) resume(e world.Event, data world.Fields) {
 	var token string
 	if raw := data.Get("token"); raw != nil {
-		_ = cbor.Unmarshal(raw, &token) // without one the hook's id has to do
+		_ = cbor.Unmarshal(raw, &token) // without a token, the hook's id is used
 	}
 	r.Ledger.add(r.Home, world.AnsweredCall{
 		Kind: world.AnsweredResume, At: e.CreatedAt, RunID: e.RunID, EventID: e.EventID, HookID: e.CorrelationID, Token: token, ResumeID: e.ResumeID,

@@ -12,33 +12,33 @@ import (
 const (
 	keptFor     = 5 * time.Minute
 	askTimeout  = 5 * time.Second
-	portion     = 200                   // calls that are looked up at a time
-	portionRest = 50 * time.Millisecond // between two portions: 4,000 calls a second
-	saidAtOnce  = 100                   // lost calls with a line of their own, for each look
+	portion     = 200                   // calls looked up at a time
+	portionRest = 50 * time.Millisecond // pause between two portions: 4,000 calls a second
+	saidAtOnce  = 100                   // lost calls with their own log line, per look
 )
 
-// Config says how a Watcher works. The zero value of a field means its default.
+// Config configures a Watcher. The zero value of a field means its default.
 type Config struct {
-	// Masters returns the replication id of each master; it fails while one of them is not there.
+	// Masters returns the replication id of each master; it fails while one of them is unavailable.
 	Masters func(ctx context.Context) ([]string, error)
 	Ledger  *Ledger
 	Logger  *slog.Logger
-	Every   time.Duration // between two questions for the masters; 5 s
-	// Again lies between two looks after a change of master, and Settle is how long they go on: until then a connection to the
-	// old master may still have taken writes, and a message may have brought a run again. 10 s and 30 s.
+	Every   time.Duration // between two reads of the masters; 5 s
+	// Again is the time between two looks after a change of master, and Settle how long they continue: until then, a
+	// connection to the old master may have accepted writes, and a message may have restored a run. 10 s and 30 s.
 	Again, Settle time.Duration
 }
 
-// Watcher looks answered calls up after a change of master.
+// Watcher looks up answered calls after a change of master.
 type Watcher struct {
 	cfg     Config
 	known   []string // replication ids of the masters
 	changed time.Time
 	looked  time.Time
-	looking bool              // a change is being looked into
+	looking bool              // a change is being checked
 	suspect map[int]time.Time // calls that were missing at a look, by number, and when first
-	homes   []*Home           // that have something unsaved
-	said    int               // lost calls with a line of their own, at this look
+	homes   []*Home           // namespaces with unsaved calls
+	said    int               // lost calls with their own log line, in this look
 }
 
 // New returns a Watcher.
@@ -58,7 +58,7 @@ func New(cfg Config) *Watcher {
 	return &Watcher{cfg: cfg, suspect: map[int]time.Time{}}
 }
 
-// Run watches until ctx ends. While nothing is remembered it asks Redis for nothing.
+// Run watches until ctx ends. While nothing is remembered it sends nothing to Redis.
 func (w *Watcher) Run(ctx context.Context) error {
 	w.ask(ctx)
 	ticker := time.NewTicker(w.cfg.Every)
@@ -79,8 +79,8 @@ func (w *Watcher) Run(ctx context.Context) error {
 	}
 }
 
-// ask finds out whether the masters are others than before. While Redis does not say, it is false and nothing is forgotten: what
-// was answered before an outage is looked up after it, however long that is.
+// ask reports whether the masters have changed. While Redis does not say, it returns false and nothing is forgotten:
+// calls answered before an outage are looked up after it, however long it lasts.
 func (w *Watcher) ask(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -98,7 +98,7 @@ func (w *Watcher) ask(ctx context.Context) bool {
 	return true
 }
 
-// tend makes the next look if it is due, and otherwise forgets what is old.
+// tend makes the next look if it is due, and otherwise forgets old entries.
 func (w *Watcher) tend(ctx context.Context) {
 	switch {
 	case !w.looking:
@@ -114,7 +114,8 @@ func (w *Watcher) tend(ctx context.Context) {
 	}
 }
 
-// look looks up what is remembered. What is missing twice is lost: between the two a message may bring its run again.
+// look looks up the remembered calls. A call that is missing twice is lost: between the two looks a message may
+// restore its run.
 func (w *Watcher) look(ctx context.Context) error {
 	before := w.cfg.Ledger.next()
 	w.said = 0
@@ -144,7 +145,7 @@ func (w *Watcher) look(ctx context.Context) error {
 	}
 	for number := range w.suspect {
 		if number < w.cfg.Ledger.first() {
-			delete(w.suspect, number) // there was no more room for it
+			delete(w.suspect, number) // dropped for lack of space
 		}
 	}
 	w.sayRest(ctx)
@@ -171,7 +172,7 @@ func (w *Watcher) compare(ctx context.Context, home *Home, entries []numbered) e
 			delete(w.suspect, e.number)
 		case !suspected:
 			w.suspect[e.number] = now
-		case now.Sub(first) >= w.cfg.Again/2: // at an earlier look
+		case now.Sub(first) >= w.cfg.Again/2: // missing at an earlier look
 			delete(w.suspect, e.number)
 			w.cfg.Ledger.settle(e.number)
 			lost = append(lost, e.call)
@@ -183,7 +184,7 @@ func (w *Watcher) compare(ctx context.Context, home *Home, entries []numbered) e
 	return nil
 }
 
-// tell logs lost calls and has them listed.
+// tell logs lost calls and adds them to the list.
 func (w *Watcher) tell(ctx context.Context, home *Home, lost []world.AnsweredCall) {
 	nameWorkflows(ctx, home.Runs, lost)
 	for _, c := range lost {
@@ -206,7 +207,7 @@ func (w *Watcher) tell(ctx context.Context, home *Home, lost []world.AnsweredCal
 	home.unsaved = home.unsaved[max(0, len(home.unsaved)-world.MaxLostCalls):]
 }
 
-// sayRest logs how many more were lost than have a line of their own.
+// sayRest logs how many further calls were lost without their own log line.
 func (w *Watcher) sayRest(ctx context.Context) {
 	for _, home := range w.homes {
 		if home.unsaid > 0 {
@@ -216,7 +217,7 @@ func (w *Watcher) sayRest(ctx context.Context) {
 	}
 }
 
-// nameWorkflows looks up of which workflows resumes are; not to know is no trouble.
+// nameWorkflows looks up the workflows of resumes. It is no problem if they are unknown.
 func nameWorkflows(ctx context.Context, store world.RunStore, calls []world.AnsweredCall) {
 	var runIDs []string
 	for _, c := range calls {
@@ -244,7 +245,7 @@ func nameWorkflows(ctx context.Context, store world.RunStore, calls []world.Answ
 	}
 }
 
-// save enters lost calls into the lists; what Redis does not take is tried again.
+// save writes lost calls to the lists; what Redis refuses is retried.
 func (w *Watcher) save(ctx context.Context) {
 	w.homes = slices.DeleteFunc(w.homes, func(home *Home) bool {
 		if err := home.Store.NoteLost(ctx, home.unsaved); err != nil {

@@ -1,5 +1,5 @@
-// Package wire writes what the API answers: entities as CBOR, and CBOR as JSON; and it reads JSON as CBOR.
-// The shapes are few and payloads are spliced in as they are, which is why this is not left to reflection.
+// Package wire encodes the API's answers: entities as CBOR, and CBOR as JSON. It also converts JSON to CBOR. The
+// shapes are few and payloads are copied unchanged, so it needs no reflection.
 package wire
 
 import (
@@ -10,25 +10,25 @@ import (
 	"github.com/world-redis/world-redis/internal/cboritem"
 )
 
-// Encoder writes items of CBOR one after the other.
+// Encoder writes CBOR items in order.
 type Encoder struct {
-	Bytes []byte // what has been written
+	Bytes []byte // the output so far
 }
 
 // NewEncoder returns an encoder with room for capacity bytes.
 func NewEncoder(capacity int) *Encoder { return &Encoder{Bytes: make([]byte, 0, capacity)} }
 
-// encoders keeps the memory of answers that have been sent, for the next ones: fresh memory was the most
-// of what a call cost in memory.
+// encoders keeps the memory of sent answers for the next ones: new memory was the largest part of a call's memory
+// cost.
 var encoders = sync.Pool{New: func() any { return NewEncoder(2 << 10) }}
 
 // mostKept is the largest answer, in bytes, whose memory is kept.
 const mostKept = 64 << 10
 
-// BorrowEncoder is NewEncoder for an answer that is released when it has been sent.
+// BorrowEncoder is NewEncoder for an answer that is released after it was sent.
 func BorrowEncoder() *Encoder { return encoders.Get().(*Encoder) }
 
-// Release gives the memory back; nothing may refer to a part of it any more. A nil encoder has none.
+// Release returns the memory; no part of it may be in use any more. It ignores a nil encoder.
 func (e *Encoder) Release() {
 	if e == nil || cap(e.Bytes) > mostKept {
 		return
@@ -51,20 +51,19 @@ func (e *Encoder) Text(s string) { e.Bytes = cboritem.AppendText(e.Bytes, s) }
 // Null writes a null.
 func (e *Encoder) Null() { e.Bytes = append(e.Bytes, cboritem.Null) }
 
-// Raw writes an item as it is.
+// Raw writes an item unchanged.
 func (e *Encoder) Raw(item world.Raw) { e.Bytes = append(e.Bytes, item...) }
 
 // ByteString writes a byte string.
 func (e *Encoder) ByteString(p []byte) { e.Bytes = cboritem.AppendBytes(e.Bytes, p) }
 
-// Object begins a map whose number of entries is counted as they are written.
+// Object begins a map. Its entries are counted as they are written.
 func (e *Encoder) Object() Object {
 	e.Bytes = append(e.Bytes, 0)
 	return Object{e: e, at: len(e.Bytes) - 1}
 }
 
-// Object writes one map. Between Encoder.Object and End other items may be written, too,
-// each after its key.
+// Object writes one map. Between Encoder.Object and End, other items may be written, too, each after its key.
 type Object struct {
 	e  *Encoder
 	at int // of the head
@@ -90,20 +89,20 @@ func (o *Object) OptionalText(k, v string) {
 	}
 }
 
-// Whole writes a whole number.
+// Whole writes an integer.
 func (o *Object) Whole(k string, n int64) {
 	o.Key(k)
 	o.e.Bytes = cboritem.AppendInt(o.e.Bytes, n)
 }
 
-// OptionalWhole writes a whole number that is not 0.
+// OptionalWhole writes an integer that is not 0.
 func (o *Object) OptionalWhole(k string, n int) {
 	if n != 0 {
 		o.Whole(k, int64(n))
 	}
 }
 
-// OptionalMillis writes a timestamp that is there.
+// OptionalMillis writes a timestamp that is set.
 func (o *Object) OptionalMillis(k string, m world.Millis) {
 	if m != 0 {
 		o.Whole(k, int64(m))
@@ -116,7 +115,7 @@ func (o *Object) Flag(k string, v bool) {
 	o.e.Bytes = cboritem.AppendBool(o.e.Bytes, v)
 }
 
-// OptionalRaw writes an item that is there.
+// OptionalRaw writes an item that is set.
 func (o *Object) OptionalRaw(k string, item world.Raw) {
 	if len(item) > 0 {
 		o.Key(k)
@@ -124,7 +123,7 @@ func (o *Object) OptionalRaw(k string, item world.Raw) {
 	}
 }
 
-// Cursor is the one field that says null for "none".
+// Cursor is the one field that is null for "none".
 func (o *Object) Cursor(c string) {
 	o.Key("cursor")
 	if c == "" {

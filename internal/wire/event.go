@@ -2,7 +2,7 @@ package wire
 
 import "github.com/world-redis/world-redis"
 
-// EventSize is about what an event takes, in bytes.
+// EventSize estimates the size of an event, in bytes.
 func EventSize(v *world.Event) int {
 	n := 224
 	for _, f := range v.Data {

@@ -14,11 +14,11 @@ import (
 	"github.com/world-redis/world-redis/internal/cboritem"
 )
 
-// bytesTag is the "__type" under which JSON carries a byte string.
+// bytesTag is the "__type" of a byte string in JSON.
 const bytesTag = "Uint8Array"
 
-// FromJSON converts one JSON value, keeping the order of keys. {"__type":"Uint8Array",
-// "data":"<base64>"} becomes a byte string.
+// FromJSON converts one JSON value and keeps the order of keys. {"__type":"Uint8Array","data":"<base64>"} becomes a
+// byte string.
 func FromJSON(text []byte) (world.Raw, error) {
 	if !json.Valid(text) {
 		return nil, world.Errorf(world.CodeInvalid, "the body is not one well-formed JSON value")
@@ -70,7 +70,7 @@ func (t *jsonReader) item(token json.Token, depth int) error {
 	return nil
 }
 
-// number keeps whole numbers whole as far as CBOR has integers for them.
+// number keeps integers exact as far as CBOR has integers for them.
 func (t *jsonReader) number(s string) error {
 	if !strings.ContainsAny(s, ".eE") {
 		if n, err := strconv.ParseInt(s, 10, 64); err == nil && s != "-0" {
@@ -134,7 +134,7 @@ func (t *jsonReader) object(depth int) error {
 	return t.close()
 }
 
-// taggedBytes watches the members of an object for the form of a byte string.
+// taggedBytes checks the members of an object for the form of a byte string.
 type taggedBytes struct {
 	isBytes, hasData bool
 	data             string
@@ -152,13 +152,13 @@ func (b *taggedBytes) see(key string, value json.Token) {
 
 func (b *taggedBytes) complete(members int) bool { return members == 2 && b.isBytes && b.hasData }
 
-// reserve makes room for the head of an array or map, whose length is known at its end.
+// reserve makes room for the head of an array or map, whose length is known only at its end.
 func (t *jsonReader) reserve() int {
 	t.out = append(t.out, 0, 0, 0)
 	return len(t.out) - 3
 }
 
-// fill writes the head into the reserved three bytes; longer ones are rare and make room.
+// fill writes the head into the three reserved bytes; a longer head is rare and moves the content.
 func (t *jsonReader) fill(at int, major byte, n int) {
 	if n > math.MaxUint16 {
 		t.out = slices.Insert(t.out, at, 0, 0)

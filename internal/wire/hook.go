@@ -2,7 +2,7 @@ package wire
 
 import "github.com/world-redis/world-redis"
 
-// HookSize is about what a hook takes, in bytes.
+// HookSize estimates the size of a hook, in bytes.
 func HookSize(h *world.Hook) int {
 	n := 384 + len(h.Token) + len(h.Metadata)
 	if h.Resume != nil {
@@ -17,7 +17,7 @@ func Hook(e *Encoder, h *world.Hook) {
 	o.Text("runId", h.RunID)
 	o.Text("hookId", h.HookID)
 	o.Text("token", h.Token)
-	// The SDK wants these three as text even where they mean nothing.
+	// The SDK expects these three as text even if they have no meaning.
 	o.Text("ownerId", h.OwnerID)
 	o.Text("projectId", h.ProjectID)
 	o.Text("environment", h.Environment)

@@ -33,8 +33,8 @@ func appendJSONText(out, text []byte) []byte {
 	return append(out, '"')
 }
 
-// appendJSONFloat appends a number the way JavaScript prints it, as near as matters; NaN
-// and the infinities become null.
+// appendJSONFloat appends a number as JavaScript prints it, as closely as matters; NaN and the infinities become
+// null.
 func appendJSONFloat(out []byte, f float64) []byte {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return append(out, "null"...)

@@ -2,7 +2,7 @@ package wire
 
 import "github.com/world-redis/world-redis"
 
-// ResultSize is about what a result takes, in bytes.
+// ResultSize estimates the size of a result, in bytes.
 func ResultSize(r *world.EventResult) int {
 	n := 256 + Sizes(r.Events, EventSize)
 	if r.Event != nil {
@@ -20,14 +20,14 @@ func ResultSize(r *world.EventResult) int {
 	return n
 }
 
-// EncodeResult writes a result as POST /v1/runs/{runId}/events answers it, in CBOR.
+// EncodeResult encodes a result in CBOR, as the answer to POST /v1/runs/{runId}/events.
 func EncodeResult(r *world.EventResult) []byte {
 	e := NewEncoder(ResultSize(r) + 128)
 	Result(e, r)
 	return e.Bytes
 }
 
-// Result writes a result as the call that appends an event answers it.
+// Result writes a result as the answer to the call that appends an event.
 func Result(e *Encoder, r *world.EventResult) {
 	o := e.Object()
 	Member(e, &o, "event", r.Event, Event)
@@ -51,7 +51,7 @@ func Result(e *Encoder, r *world.EventResult) {
 	o.End()
 }
 
-// Member writes an entity of a result, if it is there.
+// Member writes an entity of a result, if it is set.
 func Member[T any](e *Encoder, o *Object, key string, entity *T, write func(*Encoder, *T)) {
 	if entity != nil {
 		o.Key(key)
@@ -59,7 +59,7 @@ func Member[T any](e *Encoder, o *Object, key string, entity *T, write func(*Enc
 	}
 }
 
-// Sizes adds up what entities take, so that an answer is written into room made once.
+// Sizes adds up the sizes of entities, so that the memory for an answer is allocated once.
 func Sizes[T any](entities []T, size func(*T) int) int {
 	total := 0
 	for i := range entities {

@@ -2,7 +2,7 @@ package wire
 
 import "github.com/world-redis/world-redis"
 
-// RunSize is about what a run takes, in bytes.
+// RunSize estimates the size of a run, in bytes.
 func RunSize(r *world.Run) int {
 	return 512 + len(r.WorkflowName) + len(r.DeploymentID) + len(r.ExecutionContext) +
 		len(r.Input) + len(r.Output) + len(r.Error) + len(r.Attributes)

@@ -2,7 +2,7 @@ package wire
 
 import "github.com/world-redis/world-redis"
 
-// StepSize is about what a step takes, in bytes.
+// StepSize estimates the size of a step, in bytes.
 func StepSize(t *world.Step) int {
 	return 384 + len(t.StepName) + len(t.Input) + len(t.Output) + len(t.Error)
 }

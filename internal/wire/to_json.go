@@ -10,25 +10,25 @@ import (
 	"github.com/world-redis/world-redis/internal/cboritem"
 )
 
-// The CBOR tags that JSON has a form for.
+// The CBOR tags that have a form in JSON.
 const (
 	tagEpoch     = 1 // seconds
 	tagBignum    = 2
 	tagNegBignum = 3
 )
 
-// maxBignum is the size in bytes up to which a whole number is written in decimals: the time that takes grows with the
-// square of the size.
+// maxBignum is the largest size, in bytes, of an integer that is written in decimals: the time for that grows with
+// the square of the size.
 const maxBignum = 1024
 
-// ToJSON converts one item, keeping the order of keys. Byte strings become
-// {"__type":"Uint8Array","data":"<base64>"}, dates become ISO text as in JavaScript;
-// undefined members are left out; what JSON cannot say (NaN, undefined elsewhere) is null.
-// A tag that does not fit its content, and a number above maxBignum, become {"__type":"CBOR","data":"<base64>"} with
-// the bytes of the item: one value that cannot be shown must not hide those beside it.
+// ToJSON converts one item and keeps the order of keys. Byte strings become
+// {"__type":"Uint8Array","data":"<base64>"}, and dates become ISO text as in JavaScript. Undefined members are left
+// out; what JSON cannot express (NaN, undefined elsewhere) is null. A tag that does not fit its content, and an
+// integer above maxBignum, become {"__type":"CBOR","data":"<base64>"} with the bytes of the item: one value that
+// cannot be shown must not hide the others.
 //
-// The text may be 34 times as long as the item. What comes before the last of it goes to flush in pieces; nil: the text is
-// returned whole.
+// The text may be 34 times as long as the item. All of it but the last piece goes to flush in pieces; if flush is
+// nil, the whole text is returned.
 func ToJSON(item []byte, flush func(piece []byte) error) ([]byte, error) {
 	w := jsonWriter{in: item, out: make([]byte, 0, len(item)+len(item)/2), piece: max(2*len(item), jsonPiece), flush: flush}
 	if err := w.value(0); err != nil {
@@ -41,10 +41,10 @@ func ToJSON(item []byte, flush func(piece []byte) error) ([]byte, error) {
 }
 
 const (
-	// jsonPiece is the least that is flushed at a time, in bytes. An item may be half of what its piece is.
+	// jsonPiece is the least size of a piece, in bytes. An item may be half as large as its piece.
 	jsonPiece = 256 << 10
-	// longestKey is the size of a key that is not text up to which it is written as the text of its JSON. That stands in
-	// memory whole.
+	// longestKey is the largest key that is not text, in bytes, that is written as the text of its JSON, which is
+	// built in memory.
 	longestKey = 16 << 10
 )
 
@@ -55,7 +55,7 @@ type jsonWriter struct {
 	flush   func(piece []byte) error
 }
 
-// pass flushes what there is if that is much. It is called where nothing of it can change any more.
+// pass flushes the output if it is large enough. It is called where no earlier output can change.
 func (w *jsonWriter) pass() error {
 	if len(w.out) < w.piece || w.inKey || w.flush == nil {
 		return nil
@@ -182,8 +182,9 @@ func (w *jsonWriter) object(h cboritem.Head, depth int) error {
 	return nil
 }
 
-// key writes a map key; one that is not text becomes the text of its JSON. A long one, and a key within such a key, is its
-// bytes in base64 alone: each text within a text doubles the backslashes of what is in it, so that 50 bytes would become gigabytes.
+// key writes a map key; a key that is not text becomes the text of its JSON. A long one, and a key within such a key,
+// becomes only its bytes in base64: each text within a text doubles the backslashes in it, so 50 bytes would become
+// gigabytes.
 func (w *jsonWriter) key(depth int) error {
 	if len(w.in) > 0 && w.in[0]>>5 == cboritem.MajorText {
 		return w.value(depth)
@@ -235,13 +236,13 @@ func (w *jsonWriter) tagged(item []byte, tag uint64, depth int) error {
 				return nil
 			}
 		}
-	default: // date text, typed arrays and all others: what is inside says it
+	default: // date text, typed arrays and all others: the content is enough
 		return w.value(depth + 1)
 	}
 	return w.asItIs(item)
 }
 
-// asItIs writes the first item of b as its bytes and goes on behind it.
+// asItIs writes the first item of b as its bytes and continues after it.
 func (w *jsonWriter) asItIs(b []byte) error {
 	item, rest, err := cboritem.Split(b)
 	if err != nil {

@@ -19,7 +19,7 @@ func Raw(t testing.TB, v any) world.Raw {
 	return b
 }
 
-// Unhex reads CBOR that is written in hex.
+// Unhex reads CBOR in hex.
 func Unhex(t testing.TB, s string) world.Raw {
 	t.Helper()
 	b, err := hex.DecodeString(s)
@@ -27,7 +27,7 @@ func Unhex(t testing.TB, s string) world.Raw {
 	return b
 }
 
-// Decoded reads CBOR into plain values.
+// Decoded decodes CBOR into plain values.
 func Decoded(t testing.TB, b []byte) any {
 	t.Helper()
 	var v any

@@ -1,4 +1,4 @@
-// Package worldtest holds what the tests of several packages use: a clock, a log, a proxy, and CBOR.
+// Package worldtest holds what tests of several packages use: a clock, a log, a proxy, and CBOR.
 package worldtest
 
 import (
@@ -6,21 +6,22 @@ import (
 	"time"
 )
 
-// Clock is a clock that a test moves. The zero Clock is the machine's.
+// Clock is a clock that a test controls. The zero Clock is the machine's.
 type Clock struct {
 	mu    sync.Mutex
-	each  time.Duration // by which it goes on at each look
+	each  time.Duration // how far each reading advances it
 	moved time.Duration
-	still time.Time // that moved counts from; zero: the machine's time
+	still time.Time // start of a stopped clock, to which moved is added; zero means the machine's time
 }
 
 // StoppedClock returns a clock that stands still until it is moved.
 func StoppedClock(at time.Time) *Clock { return &Clock{still: at} }
 
-// SkewedClock returns a clock that is ahead of the machine's, or behind it where by is negative.
+// SkewedClock returns a clock that is ahead of the machine's, or behind it if by is negative.
 func SkewedClock(by time.Duration) *Clock { return &Clock{moved: by} }
 
-// TickingClock returns the machine's clock that also goes on by each at each look: what happens later has a later time.
+// TickingClock returns the machine's clock, which also advances by each at every reading: later readings have later
+// times.
 func TickingClock(each time.Duration) *Clock { return &Clock{each: each} }
 
 // Now implements world.Clock.
@@ -41,7 +42,7 @@ func (c *Clock) Add(d time.Duration) {
 	c.moved += d
 }
 
-// Tick has the clock go on by each at each look.
+// Tick makes the clock advance by each at every reading.
 func (c *Clock) Tick(each time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

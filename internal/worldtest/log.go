@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Log keeps what is written to it, such as a log or what a command prints. Several goroutines may use it.
+// Log stores what is written to it, such as a log or a command's output. Several goroutines may use it.
 type Log struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -30,7 +30,7 @@ func (l *Log) String() string {
 	return l.text.String()
 }
 
-// Take returns all that was written and forgets it.
+// Take returns everything written so far and forgets it.
 func (l *Log) Take() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -41,5 +41,5 @@ func (l *Log) Take() string {
 // Count returns how often a text was written.
 func (l *Log) Count(text string) int { return strings.Count(l.String(), text) }
 
-// Find returns the first match of a pattern and its groups, nil if there is none yet.
+// Find returns the first match of a pattern and its groups; nil if there is none yet.
 func (l *Log) Find(pattern *regexp.Regexp) []string { return pattern.FindStringSubmatch(l.String()) }

@@ -9,21 +9,22 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Pump copies what comes from one side of a proxy to the other, until either ends or it chooses to. The proxy closes both then.
+// Pump copies data from one side of a proxy to the other, until either side ends or it stops. The proxy then closes
+// both.
 type Pump func(to, from net.Conn)
 
-// Proxy stands between clients and a server.
+// Proxy is between clients and a server.
 type Proxy struct {
 	listener net.Listener
 	target   atomic.Pointer[string]
 	pumps    func() (requests, answers Pump)
 	mu       sync.Mutex
-	open     map[net.Conn]struct{} // nil: the test has ended
+	open     map[net.Conn]struct{} // nil once the test has ended
 	running  sync.WaitGroup
 }
 
-// NewProxy starts a proxy that ends with the test. pumps is called for each connection: one of them copies what the
-// client sends, the other one what the server answers.
+// NewProxy starts a proxy that ends with the test. pumps is called for each connection: one copies what the client
+// sends, the other what the server answers.
 func NewProxy(t testing.TB, target string, pumps func() (requests, answers Pump)) *Proxy {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -39,10 +40,10 @@ func NewProxy(t testing.TB, target string, pumps func() (requests, answers Pump)
 	return p
 }
 
-// Addr is where clients connect to.
+// Addr is the address for clients.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
-// SetTarget is where the server of later connections is.
+// SetTarget sets the server for later connections.
 func (p *Proxy) SetTarget(addr string) { p.target.Store(&addr) }
 
 func (p *Proxy) accept() {
@@ -73,7 +74,7 @@ func (p *Proxy) run(pump Pump, to, from net.Conn) {
 	delete(p.open, from)
 }
 
-// keep notes connections that end with the test, and returns false when it has ended.
+// keep records connections that end with the test, and returns false once it has ended.
 func (p *Proxy) keep(conns ...net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

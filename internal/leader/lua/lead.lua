@@ -1,4 +1,5 @@
--- lead: takes the lease if it is free, renews it if it is the caller's, or tells how long another one has it.
+-- lead: takes the lease if it is free, renews it if it is the caller's, or returns how long another holder still has
+-- it.
 -- KEYS: lease term
 -- ARGV: holder milliseconds
 -- REPLY: number of the term, 0 | 0, ms until the lease lapses

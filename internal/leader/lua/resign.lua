@@ -1,4 +1,4 @@
--- resign: gives up the lease if it is the caller's, and tells those that wait for it.
+-- resign: gives up the lease if it is the caller's, and notifies those that wait for it.
 -- KEYS: lease channel
 -- ARGV: holder
 -- REPLY: 1 if it was the caller's
