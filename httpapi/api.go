@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/world-redis/world-redis/httpapi/internal/memory"
 	"github.com/world-redis/world-redis/internal/budget"
 )
 
@@ -12,14 +13,13 @@ type api struct {
 	*shared
 
 	deps    Deps
-	baseURL string       // the app to pass webhooks to when none is registered; empty: none
-	pool    *budget.Pool // what the calls of this namespace hold
-	live    liveRoom     // of it: what its live reads hold
+	baseURL string        // the app to pass webhooks to when none is registered; empty: none
+	memory  *memory.Share // what the calls of this namespace hold
 	proxy   *webhookProxy
 }
 
 func newAPI(s *shared, proxy *webhookProxy, deps Deps, baseURL string, pool *budget.Pool) *api {
-	return &api{shared: s, deps: deps, baseURL: baseURL, pool: pool, live: newLiveRoom(pool), proxy: proxy}
+	return &api{shared: s, deps: deps, baseURL: baseURL, memory: memory.New(pool), proxy: proxy}
 }
 
 // shared is what the calls of all namespaces are made with.
@@ -39,8 +39,6 @@ type shared struct {
 
 	keepAlive time.Duration
 	patience  time.Duration // how long a body may stand still
-	// roomPatience is how long a call waits for room in the pool.
-	roomPatience time.Duration
 	// retireGrace is how long the client of a call socket may take to hang up.
 	retireGrace time.Duration
 }
@@ -53,7 +51,7 @@ func newShared(cfg Config, table []operation) (*shared, error) {
 	return &shared{
 		log: cfg.Logger, codec: codec, maxBody: cfg.MaxBody, observe: cfg.Observe, newRequestID: cfg.NewRequestID,
 		bundled: bundledOf(table), noBundles: cfg.NoBundles, noCallSockets: cfg.NoCallSockets, crew: &crew{}, sockets: new(callSockets), draining: make(chan struct{}),
-		keepAlive: keepAliveInterval, patience: bodyPatience, roomPatience: roomPatience, retireGrace: retireGrace,
+		keepAlive: keepAliveInterval, patience: bodyPatience, retireGrace: retireGrace,
 	}, nil
 }
 

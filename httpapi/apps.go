@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 	"github.com/world-redis/world-redis/internal/wire"
 )
 
@@ -86,10 +87,10 @@ func readApp(o *object) (world.App, error) {
 		return app, err
 	}
 	if app.DeploymentID == "" {
-		return app, invalid("%s.deploymentId is missing", o.path)
+		return app, refuse.Invalid("%s.deploymentId is missing", o.path)
 	}
 	if app.SDK != "" && app.SDK != "v4" && app.SDK != "v5" {
-		return app, invalid("%s.sdk must be v4 or v5", o.path)
+		return app, refuse.Invalid("%s.sdk must be v4 or v5", o.path)
 	}
 	return app, nil
 }
@@ -130,11 +131,11 @@ func checkBaseURL(path, base string) (string, error) {
 	u, err := url.Parse(base)
 	switch {
 	case base == "":
-		return "", invalid("%s.baseUrl is missing", path)
+		return "", refuse.Invalid("%s.baseUrl is missing", path)
 	case err != nil, u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "":
-		return "", invalid("%s.baseUrl must be an http:// or https:// address of the app", path)
+		return "", refuse.Invalid("%s.baseUrl must be an http:// or https:// address of the app", path)
 	case u.User != nil, u.RawQuery != "", u.ForceQuery, u.Fragment != "":
-		return "", invalid("%s.baseUrl must have no user name, query or fragment", path)
+		return "", refuse.Invalid("%s.baseUrl must have no user name, query or fragment", path)
 	}
 	return strings.TrimRight(base, "/"), nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 )
 
 // authenticator holds the hashes of the tokens: equal lengths, so that comparing takes
@@ -66,7 +67,7 @@ func (s *Server) checkHost(r *http.Request) error {
 	if len(s.auth.tokens) > 0 || isLoopback(hostOnly(r.Host)) {
 		return nil
 	}
-	return world.Errorf(codeForbidden, "this service has no token, so it answers only calls of localhost and not of %.200q; to call it by another name, set WORKFLOW_WORLD_TOKEN on both sides", r.Host)
+	return world.Errorf(refuse.CodeForbidden, "this service has no token, so it answers only calls of localhost and not of %.200q; to call it by another name, set WORKFLOW_WORLD_TOKEN on both sides", r.Host)
 }
 
 // hostOnly is the host of a Host header, without its port.

@@ -9,6 +9,8 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/memory"
+	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 	"github.com/world-redis/world-redis/internal/wire"
 )
 
@@ -28,7 +30,7 @@ func (a *api) bundle(c echo.Context) error {
 		return world.Errorf(world.CodeNotFound, "this service takes no bundles of calls")
 	}
 	ctx := c.Request().Context()
-	holdingOf(ctx).bundled = true
+	memory.Of(ctx).Bundle()
 	body, err := a.readItem(c)
 	if err != nil {
 		return err
@@ -95,7 +97,7 @@ func (a *api) bundledCalls(body world.Raw) ([]bundledCall, error) {
 	top := a.codec.objectOf("body", body)
 	items := top.list("calls", maxBundle)
 	if top.err == nil && len(items) == 0 {
-		return nil, invalid("body.calls is empty")
+		return nil, refuse.Invalid("body.calls is empty")
 	}
 	calls := make([]bundledCall, len(items))
 	count := len(items)
@@ -110,7 +112,7 @@ func (a *api) bundledCalls(body world.Raw) ([]bundledCall, error) {
 				return nil, err
 			}
 			if next.get("then") != nil {
-				return nil, invalid("body.calls.then.then: only one call can wait for another")
+				return nil, refuse.Invalid("body.calls.then.then: only one call can wait for another")
 			}
 			calls[i].then = then
 			count++
@@ -120,7 +122,7 @@ func (a *api) bundledCalls(body world.Raw) ([]bundledCall, error) {
 		}
 	}
 	if count > maxBundle {
-		return nil, invalid("body.calls has more entries than the limit of %d, then counted", maxBundle)
+		return nil, refuse.Invalid("body.calls has more entries than the limit of %d, then counted", maxBundle)
 	}
 	return calls, top.err
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/memory"
+	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 	"github.com/world-redis/world-redis/internal/wire"
 )
 
@@ -45,7 +47,7 @@ func (b *bundledCall) read(a *api, o *object) error {
 			return nil
 		}
 	}
-	return invalid("%s %q cannot be part of a bundle", method, b.path)
+	return refuse.Invalid("%s %q cannot be part of a bundle", method, b.path)
 }
 
 func (b *bundledCall) param(name string) (text string, ok bool) {
@@ -61,7 +63,7 @@ func (b *bundledCall) header() http.Header { return nil }
 
 func (b *bundledCall) item() (world.Raw, error) {
 	if size, limit := int64(len(b.body)), b.api.maxBody; size > limit {
-		return nil, tooLarge(size, limit)
+		return nil, refuse.TooLarge(size, limit)
 	}
 	return b.codec.item(b.body)
 }
@@ -86,11 +88,9 @@ func (b *bundledCall) make(ctx context.Context) error {
 
 // keep keeps the answer of a call that went well until it is sent with those of the others, if there is room for it.
 func (b *bundledCall) keep(ctx context.Context, e *wire.Encoder) error {
-	if len(e.Bytes) > smallAnswer {
-		if err := holdingOf(ctx).answered(ctx, int64(len(e.Bytes))); err != nil {
-			e.Release()
-			return err
-		}
+	if err := memory.KeepAnswer(ctx, len(e.Bytes)); err != nil {
+		e.Release()
+		return err
 	}
 	b.status, b.answer = http.StatusOK, e
 	return nil
@@ -98,12 +98,12 @@ func (b *bundledCall) keep(ctx context.Context, e *wire.Encoder) error {
 
 func (b *bundledCall) refuse(ctx context.Context, err error) {
 	refusal := b.api.refusalOf(ctx, err, b.origin())
-	status, name := wireForm(refusal.Code)
+	status, name := refuse.WireForm(refusal.Code)
 	if refusal.RetryAfter > 0 {
 		b.retryAfter = strconv.Itoa(refusal.RetryAfter)
 	}
 	b.status, b.answer = status, wire.BorrowEncoder()
-	b.answer.Raw(encodeError(refusal, status, name))
+	b.answer.Raw(refuse.Encode(refusal, status, name))
 }
 
 // begun implements transport: an answer leaves with those of the others.

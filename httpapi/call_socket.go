@@ -17,6 +17,8 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/memory"
+	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 	"github.com/world-redis/world-redis/internal/budget"
 	"github.com/world-redis/world-redis/internal/wire"
 )
@@ -60,7 +62,7 @@ func (a *api) callSocket(c echo.Context) error {
 		return world.Errorf(world.CodeNotFound, "this service takes no call sockets")
 	}
 	if !asksForWebSocket(c.Request()) {
-		return invalid("GET /v1/calls is for WebSockets with the subprotocol %s; a single bundle is a POST", callProtocol)
+		return refuse.Invalid("GET /v1/calls is for WebSockets with the subprotocol %s; a single bundle is a POST", callProtocol)
 	}
 	if a.isDraining() || !a.sockets.add() {
 		return world.Errorf(world.CodeUnavailable, "the service is stopping")
@@ -77,8 +79,7 @@ func (a *api) callSocket(c echo.Context) error {
 	}
 	conn.SetReadLimit(maxCallMessage)
 	ctx, cancel := context.WithCancel(c.Request().Context())
-	pool := a.pool.Part(a.pool.Limit() / socketShare)
-	socket := &callSocket{api: a, conn: conn, pool: pool, slots: make(chan struct{}, callsAtOnce)}
+	socket := &callSocket{api: a, conn: conn, memory: a.memory.OfSocket(socketShare), slots: make(chan struct{}, callsAtOnce)}
 	socket.heard.Store(time.Now().UnixNano())
 	var retiring sync.WaitGroup
 	retiring.Go(func() {
@@ -99,12 +100,12 @@ func asksForWebSocket(r *http.Request) bool {
 
 // callSocket is one open socket.
 type callSocket struct {
-	api   *api
-	conn  *websocket.Conn
-	pool  *budget.Pool  // what its messages and answers hold
-	slots chan struct{} // one is taken by each message that is worked on
-	ended sync.Once
-	room  bytes.Buffer // for the message that is read
+	api    *api
+	conn   *websocket.Conn
+	memory *memory.Share // what its messages and answers hold
+	slots  chan struct{} // one is taken by each message that is worked on
+	ended  sync.Once
+	room   bytes.Buffer // for the message that is read
 	// heard is when something came last, in nanoseconds; negative: amid a message.
 	heard atomic.Int64
 }
@@ -117,28 +118,28 @@ func (k *callSocket) readAll(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		h := k.api.holdingIn(k.pool)
-		h.bundled = true
+		h := k.memory.Hold()
+		h.Bundle()
 		over, err := k.readMessage(ctx, reader, h)
 		if err != nil {
-			h.release()
+			h.Release()
 			return err
 		}
 		if kind != websocket.MessageBinary || k.room.Len() < messageIDSize {
-			h.release()
+			h.Release()
 			return k.conn.Close(websocket.StatusUnsupportedData, "a message is four bytes and a bundle, in binary")
 		}
 		message := bytes.Clone(k.room.Bytes()) // its calls keep parts of it
 		select {
 		case k.slots <- struct{}{}:
 		case <-ctx.Done():
-			h.release()
+			h.Release()
 			return ctx.Err()
 		}
 		working.Add(1)
 		k.api.crew.start(task{done: &working, make: func(int) {
 			defer func() {
-				h.release()
+				h.Release()
 				<-k.slots
 			}()
 			k.answer(ctx, h, message[:messageIDSize:messageIDSize], message[messageIDSize:], over)
@@ -148,7 +149,7 @@ func (k *callSocket) readAll(ctx context.Context) error {
 
 // readMessage reads a message into the socket's room. Where there is no memory for it, which it then waits for, the
 // client is not read, and so sends no more. over says that it was not there in time: of the message only the beginning was kept.
-func (k *callSocket) readMessage(ctx context.Context, reader io.Reader, h *holding) (over, err error) {
+func (k *callSocket) readMessage(ctx context.Context, reader io.Reader, h *memory.Holding) (over, err error) {
 	if k.room.Reset(); k.room.Cap() > largeMessage {
 		k.room = bytes.Buffer{}
 	}
@@ -157,11 +158,11 @@ func (k *callSocket) readMessage(ctx context.Context, reader io.Reader, h *holdi
 	if _, err = k.room.ReadFrom(&part); err != nil {
 		return nil, err
 	}
-	over = h.take(ctx, int64(k.room.Len())+messageRoom)
+	over = h.Take(ctx, int64(k.room.Len())+messageRoom)
 	for over == nil && part.N == 0 {
 		k.rests()
 		// What is read now, and the copy of it that is worked on.
-		if over = h.take(ctx, 2*int64(k.room.Len())); over != nil {
+		if over = h.Take(ctx, 2*int64(k.room.Len())); over != nil {
 			break
 		}
 		part.N = int64(k.room.Len())
@@ -205,13 +206,13 @@ func (k *callSocket) stuck(now time.Time) bool {
 	return now.UnixNano()-at > int64(socketIdle) && len(k.slots) == 0
 }
 
-func (k *callSocket) answer(ctx context.Context, h *holding, id []byte, body world.Raw, over error) {
+func (k *callSocket) answer(ctx context.Context, h *memory.Holding, id []byte, body world.Raw, over error) {
 	start := time.Now()
 	status, encoded := k.api.answerMessage(world.WithRoom(ctx, h), id, body, over)
 	binary.BigEndian.PutUint16(encoded[messageIDSize:], uint16(status)) //nolint:gosec // three digits
 	k.api.observe(methodMessage, pathCalls, status, time.Since(start))
-	h.keep(int64(len(encoded)))
-	// The connection gives up on a client that takes nothing (whole_conn.go), and lasts while it takes something.
+	h.Keep(int64(len(encoded)))
+	// The connection gives up on a client that takes nothing (internal/callerconn), and lasts while it takes something.
 	if err := k.conn.Write(ctx, websocket.MessageBinary, encoded); err != nil {
 		k.api.log.Debug("an answer could not be sent", slog.String("error", err.Error()))
 	}
@@ -229,8 +230,8 @@ func (a *api) answerMessage(ctx context.Context, id []byte, body world.Raw, over
 		if !errors.As(err, &refusal) {
 			a.log.Error("internal error", slog.String("route", "GET /v1/calls"), slog.String("error", err.Error()))
 		}
-		status, name := wireForm(refusal.Code)
-		return status, append(append(id, 0, 0), encodeError(*refusal, status, name)...)
+		status, name := refuse.WireForm(refusal.Code)
+		return status, append(append(id, 0, 0), refuse.Encode(*refusal, status, name)...)
 	}
 	defer releaseAll(calls)
 	e := wire.NewEncoder(answerHeaderSize + wire.Sizes(calls, bundledSize) + 128)

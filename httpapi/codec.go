@@ -16,6 +16,9 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/callerconn"
+	"github.com/world-redis/world-redis/httpapi/internal/memory"
+	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 	"github.com/world-redis/world-redis/internal/budget"
 	"github.com/world-redis/world-redis/internal/cboritem"
 	"github.com/world-redis/world-redis/internal/wire"
@@ -27,6 +30,9 @@ const (
 
 	// bodyPatience is how long a body may stand still before the call is given up.
 	bodyPatience = time.Minute
+
+	// bodyStep is what a large body takes at a time, in bytes.
+	bodyStep = 4 << 20
 )
 
 // codec reads requests and writes answers. Inside, everything is CBOR: JSON is converted
@@ -99,12 +105,12 @@ func (s *shared) answer(c echo.Context, status int, item []byte) error {
 // write more for its end.
 func (s *shared) send(c echo.Context, status int, contentType string, body []byte) error {
 	if ctx := c.Request().Context(); len(body) > budget.Small {
-		if err := holdingOf(ctx).settle(ctx, int64(len(body))); err != nil {
+		if err := memory.Of(ctx).Settle(ctx, int64(len(body))); err != nil {
 			return err
 		}
 	}
 	c.Response().Header().Set(echo.HeaderContentLength, strconv.Itoa(len(body)))
-	return inOneWrite(c.Request(), c.Response(), len(body), func() error { return c.Blob(status, contentType, body) })
+	return callerconn.InOneWrite(c.Request(), c.Response(), len(body), func() error { return c.Blob(status, contentType, body) })
 }
 
 // readItem reads the body as one data item, in CBOR whatever it came as.
@@ -119,7 +125,7 @@ func (s *shared) readItem(c echo.Context) (world.Raw, error) {
 	}
 	if contentType == typeJSON && len(body) > 0 {
 		if ctx := c.Request().Context(); len(body) > budget.Small {
-			if err := holdingOf(ctx).take(ctx, int64(len(body))); err != nil {
+			if err := memory.Of(ctx).Take(ctx, int64(len(body))); err != nil {
 				return nil, err
 			}
 		}
@@ -131,13 +137,13 @@ func (s *shared) readItem(c echo.Context) (world.Raw, error) {
 // item checks that a body is one CBOR item.
 func (d codec) item(body []byte) (world.Raw, error) {
 	if len(body) == 0 {
-		return nil, invalid("the body is empty")
+		return nil, refuse.Invalid("the body is empty")
 	}
 	if cboritem.Plain(body) {
 		return body, nil
 	}
 	if err := d.cbor.Wellformed(body); err != nil {
-		return nil, invalid("the body is not one well-formed CBOR item: %v", err)
+		return nil, refuse.Invalid("the body is not one well-formed CBOR item: %v", err)
 	}
 	return body, nil
 }
@@ -146,7 +152,7 @@ func unsupportedMedia(got string, want ...string) error {
 	if got == "" {
 		got = "(none)"
 	}
-	return world.Errorf(codeUnsupportedMedia, "Content-Type is %s, it must be %s", got, strings.Join(want, " or "))
+	return world.Errorf(refuse.CodeUnsupportedMedia, "Content-Type is %s, it must be %s", got, strings.Join(want, " or "))
 }
 
 // readBody reads the whole body, up to the limit.
@@ -158,27 +164,27 @@ func (s *shared) readBody(c echo.Context) ([]byte, error) {
 func (s *shared) readBodyInto(c echo.Context, buf *bytes.Buffer) ([]byte, error) {
 	r := c.Request()
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
-		return nil, world.Errorf(codeUnsupportedMedia, "Content-Encoding is %s, bodies must be sent as they are", encoding)
+		return nil, world.Errorf(refuse.CodeUnsupportedMedia, "Content-Encoding is %s, bodies must be sent as they are", encoding)
 	}
 	body := s.steady(c)
 	defer body.done()
 	limit := s.maxBody
 	if r.ContentLength > limit {
 		s.discard(r, body)
-		return nil, tooLarge(r.ContentLength, limit)
+		return nil, refuse.TooLarge(r.ContentLength, limit)
 	}
 	n, err := s.fillBody(r, body, buf)
 	switch {
 	case n > limit:
 		s.discard(r, body)
-		return nil, tooLarge(-1, limit)
+		return nil, refuse.TooLarge(-1, limit)
 	case world.ErrorCode(err) == world.CodeOverBudget:
 		s.discard(r, body)
 		return nil, err
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, invalid("the body stopped arriving after %d bytes", n)
+		return nil, refuse.Invalid("the body stopped arriving after %d bytes", n)
 	case err != nil:
-		return nil, invalid("the body ended early, after %d bytes", n)
+		return nil, refuse.Invalid("the body ended early, after %d bytes", n)
 	}
 	return buf.Bytes(), nil
 }
@@ -188,13 +194,13 @@ func (s *shared) readBodyInto(c echo.Context, buf *bytes.Buffer) ([]byte, error)
 // counted, and asked for, at once. While there is no room for more it stays in the network.
 func (s *shared) fillBody(r *http.Request, body io.Reader, buf *bytes.Buffer) (n int64, err error) {
 	ctx, limit := r.Context(), s.maxBody
-	h := holdingOf(ctx)
+	h := memory.Of(ctx)
 	step := int64(budget.Small)
 	for {
 		if left := r.ContentLength - n; r.ContentLength >= 0 {
 			step = min(step, left)
 		}
-		if err := h.take(ctx, step); err != nil {
+		if err := h.Take(ctx, step); err != nil {
 			return n, err
 		}
 		buf.Grow(int(step) + bytes.MinRead)
@@ -213,14 +219,6 @@ func (s *shared) fillBody(r *http.Request, body io.Reader, buf *bytes.Buffer) (n
 
 // smallBody is the size of a body, in bytes, up to which its memory is asked for at once.
 const smallBody = 2<<20 + 64<<10
-
-// tooLarge refuses a body; size is -1 when it was not announced.
-func tooLarge(size, limit int64) *world.Error {
-	if size < 0 {
-		return world.Errorf(world.CodeTooLarge, "the body is larger than the limit of %d bytes (WORKFLOW_WORLD_MAX_BODY)", limit)
-	}
-	return world.Errorf(world.CodeTooLarge, "the body has %d bytes, the limit is %d (WORKFLOW_WORLD_MAX_BODY)", size, limit)
-}
 
 // discard reads on for a while after a body was refused: a client that is still sending
 // reads the answer only when it is done, and would see a broken connection instead. One

@@ -19,6 +19,7 @@ import (
 // Defaults of a [Config].
 const (
 	DefaultMaxBody    = 64 << 20         // bytes
+	DefaultMemory     = 128 << 20        // bytes that the bodies and answers of all calls may take together
 	DefaultDrainGrace = 10 * time.Second // for requests in flight at shutdown
 )
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 	"github.com/world-redis/world-redis/internal/cboritem"
 )
 
@@ -69,11 +70,11 @@ const maxKeys = 10_000
 // are slices of item. A key that is not text or stands twice is refused.
 func (d codec) entriesOf(path string, item world.Raw) (world.Fields, error) {
 	if len(item) == 0 || cboritem.MajorOf(item) != cboritem.MajorMap {
-		return nil, invalid("%s must be an object", path)
+		return nil, refuse.Invalid("%s must be an object", path)
 	}
 	h, b, err := cboritem.ReadHead(item)
 	if err != nil {
-		return nil, invalid("%s is not well-formed CBOR", path)
+		return nil, refuse.Invalid("%s is not well-formed CBOR", path)
 	}
 	if !h.Indefinite() && h.N > maxKeys {
 		return nil, tooManyKeys(path)
@@ -92,14 +93,14 @@ func (d codec) entriesOf(path string, item world.Raw) (world.Fields, error) {
 			value, b, err = cboritem.Split(b)
 		}
 		if err != nil {
-			return nil, invalid("%s is not well-formed CBOR", path)
+			return nil, refuse.Invalid("%s is not well-formed CBOR", path)
 		}
 		name, ok := keyOf(key)
 		if !ok {
-			return nil, invalid("%s has a key that is not text", path)
+			return nil, refuse.Invalid("%s has a key that is not text", path)
 		}
 		if !seen.add(name) {
-			return nil, invalid("%s has the key %q twice", path, name)
+			return nil, refuse.Invalid("%s has the key %q twice", path, name)
 		}
 		if !cboritem.Absent(value) {
 			fields = append(fields, world.Field{Key: name, Value: value})
@@ -108,4 +109,6 @@ func (d codec) entriesOf(path string, item world.Raw) (world.Fields, error) {
 	return fields, nil
 }
 
-func tooManyKeys(path string) error { return invalid("%s has more than %d keys", path, maxKeys) }
+func tooManyKeys(path string) error {
+	return refuse.Invalid("%s has more than %d keys", path, maxKeys)
+}

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -11,61 +10,8 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/world-redis/world-redis"
-	"github.com/world-redis/world-redis/internal/wire"
+	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 )
-
-// The codes that only HTTP has.
-const (
-	codeUnsupportedMedia world.Code = "unsupported_media_type" // a body in an encoding that we do not read
-	codeForbidden        world.Code = "forbidden"              // a Host that only a token would allow
-)
-
-// wireForm is the one table from codes to HTTP statuses and the SDK's error classes.
-func wireForm(code world.Code) (status int, name string) {
-	const general = "WorkflowWorldError"
-	switch code {
-	case world.CodeRunNotFound:
-		return http.StatusNotFound, "WorkflowRunNotFoundError"
-	case world.CodeHookNotFound:
-		return http.StatusNotFound, "HookNotFoundError"
-	case world.CodeStepNotFound, world.CodeWaitNotFound, world.CodeEventNotFound, world.CodeNotFound:
-		return http.StatusNotFound, general
-	case world.CodeConflict:
-		return http.StatusConflict, "EntityConflictError"
-	case world.CodeStreamClosed:
-		return http.StatusConflict, general
-	case world.CodeRunExpired:
-		return http.StatusGone, "RunExpiredError"
-	case world.CodePrecondition:
-		return http.StatusPreconditionFailed, "PreconditionFailedError"
-	case world.CodeTooLarge:
-		return http.StatusRequestEntityTooLarge, general
-	case codeUnsupportedMedia:
-		return http.StatusUnsupportedMediaType, general
-	case world.CodeRunNotSupported:
-		return http.StatusUnprocessableEntity, "RunNotSupportedError"
-	case world.CodeTooEarly:
-		return http.StatusTooEarly, "TooEarlyError"
-	case world.CodeThrottled, world.CodeOverBudget:
-		return http.StatusTooManyRequests, "ThrottleError"
-	case world.CodeInvalid, world.CodeRepeatedID:
-		return http.StatusBadRequest, general
-	case world.CodeAttributeInvalid:
-		return http.StatusBadRequest, "AttributeValidationError"
-	case world.CodeUnauthorized:
-		return http.StatusUnauthorized, general
-	case codeForbidden:
-		return http.StatusForbidden, general
-	case world.CodeUnavailable:
-		return http.StatusServiceUnavailable, general
-	case world.CodeLoopDetected:
-		return http.StatusLoopDetected, general
-	case world.CodeInternal:
-		return http.StatusInternalServerError, general
-	default:
-		return http.StatusInternalServerError, general
-	}
-}
 
 // handleError is the only place that answers with an error.
 func (s *shared) handleError(err error, c echo.Context) {
@@ -79,7 +25,7 @@ func (s *shared) handleError(err error, c echo.Context) {
 		err = s.routingRefusal(routing, c)
 	}
 	refusal := s.refusalOf(c.Request().Context(), err, originOf(c))
-	status, name := wireForm(refusal.Code)
+	status, name := refuse.WireForm(refusal.Code)
 	if badMethod {
 		status = http.StatusMethodNotAllowed
 	}
@@ -89,7 +35,7 @@ func (s *shared) handleError(err error, c echo.Context) {
 	if c.Request().Method == http.MethodHead {
 		err = c.NoContent(status)
 	} else {
-		err = s.answer(c, status, encodeError(refusal, status, name))
+		err = s.answer(c, status, refuse.Encode(refusal, status, name))
 	}
 	if err != nil {
 		s.log.Debug("an error could not be sent", slog.String("error", err.Error()))
@@ -149,32 +95,4 @@ func (s *shared) logFailure(ctx context.Context, at origin, what string, level s
 		slog.String("route", at.route),
 		slog.String("error", err.Error()),
 	)
-}
-
-func encodeError(e world.Error, status int, name string) []byte {
-	enc := wire.NewEncoder(256)
-	body := enc.Object()
-	body.Key("error")
-	o := enc.Object()
-	o.Text("name", name)
-	o.Text("message", e.Message)
-	o.Whole("status", int64(status))
-	o.Text("code", string(e.Code))
-	if e.RetryAfter > 0 {
-		o.Whole("retryAfter", int64(e.RetryAfter))
-	}
-	o.OptionalText("runId", e.RunID)
-	o.OptionalText("token", e.Token)
-	if e.Code == world.CodeRunNotSupported {
-		o.Whole("runSpecVersion", int64(e.RunSpec))
-		o.Whole("worldSpecVersion", int64(e.WorldSpec))
-	}
-	o.End()
-	body.End()
-	return enc.Bytes
-}
-
-// invalid is the refusal of bad input.
-func invalid(format string, args ...any) error {
-	return world.Errorf(world.CodeInvalid, "%s", fmt.Sprintf(format, args...))
 }

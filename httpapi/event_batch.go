@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 	"github.com/world-redis/world-redis/internal/wire"
 )
 
@@ -50,7 +51,7 @@ func (d codec) batchRequest(body world.Raw) (world.CreateBatch, error) {
 		case item.err != nil:
 			return req, item.err
 		case event == nil:
-			return req, invalid("an entry of body.events has no event")
+			return req, refuse.Invalid("an entry of body.events has no event")
 		}
 		if err := readEvent(event, &e); err != nil {
 			return req, err
@@ -89,7 +90,7 @@ func encodeBatch(e *wire.Encoder, items []world.BatchItem) {
 }
 
 func writeBatchError(e *wire.Encoder, refusal *world.Error) {
-	status, _ := wireForm(refusal.Code)
+	status, _ := refuse.WireForm(refusal.Code)
 	one := e.Object()
 	one.Whole("status", int64(status))
 	one.Text("error", string(refusal.Code))

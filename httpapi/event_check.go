@@ -5,6 +5,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 	"github.com/world-redis/world-redis/internal/cboritem"
 )
 
@@ -13,11 +14,11 @@ import (
 func checkEvent(req *world.CreateEvent) error {
 	switch {
 	case req.Type == "":
-		return invalid("event.eventType is missing")
+		return refuse.Invalid("event.eventType is missing")
 	case !req.Type.Known():
-		return invalid("event.eventType %q is not one that a client may send", req.Type)
+		return refuse.Invalid("event.eventType %q is not one that a client may send", req.Type)
 	case req.Type.OfEntity() && req.CorrelationID == "":
-		return invalid("event.correlationId is missing, %s events need it", req.Type)
+		return refuse.Invalid("event.correlationId is missing, %s events need it", req.Type)
 	}
 	for i := range req.Data {
 		if err := checkDatum(&req.Data[i]); err != nil {
@@ -30,7 +31,7 @@ func checkEvent(req *world.CreateEvent) error {
 	}
 	for _, key := range req.Type.RequiredData() {
 		if !req.Data.Has(key) {
-			return invalid("event.eventData.%s is missing, %s events need it", key, req.Type)
+			return refuse.Invalid("event.eventData.%s is missing, %s events need it", key, req.Type)
 		}
 	}
 	return nil
@@ -42,29 +43,29 @@ func checkDatum(f *world.Field) error {
 	case "resumeAt", "retryAfter", "tokenRetentionUntil":
 		ms, ok := cboritem.TimestampOf(f.Value)
 		if !ok {
-			return invalid("event.eventData.%s %s", f.Key, momentRule)
+			return refuse.Invalid("event.eventData.%s %s", f.Key, momentRule)
 		}
 		f.Value = cboritem.AppendInt(nil, int64(ms))
 	case "token":
 		return checkDatumText(f, maxToken)
 	case "cancelReason":
 		if s, ok := cboritem.TextOf(f.Value); ok && len(utf16.Encode([]rune(s))) > world.MaxCancelReason {
-			return invalid("event.eventData.cancelReason has more than %d characters", world.MaxCancelReason)
+			return refuse.Invalid("event.eventData.cancelReason has more than %d characters", world.MaxCancelReason)
 		}
 		return checkDatumText(f, maxName)
 	case "deploymentId", "workflowName", "stepName", "errorCode", "encryptionPublicKey", "ownerMessageId":
 		return checkDatumText(f, maxName)
 	case "isWebhook", "isSystem", "allowReservedAttributes":
 		if _, ok := cboritem.BoolOf(f.Value); !ok {
-			return invalid("event.eventData.%s must be true or false", f.Key)
+			return refuse.Invalid("event.eventData.%s must be true or false", f.Key)
 		}
 	case "executionContext", "attributes", "writer":
 		if cboritem.MajorOf(f.Value) != cboritem.MajorMap {
-			return invalid("event.eventData.%s must be an object", f.Key)
+			return refuse.Invalid("event.eventData.%s must be an object", f.Key)
 		}
 	case "changes":
 		if cboritem.MajorOf(f.Value) != cboritem.MajorArray {
-			return invalid("event.eventData.%s must be a list", f.Key)
+			return refuse.Invalid("event.eventData.%s must be a list", f.Key)
 		}
 	}
 	return nil
@@ -74,11 +75,11 @@ func checkDatumText(f *world.Field, limit int) error {
 	s, ok := cboritem.TextOf(f.Value)
 	switch {
 	case !ok:
-		return invalid("event.eventData.%s must be text", f.Key)
+		return refuse.Invalid("event.eventData.%s must be text", f.Key)
 	case s == "" && slices.Contains([]string{"workflowName", "stepName"}, f.Key):
-		return invalid("event.eventData.%s is empty", f.Key)
+		return refuse.Invalid("event.eventData.%s is empty", f.Key)
 	case len(s) > limit:
-		return invalid("event.eventData.%s has %d bytes, the limit is %d", f.Key, len(s), limit)
+		return refuse.Invalid("event.eventData.%s has %d bytes, the limit is %d", f.Key, len(s), limit)
 	}
 	return nil
 }

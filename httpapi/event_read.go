@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 )
 
 const (
@@ -21,7 +22,7 @@ func (d codec) eventRequest(body world.Raw) (world.CreateEvent, error) {
 	case top.err != nil:
 		return req, top.err
 	case event == nil:
-		return req, invalid("body.event is missing")
+		return req, refuse.Invalid("body.event is missing")
 	}
 	if params != nil {
 		if err := readEventParams(params, &req); err != nil {

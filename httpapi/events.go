@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 	"github.com/world-redis/world-redis/internal/wire"
 )
 
@@ -22,7 +23,7 @@ func decodeEvent(r *request) (world.CreateEvent, error) {
 		return req, err
 	}
 	if runID == "" && req.Type != world.EventRunCreated {
-		return req, invalid("runId is required for %s events", req.Type)
+		return req, refuse.Invalid("runId is required for %s events", req.Type)
 	}
 	req.RunID, req.RequestID = runID, r.id
 	return req, nil
@@ -53,7 +54,7 @@ func decodeEntityEvents(r *request) (world.EventQuery, error) {
 		want.Page.Limit = entityEventsLimit
 	}
 	if want.CorrelationID == "" {
-		r.fail(invalid("correlationId is missing"))
+		r.fail(refuse.Invalid("correlationId is missing"))
 	}
 	return want, r.err
 }

@@ -65,23 +65,8 @@ func TestABundleHasALimitOfItsAnswers(t *testing.T) {
 			}
 		}
 		require.Equal(t, map[int]int{200: whole, 429: 64 - whole}, withZeros(count), size)
-		require.Zero(t, s.main.pool.Used(), "all is given back")
+		require.Zero(t, s.main.memory.Used(), "all is given back")
 	}
-}
-
-// A bundle waits for room once, not once for each of its calls.
-func TestABundleWaitsOnce(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, newFakes(t))
-	rest, h := s.main.holdingIn(s.main.pool), s.main.holdingIn(s.main.pool)
-	require.NoError(t, rest.take(t.Context(), 96<<20))
-	h.bundled, h.patience = true, time.Millisecond
-	require.Equal(t, world.CodeOverBudget, world.ErrorCode(h.MakeRoom(t.Context(), 1<<20)))
-	h.patience = time.Hour
-	require.Equal(t, world.CodeOverBudget, world.ErrorCode(h.MakeRoom(t.Context(), 1<<20)))
-	rest.release()
-	require.NoError(t, h.MakeRoom(t.Context(), 1<<20))
-	h.release()
 }
 
 func withZeros(count map[int]int) map[int]int {
@@ -107,7 +92,7 @@ func TestABundleDropsWhatIsTooMuch(t *testing.T) {
 		count[answer.Status]++
 	}
 	require.Equal(t, map[int]int{200: 13, 429: 19}, withZeros(count))
-	require.Zero(t, s.main.pool.Used())
+	require.Zero(t, s.main.memory.Used())
 }
 
 // A client of a socket that reads nothing holds its share at most, and others of the namespace are served.
@@ -116,7 +101,7 @@ func TestASocketThatIsNotReadHoldsItsShare(t *testing.T) {
 	f := newFakes(t)
 	largeRuns(f, 4<<20)
 	s := newServer(t, f, func(c *Config, _ *Deps) { c.Memory = 64 << 20 })
-	s.roomPatience = 10 * time.Millisecond
+	s.main.memory.Patience = 10 * time.Millisecond
 	base, stop, done := running(t, s)
 	conn, _, err := openSocket(t, base, nil)
 	require.NoError(t, err)
@@ -133,7 +118,7 @@ func TestASocketThatIsNotReadHoldsItsShare(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, resp.Body.Close())
 		require.Equal(t, http.StatusOK, resp.StatusCode)
-		require.LessOrEqual(t, s.main.pool.Used(), int64(16<<20)+3*(4<<20))
+		require.LessOrEqual(t, s.main.memory.Used(), int64(16<<20)+3*(4<<20))
 	}
 	// Once it reads, all are answered: one run each, or none where that had to wait for too long.
 	conn.SetReadLimit(16 << 20)
@@ -143,7 +128,7 @@ func TestASocketThatIsNotReadHoldsItsShare(t *testing.T) {
 		require.Len(t, k.answers(body), 64)
 		require.LessOrEqual(t, len(body), 6<<20)
 	}
-	require.Eventually(t, func() bool { return s.main.pool.Used() == 0 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return s.main.memory.Used() == 0 }, time.Minute, time.Millisecond)
 	require.NoError(t, conn.CloseNow())
 	http.DefaultClient.CloseIdleConnections()
 	stop()
@@ -156,10 +141,10 @@ func TestAMessageOverBudget(t *testing.T) {
 	f := newFakes(t)
 	largeRuns(f, 10)
 	s := newServer(t, f)
-	s.roomPatience = time.Millisecond
+	s.main.memory.Patience = time.Millisecond
 	k := newTestSocket(t, s, nil)
-	rest := s.main.holdingIn(s.main.pool)
-	require.NoError(t, rest.take(t.Context(), 96<<20)) // all that is for large ones
+	rest := s.main.memory.Hold()
+	require.NoError(t, rest.Take(t.Context(), 96<<20)) // all that is for large ones
 	big := m{"path": "/v1/runs/" + runID, "key": strings.Repeat("x", 100)}
 	calls := []m{big, {"path": "/v1/runs/" + runID + "/events", "body": make([]byte, 1<<20)}}
 	k.send("big1", calls)
@@ -171,7 +156,7 @@ func TestAMessageOverBudget(t *testing.T) {
 	id, status, _ = k.receive()
 	require.Equal(t, "tiny", id)
 	require.Equal(t, http.StatusOK, status)
-	rest.release()
+	rest.Release()
 	k.send("big2", calls)
 	_, status, _ = k.receive()
 	require.Equal(t, http.StatusOK, status)
@@ -183,7 +168,7 @@ func TestBodiesCountAsTheyArrive(t *testing.T) {
 	f := newFakes(t)
 	f.queue.enqueue = func(world.Message) (string, error) { return "m", nil }
 	s := newServer(t, f, func(c *Config, _ *Deps) { c.Memory = 32 << 20 })
-	s.roomPatience = time.Millisecond
+	s.main.memory.Patience = time.Millisecond
 	base, stop, done := running(t, s)
 	conns := make([]net.Conn, 100)
 	for i := range conns {
@@ -193,7 +178,7 @@ func TestBodiesCountAsTheyArrive(t *testing.T) {
 		require.NoError(t, err)
 		conns[i] = conn
 	}
-	require.Eventually(t, func() bool { return s.main.pool.Used() == 100*64<<10 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return s.main.memory.Used() == 100*64<<10 }, time.Minute, time.Millisecond)
 	body := raw(t, m{"queueName": "__wkf_step_x", "message": make([]byte, 3<<20)})
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/v1/queue", bytes.NewReader(body))
 	require.NoError(t, err)
@@ -207,7 +192,7 @@ func TestBodiesCountAsTheyArrive(t *testing.T) {
 		_, err := conn.Write(make([]byte, 2<<20))
 		require.NoError(t, err)
 	}
-	require.LessOrEqual(t, s.main.pool.Used(), int64(32<<20))
+	require.LessOrEqual(t, s.main.memory.Used(), int64(32<<20))
 	refused := 0
 	for _, conn := range conns[:50] {
 		_, _ = conn.Write(make([]byte, 2<<20-4))
@@ -227,7 +212,7 @@ func TestBodiesCountAsTheyArrive(t *testing.T) {
 	for _, conn := range conns {
 		require.NoError(t, conn.Close())
 	}
-	require.Eventually(t, func() bool { return s.main.pool.Used() == 0 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return s.main.memory.Used() == 0 }, time.Minute, time.Millisecond)
 	http.DefaultClient.CloseIdleConnections()
 	stop()
 	require.NoError(t, <-done)
@@ -243,16 +228,16 @@ func TestNamespacesShareTheMemory(t *testing.T) {
 		Namespace{Name: "two", Tokens: []string{"two"}, Deps: other.deps()})
 	require.NoError(t, err)
 	t.Cleanup(s.close)
-	s.roomPatience = time.Millisecond
+	s.main.memory.Patience = time.Millisecond
 	ask := func(token string) int {
 		return call{method: http.MethodGet, target: "/v1/runs/" + runID, header: map[string]string{"Authorization": "Bearer " + token}}.do(t, s).Code
 	}
 	require.Equal(t, 200, ask("one"))
-	full := s.main.holdingIn(s.main.pool)
-	require.NoError(t, full.take(t.Context(), 6<<20))
+	full := s.main.memory.Hold()
+	require.NoError(t, full.Take(t.Context(), 6<<20))
 	require.Equal(t, 429, ask("one"))
 	require.Equal(t, 200, ask("two"))
-	full.release()
+	full.Release()
 	require.Equal(t, 200, ask("one"))
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/callerconn"
 )
 
 const (
@@ -73,8 +74,8 @@ func (s *Server) handlerOf(o *operation) echo.HandlerFunc {
 		if acknowledged && part.deps.Acknowledged != nil {
 			ctx = part.deps.Acknowledged(ctx)
 		}
-		h := part.holdingIn(part.pool)
-		defer h.release()
+		h := part.memory.Hold()
+		defer h.Release()
 		c.SetRequest(r.WithContext(world.WithRoom(ctx, h)))
 		return o.overHTTP(part, c)
 	}
@@ -116,6 +117,19 @@ func (h *httpCall) origin() origin                      { return originOf(h.c) }
 
 func (h *httpCall) answered() (status int, bytes int64) {
 	return h.c.Response().Status, h.c.Response().Size
+}
+
+// admit refuses calls on connections beyond the limit, and ends these.
+func admit(c echo.Context) error {
+	if !callerconn.IsExtra(c.Request().Context()) {
+		return nil
+	}
+	c.Response().Header().Set(echo.HeaderConnection, "close")
+	switch c.Path() {
+	case "/healthz", "/readyz", "/metrics":
+		return nil
+	}
+	return world.Errorf(world.CodeUnavailable, "the service has as many connections as it may (WORKFLOW_WORLD_MAX_CONNECTIONS); try again")
 }
 
 func originOf(c echo.Context) origin {

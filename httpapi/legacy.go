@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 	"github.com/world-redis/world-redis/internal/cboritem"
 )
 
@@ -55,7 +56,7 @@ func decodeLegacyStep(r *request) (world.CreateLegacyStep, error) {
 		RequestID: r.id, ResolveNone: body.resolveNone(),
 	}
 	if body.err == nil && req.StepID == "" {
-		body.err = invalid("body.stepId is missing")
+		body.err = refuse.Invalid("body.stepId is missing")
 	}
 	return req, body.err
 }
@@ -103,7 +104,7 @@ func decodeLegacyHook(r *request) (world.CreateLegacyHook, error) {
 		RequestID: r.id, ResolveNone: body.resolveNone(),
 	}
 	if body.err == nil && req.HookID == "" {
-		body.err = invalid("body.hookId is missing")
+		body.err = refuse.Invalid("body.hookId is missing")
 	}
 	return req, body.err
 }
@@ -128,7 +129,7 @@ func onlyResolveData(r *request) (none bool) {
 func (o *object) required(key string, limit int) string {
 	s := o.text(key, limit)
 	if s == "" && o.err == nil {
-		o.err = invalid("%s.%s is missing", o.path, key)
+		o.err = refuse.Invalid("%s.%s is missing", o.path, key)
 	}
 	return s
 }
@@ -137,7 +138,7 @@ func (o *object) required(key string, limit int) string {
 func (o *object) payload(key string) world.Raw {
 	item := o.get(key)
 	if item == nil && o.err == nil {
-		o.err = invalid("%s.%s is missing", o.path, key)
+		o.err = refuse.Invalid("%s.%s is missing", o.path, key)
 	}
 	return item
 }

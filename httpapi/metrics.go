@@ -14,6 +14,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 )
 
 // The metrics name every namespace and how much is in its queues, so nobody who is not meant to sees them: they are for
@@ -59,7 +60,7 @@ func newScrapes(cfg Config) (scrapes, error) {
 func (p *scrapes) admit(answer http.Header, r *http.Request) error {
 	if len(p.holders.tokens) == 0 {
 		if !p.loopback || !isLoopback(hostOnly(r.Host)) {
-			return world.Errorf(codeForbidden, "without a token of their own the metrics are shown on loopback alone, to this machine: set WORKFLOW_WORLD_METRICS_TOKEN, or set WORKFLOW_WORLD_METRICS_LISTEN to an address that only those reach who may read them")
+			return world.Errorf(refuse.CodeForbidden, "without a token of their own the metrics are shown on loopback alone, to this machine: set WORKFLOW_WORLD_METRICS_TOKEN, or set WORKFLOW_WORLD_METRICS_LISTEN to an address that only those reach who may read them")
 		}
 		return nil
 	}
@@ -91,7 +92,7 @@ func (s *Server) serveMetrics(w http.ResponseWriter, r *http.Request) {
 	if s.scrapes.loopback || len(s.scrapes.holders.tokens) > 0 {
 		if err := s.scrapes.admit(w.Header(), r); err != nil {
 			refusal := s.refusalOf(r.Context(), err, origin{method: r.Method, route: r.Pattern})
-			status, _ := wireForm(refusal.Code)
+			status, _ := refuse.WireForm(refusal.Code)
 			http.Error(w, refusal.Message, status)
 			return
 		}

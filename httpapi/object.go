@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 	"github.com/world-redis/world-redis/internal/cboritem"
 )
 
@@ -24,7 +25,7 @@ func (d codec) objectOf(path string, item world.Raw) *object {
 
 func (o *object) fail(key, want string) {
 	if o.err == nil {
-		o.err = invalid("%s.%s %s", o.path, key, want)
+		o.err = refuse.Invalid("%s.%s %s", o.path, key, want)
 	}
 }
 
@@ -47,7 +48,7 @@ func (o *object) text(key string, limit int) string {
 		o.fail(key, "must be text")
 	}
 	if len(s) > limit {
-		o.err = invalid("%s.%s has %d bytes, the limit is %d", o.path, key, len(s), limit)
+		o.err = refuse.Invalid("%s.%s has %d bytes, the limit is %d", o.path, key, len(s), limit)
 		return ""
 	}
 	return s

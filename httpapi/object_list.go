@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 	"github.com/world-redis/world-redis/internal/cboritem"
 )
 
@@ -27,7 +28,7 @@ func (o *object) list(key string, limit int) []world.Raw {
 		return nil
 	}
 	if item == nil {
-		o.err = invalid("%s.%s is missing", o.path, key)
+		o.err = refuse.Invalid("%s.%s is missing", o.path, key)
 		return nil
 	}
 	items, ok := itemsOf(item, limit)
@@ -36,7 +37,7 @@ func (o *object) list(key string, limit int) []world.Raw {
 		o.fail(key, "must be a list")
 		return nil
 	case len(items) > limit:
-		o.err = invalid("%s.%s has more entries than the limit of %d", o.path, key, limit)
+		o.err = refuse.Invalid("%s.%s has more entries than the limit of %d", o.path, key, limit)
 		return nil
 	}
 	return items

@@ -4,6 +4,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 )
 
 const (
@@ -17,11 +18,11 @@ const (
 func checkText(name, s string, limit int) error {
 	switch {
 	case s == "":
-		return invalid("%s is missing", name)
+		return refuse.Invalid("%s is missing", name)
 	case len(s) > limit:
-		return invalid("%s has %d bytes, the limit is %d", name, len(s), limit)
+		return refuse.Invalid("%s has %d bytes, the limit is %d", name, len(s), limit)
 	case !utf8.ValidString(s):
-		return invalid("%s is not UTF-8", name)
+		return refuse.Invalid("%s is not UTF-8", name)
 	default:
 		return nil
 	}
@@ -34,6 +35,6 @@ func resolveNone(resolveData string) (bool, error) {
 	case "none":
 		return true, nil
 	default:
-		return false, invalid("resolveData must be all or none")
+		return false, refuse.Invalid("resolveData must be all or none")
 	}
 }

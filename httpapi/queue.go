@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 	"github.com/world-redis/world-redis/internal/wire"
 )
 
@@ -102,11 +103,11 @@ func sdkOf(specVersion *int64) string {
 
 func checkQueueName(name string) (world.Kind, error) {
 	if name == "" {
-		return "", invalid("queueName is missing")
+		return "", refuse.Invalid("queueName is missing")
 	}
 	kind, ok := world.QueueKind(name)
 	if !ok {
-		return "", invalid("queueName %.100q is neither __[ns_]wkf_workflow_<name> nor __[ns_]wkf_step_<name>", name)
+		return "", refuse.Invalid("queueName %.100q is neither __[ns_]wkf_workflow_<name> nor __[ns_]wkf_step_<name>", name)
 	}
 	return kind, nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 	"github.com/world-redis/world-redis/internal/wire"
 )
 
@@ -29,7 +30,7 @@ func kindOf(queue string) (world.Kind, error) {
 	case queueSteps:
 		return world.KindStep, nil
 	default:
-		return "", invalid("the queue must be flows or steps")
+		return "", refuse.Invalid("the queue must be flows or steps")
 	}
 }
 
@@ -74,7 +75,7 @@ func decodeMessages(r *request) (world.MessageQuery, error) {
 	r.resolveNone() // which every list has
 	want.State = world.MessageState(r.query().Get("state"))
 	if want.State != "" && !slices.Contains(world.MessageStates(), want.State) {
-		r.fail(invalid("state must be one of %v", world.MessageStates()))
+		r.fail(refuse.Invalid("state must be one of %v", world.MessageStates()))
 	}
 	if name := r.query().Get("queue"); name != "" {
 		var err error

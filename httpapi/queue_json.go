@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 	"github.com/world-redis/world-redis/internal/wire"
 )
 
@@ -16,15 +17,15 @@ func (o *object) message(m *world.Message, kind world.Kind) error {
 	case o.err != nil:
 		return o.err
 	case value == nil && document == "":
-		return invalid("%s.message is missing", o.path)
+		return refuse.Invalid("%s.message is missing", o.path)
 	case value != nil && document != "":
-		return invalid("%s has both message and jsonMessage", o.path)
+		return refuse.Invalid("%s has both message and jsonMessage", o.path)
 	case value != nil:
 		return o.codec.describe(m, kind, value)
 	}
 	value, err := wire.FromJSON([]byte(document))
 	if err != nil {
-		return invalid("%s.jsonMessage is not one well-formed JSON value", o.path)
+		return refuse.Invalid("%s.jsonMessage is not one well-formed JSON value", o.path)
 	}
 	if err := o.codec.describe(m, kind, value); err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 	"github.com/world-redis/world-redis/internal/wire"
 )
 
@@ -40,7 +41,7 @@ func decodeRedrive(r *request) (redriveRequest, error) {
 		}
 	}
 	if given != 1 {
-		return req, invalid("the body must have one of messageId, runId and all")
+		return req, refuse.Invalid("the body must have one of messageId, runId and all")
 	}
 	return req, nil
 }

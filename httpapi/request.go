@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 )
 
 // request is what an operation is called with, whatever it came over. The first thing that is wrong is kept in err and everything
@@ -45,7 +46,7 @@ func (r *request) pathText(name string, limit int) string {
 	raw, _ := r.from.param(name)
 	s, err := url.PathUnescape(raw)
 	if err != nil {
-		r.err = invalid("%s in the path is not percent-encoded", name)
+		r.err = refuse.Invalid("%s in the path is not percent-encoded", name)
 		return ""
 	}
 	r.err = checkText(name, s, limit)
@@ -61,7 +62,7 @@ func (r *request) pathID(name string) string {
 	if s, err := url.PathUnescape(raw); err == nil && world.ValidID(s) {
 		return s
 	}
-	r.err = invalid("%s %s", name, world.IDRule)
+	r.err = refuse.Invalid("%s %s", name, world.IDRule)
 	return ""
 }
 
@@ -70,7 +71,7 @@ func (r *request) query() url.Values {
 	if r.values == nil && r.err == nil {
 		var err error
 		if r.values, err = url.ParseQuery(r.from.rawQuery()); err != nil {
-			r.err = invalid("the query of the address is malformed")
+			r.err = refuse.Invalid("the query of the address is malformed")
 		}
 	}
 	return r.values
@@ -80,7 +81,7 @@ func (r *request) query() url.Values {
 func (r *request) queryID(name string) string {
 	s := r.query().Get(name)
 	if s != "" && !world.ValidID(s) {
-		r.fail(invalid("%s %s", name, world.IDRule))
+		r.fail(refuse.Invalid("%s %s", name, world.IDRule))
 	}
 	return s
 }
@@ -91,13 +92,13 @@ func (r *request) page() world.PageRequest {
 	p := world.PageRequest{Cursor: q.Get("cursor"), Order: world.Order(q.Get("sortOrder"))}
 	switch {
 	case p.Order != "" && p.Order != world.Ascending && p.Order != world.Descending:
-		r.fail(invalid("sortOrder must be asc or desc"))
+		r.fail(refuse.Invalid("sortOrder must be asc or desc"))
 	case len(p.Cursor) > maxCursor:
-		r.fail(invalid("the cursor is not one of this service's"))
+		r.fail(refuse.Invalid("the cursor is not one of this service's"))
 	case q.Has("limit"):
 		n, err := strconv.ParseUint(q.Get("limit"), 10, 63)
 		if err != nil || n == 0 {
-			r.fail(invalid("limit must be a positive whole number"))
+			r.fail(refuse.Invalid("limit must be a positive whole number"))
 		}
 		p.Limit = int(min(n, maxLimit))
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 	"github.com/world-redis/world-redis/internal/cboritem"
 	"github.com/world-redis/world-redis/internal/wire"
 )
@@ -112,7 +113,7 @@ func (r *request) wait(name string) time.Duration {
 	}
 	ms, err := strconv.ParseFloat(q.Get(name), 64)
 	if err != nil || ms != ms || ms < 0 {
-		r.fail(invalid("%s must be milliseconds, 0 or more", name))
+		r.fail(refuse.Invalid("%s must be milliseconds, 0 or more", name))
 		return 0
 	}
 	return time.Duration(min(ms, float64(world.MaxAwaitRun.Milliseconds())) * float64(time.Millisecond))
@@ -188,7 +189,7 @@ func decodeAttributes(r *request) (world.CreateEvent, error) {
 	case body.err != nil:
 		return world.CreateEvent{}, body.err
 	case changes == nil:
-		return world.CreateEvent{}, invalid("body.changes is missing")
+		return world.CreateEvent{}, refuse.Invalid("body.changes is missing")
 	}
 	req := world.CreateEvent{
 		RunID: runID, Type: world.EventAttrSet, SpecVersion: attributeSpec, RequestID: r.id, ResolveNone: true,
@@ -208,7 +209,7 @@ func (a *api) setAttributes(ctx context.Context, req world.CreateEvent) (world.R
 		return nil, err
 	}
 	if run.SpecVersion < attributeSpec {
-		return nil, invalid("run %s has spec version %d, attributes need %d", req.RunID, run.SpecVersion, attributeSpec)
+		return nil, refuse.Invalid("run %s has spec version %d, attributes need %d", req.RunID, run.SpecVersion, attributeSpec)
 	}
 	result, err := a.deps.Store.CreateEvent(ctx, req)
 	if err != nil || result.Run == nil {

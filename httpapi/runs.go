@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 	"github.com/world-redis/world-redis/internal/wire"
 )
 
@@ -14,7 +15,7 @@ func (a *api) getRun(ctx context.Context, ref entityRef) (world.Run, error) {
 func decodeRuns(r *request) (world.RunQuery, error) {
 	want := world.RunQuery{Page: r.page(), ResolveNone: r.resolveNone(), WorkflowName: r.query().Get("workflowName")}
 	if len(want.WorkflowName) > maxName {
-		r.fail(invalid("workflowName has %d bytes, the limit is %d", len(want.WorkflowName), maxName))
+		r.fail(refuse.Invalid("workflowName has %d bytes, the limit is %d", len(want.WorkflowName), maxName))
 	}
 	var err error
 	if want.Statuses, want.NoMatch, err = statuses(r.query()["status"]); err != nil {
@@ -32,7 +33,7 @@ func statuses(given []string) (wanted []world.RunStatus, noMatch bool, err error
 			wanted = append(wanted, status)
 		case "":
 		default:
-			return nil, false, invalid("status must be pending, running, completed, failed, cancelled or paused, not %.100q", text)
+			return nil, false, refuse.Invalid("status must be pending, running, completed, failed, cancelled or paused, not %.100q", text)
 		}
 	}
 	return wanted, len(given) > 0 && len(wanted) == 0, nil

@@ -21,6 +21,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/world-redis/world-redis/httpapi/internal/callerconn"
 	"github.com/world-redis/world-redis/internal/budget"
 )
 
@@ -38,14 +39,14 @@ const (
 type Server struct {
 	*shared
 
-	cfg        Config
-	table      []operation
-	echo       *echo.Echo
-	auth       *authenticator
-	proxy      *webhookProxy
-	main       *api            // of the default namespace
-	namespaces map[string]*api // the others, by name
-	crowd      *crowd          // nil: there may be any number of connections
+	cfg         Config
+	table       []operation
+	echo        *echo.Echo
+	auth        *authenticator
+	proxy       *webhookProxy
+	main        *api              // of the default namespace
+	namespaces  map[string]*api   // the others, by name
+	connections *callerconn.Limit // nil: there may be any number of them
 	// answerPatience is how long a caller may take nothing of its answer.
 	answerPatience time.Duration
 	scrapes        scrapes // who may read the metrics, and where
@@ -97,8 +98,8 @@ func New(cfg Config, deps Deps, namespaces ...Namespace) (*Server, error) {
 		}
 	}
 	s := &Server{
-		shared: shared, cfg: cfg, table: table, auth: auth, proxy: proxy, main: main, namespaces: others, crowd: newCrowd(cfg),
-		answerPatience: answerPatience, scrapes: scrapes, listening: make(chan struct{}),
+		shared: shared, cfg: cfg, table: table, auth: auth, proxy: proxy, main: main, namespaces: others, connections: callerconn.NewLimit(cfg.MaxConnections, cfg.Logger),
+		answerPatience: callerconn.AnswerPatience, scrapes: scrapes, listening: make(chan struct{}),
 	}
 	s.echo = s.newEcho()
 	return s, nil
@@ -156,7 +157,7 @@ func (s *Server) Run(ctx context.Context) error {
 	server := s.serverOf(work)
 	served := make(chan error, 1)
 	go func() {
-		served <- server.Serve(wholeListener{Listener: listener, wrap: s.cfg.Conns, patience: s.answerPatience, crowd: s.crowd})
+		served <- server.Serve(callerconn.Listener{Listener: listener, Wrap: s.cfg.Conns, Patience: s.answerPatience, Limit: s.connections})
 	}()
 
 	select {
@@ -197,7 +198,7 @@ func (s *Server) serverOf(work context.Context) *http.Server {
 		MaxHeaderBytes:    maxHeader,
 		IdleTimeout:       idleTimeout,
 		BaseContext:       func(net.Listener) context.Context { return work },
-		ConnContext:       withConn,
+		ConnContext:       callerconn.WithConn,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 }

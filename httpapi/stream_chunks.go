@@ -102,7 +102,7 @@ func (w *chunkWriter) signal(frame uint32) error {
 	return w.flush()
 }
 
-// write sends p. The connection gives up on a reader that takes nothing (whole_conn.go).
+// write sends p. The connection gives up on a reader that takes nothing (internal/callerconn).
 func (w *chunkWriter) write(p []byte) error {
 	if len(p) == 0 {
 		return nil

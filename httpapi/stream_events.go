@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/memory"
+	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 	"github.com/world-redis/world-redis/internal/budget"
 )
 
@@ -29,7 +31,7 @@ type eventWriter struct {
 }
 
 func newEventWriter(ctx context.Context, w http.ResponseWriter) *eventWriter {
-	return &eventWriter{chunkWriter: newChunkWriter(w, false), reads: ctx, views: holdingOf(ctx).live.views}
+	return &eventWriter{chunkWriter: newChunkWriter(w, false), reads: ctx, views: memory.Views(ctx)}
 }
 
 func (w *eventWriter) beats() bool { return true }
@@ -57,7 +59,7 @@ func (w *eventWriter) event(chunk world.Chunk) error {
 	defer hold.Release()
 	var line []byte
 	if n := len(chunk.Data); n <= readableChunk {
-		if err := hold.Grow(w.reads, int64(readableCopies*n), forGood); err != nil {
+		if err := hold.Grow(w.reads, int64(readableCopies*n), memory.ForGood); err != nil {
 			return err
 		}
 		line = readable(chunk.Data, func(n int) bool { return hold.Grow(w.reads, int64(readableCopies*n), 0) == nil })
@@ -122,7 +124,7 @@ func (r *request) resumeIndex() (next int64, given bool) {
 	}
 	last, err := strconv.ParseInt(text, 10, 53)
 	if err != nil || last < 0 {
-		r.fail(invalid("%s must be the id of an event of this stream", headerLastEventID))
+		r.fail(refuse.Invalid("%s must be the id of an event of this stream", headerLastEventID))
 	}
 	return last + 1, true
 }

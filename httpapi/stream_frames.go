@@ -1,6 +1,10 @@
 package httpapi
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/world-redis/world-redis/httpapi/internal/refuse"
+)
 
 // Frames carry chunks over HTTP without losing where one ends: [u32 big-endian length]
 // [bytes]. Two lengths that no chunk can have are signals of a live read.
@@ -15,18 +19,18 @@ func splitFrames(body []byte) ([][]byte, error) {
 	var chunks [][]byte
 	for rest := body; len(rest) > 0; {
 		if len(rest) < frameHead {
-			return nil, invalid("frame %d is cut within its length", len(chunks))
+			return nil, refuse.Invalid("frame %d is cut within its length", len(chunks))
 		}
 		n := uint64(binary.BigEndian.Uint32(rest))
 		rest = rest[frameHead:]
 		if n > uint64(len(rest)) {
-			return nil, invalid("frame %d says %d bytes, %d follow", len(chunks), n, len(rest))
+			return nil, refuse.Invalid("frame %d says %d bytes, %d follow", len(chunks), n, len(rest))
 		}
 		chunks = append(chunks, rest[:n:n])
 		rest = rest[n:]
 	}
 	if len(chunks) == 0 {
-		return nil, invalid("the body has no frames")
+		return nil, refuse.Invalid("the body has no frames")
 	}
 	return chunks, nil
 }

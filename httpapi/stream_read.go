@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 )
 
 // readStream serves a live read. Once the headers are out there is no way to send an
@@ -92,7 +93,7 @@ func (r *request) startIndex() int64 {
 	}
 	n, err := strconv.ParseInt(q.Get("startIndex"), 10, 54)
 	if err != nil {
-		r.fail(invalid("startIndex must be a whole number"))
+		r.fail(refuse.Invalid("startIndex must be a whole number"))
 	}
 	return n
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 	"github.com/world-redis/world-redis/internal/wire"
 )
 
@@ -80,17 +81,17 @@ func readAppend(r *request) (world.Append, error) {
 	a.WriterID = h.Get(headerWriter)
 	sequence := h.Get(headerSequence)
 	if (a.WriterID == "") != (sequence == "") {
-		return a, invalid("%s and %s go together", headerWriter, headerSequence)
+		return a, refuse.Invalid("%s and %s go together", headerWriter, headerSequence)
 	}
 	if a.WriterID == "" {
 		return a, nil
 	}
 	if !world.ValidID(a.WriterID) {
-		return a, invalid("%s %s", headerWriter, world.IDRule)
+		return a, refuse.Invalid("%s %s", headerWriter, world.IDRule)
 	}
 	n, err := strconv.ParseUint(sequence, 10, 53)
 	if err != nil {
-		return a, invalid("%s must be a whole number that is not negative", headerSequence)
+		return a, refuse.Invalid("%s must be a whole number that is not negative", headerSequence)
 	}
 	a.Sequence = int64(n)
 	return a, nil
@@ -109,19 +110,19 @@ func streamSteps(h http.Header) ([]world.StreamStep, error) {
 	step, attempt, several := h.Get(headerStep), h.Get(headerAttempt), h.Get(headerSteps)
 	switch {
 	case (step == "") != (attempt == ""):
-		return nil, invalid("%s and %s go together", headerStep, headerAttempt)
+		return nil, refuse.Invalid("%s and %s go together", headerStep, headerAttempt)
 	case several != "" && step != "":
-		return nil, invalid("%s and %s do not go together", headerStep, headerSteps)
+		return nil, refuse.Invalid("%s and %s do not go together", headerStep, headerSteps)
 	case several != "":
 		return severalSteps(several)
 	case step == "":
 		return nil, nil
 	case !world.ValidID(step):
-		return nil, invalid("%s %s", headerStep, world.IDRule)
+		return nil, refuse.Invalid("%s %s", headerStep, world.IDRule)
 	}
 	n, ok := attemptOf(attempt)
 	if !ok {
-		return nil, invalid("%s must be a whole number from 1 on", headerAttempt)
+		return nil, refuse.Invalid("%s must be a whole number from 1 on", headerAttempt)
 	}
 	return []world.StreamStep{{ID: step, Attempt: n}}, nil
 }
@@ -133,7 +134,7 @@ func severalSteps(text string) ([]world.StreamStep, error) {
 		step, attempt, _ := strings.Cut(strings.TrimSpace(one), " ")
 		n, ok := attemptOf(attempt)
 		if !ok || !world.ValidID(step) || len(list) == mostSteps {
-			return nil, invalid("%s must be at most %d pairs of a step's id and its attempt, parted by commas", headerSteps, mostSteps)
+			return nil, refuse.Invalid("%s must be at most %d pairs of a step's id and its attempt, parted by commas", headerSteps, mostSteps)
 		}
 		list = append(list, world.StreamStep{ID: step, Attempt: n})
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 )
 
 // webhookTarget is where one request goes; it travels in the request's context.
@@ -197,7 +198,7 @@ func (p *webhookProxy) failed(_ http.ResponseWriter, r *http.Request, cause erro
 	var refusal *world.Error
 	switch {
 	case errors.As(cause, &overLimit):
-		refusal = tooLarge(r.ContentLength, overLimit.Limit)
+		refusal = refuse.TooLarge(r.ContentLength, overLimit.Limit)
 	case errors.As(cause, &notPassed):
 		refusal = world.Errorf(world.CodeUnavailable, "%s", notPassed.text)
 	case errors.As(cause, &refused) && refused.DialRefused():

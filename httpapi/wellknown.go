@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 )
 
 // traceHeaders are passed on from a well-known call to the delivery.
@@ -38,16 +39,16 @@ func bareMessage(r *request, want world.Kind) (world.Message, error) {
 		return m, err
 	}
 	if kind != want {
-		return m, invalid("queueName %.100q is for …/%s, not for …/%s", m.QueueName, kind, want)
+		return m, refuse.Invalid("queueName %.100q is for …/%s, not for …/%s", m.QueueName, kind, want)
 	}
 	if len(m.IdempotencyKey) > maxQueueKey {
-		return m, invalid("x-idempotency-key has %d bytes, the limit is %d", len(m.IdempotencyKey), maxQueueKey)
+		return m, refuse.Invalid("x-idempotency-key has %d bytes, the limit is %d", len(m.IdempotencyKey), maxQueueKey)
 	}
 	if text := h.Get("x-delay-seconds"); text != "" {
 		seconds, err := strconv.ParseFloat(text, 64)
 		delay, fits := delayOf(seconds)
 		if err != nil || !fits {
-			return m, invalid("x-delay-seconds %s", delayRule)
+			return m, refuse.Invalid("x-delay-seconds %s", delayRule)
 		}
 		m.Delay = delay
 	}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis/httpapi/internal/callerconn"
 )
 
 // Beyond the limit of connections calls are answered 503 and health checks as ever, each with the end of the connection;
@@ -53,12 +55,12 @@ func TestConnectionsAreCapped(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, conn.Close())
 	}
-	require.Eventually(t, func() bool { return s.crowd.open.Load() == 3 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return s.connections.Connected() == 3 }, time.Minute, time.Millisecond)
 	var extra []net.Conn
-	for range extraConns {
+	for range callerconn.ExtraConns {
 		extra = append(extra, dial())
 	}
-	require.Eventually(t, func() bool { return s.crowd.open.Load() == 3+extraConns }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return s.connections.Connected() == 3+callerconn.ExtraConns }, time.Minute, time.Millisecond)
 	conn := dial()
 	n, _ := conn.Read(make([]byte, 1))
 	require.Zero(t, n)
@@ -66,7 +68,7 @@ func TestConnectionsAreCapped(t *testing.T) {
 	for _, conn := range append(extra, within[0]) {
 		require.NoError(t, conn.Close())
 	}
-	require.Eventually(t, func() bool { return s.crowd.open.Load() == 2 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return s.connections.Connected() == 2 }, time.Minute, time.Millisecond)
 	conn = dial()
 	require.Equal(t, "200", ask(conn, "/v1/runs/"+runID))
 	for _, conn := range append(within[1:], conn) {

@@ -1,54 +1,12 @@
-package httpapi
+package callerconn
 
 import (
-	"bytes"
 	"io"
 	"net"
-	"net/http"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/world-redis/world-redis"
-	"github.com/world-redis/world-redis/internal/wire"
 )
-
-// Answers of any size come whole and with their length, one after the other on one connection.
-func TestAnswersComeWhole(t *testing.T) {
-	t.Parallel()
-	f := newFakes(t)
-	f.store.createEvent = func(req world.CreateEvent) (world.EventResult, error) {
-		return world.EventResult{Event: &world.Event{EventID: "wevt_1", RunID: req.RunID, Type: req.Type, Data: req.Data}}, nil
-	}
-	base, stop, done := running(t, newServer(t, f))
-	transport := &http.Transport{MaxConnsPerHost: 1}
-	defer transport.CloseIdleConnections()
-	for _, accept := range []string{typeCBOR, typeJSON} {
-		for _, size := range []int{1, 1000, 2000, 2900, 3100, 3600, 4000, 4100, 9000, 30_000, 65_000, 65_300, 65_536, 70_000, 300_000} {
-			payload := bytes.Repeat([]byte{byte(size), 1, 2}, size/3+1)
-			body := raw(t, m{"event": m{"eventType": "run_completed", "eventData": m{"output": payload}}})
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/v1/runs/"+runID+"/events", bytes.NewReader(body))
-			require.NoError(t, err)
-			req.Header.Set("Content-Type", typeCBOR)
-			req.Header.Set("Accept", accept)
-			resp, err := transport.RoundTrip(req)
-			require.NoError(t, err)
-			got, err := io.ReadAll(resp.Body)
-			require.NoError(t, err)
-			require.NoError(t, resp.Body.Close())
-			require.Equal(t, int64(len(got)), resp.ContentLength)
-			if accept == typeCBOR {
-				require.Contains(t, string(got), string(payload))
-				continue
-			}
-			item, err := wire.FromJSON(got)
-			require.NoError(t, err)
-			require.Contains(t, string(item), string(payload))
-		}
-	}
-	stop()
-	require.NoError(t, <-done)
-}
 
 // acceptWhole is a connection that a wholeListener has accepted, and its other end.
 func acceptWhole(t *testing.T, wrap func(net.Conn) net.Conn) (*wholeConn, net.Conn) {
@@ -59,7 +17,7 @@ func acceptWhole(t *testing.T, wrap func(net.Conn) net.Conn) (*wholeConn, net.Co
 	client, err := new(net.Dialer).DialContext(t.Context(), "tcp", listener.Addr().String())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
-	accepted, err := wholeListener{Listener: listener, wrap: wrap}.Accept()
+	accepted, err := Listener{Listener: listener, Wrap: wrap}.Accept()
 	require.NoError(t, err)
 	return accepted.(*wholeConn), client
 }

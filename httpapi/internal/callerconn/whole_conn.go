@@ -1,4 +1,6 @@
-package httpapi
+// Package callerconn has the connections of callers: how many there may be, how an answer leaves in one piece, and when to give up on
+// a caller that reads nothing.
+package callerconn
 
 import (
 	"context"
@@ -16,26 +18,26 @@ const (
 	longestWhole = 64 << 10
 )
 
-// wholeListener hands out connections that can hold back what is written to them.
-type wholeListener struct {
+// Listener hands out connections that can hold back what is written to them.
+type Listener struct {
 	net.Listener
 
-	wrap     func(net.Conn) net.Conn // nil: nothing
-	patience time.Duration           // how long a peer may take nothing of an answer
-	crowd    *crowd                  // nil: there may be any number
+	Wrap     func(net.Conn) net.Conn // nil: nothing
+	Patience time.Duration           // how long a peer may take nothing of an answer
+	Limit    *Limit                  // nil: there may be any number
 }
 
 // Accept implements net.Listener.
-func (l wholeListener) Accept() (net.Conn, error) {
-	c, extra, err := l.crowd.accept(l.Listener)
+func (l Listener) Accept() (net.Conn, error) {
+	c, extra, err := l.Limit.accept(l.Listener)
 	if err != nil {
 		return nil, err
 	}
-	if l.wrap != nil {
-		c = l.wrap(c)
+	if l.Wrap != nil {
+		c = l.Wrap(c)
 	}
 	if tcp, ok := c.(closeWriter); ok {
-		return &wholeConn{closeWriter: tcp, patience: l.patience, crowd: l.crowd, extra: extra}, nil
+		return &wholeConn{closeWriter: tcp, patience: l.Patience, limit: l.Limit, extra: extra}, nil
 	}
 	return c, nil
 }
@@ -55,7 +57,7 @@ type wholeConn struct {
 	patience time.Duration
 	until    atomic.Int64 // the deadline that send has set, in nanoseconds
 	foreign  atomic.Bool  // somebody else has set one
-	crowd    *crowd
+	limit    *Limit
 	extra    bool // there are too many: it is for one request, of health or metrics
 	left     atomic.Bool
 }
@@ -89,16 +91,16 @@ func (c *wholeConn) let() error {
 
 type connKey struct{}
 
-// withConn lets handlers find their connection.
-func withConn(ctx context.Context, c net.Conn) context.Context {
+// WithConn lets handlers find their connection.
+func WithConn(ctx context.Context, c net.Conn) context.Context {
 	if whole, ok := c.(*wholeConn); ok {
 		return context.WithValue(ctx, connKey{}, whole)
 	}
 	return ctx
 }
 
-// inOneWrite lets write send an answer of so many bytes.
-func inOneWrite(r *http.Request, w http.ResponseWriter, size int, write func() error) error {
+// InOneWrite lets write send an answer of so many bytes.
+func InOneWrite(r *http.Request, w http.ResponseWriter, size int, write func() error) error {
 	c, ok := r.Context().Value(connKey{}).(*wholeConn)
 	if !ok || size < netBuffer-1024 || size > longestWhole {
 		return write()

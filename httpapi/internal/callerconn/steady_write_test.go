@@ -1,8 +1,7 @@
-package httpapi
+package callerconn
 
 import (
 	"io"
-	"net"
 	"os"
 	"runtime"
 	"testing"
@@ -46,30 +45,6 @@ func TestWritesEndWhenNothingIsTaken(t *testing.T) {
 	n, err = conn.Write(make([]byte, 5000))
 	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 	require.Equal(t, 7, n)
-}
-
-// An answer that nobody reads is given up, and what the service holds of it is free again.
-func TestAnAnswerThatNobodyReads(t *testing.T) {
-	t.Parallel()
-	f := newFakes(t)
-	largeRuns(f, 16<<20)
-	s := newServer(t, f)
-	s.answerPatience = 200 * time.Millisecond
-	base, stop, done := running(t, s)
-	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", base[len("http://"):])
-	require.NoError(t, err)
-	_, err = io.WriteString(conn, "GET /v1/runs/"+runID+" HTTP/1.1\r\nHost: localhost\r\nAccept: application/cbor\r\n\r\n")
-	require.NoError(t, err)
-	head := make([]byte, 12)
-	_, err = io.ReadFull(conn, head)
-	require.NoError(t, err)
-	require.Equal(t, "HTTP/1.1 200", string(head))
-	require.Eventually(t, func() bool { return s.main.pool.Used() == 0 }, time.Minute, time.Millisecond)
-	got, _ := io.Copy(io.Discard, conn)
-	require.Less(t, got, int64(16<<20))
-	require.NoError(t, conn.Close())
-	stop()
-	require.NoError(t, <-done)
 }
 
 // What the other end has not got is known, and by that whether it takes anything.

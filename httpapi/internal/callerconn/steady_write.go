@@ -1,4 +1,4 @@
-package httpapi
+package callerconn
 
 import (
 	"errors"
@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// answerPatience is how long a peer may take nothing of an answer. One that reads a kilobyte a second lets its
+	// AnswerPatience is how long a peer may take nothing of an answer. One that reads a kilobyte a second lets its
 	// system's buffer, 64 KiB on the loopback interface, run empty before anything moves.
-	answerPatience = 75 * time.Second
+	AnswerPatience = 75 * time.Second
 	// answerLooks is how often within that time it is looked whether something moves.
 	answerLooks = 8
 )

@@ -1,4 +1,4 @@
-package httpapi
+package memory
 
 import (
 	"context"
@@ -11,8 +11,6 @@ import (
 )
 
 const (
-	// DefaultMemory is how many bytes the bodies and answers of all calls may take together.
-	DefaultMemory = 128 << 20
 	// roomPatience is how long a call waits for room before it is refused.
 	roomPatience = 5 * time.Second
 	// maxBundleAnswer is what the answers of a bundle may have together, in bytes. One that is larger comes alone.
@@ -20,14 +18,12 @@ const (
 	// copies is how often a value is in memory while its answer is made: as it was read, and as it is written, in a
 	// bundle twice.
 	copies = 3
-	// bodyStep is what a large body takes at a time.
-	bodyStep = 4 << 20
 )
 
-// holding counts what one request or message holds: its body as it arrives, what is read for its answer, and the answer
+// Holding counts what one request or message holds: its body as it arrives, what is read for its answer, and the answer
 // until it is written. It is the [world.Room] of what the call reads. The calls of a bundle have one together, so only
 // one of them reads something large at a time.
-type holding struct {
+type Holding struct {
 	mu       sync.Mutex
 	hold     budget.Hold
 	patience time.Duration
@@ -38,20 +34,24 @@ type holding struct {
 	live     liveRoom
 }
 
-func (a *api) holdingIn(p *budget.Pool) *holding {
-	return &holding{hold: budget.Of(p), patience: a.roomPatience, live: a.live}
+// Hold begins to count a call, which releases what it returns.
+func (s *Share) Hold() *Holding {
+	return &Holding{hold: budget.Of(s.Pool), patience: s.Patience, live: s.live}
 }
 
-// holdingOf is that of the call that a context belongs to; without one nothing is counted.
-func holdingOf(ctx context.Context) *holding {
-	if h, ok := world.RoomOf(ctx).(*holding); ok {
+// Bundle says that the answers of several calls are counted, which have a limit together.
+func (h *Holding) Bundle() { h.bundled = true }
+
+// Of is that of the call that a context belongs to; without one nothing is counted.
+func Of(ctx context.Context) *Holding {
+	if h, ok := world.RoomOf(ctx).(*Holding); ok {
 		return h
 	}
-	return new(holding)
+	return new(Holding)
 }
 
 // MakeRoom implements world.Room.
-func (h *holding) MakeRoom(ctx context.Context, n int64) error {
+func (h *Holding) MakeRoom(ctx context.Context, n int64) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err := h.fits(n); err != nil {
@@ -71,7 +71,7 @@ func (h *holding) MakeRoom(ctx context.Context, n int64) error {
 }
 
 // GiveBack implements world.Room.
-func (h *holding) GiveBack(n int64) {
+func (h *Holding) GiveBack(n int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.answers, h.ahead = max(0, h.answers-n), max(0, h.ahead-n)
@@ -79,21 +79,21 @@ func (h *holding) GiveBack(n int64) {
 }
 
 // fits returns an error if n more bytes would exceed the limit of a bundle's answers.
-func (h *holding) fits(n int64) error {
+func (h *Holding) fits(n int64) error {
 	if h.bundled && h.answers > 0 && h.answers+n > maxBundleAnswer {
 		return world.OverBudget("the answers of a bundle have 4 MiB at most together; make this call by itself")
 	}
 	return nil
 }
 
-// take counts n bytes of a body.
-func (h *holding) take(ctx context.Context, n int64) error {
+// Take counts n bytes of a body.
+func (h *Holding) Take(ctx context.Context, n int64) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.grow(ctx, n, h.patience)
 }
 
-func (h *holding) grow(ctx context.Context, n int64, patience time.Duration) error {
+func (h *Holding) grow(ctx context.Context, n int64, patience time.Duration) error {
 	err := h.hold.Grow(ctx, n, patience)
 	if errors.Is(err, budget.ErrOver) {
 		return world.OverBudget("the service holds as many bytes for its callers as it may (WORKFLOW_WORLD_MEMORY)")
@@ -105,12 +105,16 @@ func (h *holding) grow(ctx context.Context, n int64, patience time.Duration) err
 // with room for such ones.
 const smallAnswer = 4 << 10
 
-// answered counts the answer of a call of a bundle that is there already. Where there is no room for it, it is to be
-// dropped.
-func (h *holding) answered(ctx context.Context, n int64) error {
+// KeepAnswer counts an answer of n bytes to a call of a bundle, which is there already. The answer is dropped if there is no room
+// for it.
+func KeepAnswer(ctx context.Context, n int) error {
 	if n <= smallAnswer {
 		return nil
 	}
+	return Of(ctx).answered(ctx, int64(n))
+}
+
+func (h *Holding) answered(ctx context.Context, n int64) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	known := min(n, h.ahead)
@@ -125,10 +129,10 @@ func (h *holding) answered(ctx context.Context, n int64) error {
 	return h.grow(ctx, n, 0)
 }
 
-// settle has it hold n bytes: those of an answer that is about to be written. An answer that says again what the body
+// Settle has it hold n bytes: those of an answer that is about to be written. An answer that says again what the body
 // said is counted in any case: the call is done, and would be answered alike if it were made again. It is bounded by the
 // body, for which there was room.
-func (h *holding) settle(ctx context.Context, n int64) error {
+func (h *Holding) Settle(ctx context.Context, n int64) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	held := h.hold.Bytes()
@@ -144,14 +148,15 @@ func (h *holding) settle(ctx context.Context, n int64) error {
 	}
 }
 
-// keep gives back what is more than n bytes.
-func (h *holding) keep(n int64) {
+// Keep gives back what is more than n bytes.
+func (h *Holding) Keep(n int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.hold.Shrink(n)
 }
 
-func (h *holding) release() {
+// Release gives back all of it.
+func (h *Holding) Release() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.hold.Release()

@@ -1,0 +1,71 @@
+package callerconn
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"sync/atomic"
+	"time"
+)
+
+// ExtraConns is how many connections are taken beyond the limit. Each is for one request: health checks and metrics are
+// answered, so that a service with too many callers does not look dead, and calls learn that they can be made again.
+const ExtraConns = 64
+
+// Limit counts the open connections of callers. golang.org/x/net/netutil has a listener that waits at its limit: then
+// new callers would get no answer for as long as others stay.
+type Limit struct {
+	most int64
+	log  *slog.Logger
+	open atomic.Int64
+	said time.Time // of the last line in the log; Accept is not called twice at a time
+}
+
+// NewLimit returns nil where any number of callers may be connected.
+func NewLimit(most int, log *slog.Logger) *Limit {
+	if most == 0 {
+		return nil
+	}
+	return &Limit{most: int64(most), log: log}
+}
+
+// Connected returns how many callers are connected.
+func (k *Limit) Connected() int64 { return k.open.Load() }
+
+// accept takes the next connection. extra is true for one beyond the limit.
+func (k *Limit) accept(from net.Listener) (c net.Conn, extra bool, err error) {
+	for {
+		c, err = from.Accept()
+		if err != nil || k == nil {
+			return c, false, err
+		}
+		n := k.open.Add(1)
+		if n <= k.most {
+			return c, false, nil
+		}
+		if time.Since(k.said) > time.Minute {
+			k.said = time.Now()
+			k.log.Warn("too many connections: calls on further ones are answered 503; find the caller that keeps them open, or raise WORKFLOW_WORLD_MAX_CONNECTIONS and the limit of open files",
+				slog.Int64("limit", k.most))
+		}
+		if n <= k.most+ExtraConns {
+			return c, true, nil
+		}
+		k.open.Add(-1)
+		_ = c.Close()
+	}
+}
+
+// Close implements net.Conn.
+func (c *wholeConn) Close() error {
+	if c.limit != nil && !c.left.Swap(true) {
+		c.limit.open.Add(-1)
+	}
+	return c.closeWriter.Close()
+}
+
+// IsExtra reports whether the context of a request is one of a connection beyond the limit.
+func IsExtra(ctx context.Context) bool {
+	conn, ok := ctx.Value(connKey{}).(*wholeConn)
+	return ok && conn.extra
+}
