@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/input"
 	"github.com/world-redis/world-redis/internal/wire"
 )
 
@@ -24,13 +25,13 @@ func TestAnswersComeWhole(t *testing.T) {
 	base, stop, done := running(t, newServer(t, f))
 	transport := &http.Transport{MaxConnsPerHost: 1}
 	defer transport.CloseIdleConnections()
-	for _, accept := range []string{typeCBOR, typeJSON} {
+	for _, accept := range []string{input.TypeCBOR, input.TypeJSON} {
 		for _, size := range []int{1, 1000, 2000, 2900, 3100, 3600, 4000, 4100, 9000, 30_000, 65_000, 65_300, 65_536, 70_000, 300_000} {
 			payload := bytes.Repeat([]byte{byte(size), 1, 2}, size/3+1)
 			body := raw(t, m{"event": m{"eventType": "run_completed", "eventData": m{"output": payload}}})
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/v1/runs/"+runID+"/events", bytes.NewReader(body))
 			require.NoError(t, err)
-			req.Header.Set("Content-Type", typeCBOR)
+			req.Header.Set("Content-Type", input.TypeCBOR)
 			req.Header.Set("Accept", accept)
 			resp, err := transport.RoundTrip(req)
 			require.NoError(t, err)
@@ -38,7 +39,7 @@ func TestAnswersComeWhole(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, resp.Body.Close())
 			require.Equal(t, int64(len(got)), resp.ContentLength)
-			if accept == typeCBOR {
+			if accept == input.TypeCBOR {
 				require.Contains(t, string(got), string(payload))
 				continue
 			}

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/world-redis/world-redis/httpapi/internal/httpbody"
 	"github.com/world-redis/world-redis/httpapi/internal/memory"
 	"github.com/world-redis/world-redis/internal/budget"
 )
@@ -24,9 +25,9 @@ func newAPI(s *shared, proxy *webhookProxy, deps Deps, baseURL string, pool *bud
 
 // shared is what the calls of all namespaces are made with.
 type shared struct {
+	*httpbody.Codec
+
 	log          *slog.Logger
-	codec        codec
-	maxBody      int64
 	observe      func(method, route string, status int, took time.Duration)
 	newRequestID func() string
 	bundled      []*operation // those that may be part of a bundle
@@ -38,20 +39,19 @@ type shared struct {
 	draining chan struct{} // closed when the service begins to stop
 
 	keepAlive time.Duration
-	patience  time.Duration // how long a body may stand still
 	// retireGrace is how long the client of a call socket may take to hang up.
 	retireGrace time.Duration
 }
 
 func newShared(cfg Config, table []operation) (*shared, error) {
-	codec, err := newCodec()
+	bodies, err := httpbody.New(cfg.MaxBody)
 	if err != nil {
 		return nil, err
 	}
 	return &shared{
-		log: cfg.Logger, codec: codec, maxBody: cfg.MaxBody, observe: cfg.Observe, newRequestID: cfg.NewRequestID,
+		log: cfg.Logger, Codec: bodies, observe: cfg.Observe, newRequestID: cfg.NewRequestID,
 		bundled: bundledOf(table), noBundles: cfg.NoBundles, noCallSockets: cfg.NoCallSockets, crew: &crew{}, sockets: new(callSockets), draining: make(chan struct{}),
-		keepAlive: keepAliveInterval, patience: bodyPatience, retireGrace: retireGrace,
+		keepAlive: keepAliveInterval, retireGrace: retireGrace,
 	}, nil
 }
 

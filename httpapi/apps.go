@@ -3,12 +3,11 @@ package httpapi
 import (
 	"context"
 	"net/url"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/input"
 	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 	"github.com/world-redis/world-redis/internal/wire"
 )
@@ -16,16 +15,15 @@ import (
 const (
 	maxBaseURL = 2048              // bytes
 	maxLease   = 30 * 24 * 60 * 60 // seconds
-	maxNames   = 64                // in a list of what an app can do
 
 	// attachStart is what an app takes along with a delivery: the answer to run_started.
 	attachStart = string(world.EventRunStarted)
 )
 
-func decodeApp(r *request) (world.App, error) {
-	body := r.object()
-	if body.err != nil {
-		return world.App{}, body.err
+func decodeApp(r *input.Request) (world.App, error) {
+	body := r.Object()
+	if body.Err != nil {
+		return world.App{}, body.Err
 	}
 	return readApp(body)
 }
@@ -70,60 +68,29 @@ func writeApp(e *wire.Encoder, a *world.App) {
 }
 
 // readApp reads and checks an App; what the registry sets is ignored.
-func readApp(o *object) (world.App, error) {
+func readApp(o *input.Object) (world.App, error) {
 	app := world.App{
-		DeploymentID: o.text("deploymentId", maxName),
-		SDK:          o.text("sdk", maxResolve),
-		Namespace:    o.namespace("namespace"),
-		Lease:        o.seconds("leaseSeconds", maxLease),
-		Attach:       o.hasName("attach", attachStart),
+		DeploymentID: o.Text("deploymentId", input.MaxName),
+		SDK:          o.Text("sdk", input.MaxResolve),
+		Namespace:    o.Namespace("namespace"),
+		Lease:        o.Seconds("leaseSeconds", maxLease),
+		Attach:       o.HasName("attach", attachStart),
 	}
-	base := o.text("baseUrl", maxBaseURL)
-	if o.err != nil {
-		return app, o.err
+	base := o.Text("baseUrl", maxBaseURL)
+	if o.Err != nil {
+		return app, o.Err
 	}
 	var err error
-	if app.BaseURL, err = checkBaseURL(o.path, base); err != nil {
+	if app.BaseURL, err = checkBaseURL(o.Path, base); err != nil {
 		return app, err
 	}
 	if app.DeploymentID == "" {
-		return app, refuse.Invalid("%s.deploymentId is missing", o.path)
+		return app, refuse.Invalid("%s.deploymentId is missing", o.Path)
 	}
 	if app.SDK != "" && app.SDK != "v4" && app.SDK != "v5" {
-		return app, refuse.Invalid("%s.sdk must be v4 or v5", o.path)
+		return app, refuse.Invalid("%s.sdk must be v4 or v5", o.Path)
 	}
 	return app, nil
-}
-
-// namespace reads one of queue names; absent is none.
-func (o *object) namespace(key string) string {
-	ns := o.text(key, maxName)
-	if ns != "" && !world.ValidNamespace(ns) {
-		o.fail(key, "must be a lower-case letter, then such letters and digits")
-	}
-	return ns
-}
-
-// hasName reports whether a list of texts, which may be absent, has one among them. Others are for
-// versions to come.
-func (o *object) hasName(key, wanted string) bool {
-	if o.get(key) == nil {
-		return false
-	}
-	return slices.Contains(o.texts(key, maxNames, func(string) bool { return true }, "is not text"), wanted)
-}
-
-// seconds reads a whole number of seconds; absent is 0.
-func (o *object) seconds(key string, most int64) time.Duration {
-	n := o.whole(key)
-	if n == nil {
-		return 0
-	}
-	if *n < 0 || *n > most {
-		o.fail(key, "must be from 0 to "+strconv.FormatInt(most, 10))
-		return 0
-	}
-	return time.Duration(*n) * time.Second
 }
 
 // checkBaseURL takes http(s)://host[:port][/base] and takes the trailing slash off.

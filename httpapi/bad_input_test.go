@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/input"
+	"github.com/world-redis/world-redis/httpapi/internal/livestream"
 )
 
 // In every test of this file the fakes have no functions: reaching one fails the test.
@@ -95,10 +97,10 @@ func TestBodyLimit(t *testing.T) {
 			t.Parallel()
 			s := newServer(t, newFakes(t))
 			calls := []struct{ target, contentType string }{
-				{"/v1/runs/" + runID + "/events", typeCBOR},
-				{"/v1/queue", typeJSON},
-				{"/v1/runs/" + runID + "/streams/s", typeChunk},
-				{"/.well-known/workflow/v1/flow", typeCBOR},
+				{"/v1/runs/" + runID + "/events", input.TypeCBOR},
+				{"/v1/queue", input.TypeJSON},
+				{"/v1/runs/" + runID + "/streams/s", livestream.TypeChunk},
+				{"/.well-known/workflow/v1/flow", input.TypeCBOR},
 			}
 			if !announced {
 				calls = calls[:1] // buffering 64 MiB takes the race detector seconds
@@ -107,7 +109,7 @@ func TestBodyLimit(t *testing.T) {
 				body := &zeros{}
 				r := call{
 					method: http.MethodPost, target: c.target, body: io.LimitReader(body, size),
-					header: map[string]string{"Content-Type": c.contentType, "Accept": typeJSON, "X-Vqs-Queue-Name": "__wkf_workflow_x"},
+					header: map[string]string{"Content-Type": c.contentType, "Accept": input.TypeJSON, "X-Vqs-Queue-Name": "__wkf_workflow_x"},
 				}.request(t)
 				if announced {
 					r.ContentLength = size
@@ -137,7 +139,7 @@ func TestBodyLimitIsExact(t *testing.T) {
 	f.streams.append = func(a world.Append) (int64, error) { got = len(a.Chunks[0]); return 0, nil }
 	s := newServer(t, f, func(c *Config, _ *Deps) { c.MaxBody = 1000 })
 	send := func(n int) int {
-		return call{method: http.MethodPost, target: "/v1/runs/r/streams/s", body: make([]byte, n), header: map[string]string{"Content-Type": typeChunk}}.do(t, s).Code
+		return call{method: http.MethodPost, target: "/v1/runs/r/streams/s", body: make([]byte, n), header: map[string]string{"Content-Type": livestream.TypeChunk}}.do(t, s).Code
 	}
 	require.Equal(t, http.StatusOK, send(1000))
 	require.Equal(t, 1000, got)

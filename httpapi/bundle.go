@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/input"
 	"github.com/world-redis/world-redis/httpapi/internal/memory"
 	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 	"github.com/world-redis/world-redis/internal/wire"
@@ -31,7 +32,7 @@ func (a *api) bundle(c echo.Context) error {
 	}
 	ctx := c.Request().Context()
 	memory.Of(ctx).Bundle()
-	body, err := a.readItem(c)
+	body, err := a.ReadItem(c)
 	if err != nil {
 		return err
 	}
@@ -44,7 +45,7 @@ func (a *api) bundle(c echo.Context) error {
 	defer e.Release()
 	e.Grow(wire.Sizes(calls, bundledSize) + 128)
 	writeBundle(e, calls)
-	return a.answer(c, http.StatusOK, e.Bytes)
+	return a.Answer(c, http.StatusOK, e.Bytes)
 }
 
 // serveBundle makes the calls of a bundle of an authenticated caller. Their answers are to be released.
@@ -94,35 +95,35 @@ func (a *api) serveBundled(ctx context.Context, call *bundledCall, as transport)
 
 // bundledCalls reads the calls of a bundle.
 func (a *api) bundledCalls(body world.Raw) ([]bundledCall, error) {
-	top := a.codec.objectOf("body", body)
-	items := top.list("calls", maxBundle)
-	if top.err == nil && len(items) == 0 {
+	top := input.ObjectOf("body", body)
+	items := top.List("calls", maxBundle)
+	if top.Err == nil && len(items) == 0 {
 		return nil, refuse.Invalid("body.calls is empty")
 	}
 	calls := make([]bundledCall, len(items))
 	count := len(items)
 	for i, item := range items {
-		one := a.codec.objectOf("body.calls", item)
+		one := input.ObjectOf("body.calls", item)
 		if err := calls[i].read(a, one); err != nil {
 			return nil, err
 		}
-		if next := one.object("then"); next != nil {
+		if next := one.Object("then"); next != nil {
 			then := new(bundledCall)
 			if err := then.read(a, next); err != nil {
 				return nil, err
 			}
-			if next.get("then") != nil {
+			if next.Get("then") != nil {
 				return nil, refuse.Invalid("body.calls.then.then: only one call can wait for another")
 			}
 			calls[i].then = then
 			count++
 		}
-		if one.err != nil {
-			return nil, one.err
+		if one.Err != nil {
+			return nil, one.Err
 		}
 	}
 	if count > maxBundle {
 		return nil, refuse.Invalid("body.calls has more entries than the limit of %d, then counted", maxBundle)
 	}
-	return calls, top.err
+	return calls, top.Err
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/input"
 	"github.com/world-redis/world-redis/httpapi/internal/memory"
 	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 	"github.com/world-redis/world-redis/internal/wire"
@@ -18,7 +19,7 @@ import (
 // answer.
 type bundledCall struct {
 	bundledAnswer
-	request
+	input.Request
 
 	api            *api
 	op             *operation
@@ -31,26 +32,26 @@ type bundledCall struct {
 }
 
 // read reads a call without its then, and finds what it calls.
-func (b *bundledCall) read(a *api, o *object) error {
-	b.api, b.path, b.idempotencyKey, b.body = a, o.text("path", 4096), o.text("key", maxIdempotencyKey), o.byteString("body")
-	if o.err != nil {
-		return o.err
+func (b *bundledCall) read(a *api, o *input.Object) error {
+	b.api, b.path, b.idempotencyKey, b.body = a, o.Text("path", 4096), o.Text("key", maxIdempotencyKey), o.ByteString("body")
+	if o.Err != nil {
+		return o.Err
 	}
 	method, path := http.MethodPost, b.path
-	if b.missing() {
+	if b.Missing() {
 		method = http.MethodGet
 		path, b.queryText, _ = strings.Cut(path, "?")
 	}
 	for _, op := range a.bundled {
 		if op.method == method && op.match(path, &b.params) {
-			b.op, b.codec, b.from = op, a.codec, b
+			b.op, b.From = op, b
 			return nil
 		}
 	}
 	return refuse.Invalid("%s %q cannot be part of a bundle", method, b.path)
 }
 
-func (b *bundledCall) param(name string) (text string, ok bool) {
+func (b *bundledCall) Param(name string) (text string, ok bool) {
 	i := slices.Index(b.op.names, name)
 	if i < 0 {
 		return "", false
@@ -58,28 +59,28 @@ func (b *bundledCall) param(name string) (text string, ok bool) {
 	return b.params[i], true
 }
 
-func (b *bundledCall) rawQuery() string    { return b.queryText }
-func (b *bundledCall) header() http.Header { return nil }
+func (b *bundledCall) RawQuery() string    { return b.queryText }
+func (b *bundledCall) Header() http.Header { return nil }
 
-func (b *bundledCall) item() (world.Raw, error) {
-	if size, limit := int64(len(b.body)), b.api.maxBody; size > limit {
+func (b *bundledCall) Item() (world.Raw, error) {
+	if size, limit := int64(len(b.body)), b.api.MaxBody; size > limit {
 		return nil, refuse.TooLarge(size, limit)
 	}
-	return b.codec.item(b.body)
+	return b.api.CBOR.Item(b.body)
 }
 
-func (b *bundledCall) missing() bool { return b.body == nil }
+func (b *bundledCall) Missing() bool { return b.body == nil }
 
 // admit implements transport: the bundle has been admitted.
 func (b *bundledCall) admit() error { return nil }
 
 func (b *bundledCall) key() string { return b.idempotencyKey }
 
-func (b *bundledCall) identified(id string) { b.id = id }
+func (b *bundledCall) identified(id string) { b.ID = id }
 
 // make implements transport.
 func (b *bundledCall) make(ctx context.Context) error {
-	e, err := b.op.serve(ctx, b.api, &b.request)
+	e, err := b.op.serve(ctx, b.api, &b.Request)
 	if err != nil {
 		return err
 	}
@@ -110,7 +111,7 @@ func (b *bundledCall) refuse(ctx context.Context, err error) {
 func (b *bundledCall) begun() bool { return false }
 
 func (b *bundledCall) origin() origin {
-	return origin{method: b.op.method, route: b.op.route, request: b.id}
+	return origin{method: b.op.method, route: b.op.route, request: b.ID}
 }
 
 // answered implements transport. One that is cut counts as answered, as a request of HTTP does.

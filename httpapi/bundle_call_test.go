@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/input"
 )
 
 // The other calls of a bundle are served as by themselves, too.
@@ -69,7 +70,7 @@ func TestABundledCallIsServedAsOneByItself(t *testing.T) {
 		"what Redis lost":       {"/v1/runs/lost", "", nil, 404},
 		"what Redis lost, page": {"/v1/runs/lost?limit=0", "", nil, 400},
 	} {
-		alone := call{method: http.MethodGet, target: c.path, header: map[string]string{"Accept": typeCBOR}}
+		alone := call{method: http.MethodGet, target: c.path, header: map[string]string{"Accept": input.TypeCBOR}}
 		bundled := m{"path": c.path}
 		if c.body != nil {
 			body, isBytes := c.body.([]byte)
@@ -112,7 +113,7 @@ func TestBundledReadsOfAnySize(t *testing.T) {
 	}
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/v1/calls", bytes.NewReader(raw(t, m{"calls": calls})))
 	require.NoError(t, err)
-	request.Header.Set("Content-Type", typeCBOR)
+	request.Header.Set("Content-Type", input.TypeCBOR)
 	request.Close = true
 	answer, err := http.DefaultClient.Do(request)
 	require.NoError(t, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/input"
 )
 
 // An event of a bundle does not pass the routes, and is answered, counted and identified as one that
@@ -71,7 +72,7 @@ func TestABundledEventIsServedAsOneByItself(t *testing.T) {
 			body = raw(t, c.body)
 		}
 		asked, seen = nil, nil
-		alone := call{method: http.MethodPost, target: c.path, body: body, header: map[string]string{headerIdempotencyKey: c.key, "Accept": typeCBOR}}.do(t, s)
+		alone := call{method: http.MethodPost, target: c.path, body: body, header: map[string]string{headerIdempotencyKey: c.key, "Accept": input.TypeCBOR}}.do(t, s)
 		require.Equal(t, c.status, alone.Code, name)
 		askedAlone, seenAlone := asked, seen
 		asked, seen = nil, nil

@@ -53,7 +53,7 @@ func (a *api) servePair(ctx context.Context, event, message *bundledCall) {
 
 // make implements transport.
 func (p *pair) make(ctx context.Context) error {
-	event, err := decodeEvent(&p.request)
+	event, err := decodeEvent(&p.Request)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (p *pair) decodeMessage(ctx context.Context) (world.Message, error) {
 	if err != nil {
 		return world.Message{}, err
 	}
-	m, err := decodeMessage(&p.message.request)
+	m, err := decodeMessage(&p.message.Request)
 	if err == nil {
 		err = p.api.registerSender(ctx, &m)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/input"
 )
 
 // benchServer answers every call of the benchmarks at once.
@@ -82,7 +83,7 @@ func benchCall(b *testing.B, s *Server, method, path string, body []byte) {
 	b.Helper()
 	r := httptest.NewRequestWithContext(b.Context(), method, "http://localhost"+path, bytes.NewReader(body))
 	if body != nil {
-		r.Header.Set("Content-Type", typeCBOR)
+		r.Header.Set("Content-Type", input.TypeCBOR)
 		r.Header.Set("Idempotency-Key", "key_1")
 	}
 	w := httptest.NewRecorder()

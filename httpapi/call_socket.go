@@ -201,7 +201,7 @@ func (k *callSocket) rests() {
 func (k *callSocket) stuck(now time.Time) bool {
 	at := k.heard.Load()
 	if at < 0 {
-		return now.UnixNano()+at > int64(k.api.patience)
+		return now.UnixNano()+at > int64(k.api.Patience)
 	}
 	return now.UnixNano()-at > int64(socketIdle) && len(k.slots) == 0
 }
@@ -241,7 +241,7 @@ func (a *api) answerMessage(ctx context.Context, id []byte, body world.Raw, over
 }
 
 func (a *api) serveMessage(ctx context.Context, body world.Raw) ([]bundledCall, error) {
-	item, err := a.codec.item(body)
+	item, err := a.CBOR.Item(body)
 	if err != nil {
 		return nil, err
 	}
@@ -267,7 +267,7 @@ func (k *callSocket) retireAtTheEnd(ctx context.Context) {
 
 // watch returns true when the socket is to end in good order. One amid whose message nothing comes is cut off.
 func (k *callSocket) watch(ctx context.Context) bool {
-	look := time.NewTicker(k.api.patience / 4)
+	look := time.NewTicker(k.api.Patience / 4)
 	defer look.Stop()
 	for {
 		select {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/input"
 )
 
 func fullRun(t testing.TB) world.Run {
@@ -45,8 +46,8 @@ func TestGetRun(t *testing.T) {
 	_, body = get(t, s, "/v1/runs/"+runID+"?resolveData=none")
 	require.Equal(t, `{"runId":"wrun_01HZX0000000000000000000AA","status":"pending","deploymentId":"","workflowName":"","createdAt":1,"updatedAt":2}`, body)
 
-	w := call{method: http.MethodGet, target: "/v1/runs/" + runID, header: map[string]string{"Accept": typeCBOR}}.do(t, s)
-	require.Equal(t, typeCBOR, w.Header().Get("Content-Type"))
+	w := call{method: http.MethodGet, target: "/v1/runs/" + runID, header: map[string]string{"Accept": input.TypeCBOR}}.do(t, s)
+	require.Equal(t, input.TypeCBOR, w.Header().Get("Content-Type"))
 	got, ok := decoded(t, w.Body.Bytes()).(m)
 	require.True(t, ok)
 	require.Len(t, got, 17)

@@ -35,7 +35,7 @@ func (s *shared) handleError(err error, c echo.Context) {
 	if c.Request().Method == http.MethodHead {
 		err = c.NoContent(status)
 	} else {
-		err = s.answer(c, status, refuse.Encode(refusal, status, name))
+		err = s.Answer(c, status, refuse.Encode(refusal, status, name))
 	}
 	if err != nil {
 		s.log.Debug("an error could not be sent", slog.String("error", err.Error()))

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/input"
 )
 
 // Every code has one status and one SDK class, and the body says all that was said.
@@ -65,8 +66,8 @@ func TestErrorTable(t *testing.T) {
 			require.Equal(t, want, errorOf(t, w.Body.String()))
 
 			// In CBOR it is the same.
-			w = call{method: http.MethodGet, target: "/v1/runs/r", header: map[string]string{"Accept": typeCBOR}}.do(t, s)
-			require.Equal(t, typeCBOR, w.Header().Get("Content-Type"))
+			w = call{method: http.MethodGet, target: "/v1/runs/r", header: map[string]string{"Accept": input.TypeCBOR}}.do(t, s)
+			require.Equal(t, input.TypeCBOR, w.Header().Get("Content-Type"))
 			require.Equal(t, m{"error": want}, decoded(t, w.Body.Bytes()))
 		})
 	}

@@ -4,19 +4,20 @@ import (
 	"context"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/input"
 	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 	"github.com/world-redis/world-redis/internal/wire"
 )
 
 // decodeBatch reads events.createBatch: {events: [{event, occurredAt?}], params?}.
-func decodeBatch(r *request) (world.CreateBatch, error) {
-	runID := r.pathID("runId")
-	body, err := r.item()
+func decodeBatch(r *input.Request) (world.CreateBatch, error) {
+	runID := r.PathID("runId")
+	body, err := r.Item()
 	if err != nil {
 		return world.CreateBatch{}, err
 	}
-	req, err := r.codec.batchRequest(body)
-	req.RunID, req.RequestID = runID, r.id
+	req, err := batchRequest(body)
+	req.RunID, req.RequestID = runID, r.ID
 	return req, err
 }
 
@@ -33,23 +34,23 @@ func (a *api) createBatch(ctx context.Context, req world.CreateBatch) ([]world.B
 	return items, nil
 }
 
-func (d codec) batchRequest(body world.Raw) (world.CreateBatch, error) {
+func batchRequest(body world.Raw) (world.CreateBatch, error) {
 	var req world.CreateBatch
-	top := d.objectOf("body", body)
-	if params := top.object("params"); params != nil {
+	top := input.ObjectOf("body", body)
+	if params := top.Object("params"); params != nil {
 		var shared world.CreateEvent
 		if err := readEventParams(params, &shared); err != nil {
 			return req, err
 		}
 		req.ResolveNone, req.LogEnd = shared.ResolveNone, shared.LogEnd
 	}
-	for _, raw := range top.list("events", world.MaxBatch) {
-		item := d.objectOf("body.events", raw)
-		event := item.object("event")
-		e := world.CreateEvent{OccurredAt: item.millis("occurredAt")}
+	for _, raw := range top.List("events", world.MaxBatch) {
+		item := input.ObjectOf("body.events", raw)
+		event := item.Object("event")
+		e := world.CreateEvent{OccurredAt: item.Millis("occurredAt")}
 		switch {
-		case item.err != nil:
-			return req, item.err
+		case item.Err != nil:
+			return req, item.Err
 		case event == nil:
 			return req, refuse.Invalid("an entry of body.events has no event")
 		}
@@ -61,7 +62,7 @@ func (d codec) batchRequest(body world.Raw) (world.CreateBatch, error) {
 		}
 		req.Events = append(req.Events, e)
 	}
-	return req, top.err
+	return req, top.Err
 }
 
 func batchItemSize(i *world.BatchItem) int { return 64 + wire.ResultSize(&i.Result) }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/input"
 )
 
 const batchPath = "/v1/runs/" + runID + "/events/batch"
@@ -41,7 +42,7 @@ func TestBatchThereAndBack(t *testing.T) {
 	}
 	w := call{
 		method: http.MethodPost, target: batchPath, body: body,
-		header: map[string]string{headerIdempotencyKey: "key-1", "Accept": typeJSON},
+		header: map[string]string{headerIdempotencyKey: "key-1", "Accept": input.TypeJSON},
 	}.do(t, newServer(t, f))
 	require.Equal(t, http.StatusOK, w.Code, w.Body.String())
 	require.Equal(t, &world.LogEnd{}, got.LogEnd)

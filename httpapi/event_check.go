@@ -5,6 +5,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/input"
 	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 	"github.com/world-redis/world-redis/internal/cboritem"
 )
@@ -43,18 +44,18 @@ func checkDatum(f *world.Field) error {
 	case "resumeAt", "retryAfter", "tokenRetentionUntil":
 		ms, ok := cboritem.TimestampOf(f.Value)
 		if !ok {
-			return refuse.Invalid("event.eventData.%s %s", f.Key, momentRule)
+			return refuse.Invalid("event.eventData.%s %s", f.Key, input.MomentRule)
 		}
 		f.Value = cboritem.AppendInt(nil, int64(ms))
 	case "token":
-		return checkDatumText(f, maxToken)
+		return checkDatumText(f, world.MaxToken)
 	case "cancelReason":
 		if s, ok := cboritem.TextOf(f.Value); ok && len(utf16.Encode([]rune(s))) > world.MaxCancelReason {
 			return refuse.Invalid("event.eventData.cancelReason has more than %d characters", world.MaxCancelReason)
 		}
-		return checkDatumText(f, maxName)
+		return checkDatumText(f, input.MaxName)
 	case "deploymentId", "workflowName", "stepName", "errorCode", "encryptionPublicKey", "ownerMessageId":
-		return checkDatumText(f, maxName)
+		return checkDatumText(f, input.MaxName)
 	case "isWebhook", "isSystem", "allowReservedAttributes":
 		if _, ok := cboritem.BoolOf(f.Value); !ok {
 			return refuse.Invalid("event.eventData.%s must be true or false", f.Key)

@@ -2,25 +2,25 @@ package httpapi
 
 import (
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/input"
 	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 )
 
 const (
 	maxResumeID  = 512 // bytes
 	maxDigest    = 512 // bytes
-	maxResolve   = 16  // bytes
 	maxEventType = 64  // bytes
 )
 
 // eventRequest reads the body of an events.create call: {event, params?}. What it lets
 // through is complete: a known type, its required eventData, moments as epoch milliseconds.
-func (d codec) eventRequest(body world.Raw) (world.CreateEvent, error) {
+func eventRequest(body world.Raw) (world.CreateEvent, error) {
 	var req world.CreateEvent
-	top := d.objectOf("body", body)
-	event, params := top.object("event"), top.object("params")
+	top := input.ObjectOf("body", body)
+	event, params := top.Object("event"), top.Object("params")
 	switch {
-	case top.err != nil:
-		return req, top.err
+	case top.Err != nil:
+		return req, top.Err
 	case event == nil:
 		return req, refuse.Invalid("body.event is missing")
 	}
@@ -35,58 +35,54 @@ func (d codec) eventRequest(body world.Raw) (world.CreateEvent, error) {
 	return req, checkEvent(&req)
 }
 
-func readEvent(event *object, req *world.CreateEvent) error {
-	req.Type = world.EventType(event.text("eventType", maxEventType))
-	req.CorrelationID = event.id("correlationId")
-	req.SpecVersion = event.small("specVersion")
-	if id := event.text("resumeId", maxResumeID); id != "" {
+func readEvent(event *input.Object, req *world.CreateEvent) error {
+	req.Type = world.EventType(event.Text("eventType", maxEventType))
+	req.CorrelationID = event.ID("correlationId")
+	req.SpecVersion = event.Small("specVersion")
+	if id := event.Text("resumeId", maxResumeID); id != "" {
 		req.ResumeID = id
 	}
-	data := event.get("eventData")
-	if event.err != nil {
-		return event.err
+	data := event.Get("eventData")
+	if event.Err != nil {
+		return event.Err
 	}
 	if data == nil {
 		return nil
 	}
 	var err error
-	req.Data, err = event.codec.entriesOf("event.eventData", data)
+	req.Data, err = input.EntriesOf("event.eventData", data)
 	return err
 }
 
 // readEventParams reads the options; those it does not know are telemetry of the client.
-func readEventParams(params *object, req *world.CreateEvent) error {
-	none, err := resolveNone(params.text("resolveData", maxResolve))
-	if err != nil {
-		return err
-	}
-	req.ResolveNone = none
-	req.V1Compat = params.flag("v1Compat")
-	req.OccurredAt = params.millis("occurredAt")
-	req.EventCount = params.whole("eventCount")
-	req.SinceCursor = params.text("sinceCursor", maxCursor)
-	req.SkipPreload = params.flag("skipPreload")
-	req.PreloadEvents = params.flag("preloadEvents")
-	req.ResumePayloadDigest = params.text("resumePayloadDigest", maxDigest)
-	req.ResumeID = params.text("resumeId", maxResumeID) // the SDK names it here, too
+func readEventParams(params *input.Object, req *world.CreateEvent) error {
+	req.ResolveNone = params.ResolveNone()
+	req.V1Compat = params.Flag("v1Compat")
+	req.OccurredAt = params.Millis("occurredAt")
+	req.EventCount = params.Whole("eventCount")
+	req.SinceCursor = params.Text("sinceCursor", input.MaxCursor)
+	req.SkipPreload = params.Flag("skipPreload")
+	req.PreloadEvents = params.Flag("preloadEvents")
+	req.ResumePayloadDigest = params.Text("resumePayloadDigest", maxDigest)
+	req.ResumeID = params.Text("resumeId", maxResumeID) // the SDK names it here, too
 	req.LogEnd = readLogEnd(params)
-	return params.err
+	return params.Err
 }
 
 // readLogEnd reads which event the caller has been given last, {position, createdAt}.
-func readLogEnd(params *object) *world.LogEnd {
-	end := params.object("logEnd")
+func readLogEnd(params *input.Object) *world.LogEnd {
+	end := params.Object("logEnd")
 	if end == nil {
 		return nil
 	}
-	position := end.whole("position")
-	read := world.LogEnd{CreatedAt: end.millis("createdAt")}
+	position := end.Whole("position")
+	read := world.LogEnd{CreatedAt: end.Millis("createdAt")}
 	switch {
-	case end.err != nil:
-		params.err = end.err
+	case end.Err != nil:
+		params.Err = end.Err
 		return nil
 	case position == nil || *position > world.MaxPosition:
-		params.fail("logEnd.position", "must be the place of an event in the log, counted from 0")
+		params.Fail("logEnd.position", "must be the place of an event in the log, counted from 0")
 		return nil
 	}
 	read.Position = int(*position)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/input"
 	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
@@ -224,7 +225,7 @@ func TestBadEvents(t *testing.T) {
 // postCBOR sends CBOR and asks for JSON.
 func postCBOR(t *testing.T, s *Server, target string, body any) (int, string) {
 	t.Helper()
-	w := call{method: http.MethodPost, target: target, body: body, header: map[string]string{"Accept": typeJSON}}.do(t, s)
+	w := call{method: http.MethodPost, target: target, body: body, header: map[string]string{"Accept": input.TypeJSON}}.do(t, s)
 	return w.Code, w.Body.String()
 }
 

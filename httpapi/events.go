@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/input"
 	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 	"github.com/world-redis/world-redis/internal/wire"
 )
@@ -12,20 +13,20 @@ import (
 const entityEventsLimit = 100
 
 // decodeEvent reads an event of the run in the path. Without one there it has to be a run_created, whose run gets its id with it.
-func decodeEvent(r *request) (world.CreateEvent, error) {
-	runID := r.pathID("runId")
-	body, err := r.item()
+func decodeEvent(r *input.Request) (world.CreateEvent, error) {
+	runID := r.PathID("runId")
+	body, err := r.Item()
 	if err != nil {
 		return world.CreateEvent{}, err
 	}
-	req, err := r.codec.eventRequest(body)
+	req, err := eventRequest(body)
 	if err != nil {
 		return req, err
 	}
 	if runID == "" && req.Type != world.EventRunCreated {
 		return req, refuse.Invalid("runId is required for %s events", req.Type)
 	}
-	req.RunID, req.RequestID = runID, r.id
+	req.RunID, req.RequestID = runID, r.ID
 	return req, nil
 }
 
@@ -42,21 +43,21 @@ func (a *api) getEvent(ctx context.Context, ref entityRef) (world.Event, error) 
 }
 
 // decodeEvents reads which events of a run are asked for.
-func decodeEvents(r *request) (world.EventQuery, error) {
-	want := world.EventQuery{RunID: r.pathID("runId"), Page: r.page(), ResolveNone: r.resolveNone()}
-	return want, r.err
+func decodeEvents(r *input.Request) (world.EventQuery, error) {
+	want := world.EventQuery{RunID: r.PathID("runId"), Page: r.Page(), ResolveNone: r.ResolveNone()}
+	return want, r.Err
 }
 
 // decodeEntityEvents reads which events of a step, hook or wait are asked for.
-func decodeEntityEvents(r *request) (world.EventQuery, error) {
-	want := world.EventQuery{Page: r.page(), ResolveNone: r.resolveNone(), RunID: r.queryID("runId"), CorrelationID: r.queryID("correlationId")}
+func decodeEntityEvents(r *input.Request) (world.EventQuery, error) {
+	want := world.EventQuery{Page: r.Page(), ResolveNone: r.ResolveNone(), RunID: r.QueryID("runId"), CorrelationID: r.QueryID("correlationId")}
 	if want.Page.Limit == 0 {
 		want.Page.Limit = entityEventsLimit
 	}
 	if want.CorrelationID == "" {
-		r.fail(refuse.Invalid("correlationId is missing"))
+		r.Fail(refuse.Invalid("correlationId is missing"))
 	}
-	return want, r.err
+	return want, r.Err
 }
 
 func encodeEvent(e *wire.Encoder, v world.Event) {

@@ -16,6 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/input"
+	"github.com/world-redis/world-redis/httpapi/internal/livestream"
 )
 
 // agreeable is a server on a store, a queue and streams that take everything and show the payloads that they were given.
@@ -79,7 +81,7 @@ func FuzzBody(f *testing.F) {
 		"/v1/legacy/runs", "/v1/legacy" + run[3:], "/v1/legacy" + run[3:] + "/cancel", "/v1/legacy" + run[3:] + "/steps", "/v1/legacy" + run[3:] + "/steps/s", "/v1/legacy" + run[3:] + "/events",
 		"/v1/legacy" + run[3:] + "/hooks", "/v1/legacy/hooks/h/dispose",
 	}
-	types := []string{typeCBOR, typeJSON, typeFrames, "application/octet-stream", "text/plain"}
+	types := []string{input.TypeCBOR, input.TypeJSON, livestream.TypeFrames, "application/octet-stream", "text/plain"}
 	seed := func(path uint8, body any) {
 		f.Add(path, uint8(0), uint8(1), []byte(raw(f, body)))
 		f.Add(path, uint8(1), uint8(0), []byte(`{"a":[1,{"__type":"Uint8Array","data":"AQ=="}]}`))
@@ -143,7 +145,7 @@ func FuzzCallMessage(f *testing.F) {
 			Answers []bundledReply `cbor:"answers"`
 			Error   m              `cbor:"error"`
 		}
-		require.NoError(t, s.codec.cbor.Unmarshal(encoded[answerHeaderSize:], &answer))
+		require.NoError(t, cbor.Unmarshal(encoded[answerHeaderSize:], &answer))
 		if status != http.StatusOK {
 			require.Contains(t, answer.Error, "code")
 			return

@@ -36,5 +36,5 @@ func (s *Server) answerStatus(c echo.Context, status string) error {
 	o := e.Object()
 	o.Text("status", status)
 	o.End()
-	return s.answer(c, http.StatusOK, e.Bytes)
+	return s.Answer(c, http.StatusOK, e.Bytes)
 }

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/input"
 	"github.com/world-redis/world-redis/internal/wire"
 	"github.com/world-redis/world-redis/internal/worldtest"
 )
@@ -50,15 +51,15 @@ func (r call) request(t *testing.T) *http.Request {
 	switch b := r.body.(type) {
 	case nil:
 	case []byte:
-		body, contentType = bytes.NewReader(b), typeCBOR
+		body, contentType = bytes.NewReader(b), input.TypeCBOR
 	case string:
-		body, contentType = strings.NewReader(b), typeJSON
+		body, contentType = strings.NewReader(b), input.TypeJSON
 	case io.Reader:
-		body, contentType = b, typeCBOR
+		body, contentType = b, input.TypeCBOR
 	default:
 		encoded, err := cbor.Marshal(b)
 		require.NoError(t, err)
-		body, contentType = bytes.NewReader(encoded), typeCBOR
+		body, contentType = bytes.NewReader(encoded), input.TypeCBOR
 	}
 	req := httptest.NewRequestWithContext(t.Context(), r.method, r.target, body)
 	req.Host = cmp.Or(r.host, "127.0.0.1:8787")

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/input"
 	"github.com/world-redis/world-redis/internal/cboritem"
 )
 
@@ -182,7 +183,7 @@ func TestBodiesCountAsTheyArrive(t *testing.T) {
 	body := raw(t, m{"queueName": "__wkf_step_x", "message": make([]byte, 3<<20)})
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/v1/queue", bytes.NewReader(body))
 	require.NoError(t, err)
-	request.Header.Set("Content-Type", typeCBOR)
+	request.Header.Set("Content-Type", input.TypeCBOR)
 	resp, err := http.DefaultClient.Do(request)
 	require.NoError(t, err)
 	require.NoError(t, resp.Body.Close())
@@ -279,7 +280,7 @@ func TestAMessageThatStandsStill(t *testing.T) {
 	f := newFakes(t)
 	largeRuns(f, 10)
 	s := newServer(t, f)
-	s.patience = 200 * time.Millisecond
+	s.Patience = 200 * time.Millisecond
 	base, stop, done := running(t, s)
 	quiet, _, err := openSocket(t, base, nil)
 	require.NoError(t, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/input"
 	"github.com/world-redis/world-redis/internal/wire"
 )
 
@@ -12,21 +13,21 @@ func (a *api) getHook(ctx context.Context, ref entityRef) (world.Hook, error) {
 }
 
 // decodeToken reads which hook is asked for by its token, which takes the place of the id.
-func decodeToken(r *request) (entityRef, error) {
-	ref := entityRef{none: r.resolveNone(), id: r.query().Get("token")}
-	if r.err == nil {
-		r.err = checkText("token", ref.id, maxToken)
+func decodeToken(r *input.Request) (entityRef, error) {
+	ref := entityRef{none: r.ResolveNone(), id: r.Query().Get("token")}
+	if r.Err == nil {
+		r.Err = input.CheckText("token", ref.id, world.MaxToken)
 	}
-	return ref, r.err
+	return ref, r.Err
 }
 
 func (a *api) getHookByToken(ctx context.Context, ref entityRef) (world.Hook, error) {
 	return a.deps.Store.GetHookByToken(ctx, ref.id, ref.none)
 }
 
-func decodeHooks(r *request) (world.HookQuery, error) {
-	want := world.HookQuery{Page: r.page(), ResolveNone: r.resolveNone(), RunID: r.queryID("runId")}
-	return want, r.err
+func decodeHooks(r *input.Request) (world.HookQuery, error) {
+	want := world.HookQuery{Page: r.Page(), ResolveNone: r.ResolveNone(), RunID: r.QueryID("runId")}
+	return want, r.Err
 }
 
 func encodeHook(e *wire.Encoder, h world.Hook) {

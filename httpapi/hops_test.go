@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/input"
 )
 
 // What a service passes on counts it, and what came through too many is refused, whichever route it is for.
@@ -37,7 +38,7 @@ func TestHopsAreCountedAndBounded(t *testing.T) {
 	require.Len(t, queued, 4)
 	for _, sent := range []string{"5", "100", "-1", "x", "99999999999999999999"} {
 		for _, target := range []string{wildPath, flow, "/v1/runs", "/healthz", "/nowhere"} {
-			w := call{method: http.MethodPost, target: target, header: map[string]string{"X-World-Redis-Hops": sent, "Accept": typeJSON}}.do(t, s)
+			w := call{method: http.MethodPost, target: target, header: map[string]string{"X-World-Redis-Hops": sent, "Accept": input.TypeJSON}}.do(t, s)
 			if w.Code == http.StatusNotFound || w.Code == http.StatusMethodNotAllowed {
 				continue // there is nothing to pass on
 			}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/httpapi/internal/callerconn"
+	"github.com/world-redis/world-redis/httpapi/internal/httpbody"
+	"github.com/world-redis/world-redis/httpapi/internal/input"
 )
 
 const (
@@ -22,7 +24,7 @@ func (s *Server) newEcho() *echo.Echo {
 	e := echo.New()
 	e.HTTPErrorHandler = s.handleError
 	e.Pre(routeByEscapedPath)
-	e.Use(waitForNoBody, s.serveHTTP, limitHops)
+	e.Use(httpbody.CloseUnread, s.serveHTTP, limitHops)
 	for i := range s.table {
 		o := &s.table[i]
 		e.Add(o.method, o.route, s.handlerOf(o))
@@ -91,7 +93,7 @@ func (o *operation) overHTTP(a *api, c echo.Context) error {
 		return err
 	}
 	defer e.Release()
-	return a.answer(c, cmp.Or(o.status, http.StatusOK), e.Bytes)
+	return a.Answer(c, cmp.Or(o.status, http.StatusOK), e.Bytes)
 }
 
 // httpCall is the [transport] of a request of HTTP.
@@ -142,24 +144,35 @@ func requestID(c echo.Context) string {
 }
 
 // requestOf is what a request of HTTP calls its operation with. Its body is read when it is asked for.
-func (s *shared) requestOf(c echo.Context) *request {
+func (s *shared) requestOf(c echo.Context) *input.Request {
 	h := &httpSource{shared: s, c: c}
-	h.request = request{codec: s.codec, id: requestID(c), from: h}
+	h.request = input.Request{ID: requestID(c), From: h}
 	return &h.request
 }
 
 // httpSource is the [source] of a request of HTTP.
 type httpSource struct {
-	request request
+	request input.Request
 	shared  *shared
 	c       echo.Context
 }
 
-func (h *httpSource) param(name string) (text string, ok bool) {
+func (h *httpSource) Param(name string) (text string, ok bool) {
 	return h.c.Param(name), slices.Contains(h.c.ParamNames(), name)
 }
 
-func (h *httpSource) rawQuery() string         { return h.c.Request().URL.RawQuery }
-func (h *httpSource) header() http.Header      { return h.c.Request().Header }
-func (h *httpSource) item() (world.Raw, error) { return h.shared.readItem(h.c) }
-func (h *httpSource) missing() bool            { return h.c.Request().ContentLength == 0 }
+func (h *httpSource) RawQuery() string         { return h.c.Request().URL.RawQuery }
+func (h *httpSource) Header() http.Header      { return h.c.Request().Header }
+func (h *httpSource) Item() (world.Raw, error) { return h.shared.ReadItem(h.c) }
+func (h *httpSource) Missing() bool            { return h.c.Request().ContentLength == 0 }
+
+// limitHops refuses what has come through too many services: they take each other for apps and pass it on in a circle.
+func limitHops(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if hops := input.HopsOf(c.Request().Header); hops > world.MaxHops {
+			return world.Errorf(world.CodeLoopDetected,
+				"this request came through more than %d world-redis services: one of them has another one as its app; correct its WORKFLOW_BASE_URL, or what registers there", world.MaxHops)
+		}
+		return next(c)
+	}
+}

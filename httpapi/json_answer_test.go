@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/input"
 	"github.com/world-redis/world-redis/internal/cboritem"
 )
 
@@ -33,11 +34,11 @@ func TestAJSONAnswerInPieces(t *testing.T) {
 	get := func() *http.Response {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+"/v1/runs/"+runID, nil)
 		require.NoError(t, err)
-		request.Header.Set("Accept", typeJSON)
+		request.Header.Set("Accept", input.TypeJSON)
 		resp, err := http.DefaultClient.Do(request)
 		require.NoError(t, err)
 		require.Equal(t, http.StatusOK, resp.StatusCode)
-		require.Equal(t, typeJSON, resp.Header.Get("Content-Type"))
+		require.Equal(t, input.TypeJSON, resp.Header.Get("Content-Type"))
 		return resp
 	}
 	gone := get()

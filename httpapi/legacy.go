@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/input"
 	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 	"github.com/world-redis/world-redis/internal/cboritem"
 )
@@ -11,33 +12,33 @@ import (
 // The calls of SDKs from before event sourcing (contract §9). Their payloads are plain JSON
 // values, and stay as they are like any other.
 
-func decodeLegacyRun(r *request) (world.CreateLegacyRun, error) {
-	body := r.object()
+func decodeLegacyRun(r *input.Request) (world.CreateLegacyRun, error) {
+	body := r.Object()
 	req := world.CreateLegacyRun{
-		DeploymentID: body.required("deploymentId", maxName), WorkflowName: body.required("workflowName", maxName),
-		Input: body.payload("input"), ExecutionContext: body.mapping("executionContext"),
-		RequestID: r.id, ResolveNone: body.resolveNone(),
+		DeploymentID: body.Required("deploymentId", input.MaxName), WorkflowName: body.Required("workflowName", input.MaxName),
+		Input: body.Payload("input"), ExecutionContext: body.Mapping("executionContext"),
+		RequestID: r.ID, ResolveNone: body.ResolveNone(),
 	}
-	return req, body.err
+	return req, body.Err
 }
 
-func decodeLegacyRunUpdate(r *request) (world.UpdateLegacyRun, error) {
-	runID, body := r.pathID("runId"), r.object()
+func decodeLegacyRunUpdate(r *input.Request) (world.UpdateLegacyRun, error) {
+	runID, body := r.PathID("runId"), r.Object()
 	req := world.UpdateLegacyRun{
-		RunID: runID, Status: world.RunStatus(body.text("status", maxEventType)),
-		Output: body.get("output"), Error: body.legacyError("error"), ExecutionContext: body.mapping("executionContext"),
-		RequestID: r.id, ResolveNone: body.resolveNone(),
+		RunID: runID, Status: world.RunStatus(body.Text("status", maxEventType)),
+		Output: body.Get("output"), Error: legacyError(body, "error"), ExecutionContext: body.Mapping("executionContext"),
+		RequestID: r.ID, ResolveNone: body.ResolveNone(),
 	}
-	return req, body.err
+	return req, body.Err
 }
 
 // decodeLegacyMove reads a call that only sets a status; its body may be left out.
-func decodeLegacyMove(status world.RunStatus) func(*request) (world.UpdateLegacyRun, error) {
-	return func(r *request) (world.UpdateLegacyRun, error) {
+func decodeLegacyMove(status world.RunStatus) func(*input.Request) (world.UpdateLegacyRun, error) {
+	return func(r *input.Request) (world.UpdateLegacyRun, error) {
 		req := world.UpdateLegacyRun{
-			RunID: r.pathID("runId"), Status: status, Resume: status == world.RunRunning, RequestID: r.id, ResolveNone: onlyResolveData(r),
+			RunID: r.PathID("runId"), Status: status, Resume: status == world.RunRunning, RequestID: r.ID, ResolveNone: onlyResolveData(r),
 		}
-		return req, r.err
+		return req, r.Err
 	}
 }
 
@@ -49,44 +50,44 @@ func (a *api) updateLegacyRun(ctx context.Context, req world.UpdateLegacyRun) (w
 	return run, err
 }
 
-func decodeLegacyStep(r *request) (world.CreateLegacyStep, error) {
-	runID, body := r.pathID("runId"), r.object()
+func decodeLegacyStep(r *input.Request) (world.CreateLegacyStep, error) {
+	runID, body := r.PathID("runId"), r.Object()
 	req := world.CreateLegacyStep{
-		RunID: runID, StepID: body.id("stepId"), StepName: body.required("stepName", maxName), Input: body.payload("input"),
-		RequestID: r.id, ResolveNone: body.resolveNone(),
+		RunID: runID, StepID: body.ID("stepId"), StepName: body.Required("stepName", input.MaxName), Input: body.Payload("input"),
+		RequestID: r.ID, ResolveNone: body.ResolveNone(),
 	}
-	if body.err == nil && req.StepID == "" {
-		body.err = refuse.Invalid("body.stepId is missing")
+	if body.Err == nil && req.StepID == "" {
+		body.Err = refuse.Invalid("body.stepId is missing")
 	}
-	return req, body.err
+	return req, body.Err
 }
 
-func decodeLegacyStepUpdate(r *request) (world.UpdateLegacyStep, error) {
-	runID, stepID, body := r.pathID("runId"), r.pathID("stepId"), r.object()
+func decodeLegacyStepUpdate(r *input.Request) (world.UpdateLegacyStep, error) {
+	runID, stepID, body := r.PathID("runId"), r.PathID("stepId"), r.Object()
 	req := world.UpdateLegacyStep{
-		RunID: runID, StepID: stepID, Status: world.StepStatus(body.text("status", maxEventType)),
-		Output: body.get("output"), Error: body.legacyError("error"), RetryAfter: body.millis("retryAfter"),
-		RequestID: r.id, ResolveNone: body.resolveNone(),
+		RunID: runID, StepID: stepID, Status: world.StepStatus(body.Text("status", maxEventType)),
+		Output: body.Get("output"), Error: legacyError(body, "error"), RetryAfter: body.Millis("retryAfter"),
+		RequestID: r.ID, ResolveNone: body.ResolveNone(),
 	}
-	if body.get("attempt") != nil {
-		attempt := body.small("attempt")
+	if body.Get("attempt") != nil {
+		attempt := body.Small("attempt")
 		req.Attempt = &attempt
 	}
-	return req, body.err
+	return req, body.Err
 }
 
-func decodeLegacyEvent(r *request) (world.CreateLegacyEvent, error) {
-	runID, body := r.pathID("runId"), r.object()
+func decodeLegacyEvent(r *input.Request) (world.CreateLegacyEvent, error) {
+	runID, body := r.PathID("runId"), r.Object()
 	req := world.CreateLegacyEvent{
-		RunID: runID, Type: world.EventType(body.required("eventType", maxEventType)), CorrelationID: body.id("correlationId"),
-		RequestID: r.id, ResolveNone: body.resolveNone(),
+		RunID: runID, Type: world.EventType(body.Required("eventType", maxEventType)), CorrelationID: body.ID("correlationId"),
+		RequestID: r.ID, ResolveNone: body.ResolveNone(),
 	}
-	data := body.get("eventData")
-	if body.err != nil || data == nil {
-		return req, body.err
+	data := body.Get("eventData")
+	if body.Err != nil || data == nil {
+		return req, body.Err
 	}
 	var err error
-	if req.Data, err = r.codec.entriesOf("body.eventData", data); err != nil {
+	if req.Data, err = input.EntriesOf("body.eventData", data); err != nil {
 		return req, err
 	}
 	for i := range req.Data {
@@ -97,66 +98,39 @@ func decodeLegacyEvent(r *request) (world.CreateLegacyEvent, error) {
 	return req, nil
 }
 
-func decodeLegacyHook(r *request) (world.CreateLegacyHook, error) {
-	runID, body := r.pathID("runId"), r.object()
+func decodeLegacyHook(r *input.Request) (world.CreateLegacyHook, error) {
+	runID, body := r.PathID("runId"), r.Object()
 	req := world.CreateLegacyHook{
-		RunID: runID, HookID: body.id("hookId"), Token: body.required("token", maxToken), Metadata: body.get("metadata"),
-		RequestID: r.id, ResolveNone: body.resolveNone(),
+		RunID: runID, HookID: body.ID("hookId"), Token: body.Required("token", world.MaxToken), Metadata: body.Get("metadata"),
+		RequestID: r.ID, ResolveNone: body.ResolveNone(),
 	}
-	if body.err == nil && req.HookID == "" {
-		body.err = refuse.Invalid("body.hookId is missing")
+	if body.Err == nil && req.HookID == "" {
+		body.Err = refuse.Invalid("body.hookId is missing")
 	}
-	return req, body.err
+	return req, body.Err
 }
 
-func decodeLegacyDispose(r *request) (world.DisposeLegacyHook, error) {
-	req := world.DisposeLegacyHook{HookID: r.pathID("hookId"), RequestID: r.id, ResolveNone: onlyResolveData(r)}
-	return req, r.err
+func decodeLegacyDispose(r *input.Request) (world.DisposeLegacyHook, error) {
+	req := world.DisposeLegacyHook{HookID: r.PathID("hookId"), RequestID: r.ID, ResolveNone: onlyResolveData(r)}
+	return req, r.Err
 }
 
 // onlyResolveData reads a body that has nothing else to say and may be missing.
-func onlyResolveData(r *request) (none bool) {
-	if r.err != nil || r.from.missing() {
+func onlyResolveData(r *input.Request) (none bool) {
+	if r.Err != nil || r.From.Missing() {
 		return false
 	}
-	body := r.object()
-	none = body.resolveNone()
-	r.err = body.err
+	body := r.Object()
+	none = body.ResolveNone()
+	r.Err = body.Err
 	return none
 }
 
-// required returns a text that must be there.
-func (o *object) required(key string, limit int) string {
-	s := o.text(key, limit)
-	if s == "" && o.err == nil {
-		o.err = refuse.Invalid("%s.%s is missing", o.path, key)
-	}
-	return s
-}
-
-// payload returns an item that must be there.
-func (o *object) payload(key string) world.Raw {
-	item := o.get(key)
-	if item == nil && o.err == nil {
-		o.err = refuse.Invalid("%s.%s is missing", o.path, key)
-	}
-	return item
-}
-
-// mapping returns a map as it is, nil when absent.
-func (o *object) mapping(key string) world.Raw {
-	item := o.get(key)
-	if item != nil && cboritem.MajorOf(item) != cboritem.MajorMap {
-		o.fail(key, "must be an object")
-	}
-	return item
-}
-
 // legacyError returns an error as clients of spec 1 write it, nil when absent.
-func (o *object) legacyError(key string) world.Raw {
-	item := o.get(key)
+func legacyError(o *input.Object, key string) world.Raw {
+	item := o.Get(key)
 	if item != nil && cboritem.MajorOf(item) != cboritem.MajorMap && cboritem.MajorOf(item) != cboritem.MajorText {
-		o.fail(key, "must be text or an object")
+		o.Fail(key, "must be text or an object")
 	}
 	return item
 }

@@ -46,9 +46,9 @@ func (s *Server) namespaceWebhook(c echo.Context) error {
 		return part.webhook(c)
 	}
 	request := s.requestOf(c)
-	token := request.pathText("token", maxToken)
-	if request.err != nil {
-		return request.err
+	token := request.PathText("token", world.MaxToken)
+	if request.Err != nil {
+		return request.Err
 	}
 	return world.HookNotFound(token)
 }

@@ -5,6 +5,8 @@ import (
 	"net/http"
 
 	"github.com/labstack/echo/v4"
+
+	"github.com/world-redis/world-redis/httpapi/internal/input"
 )
 
 // openAPIJSON is openapi.yaml, which is what people edit; `make openapi` writes it anew.
@@ -13,5 +15,5 @@ import (
 var openAPIJSON []byte
 
 func (s *Server) serveOpenAPI(c echo.Context) error {
-	return c.Blob(http.StatusOK, typeJSON, openAPIJSON)
+	return c.Blob(http.StatusOK, input.TypeJSON, openAPIJSON)
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/world-redis/world-redis/httpapi/internal/input"
 )
 
 // openAPIOperations reads "METHOD path" → operation from the served document.
@@ -19,7 +21,7 @@ func openAPIOperations(t *testing.T) (document m, operations map[string]m) {
 	t.Helper()
 	w := call{method: http.MethodGet, target: "/openapi.json"}.do(t, newServer(t, newFakes(t)))
 	require.Equal(t, http.StatusOK, w.Code)
-	require.Equal(t, typeJSON, w.Header().Get("Content-Type"))
+	require.Equal(t, input.TypeJSON, w.Header().Get("Content-Type"))
 	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &document))
 	operations = make(map[string]m)
 	paths, ok := document["paths"].(m)

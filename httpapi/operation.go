@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/input"
 	"github.com/world-redis/world-redis/internal/wire"
 )
 
@@ -33,12 +34,12 @@ type operation struct {
 }
 
 // serveFunc makes a call and returns its answer in CBOR, which the caller releases.
-type serveFunc func(ctx context.Context, a *api, r *request) (*wire.Encoder, error)
+type serveFunc func(ctx context.Context, a *api, r *input.Request) (*wire.Encoder, error)
 
 // serves puts the three parts of an operation together. decode reads what the operation is called with and refuses what
 // is invalid, do has it done, and encode writes the result.
-func serves[In, Out any](decode func(*request) (In, error), do func(*api, context.Context, In) (Out, error), encode func(*wire.Encoder, Out)) serveFunc {
-	return func(ctx context.Context, a *api, r *request) (*wire.Encoder, error) {
+func serves[In, Out any](decode func(*input.Request) (In, error), do func(*api, context.Context, In) (Out, error), encode func(*wire.Encoder, Out)) serveFunc {
+	return func(ctx context.Context, a *api, r *input.Request) (*wire.Encoder, error) {
 		in, err := decode(r)
 		if err != nil {
 			return nil, err

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/input"
 	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 	"github.com/world-redis/world-redis/internal/wire"
 )
@@ -24,12 +25,12 @@ type sentMessage struct {
 }
 
 // decodeMessage reads POST /v1/queue.
-func decodeMessage(r *request) (m sentMessage, err error) {
-	body := r.object()
-	if body.err != nil {
-		return m, body.err
+func decodeMessage(r *input.Request) (m sentMessage, err error) {
+	body := r.Object()
+	if body.Err != nil {
+		return m, body.Err
 	}
-	if o := body.object("app"); o != nil {
+	if o := body.Object("app"); o != nil {
 		app, err := readApp(o)
 		if err != nil {
 			return m, err
@@ -37,23 +38,23 @@ func decodeMessage(r *request) (m sentMessage, err error) {
 		m.app = &app
 	}
 	m.Message = world.Message{
-		QueueName:      body.text("queueName", maxName),
-		IdempotencyKey: body.text("idempotencyKey", maxQueueKey),
-		DeploymentID:   body.text("deploymentId", maxName),
-		Delay:          body.delay("delaySeconds"),
-		Headers:        body.headers("headers"),
-		Namespace:      body.namespace("namespace"),
-		SDK:            sdkOf(body.whole("specVersion")),
-		RequestID:      r.id,
+		QueueName:      body.Text("queueName", input.MaxName),
+		IdempotencyKey: body.Text("idempotencyKey", maxQueueKey),
+		DeploymentID:   body.Text("deploymentId", input.MaxName),
+		Delay:          readDelay(body, "delaySeconds"),
+		Headers:        readHeaders(body, "headers"),
+		Namespace:      body.Namespace("namespace"),
+		SDK:            sdkOf(body.Whole("specVersion")),
+		RequestID:      r.ID,
 	}
-	if body.err != nil {
-		return m, body.err
+	if body.Err != nil {
+		return m, body.Err
 	}
 	kind, err := checkQueueName(m.QueueName)
 	if err != nil {
 		return m, err
 	}
-	return m, body.message(&m.Message, kind)
+	return m, readMessage(body, &m.Message, kind)
 }
 
 // enqueue returns the id of the message.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/input"
 	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 	"github.com/world-redis/world-redis/internal/wire"
 )
@@ -36,7 +37,7 @@ func kindOf(queue string) (world.Kind, error) {
 
 // withAdmin serves an operation that needs the queue as an operator sees it.
 func withAdmin(serve serveFunc) serveFunc {
-	return func(ctx context.Context, a *api, r *request) (*wire.Encoder, error) {
+	return func(ctx context.Context, a *api, r *input.Request) (*wire.Encoder, error) {
 		if a.deps.Admin == nil {
 			return nil, world.Errorf(world.CodeNotFound, "this service does not show its queue")
 		}
@@ -70,21 +71,21 @@ func writeDepth(e *wire.Encoder, d *world.QueueDepth) {
 	o.End()
 }
 
-func decodeMessages(r *request) (world.MessageQuery, error) {
-	want := world.MessageQuery{Page: r.page()}
-	r.resolveNone() // which every list has
-	want.State = world.MessageState(r.query().Get("state"))
+func decodeMessages(r *input.Request) (world.MessageQuery, error) {
+	want := world.MessageQuery{Page: r.Page()}
+	r.ResolveNone() // which every list has
+	want.State = world.MessageState(r.Query().Get("state"))
 	if want.State != "" && !slices.Contains(world.MessageStates(), want.State) {
-		r.fail(refuse.Invalid("state must be one of %v", world.MessageStates()))
+		r.Fail(refuse.Invalid("state must be one of %v", world.MessageStates()))
 	}
-	if name := r.query().Get("queue"); name != "" {
+	if name := r.Query().Get("queue"); name != "" {
 		var err error
 		if want.Kind, err = kindOf(name); err != nil {
-			r.fail(err)
+			r.Fail(err)
 		}
 	}
-	want.RunID = r.queryID("runId")
-	return want, r.err
+	want.RunID = r.QueryID("runId")
+	return want, r.Err
 }
 
 func (a *api) listMessages(ctx context.Context, want world.MessageQuery) (world.Page[world.MessageInfo], error) {
@@ -124,8 +125,8 @@ func (a *api) checkRun(ctx context.Context, runID string) error {
 }
 
 // decodeQueue reads which queue is to be paused or resumed.
-func decodeQueue(r *request) (world.Kind, error) {
-	name, _ := r.from.param("queue")
+func decodeQueue(r *input.Request) (world.Kind, error) {
+	name, _ := r.From.Param("queue")
 	return kindOf(name)
 }
 

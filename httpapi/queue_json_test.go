@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/world-redis/world-redis/httpapi/internal/input"
 )
 
 // A JSON document keeps its form to the last space on its way to the app, and the queue
@@ -13,7 +15,7 @@ func TestAJSONMessageIsDeliveredAsItStands(t *testing.T) {
 	t.Parallel()
 	document := `{ "runId": "r_1", "stepId": "s_1", "n": 1.0 }`
 	got := enqueued(t, newFakes(t), m{"queueName": flowQueue, "jsonMessage": document}, nil)
-	require.Equal(t, []any{document, typeJSON}, []any{string(got.Body), got.ContentType})
+	require.Equal(t, []any{document, input.TypeJSON}, []any{string(got.Body), got.ContentType})
 	require.Equal(t, []any{"r_1", "s_1", false}, []any{got.RunID, got.StepID, got.Plain})
 
 	got = enqueued(t, newFakes(t), m{"queueName": flowQueue, "jsonMessage": `{"runId":"r_1"}`}, nil)

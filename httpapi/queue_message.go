@@ -6,27 +6,28 @@ import (
 	"time"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/input"
 	"github.com/world-redis/world-redis/internal/cboritem"
 )
 
 // describe sets the body of a message and what the queue needs to know of it, so that
 // the queue need not look inside.
-func (d codec) describe(m *world.Message, kind world.Kind, message world.Raw) error {
-	m.Body, m.ContentType = message, typeCBOR
+func describe(m *world.Message, kind world.Kind, message world.Raw) error {
+	m.Body, m.ContentType = message, input.TypeCBOR
 	if cboritem.MajorOf(message) != cboritem.MajorMap {
 		return nil
 	}
-	o := d.objectOf("message", message)
-	if o.err != nil {
-		return o.err
+	o := input.ObjectOf("message", message)
+	if o.Err != nil {
+		return o.Err
 	}
-	m.StepID = o.id("stepId")
-	m.RunID = o.id("runId")
+	m.StepID = o.ID("stepId")
+	m.RunID = o.ID("runId")
 	if m.RunID == "" {
-		m.RunID = o.id("workflowRunId")
+		m.RunID = o.ID("workflowRunId")
 	}
-	m.Plain = kind == world.KindFlow && isBareWakeUp(o.fields)
-	return o.err
+	m.Plain = kind == world.KindFlow && isBareWakeUp(o.Fields)
+	return o.Err
 }
 
 // isBareWakeUp reports whether a message says nothing but which run to look at.
@@ -41,16 +42,16 @@ func isBareWakeUp(fields world.Fields) bool {
 	return fields.Has("runId")
 }
 
-// delay reads a number of seconds, which may have a fraction.
-func (o *object) delay(key string) time.Duration {
-	item := o.get(key)
+// readDelay reads a number of seconds, which may have a fraction.
+func readDelay(o *input.Object, key string) time.Duration {
+	item := o.Get(key)
 	if item == nil {
 		return 0
 	}
 	seconds, ok := cboritem.NumberOf(item)
 	delay, fits := delayOf(seconds)
 	if !ok || !fits {
-		o.fail(key, delayRule)
+		o.Fail(key, delayRule)
 	}
 	return delay
 }
@@ -64,28 +65,28 @@ func delayOf(seconds float64) (time.Duration, bool) {
 	return time.Duration(math.Round(seconds*1e6)) * time.Microsecond, true
 }
 
-// headers reads a map of texts that may stand in an HTTP request.
-func (o *object) headers(key string) map[string]string {
-	inner := o.object(key)
-	if inner == nil || len(inner.fields) == 0 {
+// readHeaders reads a map of texts that may stand in an HTTP request.
+func readHeaders(o *input.Object, key string) map[string]string {
+	inner := o.Object(key)
+	if inner == nil || len(inner.Fields) == 0 {
 		return nil
 	}
-	if len(inner.fields) > maxHeaders {
-		o.fail(key, "has more than 64 entries")
+	if len(inner.Fields) > maxHeaders {
+		o.Fail(key, "has more than 64 entries")
 		return nil
 	}
-	out, size := make(map[string]string, len(inner.fields)), 0
-	for _, f := range inner.fields {
+	out, size := make(map[string]string, len(inner.Fields)), 0
+	for _, f := range inner.Fields {
 		value, ok := cboritem.TextOf(f.Value)
 		if !ok || !isHeaderName(f.Key) || strings.ContainsAny(value, "\r\n\x00") {
-			o.fail(key, "must hold HTTP headers: names to texts of one line")
+			o.Fail(key, "must hold HTTP headers: names to texts of one line")
 			return nil
 		}
 		size += len(f.Key) + len(value)
 		out[f.Key] = value
 	}
 	if size > maxHeaderSize {
-		o.fail(key, "has more than 16 KiB")
+		o.Fail(key, "has more than 16 KiB")
 		return nil
 	}
 	return out

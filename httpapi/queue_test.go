@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/input"
 	"github.com/world-redis/world-redis/internal/wire"
 )
 
@@ -37,7 +38,7 @@ func TestEnqueueReadsTheWholeCall(t *testing.T) {
 		"headers": m{"traceparent": "00-1"}, "app": m{"baseUrl": "http://localhost:3000/base/", "deploymentId": "dpl_9", "sdk": "v5"},
 	}, map[string]string{headerIdempotencyKey: "req-1"})
 	require.Equal(t, world.Message{
-		QueueName: "__acme_wkf_workflow_x", Body: message, ContentType: typeCBOR, Headers: map[string]string{"traceparent": "00-1"}, IdempotencyKey: "k",
+		QueueName: "__acme_wkf_workflow_x", Body: message, ContentType: input.TypeCBOR, Headers: map[string]string{"traceparent": "00-1"}, IdempotencyKey: "k",
 		Delay: 1500 * time.Millisecond, DeploymentID: "dpl_9", RequestID: "req-1", RunID: "r_1", StepID: "s_11", SDK: "v5",
 	}, got)
 	require.Equal(t, world.App{BaseURL: "http://localhost:3000/base", DeploymentID: "dpl_9", SDK: "v5"}, app)
@@ -244,13 +245,13 @@ func TestWellKnownRoutesTakeMessages(t *testing.T) {
 	require.Equal(t, http.StatusAccepted, w.Code)
 	require.Equal(t, `{"messageId":"msg_7"}`, w.Body.String())
 	require.Equal(t, world.Message{
-		QueueName: flowQueue, Body: unhex(t, "b900016572756e49646172"), ContentType: typeCBOR, Headers: map[string]string{"traceparent": "00-1"},
+		QueueName: flowQueue, Body: unhex(t, "b900016572756e49646172"), ContentType: input.TypeCBOR, Headers: map[string]string{"traceparent": "00-1"},
 		IdempotencyKey: "k", Delay: 250 * time.Millisecond, RequestID: "req", RunID: "r", Plain: true,
 	}, got)
 
 	w = call{method: http.MethodPost, target: "/.well-known/workflow/v1/step", body: []byte{0x01}, header: map[string]string{"x-vqs-queue-name": "__wkf_step_ß"}}.do(t, s)
 	require.Equal(t, http.StatusAccepted, w.Code)
-	require.Equal(t, world.Message{QueueName: "__wkf_step_ß", Body: []byte{1}, ContentType: typeCBOR, RequestID: "req_made_up"}, got)
+	require.Equal(t, world.Message{QueueName: "__wkf_step_ß", Body: []byte{1}, ContentType: input.TypeCBOR, RequestID: "req_made_up"}, got)
 
 	for want, header := range map[string]map[string]string{
 		"the header x-vqs-queue-name is missing":                       {},

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/input"
 	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 	"github.com/world-redis/world-redis/internal/wire"
 )
@@ -21,12 +22,12 @@ type redriveRequest struct {
 	query      world.MessageQuery // of the dead messages that it is about, if it does not name one
 }
 
-func decodeRedrive(r *request) (redriveRequest, error) {
-	body := r.object()
-	req := redriveRequest{messageID: body.id("messageId"), query: world.MessageQuery{State: world.MessageDead, RunID: body.id("runId")}, all: body.flag("all"), force: body.flag("force")}
-	name := body.text("queue", maxResolve)
-	if body.err != nil {
-		return req, body.err
+func decodeRedrive(r *input.Request) (redriveRequest, error) {
+	body := r.Object()
+	req := redriveRequest{messageID: body.ID("messageId"), query: world.MessageQuery{State: world.MessageDead, RunID: body.ID("runId")}, all: body.Flag("all"), force: body.Flag("force")}
+	name := body.Text("queue", input.MaxResolve)
+	if body.Err != nil {
+		return req, body.Err
 	}
 	if name != "" {
 		var err error
@@ -69,7 +70,7 @@ func (a *api) redrive(ctx context.Context, req redriveRequest) ([]redriven, erro
 // keeps no more than it can be asked for.
 func (a *api) deadMessages(ctx context.Context, query world.MessageQuery) ([]world.MessageInfo, error) {
 	var dead []world.MessageInfo
-	query.Page.Limit = maxLimit
+	query.Page.Limit = world.MaxPage
 	for {
 		page, err := a.deps.Admin.ListMessages(ctx, query)
 		if err != nil {

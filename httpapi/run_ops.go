@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/input"
 	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 	"github.com/world-redis/world-redis/internal/cboritem"
 	"github.com/world-redis/world-redis/internal/wire"
@@ -18,10 +19,10 @@ type manyRuns struct {
 	none, partial bool
 }
 
-func decodeManyRuns(r *request) (manyRuns, error) {
-	body := r.object()
-	want := manyRuns{ids: body.texts("runIds", world.MaxGetRuns, world.ValidID, world.IDRule), none: body.resolveNone(), partial: body.flag("partial")}
-	return want, body.err
+func decodeManyRuns(r *input.Request) (manyRuns, error) {
+	body := r.Object()
+	want := manyRuns{ids: body.Texts("runIds", world.MaxGetRuns, world.ValidID, world.IDRule), none: body.ResolveNone(), partial: body.Flag("partial")}
+	return want, body.Err
 }
 
 // foundRuns are runs in the order in which they were asked for, nil for those that are not there.
@@ -76,9 +77,9 @@ type runWait struct {
 	none  bool
 }
 
-func decodeWait(r *request) (runWait, error) {
-	want := runWait{runID: r.pathID("runId"), none: r.resolveNone(), wait: r.wait("timeoutMs")}
-	return want, r.err
+func decodeWait(r *input.Request) (runWait, error) {
+	want := runWait{runID: r.PathID("runId"), none: r.ResolveNone(), wait: readWait(r, "timeoutMs")}
+	return want, r.Err
 }
 
 // awaitRun returns when the run has ended, when the time is up, or when the service stops, with the run as it is then.
@@ -105,30 +106,30 @@ func (a *api) untilDrain(ctx context.Context) (context.Context, context.CancelFu
 	return ctx, stop
 }
 
-// wait reads milliseconds; none is 0, and more than the most is the most.
-func (r *request) wait(name string) time.Duration {
-	q := r.query()
+// readWait reads milliseconds; none is 0, and more than the most is the most.
+func readWait(r *input.Request, name string) time.Duration {
+	q := r.Query()
 	if !q.Has(name) {
 		return 0
 	}
 	ms, err := strconv.ParseFloat(q.Get(name), 64)
 	if err != nil || ms != ms || ms < 0 {
-		r.fail(refuse.Invalid("%s must be milliseconds, 0 or more", name))
+		r.Fail(refuse.Invalid("%s must be milliseconds, 0 or more", name))
 		return 0
 	}
 	return time.Duration(min(ms, float64(world.MaxAwaitRun.Milliseconds())) * float64(time.Millisecond))
 }
 
 // decodeCancel reads runs.cancelMany.
-func decodeCancel(r *request) (world.CancelRuns, error) {
-	body := r.object()
-	anyText := func(s string) bool { return s != "" && len(s) <= maxName }
+func decodeCancel(r *input.Request) (world.CancelRuns, error) {
+	body := r.Object()
+	anyText := func(s string) bool { return s != "" && len(s) <= input.MaxName }
 	req := world.CancelRuns{
-		RunIDs:    body.texts("runIds", world.MaxCancelRuns, anyText, "must be text"),
-		Reason:    body.text("cancelReason", 4*world.MaxCancelReason),
-		RequestID: r.id,
+		RunIDs:    body.Texts("runIds", world.MaxCancelRuns, anyText, "must be text"),
+		Reason:    body.Text("cancelReason", 4*world.MaxCancelReason),
+		RequestID: r.ID,
 	}
-	return req, body.err
+	return req, body.Err
 }
 
 func (a *api) cancelRuns(ctx context.Context, req world.CancelRuns) ([]world.CancelResult, error) {
@@ -182,17 +183,17 @@ const attributeSpec = 4
 
 // decodeAttributes reads runs.experimentalSetAttributes: an attr_set whose writer is neither a
 // workflow nor one of its steps. Replay passes over what a step wrote, so it is put down as one.
-func decodeAttributes(r *request) (world.CreateEvent, error) {
-	runID, body := r.pathID("runId"), r.object()
-	changes, reserved := body.get("changes"), body.flag("allowReservedAttributes")
+func decodeAttributes(r *input.Request) (world.CreateEvent, error) {
+	runID, body := r.PathID("runId"), r.Object()
+	changes, reserved := body.Get("changes"), body.Flag("allowReservedAttributes")
 	switch {
-	case body.err != nil:
-		return world.CreateEvent{}, body.err
+	case body.Err != nil:
+		return world.CreateEvent{}, body.Err
 	case changes == nil:
 		return world.CreateEvent{}, refuse.Invalid("body.changes is missing")
 	}
 	req := world.CreateEvent{
-		RunID: runID, Type: world.EventAttrSet, SpecVersion: attributeSpec, RequestID: r.id, ResolveNone: true,
+		RunID: runID, Type: world.EventAttrSet, SpecVersion: attributeSpec, RequestID: r.ID, ResolveNone: true,
 		Data: world.Fields{{Key: "changes", Value: changes}, {Key: "writer", Value: outsideWriter()}},
 	}
 	if reserved {

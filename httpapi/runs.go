@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/input"
 	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 	"github.com/world-redis/world-redis/internal/wire"
 )
@@ -12,16 +13,16 @@ func (a *api) getRun(ctx context.Context, ref entityRef) (world.Run, error) {
 	return a.deps.Store.GetRun(ctx, ref.id, ref.none)
 }
 
-func decodeRuns(r *request) (world.RunQuery, error) {
-	want := world.RunQuery{Page: r.page(), ResolveNone: r.resolveNone(), WorkflowName: r.query().Get("workflowName")}
-	if len(want.WorkflowName) > maxName {
-		r.fail(refuse.Invalid("workflowName has %d bytes, the limit is %d", len(want.WorkflowName), maxName))
+func decodeRuns(r *input.Request) (world.RunQuery, error) {
+	want := world.RunQuery{Page: r.Page(), ResolveNone: r.ResolveNone(), WorkflowName: r.Query().Get("workflowName")}
+	if len(want.WorkflowName) > input.MaxName {
+		r.Fail(refuse.Invalid("workflowName has %d bytes, the limit is %d", len(want.WorkflowName), input.MaxName))
 	}
 	var err error
-	if want.Statuses, want.NoMatch, err = statuses(r.query()["status"]); err != nil {
-		r.fail(err)
+	if want.Statuses, want.NoMatch, err = statuses(r.Query()["status"]); err != nil {
+		r.Fail(err)
 	}
-	return want, r.err
+	return want, r.Err
 }
 
 // statuses reads the repeated status parameter. An empty one stands for an empty list,

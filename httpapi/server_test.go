@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/livestream"
 )
 
 func TestHealth(t *testing.T) {
@@ -94,7 +95,7 @@ func TestDrain(t *testing.T) {
 	s := newServer(t, f, func(c *Config, _ *Deps) { c.DrainGrace = time.Minute })
 	base, stop, done := running(t, s)
 
-	framed, bare := openStream(t, base+"/v1/streams/s", typeFrames), openStream(t, base+"/v1/streams/s", "")
+	framed, bare := openStream(t, base+"/v1/streams/s", livestream.TypeFrames), openStream(t, base+"/v1/streams/s", "")
 	type result struct {
 		status int
 		err    error

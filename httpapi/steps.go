@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/input"
 	"github.com/world-redis/world-redis/internal/wire"
 )
 
@@ -11,9 +12,9 @@ func (a *api) getStep(ctx context.Context, ref entityRef) (world.Step, error) {
 	return a.deps.Store.GetStep(ctx, ref.runID, ref.id, ref.none)
 }
 
-func decodeSteps(r *request) (world.StepQuery, error) {
-	want := world.StepQuery{RunID: r.pathID("runId"), Page: r.page(), ResolveNone: r.resolveNone()}
-	return want, r.err
+func decodeSteps(r *input.Request) (world.StepQuery, error) {
+	want := world.StepQuery{RunID: r.PathID("runId"), Page: r.Page(), ResolveNone: r.ResolveNone()}
+	return want, r.Err
 }
 
 func encodeStep(e *wire.Encoder, t world.Step) {

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/livestream"
 )
 
 // framedValue is a chunk as the SDK writes one.
@@ -48,14 +48,14 @@ func TestEvents(t *testing.T) {
 		"event: end\ndata: {\"chunks\":4}\n\n",
 	}
 	for last, from := range map[string]int{"": 0, "1": 2, "3": 4} {
-		resp := openStreamAfter(t, base+"/v1/runs/wrun_1/streams/strm_1?startIndex=0", typeEvents, last)
+		resp := openStreamAfter(t, base+"/v1/runs/wrun_1/streams/strm_1?startIndex=0", livestream.TypeEvents, last)
 		require.Equal(t, http.StatusOK, resp.status)
-		require.Equal(t, typeEvents, resp.header.Get("Content-Type"))
+		require.Equal(t, livestream.TypeEvents, resp.header.Get("Content-Type"))
 		body, err := io.ReadAll(resp.body)
 		require.NoError(t, err)
 		require.Equal(t, strings.Join(events[from:], ""), string(body))
 	}
-	require.Equal(t, http.StatusBadRequest, openStreamAfter(t, base+"/v1/streams/strm_1", typeEvents, "first").status)
+	require.Equal(t, http.StatusBadRequest, openStreamAfter(t, base+"/v1/streams/strm_1", livestream.TypeEvents, "first").status)
 }
 
 // A silent stream sends comments, which are no events; one that is cut has no event "end".
@@ -70,7 +70,7 @@ func TestEventsOfASilentStream(t *testing.T) {
 	}
 	s := newServer(t, f)
 	s.keepAlive = 5 * time.Millisecond
-	resp := openStream(t, serve(t, s)+"/v1/streams/s", typeEvents)
+	resp := openStream(t, serve(t, s)+"/v1/streams/s", livestream.TypeEvents)
 	got := make([]byte, len(": nothing new\n\n"))
 	_, err := io.ReadFull(resp.body, got)
 	require.NoError(t, err)
@@ -79,60 +79,4 @@ func TestEventsOfASilentStream(t *testing.T) {
 	rest, err := io.ReadAll(resp.body)
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 	require.NotContains(t, string(rest), "event")
-}
-
-func TestReadable(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		`devl["x"]`:                            `"x"`,
-		`devl[["Set",1,2],"a","b"]`:            `["a","b"]`,
-		`devl[["Error",1],{"message":2},"no"]`: `{"$Error":{"message":"no"}}`,
-		`devl[[-1,-2,1],5]`:                    `[null,null,5]`,
-		`devl[{}]`:                             `{}`,
-		`devl[[]]`:                             `[]`,
-	} {
-		require.Equal(t, want, string(readable(framedValue(text), noMore(t))))
-	}
-	bomb := "[[1,1]"
-	for i := 2; i < 60; i++ {
-		bomb += `,[` + strings.TrimSuffix(strings.Repeat(strconv.Itoa(i)+",", 2), ",") + `]`
-	}
-	for _, chunk := range [][]byte{
-		nil, []byte("plain text"), framedValue("encr"), framedValue(`devl{`), framedValue(`devl[]`), framedValue(`devl[[9]]`),
-		framedValue(`devl[[0]]`), framedValue(`devl[["Map",1]]`), framedValue(`devl[{"a":"b"}]`), framedValue(`devl` + bomb + `,1]`),
-		framedValue(`devl["x"]`)[1:], append(framedValue(`devl["x"]`), 'x'), framedValue(`devl[["x",{}]]`), framedValue(`devl[1e99]`)[:6],
-	} {
-		require.Nil(t, readable(chunk, func(int) bool { return true }), string(chunk))
-	}
-}
-
-// A small chunk that stands for a large value is not written out: its bytes are shown instead.
-func TestReadableHasABudget(t *testing.T) {
-	t.Parallel()
-	const refs, size = 9_999, 100_000
-	text := `[[1` + strings.Repeat(`,1`, refs-1) + `],"` + strings.Repeat("x", size) + `"]`
-	chunk := framedValue("devl" + text)
-	asked := 0
-	require.Nil(t, readable(chunk, func(n int) bool { asked += n; return true }))
-	require.LessOrEqual(t, asked, readableBytes+readableStep)
-	// One that is repeated a few times asks for what it takes, and is not shown where there is no room for that.
-	text = `[[1` + strings.Repeat(`,1`, 4) + `],"` + strings.Repeat("x", size) + `"]`
-	chunk, asked = framedValue("devl"+text), 0
-	require.Len(t, readable(chunk, func(n int) bool { asked += n; return true }), 5*(size+len(`"",`))+len(`]`))
-	require.InDelta(t, 4*size, asked, readableStep)
-	require.Nil(t, readable(chunk, func(int) bool { return false }))
-	// A large value that is not repeated is written out, up to where nobody reads it.
-	require.Len(t, readable(framedValue(`devl["`+strings.Repeat("x", 500<<10)+`"]`), noMore(t)), 500<<10+len(`""`))
-	require.Nil(t, readable(framedValue(`devl["`+strings.Repeat("x", readableChunk)+`"]`), noMore(t)))
-	// Entries take more memory than their bytes.
-	require.Nil(t, readable(framedValue(`devl["x"`+strings.Repeat(",1", readableEntries+1)+`]`), noMore(t)))
-	require.Len(t, readable(framedValue(`devl["`+strings.Repeat(`,\\\"`, readableEntries)+`"]`), noMore(t)), 5*readableEntries+len(`""`))
-}
-
-// noMore is for values that are no larger than their chunks.
-func noMore(t *testing.T) func(int) bool {
-	return func(int) bool {
-		t.Error("it asks for more memory")
-		return false
-	}
 }

@@ -10,8 +10,13 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/input"
+	"github.com/world-redis/world-redis/httpapi/internal/livestream"
 	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 )
+
+// headerLastEventID is what a reader of server-sent events sends to go on.
+const headerLastEventID = "Last-Event-ID"
 
 // readStream serves a live read. Once the headers are out there is no way to send an
 // error, so everything but the recorded end cuts the connection: the reader sees a body
@@ -35,8 +40,8 @@ func (a *api) readStream(c echo.Context) error {
 
 	ctx, cancel := context.WithCancel(c.Request().Context())
 	defer cancel()
-	out := newLiveWriter(ctx, c)
-	if err := out.open(start); err != nil {
+	out := livestream.New(ctx, c.Response(), c.Request())
+	if err := out.Open(start); err != nil {
 		panic(http.ErrAbortHandler)
 	}
 	watched := make(chan struct{})
@@ -45,7 +50,7 @@ func (a *api) readStream(c echo.Context) error {
 		defer cancel()
 		a.watchStream(ctx, out)
 	}()
-	err = a.deps.Streams.ReadStream(ctx, name, start, out.send)
+	err = a.deps.Streams.ReadStream(ctx, name, start, out.Send)
 	cut := ctx.Err() != nil
 	cancel()
 	<-watched
@@ -54,7 +59,7 @@ func (a *api) readStream(c echo.Context) error {
 		// Ours or the reader's doing; an end that came in the same moment is read again.
 		panic(http.ErrAbortHandler)
 	case err == nil:
-		err = out.end(func(from int64) int64 { return a.nextPart(c.Request().Context(), name, from) })
+		err = out.End(func(from int64) int64 { return a.nextPart(c.Request().Context(), name, from) })
 	}
 	if world.ErrorCode(err) == world.CodeRunNotFound {
 		// The run has vanished, or never came. The reader that comes back is told so.
@@ -77,32 +82,32 @@ func (a *api) nextPart(ctx context.Context, name string, from int64) int64 {
 }
 
 // decodeRead reads which stream is to be read, and from where.
-func decodeRead(r *request) (name string, start int64, err error) {
-	r.pathID("runId")
-	name, start = r.pathText("name", maxStreamName), r.startIndex()
-	if next, given := r.resumeIndex(); given {
+func decodeRead(r *input.Request) (name string, start int64, err error) {
+	r.PathID("runId")
+	name, start = r.PathText("name", world.MaxStreamName), readStartIndex(r)
+	if next, given := readResumeIndex(r); given {
 		start = next
 	}
-	return name, start, r.err
+	return name, start, r.Err
 }
 
-func (r *request) startIndex() int64 {
-	q := r.query()
+func readStartIndex(r *input.Request) int64 {
+	q := r.Query()
 	if !q.Has("startIndex") {
 		return 0
 	}
 	n, err := strconv.ParseInt(q.Get("startIndex"), 10, 54)
 	if err != nil {
-		r.fail(refuse.Invalid("startIndex must be a whole number"))
+		r.Fail(refuse.Invalid("startIndex must be a whole number"))
 	}
 	return n
 }
 
 // watchStream keeps a silent stream's connection alive and returns when the read has to
 // end: the service drains, the reader is gone, or the read is over by itself.
-func (a *api) watchStream(ctx context.Context, out liveWriter) {
+func (a *api) watchStream(ctx context.Context, out livestream.Writer) {
 	var beat <-chan time.Time
-	if out.beats() {
+	if out.Beats() {
 		ticker := time.NewTicker(a.keepAlive)
 		defer ticker.Stop()
 		beat = ticker.C
@@ -114,31 +119,22 @@ func (a *api) watchStream(ctx context.Context, out liveWriter) {
 		case <-a.draining:
 			return
 		case <-beat:
-			if out.keepAlive(a.keepAlive) != nil {
+			if out.KeepAlive(a.keepAlive) != nil {
 				return
 			}
 		}
 	}
 }
 
-// liveWriter writes one live read in one of its forms. Its methods may be called at once.
-type liveWriter interface {
-	// open sends the headers at once: a reader of a quiet stream should not wait for them.
-	open(start int64) error
-	send(chunks []world.Chunk) error // a world.ChunkSink
-	// beats reports whether keepAlive has a way to write something that is no chunk.
-	beats() bool
-	// keepAlive writes it when nothing was written for the interval.
-	keepAlive(interval time.Duration) error
-	// end says that the stream has ended. next tells, for a reader that has read up to from, where
-	// something was written behind that end.
-	end(next func(from int64) int64) error
-}
-
-func newLiveWriter(ctx context.Context, c echo.Context) liveWriter {
-	r := c.Request()
-	if accepts(r, typeEvents) {
-		return newEventWriter(ctx, c.Response())
+// readResumeIndex returns the index after the last event that the caller has, if it says so.
+func readResumeIndex(r *input.Request) (next int64, given bool) {
+	text := r.From.Header().Get(headerLastEventID)
+	if text == "" {
+		return 0, false
 	}
-	return newChunkWriter(c.Response(), accepts(r, typeFrames))
+	last, err := strconv.ParseInt(text, 10, 53)
+	if err != nil || last < 0 {
+		r.Fail(refuse.Invalid("%s must be the id of an event of this stream", headerLastEventID))
+	}
+	return last + 1, true
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/livestream"
 )
 
 // pipes is a listener for connections that know no network, so that their time can be made up.
@@ -34,9 +35,9 @@ func (p pipes) Addr() net.Addr { return &net.UnixAddr{} }
 func TestSilenceDoesNotEndARead(t *testing.T) {
 	t.Parallel()
 	for accept, want := range map[string]struct{ begin, beat, rest string }{
-		"":         {begin: "a", rest: "b"},
-		typeFrames: {begin: string(frames("a")), beat: "\xff\xff\xff\xfe", rest: string(frames("b")) + "\xff\xff\xff\xff"},
-		typeEvents: {
+		"":                    {begin: "a", rest: "b"},
+		livestream.TypeFrames: {begin: string(frames("a")), beat: "\xff\xff\xff\xfe", rest: string(frames("b")) + "\xff\xff\xff\xff"},
+		livestream.TypeEvents: {
 			begin: "event: bytes\nid: 0\ndata: \"YQ==\"\n\n", beat: ": nothing new\n\n",
 			rest: "event: bytes\nid: 1\ndata: \"Yg==\"\n\nevent: end\ndata: {\"chunks\":2}\n\n",
 		},

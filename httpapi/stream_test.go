@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/livestream"
 )
 
 // frames puts chunks on the wire as a client does.
@@ -43,11 +44,11 @@ func TestAppend(t *testing.T) {
 		return w.Body.String()
 	}
 
-	require.Equal(t, `{"index":41}`, send("/v1/runs/r/streams/strm_1_user", typeChunk, []byte("\x00data"), map[string]string{headerIdempotencyKey: "k"}))
+	require.Equal(t, `{"index":41}`, send("/v1/runs/r/streams/strm_1_user", livestream.TypeChunk, []byte("\x00data"), map[string]string{headerIdempotencyKey: "k"}))
 	require.Equal(t, world.Append{Name: "strm_1_user", RunID: "r", Chunks: [][]byte{[]byte("\x00data")}, RequestID: "k"}, got)
 
 	// One empty body is one empty chunk.
-	send("/v1/runs/r/streams/s", typeChunk, nil, nil)
+	send("/v1/runs/r/streams/s", livestream.TypeChunk, nil, nil)
 	require.Len(t, got.Chunks, 1)
 	require.Empty(t, got.Chunks[0])
 
@@ -55,12 +56,12 @@ func TestAppend(t *testing.T) {
 	require.Equal(t, []string{"strm_1_user", "s"}, f.streams.expected)
 	require.Equal(t, 2, f.streams.arrived)
 
-	send("/v1/runs/r/streams/s", typeChunk, nil, map[string]string{headerStep: "step_1", headerAttempt: "2"})
+	send("/v1/runs/r/streams/s", livestream.TypeChunk, nil, map[string]string{headerStep: "step_1", headerAttempt: "2"})
 	require.Equal(t, []world.StreamStep{{ID: "step_1", Attempt: 2}}, got.Steps)
-	send("/v1/runs/r/streams/s", typeChunk, nil, map[string]string{headerSteps: "step_1 2, step_2 7"})
+	send("/v1/runs/r/streams/s", livestream.TypeChunk, nil, map[string]string{headerSteps: "step_1 2, step_2 7"})
 	require.Equal(t, []world.StreamStep{{ID: "step_1", Attempt: 2}, {ID: "step_2", Attempt: 7}}, got.Steps)
 
-	send("/v1/runs/r/streams/a%2Fb%20%F0%9F%98%80%2525", typeFrames, frames("one", "", "three"), map[string]string{headerWriter: "w-1", headerSequence: "7"})
+	send("/v1/runs/r/streams/a%2Fb%20%F0%9F%98%80%2525", livestream.TypeFrames, frames("one", "", "three"), map[string]string{headerWriter: "w-1", headerSequence: "7"})
 	require.Equal(t, world.Append{
 		Name: "a/b 😀%25", RunID: "r", Chunks: [][]byte{[]byte("one"), {}, []byte("three")}, RequestID: "req_made_up", WriterID: "w-1", Sequence: 7,
 	}, got)
@@ -75,23 +76,23 @@ func TestBadAppends(t *testing.T) {
 		header      map[string]string
 		want        string
 	}{
-		{typeFrames, nil, nil, "the body has no frames"},
-		{typeFrames, []byte{0, 0, 0}, nil, "frame 0 is cut within its length"},
-		{typeFrames, append(frames("a"), 0, 0, 0, 9, 'x'), nil, "frame 1 says 9 bytes, 1 follow"},
-		{typeFrames, []byte{0xff, 0xff, 0xff, 0xff}, nil, "frame 0 says 4294967295 bytes, 0 follow"},
-		{typeChunk, nil, map[string]string{headerWriter: "w"}, "X-Stream-Writer and X-Stream-Sequence go together"},
-		{typeChunk, nil, map[string]string{headerSequence: "1"}, "X-Stream-Writer and X-Stream-Sequence go together"},
-		{typeChunk, nil, map[string]string{headerWriter: "w", headerSequence: "-1"}, "X-Stream-Sequence must be a whole number"},
-		{typeChunk, nil, map[string]string{headerStep: "step_1"}, "X-Stream-Step and X-Stream-Attempt go together"},
-		{typeChunk, nil, map[string]string{headerAttempt: "1"}, "X-Stream-Step and X-Stream-Attempt go together"},
-		{typeChunk, nil, map[string]string{headerStep: "step_1", headerAttempt: "0"}, "X-Stream-Attempt must be a whole number from 1 on"},
-		{typeChunk, nil, map[string]string{headerStep: "step_1", headerAttempt: "one"}, "X-Stream-Attempt must be a whole number from 1 on"},
-		{typeChunk, nil, map[string]string{headerStep: "step 1", headerAttempt: "1"}, "X-Stream-Step must be an id"},
-		{typeChunk, nil, map[string]string{headerStep: "step_1", headerAttempt: "1", headerSteps: "step_1 1"}, "X-Stream-Step and X-Stream-Steps do not go together"},
-		{typeChunk, nil, map[string]string{headerSteps: "step_1"}, "X-Stream-Steps must be at most 16 pairs"},
-		{typeChunk, nil, map[string]string{headerSteps: "step_1 1,"}, "X-Stream-Steps must be at most 16 pairs"},
-		{typeChunk, nil, map[string]string{headerSteps: strings.Repeat("step_1 1, ", 16) + "step_1 1"}, "X-Stream-Steps must be at most 16 pairs"},
-		{typeChunk, nil, map[string]string{headerWriter: "w w", headerSequence: "1"}, "X-Stream-Writer must be an id"},
+		{livestream.TypeFrames, nil, nil, "the body has no frames"},
+		{livestream.TypeFrames, []byte{0, 0, 0}, nil, "frame 0 is cut within its length"},
+		{livestream.TypeFrames, append(frames("a"), 0, 0, 0, 9, 'x'), nil, "frame 1 says 9 bytes, 1 follow"},
+		{livestream.TypeFrames, []byte{0xff, 0xff, 0xff, 0xff}, nil, "frame 0 says 4294967295 bytes, 0 follow"},
+		{livestream.TypeChunk, nil, map[string]string{headerWriter: "w"}, "X-Stream-Writer and X-Stream-Sequence go together"},
+		{livestream.TypeChunk, nil, map[string]string{headerSequence: "1"}, "X-Stream-Writer and X-Stream-Sequence go together"},
+		{livestream.TypeChunk, nil, map[string]string{headerWriter: "w", headerSequence: "-1"}, "X-Stream-Sequence must be a whole number"},
+		{livestream.TypeChunk, nil, map[string]string{headerStep: "step_1"}, "X-Stream-Step and X-Stream-Attempt go together"},
+		{livestream.TypeChunk, nil, map[string]string{headerAttempt: "1"}, "X-Stream-Step and X-Stream-Attempt go together"},
+		{livestream.TypeChunk, nil, map[string]string{headerStep: "step_1", headerAttempt: "0"}, "X-Stream-Attempt must be a whole number from 1 on"},
+		{livestream.TypeChunk, nil, map[string]string{headerStep: "step_1", headerAttempt: "one"}, "X-Stream-Attempt must be a whole number from 1 on"},
+		{livestream.TypeChunk, nil, map[string]string{headerStep: "step 1", headerAttempt: "1"}, "X-Stream-Step must be an id"},
+		{livestream.TypeChunk, nil, map[string]string{headerStep: "step_1", headerAttempt: "1", headerSteps: "step_1 1"}, "X-Stream-Step and X-Stream-Steps do not go together"},
+		{livestream.TypeChunk, nil, map[string]string{headerSteps: "step_1"}, "X-Stream-Steps must be at most 16 pairs"},
+		{livestream.TypeChunk, nil, map[string]string{headerSteps: "step_1 1,"}, "X-Stream-Steps must be at most 16 pairs"},
+		{livestream.TypeChunk, nil, map[string]string{headerSteps: strings.Repeat("step_1 1, ", 16) + "step_1 1"}, "X-Stream-Steps must be at most 16 pairs"},
+		{livestream.TypeChunk, nil, map[string]string{headerWriter: "w w", headerSequence: "1"}, "X-Stream-Writer must be an id"},
 	}
 	for _, c := range cases {
 		h := map[string]string{"Content-Type": c.contentType}
@@ -183,7 +184,7 @@ func TestStreamsThatGoOnBehindAnEnd(t *testing.T) {
 	require.Equal(t, `{"data":[],"cursor":null,"hasMore":false,"done":true,"next":4}`, body)
 	base := serve(t, s)
 	for from, end := range map[string]string{"2": `{"chunks":3,"next":4}`, "-1": `{"chunks":5}`} {
-		events, err := io.ReadAll(openStream(t, base+"/v1/streams/s?startIndex="+from, typeEvents).body)
+		events, err := io.ReadAll(openStream(t, base+"/v1/streams/s?startIndex="+from, livestream.TypeEvents).body)
 		require.NoError(t, err)
 		require.Contains(t, string(events), "event: end\ndata: "+end+"\n\n")
 	}
@@ -246,9 +247,9 @@ func TestLiveRead(t *testing.T) {
 		{"/v1/runs/r/streams/a%2Fb?startIndex=-10", "0"},
 		{"/v1/runs/r/streams/a%2Fb?startIndex=-9007199254740991", "0"},
 	} {
-		resp := openStream(t, base+c.target, typeFrames)
-		require.Equal(t, typeFrames, resp.header.Get("Content-Type"))
-		require.Equal(t, c.start, resp.header.Get(headerStart))
+		resp := openStream(t, base+c.target, livestream.TypeFrames)
+		require.Equal(t, livestream.TypeFrames, resp.header.Get("Content-Type"))
+		require.Equal(t, c.start, resp.header.Get(livestream.HeaderStart))
 		require.Equal(t, "no-store, no-transform", resp.header.Get("Cache-Control"))
 		require.Equal(t, "no", resp.header.Get("X-Accel-Buffering"))
 		body, err := io.ReadAll(resp.body)
@@ -256,8 +257,8 @@ func TestLiveRead(t *testing.T) {
 		require.Equal(t, append(frames("one", "", "three"), 0xff, 0xff, 0xff, 0xff), body)
 
 		resp = openStream(t, base+c.target, "*/*")
-		require.Equal(t, typeChunk, resp.header.Get("Content-Type"))
-		require.Equal(t, c.start, resp.header.Get(headerStart))
+		require.Equal(t, livestream.TypeChunk, resp.header.Get("Content-Type"))
+		require.Equal(t, c.start, resp.header.Get(livestream.HeaderStart))
 		body, err = io.ReadAll(resp.body)
 		require.NoError(t, err)
 		require.Equal(t, "onethree", string(body))
@@ -293,7 +294,7 @@ func TestLiveReadDoesNotWait(t *testing.T) {
 		}
 		return nil
 	}
-	resp := openStream(t, serve(t, newServer(t, f))+"/v1/streams/s", typeFrames) // returns once headers are in
+	resp := openStream(t, serve(t, newServer(t, f))+"/v1/streams/s", livestream.TypeFrames) // returns once headers are in
 	for _, data := range []string{"a", "bb"} {
 		next <- data
 		got := make([]byte, 4+len(data))
@@ -318,7 +319,7 @@ func TestKeepAlive(t *testing.T) {
 	s.keepAlive = 5 * time.Millisecond
 	base := serve(t, s)
 	raw := openStream(t, base+"/v1/streams/s", "")
-	framed := openStream(t, base+"/v1/streams/s", typeFrames)
+	framed := openStream(t, base+"/v1/streams/s", livestream.TypeFrames)
 	got := make([]byte, 12)
 	_, err := io.ReadFull(framed.body, got)
 	require.NoError(t, err)
@@ -336,7 +337,7 @@ func TestKeepAlive(t *testing.T) {
 // itself is broken, for readers of bare bytes.
 func TestBrokenReadIsCut(t *testing.T) {
 	t.Parallel()
-	for _, accept := range []string{typeFrames, ""} {
+	for _, accept := range []string{livestream.TypeFrames, ""} {
 		f := newFakes(t)
 		f.streams.info = func(string, int64) (world.StreamInfo, error) { return world.StreamInfo{}, nil }
 		f.streams.read = func(_ context.Context, _ string, _ int64, sink world.ChunkSink) error {
@@ -349,7 +350,7 @@ func TestBrokenReadIsCut(t *testing.T) {
 		body, err := io.ReadAll(resp.body)
 		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 		want := []byte("one")
-		if accept == typeFrames {
+		if accept == livestream.TypeFrames {
 			want = frames("one")
 		}
 		require.Equal(t, want, body)
@@ -378,7 +379,7 @@ func TestDrainIsNoEnd(t *testing.T) {
 		return nil
 	}
 	s := newServer(t, f)
-	resp := openStream(t, serve(t, s)+"/v1/streams/s", typeFrames)
+	resp := openStream(t, serve(t, s)+"/v1/streams/s", livestream.TypeFrames)
 	s.Drain()
 	body, err := io.ReadAll(resp.body)
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
@@ -421,33 +422,4 @@ func TestReaderGone(t *testing.T) {
 	hangUp()
 	require.ErrorIs(t, <-ended, context.Canceled)
 	require.NoError(t, resp.Body.Close())
-}
-
-// failingWriter breaks after some bytes, as a connection does.
-type failingWriter struct {
-	http.ResponseWriter
-	left int
-}
-
-func (w *failingWriter) Write(p []byte) (int, error) {
-	if w.left -= len(p); w.left < 0 {
-		return 0, errors.New("broken pipe")
-	}
-	return w.ResponseWriter.Write(p)
-}
-
-func (w *failingWriter) Flush() {}
-
-// A write that fails ends the read through the sink, wherever in a frame it happens.
-func TestSinkReportsBrokenConnections(t *testing.T) {
-	t.Parallel()
-	chunks := []world.Chunk{{Data: []byte(strings.Repeat("x", 10))}}
-	for left := range 14 {
-		w := newChunkWriter(&failingWriter{ResponseWriter: httptest.NewRecorder(), left: left}, true)
-		require.Error(t, w.send(chunks), left)
-	}
-	w := newChunkWriter(&failingWriter{ResponseWriter: httptest.NewRecorder(), left: 18}, true)
-	require.NoError(t, w.send(chunks))
-	require.NoError(t, w.end(nil))
-	require.Error(t, w.keepAlive(0))
 }

@@ -11,17 +11,16 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/httpbody"
+	"github.com/world-redis/world-redis/httpapi/internal/input"
+	"github.com/world-redis/world-redis/httpapi/internal/livestream"
 	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 	"github.com/world-redis/world-redis/internal/wire"
 )
 
 const (
-	typeChunk  = "application/octet-stream"
-	typeFrames = "application/vnd.world-redis.chunks"
-
 	headerWriter   = "X-Stream-Writer"
 	headerSequence = "X-Stream-Sequence"
-	headerStart    = "X-Stream-Start"
 	headerStep     = "X-Stream-Step"
 	headerAttempt  = "X-Stream-Attempt"
 	headerSteps    = "X-Stream-Steps"
@@ -38,26 +37,26 @@ func (a *api) appendChunks(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	contentType := mediaType(c.Request().Header.Get("Content-Type"))
-	if contentType != typeChunk && contentType != typeFrames {
-		return unsupportedMedia(contentType, typeChunk, typeFrames)
+	contentType := httpbody.MediaType(c.Request().Header.Get("Content-Type"))
+	if contentType != livestream.TypeChunk && contentType != livestream.TypeFrames {
+		return httpbody.UnsupportedMedia(contentType, livestream.TypeChunk, livestream.TypeFrames)
 	}
 	// From here on the stream is being written, however long the body takes to come.
 	defer a.deps.Streams.ExpectAppend(write.Name)()
 	buf := appendBuffers.Get().(*bytes.Buffer) //nolint:forcetypeassert // nothing else is in there
 	defer func() {
-		if buf.Cap() <= smallBody+bytes.MinRead {
+		if buf.Cap() <= httpbody.SmallBody+bytes.MinRead {
 			buf.Reset()
 			appendBuffers.Put(buf)
 		}
 	}()
-	body, err := a.readBodyInto(c, buf)
+	body, err := a.ReadInto(c, buf)
 	if err != nil {
 		return err
 	}
-	if contentType == typeChunk {
+	if contentType == livestream.TypeChunk {
 		write.Chunks = [][]byte{body}
-	} else if write.Chunks, err = splitFrames(body); err != nil {
+	} else if write.Chunks, err = livestream.SplitFrames(body); err != nil {
 		return err
 	}
 	first, err := a.deps.Streams.AppendChunks(c.Request().Context(), write)
@@ -68,16 +67,16 @@ func (a *api) appendChunks(c echo.Context) error {
 	o := e.Object()
 	o.Whole("index", first)
 	o.End()
-	return a.answer(c, http.StatusOK, e.Bytes)
+	return a.Answer(c, http.StatusOK, e.Bytes)
 }
 
 // readAppend reads everything of a write but its chunks.
-func readAppend(r *request) (world.Append, error) {
-	a := world.Append{RequestID: r.id, RunID: r.pathID("runId"), Name: r.pathText("name", maxStreamName), Steps: r.streamSteps()}
-	if r.err != nil {
-		return a, r.err
+func readAppend(r *input.Request) (world.Append, error) {
+	a := world.Append{RequestID: r.ID, RunID: r.PathID("runId"), Name: r.PathText("name", world.MaxStreamName), Steps: readSteps(r)}
+	if r.Err != nil {
+		return a, r.Err
 	}
-	h := r.from.header()
+	h := r.From.Header()
 	a.WriterID = h.Get(headerWriter)
 	sequence := h.Get(headerSequence)
 	if (a.WriterID == "") != (sequence == "") {
@@ -97,11 +96,11 @@ func readAppend(r *request) (world.Append, error) {
 	return a, nil
 }
 
-// streamSteps reads which step makes the call, and in which attempt; or, if that is not known, which ones may.
-func (r *request) streamSteps() []world.StreamStep {
-	steps, err := streamSteps(r.from.header())
+// readSteps reads which step makes the call, and in which attempt; or, if that is not known, which ones may.
+func readSteps(r *input.Request) []world.StreamStep {
+	steps, err := streamSteps(r.From.Header())
 	if err != nil {
-		r.fail(err)
+		r.Fail(err)
 	}
 	return steps
 }
@@ -146,9 +145,9 @@ func attemptOf(text string) (n int64, ok bool) {
 	return n, err == nil && n >= 1
 }
 
-func decodeClose(r *request) (world.StreamClose, error) {
-	end := world.StreamClose{RequestID: r.id, RunID: r.pathID("runId"), Name: r.pathText("name", maxStreamName), Steps: r.streamSteps()}
-	return end, r.err
+func decodeClose(r *input.Request) (world.StreamClose, error) {
+	end := world.StreamClose{RequestID: r.ID, RunID: r.PathID("runId"), Name: r.PathText("name", world.MaxStreamName), Steps: readSteps(r)}
+	return end, r.Err
 }
 
 func (a *api) closeStream(ctx context.Context, end world.StreamClose) (nothing, error) {
@@ -163,11 +162,11 @@ type streamNames struct {
 	names world.Page[string]
 }
 
-func decodeStreams(r *request) (streamNames, error) {
-	want := streamNames{runID: r.pathID("runId"), page: r.page()}
-	r.resolveNone() // which every list has
-	want.paged = r.query().Has("limit") || r.query().Has("cursor")
-	return want, r.err
+func decodeStreams(r *input.Request) (streamNames, error) {
+	want := streamNames{runID: r.PathID("runId"), page: r.Page()}
+	r.ResolveNone() // which every list has
+	want.paged = r.Query().Has("limit") || r.Query().Has("cursor")
+	return want, r.Err
 }
 
 func (a *api) listStreams(ctx context.Context, want streamNames) (list streamNames, err error) {
@@ -193,9 +192,9 @@ func encodeStreams(e *wire.Encoder, list streamNames) {
 	o.End()
 }
 
-func decodeStreamName(r *request) (string, error) {
-	name := r.pathText("name", maxStreamName)
-	return name, r.err
+func decodeStreamName(r *input.Request) (string, error) {
+	name := r.PathText("name", world.MaxStreamName)
+	return name, r.Err
 }
 
 func (a *api) streamInfo(ctx context.Context, name string) (world.StreamInfo, error) {
@@ -216,9 +215,9 @@ type chunkQuery struct {
 	page world.PageRequest
 }
 
-func decodeChunks(r *request) (chunkQuery, error) {
-	want := chunkQuery{name: r.pathText("name", maxStreamName), page: r.page()}
-	return want, r.err
+func decodeChunks(r *input.Request) (chunkQuery, error) {
+	want := chunkQuery{name: r.PathText("name", world.MaxStreamName), page: r.Page()}
+	return want, r.Err
 }
 
 func (a *api) listChunks(ctx context.Context, want chunkQuery) (world.ChunkPage, error) {

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/input"
 )
 
 // An answer does not wait for a body that nobody reads. A caller that announces a body and never sends it gets the answer
@@ -63,7 +64,7 @@ func TestABodyThatStandsStillIsGivenUp(t *testing.T) {
 	f.store.getRun = func(context.Context, string, bool) (world.Run, error) { return world.Run{RunID: runID}, nil }
 	f.apps.list = func() ([]world.App, error) { return nil, nil }
 	s := newServer(t, f, func(c *Config, _ *Deps) { c.BaseURL = app.URL })
-	s.patience = 50 * time.Millisecond
+	s.Patience = 50 * time.Millisecond
 	base, stop, done := running(t, s)
 	for path, want := range map[string]string{
 		"/v1/queue": "HTTP/1.1 400 ", "/.well-known/workflow/v1/webhook/t": "HTTP/1.1 503 ",
@@ -91,7 +92,7 @@ func TestReadBodiesKeepTheirConnection(t *testing.T) {
 	for range 3 {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/v1/queue", strings.NewReader(`{"queueName":"__wkf_step_x","message":1}`))
 		require.NoError(t, err)
-		request.Header.Set("Content-Type", typeJSON)
+		request.Header.Set("Content-Type", input.TypeJSON)
 		resp, err := http.DefaultClient.Do(request)
 		require.NoError(t, err)
 		_, err = io.Copy(io.Discard, resp.Body)

@@ -17,6 +17,8 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/httpbody"
+	"github.com/world-redis/world-redis/httpapi/internal/input"
 	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 )
 
@@ -64,18 +66,18 @@ func (p *webhookProxy) close() {
 
 func (a *api) webhook(c echo.Context) error {
 	request := a.requestOf(c)
-	token := request.pathText("token", maxToken)
-	if request.err != nil {
-		return request.err
+	token := request.PathText("token", world.MaxToken)
+	if request.Err != nil {
+		return request.Err
 	}
 	base, err := a.appOfHook(c.Request().Context(), token)
 	if err != nil {
 		return err
 	}
 	r := c.Request()
-	body := a.steady(c)
-	defer body.done()
-	r.Body = http.MaxBytesReader(c.Response(), passedBody{body}, a.maxBody)
+	body := a.Steady(c)
+	defer body.Done()
+	r.Body = http.MaxBytesReader(c.Response(), passedBody{body}, a.MaxBody)
 	target := &webhookTarget{base: base, token: token, c: c}
 	a.proxy.proxy.ServeHTTP(c.Response(), r.WithContext(context.WithValue(r.Context(), webhookTargetKey{}, target)))
 	return nil
@@ -138,7 +140,7 @@ func (p *webhookProxy) rewrite(r *httputil.ProxyRequest) {
 	u.RawQuery = r.In.URL.RawQuery
 	r.Out.URL = &u
 	r.Out.Host = u.Host
-	r.Out.Header.Set(world.HeaderHops, strconv.Itoa(hopsOf(r.In.Header)+1))
+	r.Out.Header.Set(world.HeaderHops, strconv.Itoa(input.HopsOf(r.In.Header)+1))
 	// A webhook is one request and its answer: nothing becomes a tunnel to the app.
 	r.Out.Header.Del("Connection")
 	r.Out.Header.Del("Upgrade")
@@ -153,7 +155,7 @@ func (p *webhookProxy) rewrite(r *httputil.ProxyRequest) {
 // limitAnswer refuses an answer of the app that is no answer to one request, or too large. One that turns out to be too large on its
 // way is cut.
 func (p *webhookProxy) limitAnswer(answer *http.Response) error {
-	limit := p.maxBody
+	limit := p.MaxBody
 	switch {
 	case answer.StatusCode == http.StatusSwitchingProtocols:
 		return &answerError{"the app answered the webhook with another protocol (101), which is not passed on"}
@@ -172,19 +174,16 @@ func (e *answerError) Error() string { return e.text }
 
 // passedBody is the body of a webhook on its way to the app. Its deadline goes with its end: the app may take its time
 // to answer.
-type passedBody struct{ steadyReader }
+type passedBody struct{ httpbody.SteadyReader }
 
 // Read implements io.Reader.
 func (b passedBody) Read(p []byte) (int, error) {
-	n, err := b.steadyReader.Read(p)
+	n, err := b.SteadyReader.Read(p)
 	if err != nil {
-		b.done()
+		b.Done()
 	}
 	return n, err
 }
-
-// Close implements io.Closer.
-func (b passedBody) Close() error { return b.source.Close() }
 
 // failed answers when the app could not be asked.
 func (p *webhookProxy) failed(_ http.ResponseWriter, r *http.Request, cause error) {

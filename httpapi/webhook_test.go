@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/input"
 )
 
 const wildToken = "a/b ü😀?#%2F"
@@ -167,7 +168,7 @@ func TestWebhookBodyLimit(t *testing.T) {
 			return nil, err
 		})
 	})
-	w := call{method: http.MethodPost, target: wildPath, body: strings.NewReader("eleven byte"), header: map[string]string{"Accept": typeJSON}}.do(t, s)
+	w := call{method: http.MethodPost, target: wildPath, body: strings.NewReader("eleven byte"), header: map[string]string{"Accept": input.TypeJSON}}.do(t, s)
 	require.Equal(t, http.StatusRequestEntityTooLarge, w.Code)
 	require.Contains(t, errorOf(t, w.Body.String())["message"], "the body has 11 bytes, the limit is 10 ")
 }
@@ -223,7 +224,7 @@ func TestWebhookAnswerLimit(t *testing.T) {
 	})
 	ask := func(method, body string, length int64) *httptest.ResponseRecorder {
 		answer.Body, answer.ContentLength = io.NopCloser(strings.NewReader(body)), length
-		return call{method: method, target: wildPath, header: map[string]string{"Accept": typeJSON}}.do(t, s)
+		return call{method: method, target: wildPath, header: map[string]string{"Accept": input.TypeJSON}}.do(t, s)
 	}
 	w := ask(http.MethodGet, "ten bytes.", 10)
 	require.Equal(t, http.StatusOK, w.Code)

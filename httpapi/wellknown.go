@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/input"
 	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 )
 
@@ -12,26 +13,26 @@ var traceHeaders = []string{"traceparent", "tracestate"}
 
 // decodeBare reads a message for the queue in the form in which it is delivered: the
 // body is the message, the rest stands in headers.
-func decodeBare(want world.Kind) func(*request) (sentMessage, error) {
-	return func(r *request) (sentMessage, error) {
+func decodeBare(want world.Kind) func(*input.Request) (sentMessage, error) {
+	return func(r *input.Request) (sentMessage, error) {
 		m, err := bareMessage(r, want)
 		return sentMessage{Message: m}, err
 	}
 }
 
-func bareMessage(r *request, want world.Kind) (world.Message, error) {
-	h := r.from.header()
+func bareMessage(r *input.Request, want world.Kind) (world.Message, error) {
+	h := r.From.Header()
 	m := world.Message{
 		QueueName:      h.Get("x-vqs-queue-name"),
 		IdempotencyKey: h.Get("x-idempotency-key"),
-		RequestID:      r.id,
-		Hops:           hopsOf(h),
+		RequestID:      r.ID,
+		Hops:           input.HopsOf(h),
 	}
 	if m.Hops > 0 && m.IdempotencyKey == "" {
 		// A service took us for an app, and delivers the message again and again: that is one message all the same.
 		m.IdempotencyKey = h.Get("x-vqs-message-id")
 	}
-	if err := checkText("the header x-vqs-queue-name", m.QueueName, maxName); err != nil {
+	if err := input.CheckText("the header x-vqs-queue-name", m.QueueName, input.MaxName); err != nil {
 		return m, err
 	}
 	kind, err := checkQueueName(m.QueueName)
@@ -60,9 +61,9 @@ func bareMessage(r *request, want world.Kind) (world.Message, error) {
 			m.Headers[name] = v
 		}
 	}
-	message, err := r.item()
+	message, err := r.Item()
 	if err != nil {
 		return m, err
 	}
-	return m, r.codec.describe(&m, kind, message)
+	return m, describe(&m, kind, message)
 }

@@ -1,4 +1,4 @@
-package httpapi
+package livestream
 
 import (
 	"net/http"
@@ -30,27 +30,27 @@ func newChunkWriter(w http.ResponseWriter, framed bool) *chunkWriter {
 	return &chunkWriter{framed: framed, header: w.Header(), out: w, control: http.NewResponseController(w)}
 }
 
-func (w *chunkWriter) beats() bool { return w.framed }
+func (w *chunkWriter) Beats() bool { return w.framed }
 
-func (w *chunkWriter) open(start int64) error {
+func (w *chunkWriter) Open(start int64) error {
 	if w.framed {
-		return w.openAs(typeFrames, start)
+		return w.openAs(TypeFrames, start)
 	}
-	return w.openAs(typeChunk, start)
+	return w.openAs(TypeChunk, start)
 }
 
 func (w *chunkWriter) openAs(contentType string, start int64) error {
 	w.header.Set("Content-Type", contentType)
 	w.header.Set("Cache-Control", "no-store, no-transform") // a proxy that compresses would hold chunks back
 	w.header.Set("X-Accel-Buffering", "no")                 // so would nginx
-	w.header.Set(headerStart, strconv.FormatInt(start, 10))
+	w.header.Set(HeaderStart, strconv.FormatInt(start, 10))
 	w.out.WriteHeader(http.StatusOK)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.flush()
 }
 
-func (w *chunkWriter) send(chunks []world.Chunk) error {
+func (w *chunkWriter) Send(chunks []world.Chunk) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	// Small chunks are gathered, so that each is no write of its own. An idle reader keeps nothing.
@@ -77,7 +77,7 @@ func (w *chunkWriter) send(chunks []world.Chunk) error {
 	return w.flush()
 }
 
-func (w *chunkWriter) keepAlive(interval time.Duration) error {
+func (w *chunkWriter) KeepAlive(interval time.Duration) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if time.Since(w.last) < interval/2 {
@@ -86,7 +86,7 @@ func (w *chunkWriter) keepAlive(interval time.Duration) error {
 	return w.signal(frameKeepAlive)
 }
 
-func (w *chunkWriter) end(func(int64) int64) error {
+func (w *chunkWriter) End(func(int64) int64) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.framed {

@@ -1,4 +1,4 @@
-package httpapi
+package livestream
 
 import (
 	"bytes"
@@ -33,17 +33,17 @@ func (w blockedWriter) Write(p []byte) (int, error) {
 // there is for that, and each gets its value in the end.
 func TestValuesForPeopleAreCounted(t *testing.T) {
 	t.Parallel()
-	s := newServer(t, newFakes(t), func(c *Config, _ *Deps) { c.Memory = 64 << 20 })
+	all := memory.New(budget.New(64 << 20))
 	const readers, size = 20, 300 << 10
-	chunk := framedValue(`devl["` + strings.Repeat("x", size) + `"]`)
-	ctx := world.WithRoom(t.Context(), s.main.memory.Hold())
+	chunk := sdkChunk(`devl["` + strings.Repeat("x", size) + `"]`)
+	ctx := world.WithRoom(t.Context(), all.Hold())
 	var writes atomic.Int64
 	let, sent := make(chan struct{}), make(chan error, readers)
 	outs := make([]*httptest.ResponseRecorder, readers)
 	for i := range outs {
 		outs[i] = httptest.NewRecorder()
 		w := newEventWriter(ctx, blockedWriter{outs[i], &writes, let})
-		go func() { sent <- w.send([]world.Chunk{{Index: 7, Data: chunk}}) }()
+		go func() { sent <- w.Send([]world.Chunk{{Index: 7, Data: chunk}}) }()
 	}
 	// One that writes keeps what its line takes, and the next waits for what it needs to make its own.
 	need, line := int64(readableCopies*len(chunk)), int64(3*(size+len(`""`)))
@@ -51,7 +51,7 @@ func TestValuesForPeopleAreCounted(t *testing.T) {
 	fit := 1 + (lane-need)/line
 	require.Eventually(t, func() bool { return writes.Load() == fit }, time.Minute, time.Millisecond)
 	require.Equal(t, fit*line, memory.Views(ctx).Used())
-	require.Equal(t, fit*line, s.main.memory.Used())
+	require.Equal(t, fit*line, all.Used())
 	close(let)
 	for range readers {
 		require.NoError(t, <-sent)
@@ -59,18 +59,18 @@ func TestValuesForPeopleAreCounted(t *testing.T) {
 	for _, out := range outs {
 		require.Equal(t, "id: 7\ndata: \""+strings.Repeat("x", size)+"\"\n\n", out.Body.String())
 	}
-	require.Zero(t, s.main.memory.Used())
+	require.Zero(t, all.Used())
 }
 
 // A chunk that is too large to be looked into takes no memory but its own.
 func TestALargeChunkIsWrittenInPieces(t *testing.T) {
 	t.Parallel()
-	s := newServer(t, newFakes(t))
-	ctx := world.WithRoom(t.Context(), s.main.memory.Hold())
+	all := memory.New(budget.New(128 << 20))
+	ctx := world.WithRoom(t.Context(), all.Hold())
 	none := memory.Views(ctx).Limit()
-	all := budget.Of(memory.Views(ctx))
-	require.NoError(t, all.Grow(t.Context(), none, 0)) // alone
-	defer all.Release()
+	rest := budget.Of(memory.Views(ctx))
+	require.NoError(t, rest.Grow(t.Context(), none, 0)) // alone
+	defer rest.Release()
 	for _, size := range []int{readableChunk + 1, readableChunk + 2, readableChunk + 3, 3 << 20} {
 		data := make([]byte, size)
 		for i := range data {
@@ -78,7 +78,7 @@ func TestALargeChunkIsWrittenInPieces(t *testing.T) {
 		}
 		out := httptest.NewRecorder()
 		w := newEventWriter(ctx, out)
-		require.NoError(t, w.send([]world.Chunk{{Index: 3, Data: data}}))
+		require.NoError(t, w.Send([]world.Chunk{{Index: 3, Data: data}}))
 		want := "event: bytes\nid: 3\ndata: \"" + base64.StdEncoding.EncodeToString(data) + "\"\n\n"
 		require.True(t, bytes.Equal([]byte(want), out.Body.Bytes()), size) // require.Equal would print both
 	}

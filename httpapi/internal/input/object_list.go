@@ -1,4 +1,4 @@
-package httpapi
+package input
 
 import (
 	"github.com/world-redis/world-redis"
@@ -6,14 +6,14 @@ import (
 	"github.com/world-redis/world-redis/internal/cboritem"
 )
 
-// texts returns a list of texts that each fit a rule; it may have at most limit of them.
-func (o *object) texts(key string, limit int, fits func(string) bool, rule string) []string {
-	items := o.list(key, limit)
+// Texts returns a list of texts that each fit a rule; it may have at most limit of them.
+func (o *Object) Texts(key string, limit int, fits func(string) bool, rule string) []string {
+	items := o.List(key, limit)
 	out := make([]string, 0, len(items))
 	for _, item := range items {
 		s, ok := cboritem.TextOf(item)
 		if !ok || !fits(s) {
-			o.fail(key, "has an entry that "+rule)
+			o.Fail(key, "has an entry that "+rule)
 			return nil
 		}
 		out = append(out, s)
@@ -21,23 +21,23 @@ func (o *object) texts(key string, limit int, fits func(string) bool, rule strin
 	return out
 }
 
-// list returns the entries of a list that must be there.
-func (o *object) list(key string, limit int) []world.Raw {
-	item := o.get(key)
-	if o.err != nil {
+// List returns the entries of a list that must be there.
+func (o *Object) List(key string, limit int) []world.Raw {
+	item := o.Get(key)
+	if o.Err != nil {
 		return nil
 	}
 	if item == nil {
-		o.err = refuse.Invalid("%s.%s is missing", o.path, key)
+		o.Err = refuse.Invalid("%s.%s is missing", o.Path, key)
 		return nil
 	}
 	items, ok := itemsOf(item, limit)
 	switch {
 	case !ok:
-		o.fail(key, "must be a list")
+		o.Fail(key, "must be a list")
 		return nil
 	case len(items) > limit:
-		o.err = refuse.Invalid("%s.%s has more entries than the limit of %d", o.path, key, limit)
+		o.Err = refuse.Invalid("%s.%s has more entries than the limit of %d", o.Path, key, limit)
 		return nil
 	}
 	return items
@@ -69,11 +69,11 @@ func itemsOf(item world.Raw, limit int) (items []world.Raw, ok bool) {
 	return items, true
 }
 
-// resolveNone reads resolveData.
-func (o *object) resolveNone() bool {
-	none, err := resolveNone(o.text("resolveData", maxResolve))
-	if o.err == nil {
-		o.err = err
+// ResolveNone reads resolveData.
+func (o *Object) ResolveNone() bool {
+	none, err := resolveNone(o.Text("resolveData", MaxResolve))
+	if o.Err == nil {
+		o.Err = err
 	}
 	return none
 }

@@ -1,23 +1,19 @@
-package httpapi
+package livestream
 
 import (
 	"context"
 	"encoding/base64"
 	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/httpapi/internal/memory"
-	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 	"github.com/world-redis/world-redis/internal/budget"
 )
 
-const (
-	typeEvents        = "text/event-stream"
-	headerLastEventID = "Last-Event-ID"
-)
+// TypeEvents is the media type of a live read for people.
+const TypeEvents = "text/event-stream"
 
 // eventWriter writes a live read as server-sent events, for people: each chunk is an event
 // whose id is its index and whose data is the value in one line of JSON. Chunks that are not
@@ -34,15 +30,15 @@ func newEventWriter(ctx context.Context, w http.ResponseWriter) *eventWriter {
 	return &eventWriter{chunkWriter: newChunkWriter(w, false), reads: ctx, views: memory.Views(ctx)}
 }
 
-func (w *eventWriter) beats() bool { return true }
+func (w *eventWriter) Beats() bool { return true }
 
-func (w *eventWriter) open(start int64) error {
+func (w *eventWriter) Open(start int64) error {
 	w.next = start
-	return w.openAs(typeEvents, start)
+	return w.openAs(TypeEvents, start)
 }
 
-// send implements world.ChunkSink.
-func (w *eventWriter) send(chunks []world.Chunk) error {
+// Send implements world.ChunkSink.
+func (w *eventWriter) Send(chunks []world.Chunk) error {
 	for _, chunk := range chunks {
 		if err := w.event(chunk); err != nil {
 			return err
@@ -90,7 +86,7 @@ func (w *eventWriter) bytes(chunk world.Chunk) error {
 	return w.write(append(text, "\"\n\n"...))
 }
 
-func (w *eventWriter) keepAlive(interval time.Duration) error {
+func (w *eventWriter) KeepAlive(interval time.Duration) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if time.Since(w.last) < interval/2 {
@@ -99,7 +95,7 @@ func (w *eventWriter) keepAlive(interval time.Duration) error {
 	return w.say(": nothing new\n\n")
 }
 
-func (w *eventWriter) end(next func(from int64) int64) error {
+func (w *eventWriter) End(next func(from int64) int64) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	behind := ""
@@ -114,17 +110,4 @@ func (w *eventWriter) say(text string) error {
 		return err
 	}
 	return w.flush()
-}
-
-// resumeIndex is the index after the last event that the caller has, if it says so.
-func (r *request) resumeIndex() (next int64, given bool) {
-	text := r.from.header().Get(headerLastEventID)
-	if text == "" {
-		return 0, false
-	}
-	last, err := strconv.ParseInt(text, 10, 53)
-	if err != nil || last < 0 {
-		r.fail(refuse.Invalid("%s must be the id of an event of this stream", headerLastEventID))
-	}
-	return last + 1, true
 }

@@ -1,21 +1,21 @@
-package httpapi
+package input
 
 import (
 	"unicode/utf8"
 
-	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 )
 
+// Limits of texts that several operations read.
 const (
-	maxStreamName = world.MaxStreamName
-	maxToken      = world.MaxToken
-	maxName       = 4096          // bytes of a queue, workflow, step or deployment name
-	maxCursor     = 4096          // bytes
-	maxLimit      = world.MaxPage // what a larger limit is taken as
+	MaxName    = 4096 // bytes of a queue, workflow, step or deployment name
+	MaxCursor  = 4096 // bytes
+	MaxResolve = 16   // bytes of a word such as all or none
+	maxTexts   = 64   // in a list of what an app can do
 )
 
-func checkText(name, s string, limit int) error {
+// CheckText refuses a text that is empty, too long or not UTF-8.
+func CheckText(name, s string, limit int) error {
 	switch {
 	case s == "":
 		return refuse.Invalid("%s is missing", name)

@@ -1,4 +1,4 @@
-package httpapi
+package livestream
 
 import (
 	"encoding/binary"
@@ -9,13 +9,20 @@ import (
 // Frames carry chunks over HTTP without losing where one ends: [u32 big-endian length]
 // [bytes]. Two lengths that no chunk can have are signals of a live read.
 const (
+	// The media types of chunks: one chunk, or frames of any number.
+	TypeChunk  = "application/octet-stream"
+	TypeFrames = "application/vnd.world-redis.chunks"
+
+	// HeaderStart says at which index an answer begins.
+	HeaderStart = "X-Stream-Start"
+
 	frameHead      = 4
 	frameEnd       = 0xFFFFFFFF // the recorded end of the stream; the only clean end
 	frameKeepAlive = 0xFFFFFFFE // nothing happened; proxies cut silent connections
 )
 
-// splitFrames cuts a body into chunks, which are slices of it.
-func splitFrames(body []byte) ([][]byte, error) {
+// SplitFrames cuts a body into chunks, which are slices of it.
+func SplitFrames(body []byte) ([][]byte, error) {
 	var chunks [][]byte
 	for rest := body; len(rest) > 0; {
 		if len(rest) < frameHead {

@@ -1,4 +1,4 @@
-package httpapi
+package input
 
 import (
 	"slices"
@@ -66,9 +66,9 @@ func (s *nameSet) add(name string) bool {
 // Each costs a few dozen times its size while it is looked at. Payloads are not looked into and may have any number.
 const maxKeys = 10_000
 
-// entriesOf returns the entries of a map in their order, leaving out absent ones; values
+// EntriesOf returns the entries of a map in their order, leaving out absent ones; values
 // are slices of item. A key that is not text or stands twice is refused.
-func (d codec) entriesOf(path string, item world.Raw) (world.Fields, error) {
+func EntriesOf(path string, item world.Raw) (world.Fields, error) {
 	if len(item) == 0 || cboritem.MajorOf(item) != cboritem.MajorMap {
 		return nil, refuse.Invalid("%s must be an object", path)
 	}

@@ -1,4 +1,4 @@
-package httpapi
+package httpbody
 
 import (
 	"errors"
@@ -26,9 +26,9 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// waitForNoBody closes the connection after an answer that comes before its request was read to the end. net/http would
+// CloseUnread closes the connection after an answer that comes before its request was read to the end. net/http would
 // first read the rest, without a deadline, so a caller that announces a body and sends none would hold the connection.
-func waitForNoBody(next echo.HandlerFunc) echo.HandlerFunc {
+func CloseUnread(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
 		if r.ContentLength == 0 || r.Body == nil {

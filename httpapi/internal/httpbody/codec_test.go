@@ -1,4 +1,4 @@
-package httpapi
+package httpbody
 
 import (
 	"bytes"
@@ -14,12 +14,12 @@ import (
 // for it, and copied into twice as much. Room for what is only claimed stays bounded.
 func TestABodyOfTwoMebibytesIsReadIntoOneRoom(t *testing.T) {
 	t.Parallel()
-	s := &shared{maxBody: 64 << 20}
+	s := &Codec{MaxBody: 64 << 20}
 	read := func(sent int, claimed int64) *bytes.Buffer {
 		r := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(make([]byte, sent)))
 		r.ContentLength = claimed
 		buf := new(bytes.Buffer)
-		body, err := s.readBodyInto(echo.New().NewContext(r, httptest.NewRecorder()), buf)
+		body, err := s.ReadInto(echo.New().NewContext(r, httptest.NewRecorder()), buf)
 		require.NoError(t, err)
 		require.Len(t, body, sent)
 		return buf

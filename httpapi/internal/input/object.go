@@ -1,0 +1,151 @@
+package input
+
+import (
+	"math"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/refuse"
+	"github.com/world-redis/world-redis/internal/cboritem"
+)
+
+// Object reads the fields of one map of a request. The first thing that is wrong is kept
+// in err and everything after it reads as absent, so a handler asks once, at the end.
+type Object struct {
+	Path   string // how messages name it
+	Fields world.Fields
+	Err    error
+}
+
+// ObjectOf reads a map, which messages call path.
+func ObjectOf(path string, item world.Raw) *Object {
+	o := &Object{Path: path}
+	o.Fields, o.Err = EntriesOf(path, item)
+	return o
+}
+
+// Fail says what is wrong with the field of this name, if nothing was wrong before.
+func (o *Object) Fail(key, want string) {
+	if o.Err == nil {
+		o.Err = refuse.Invalid("%s.%s %s", o.Path, key, want)
+	}
+}
+
+// Get returns the field as it is, nil when absent.
+func (o *Object) Get(key string) world.Raw {
+	if o.Err != nil {
+		return nil
+	}
+	return o.Fields.Get(key)
+}
+
+// Text returns a text of at most limit bytes, "" when absent.
+func (o *Object) Text(key string, limit int) string {
+	item := o.Get(key)
+	if item == nil {
+		return ""
+	}
+	s, ok := cboritem.TextOf(item)
+	if !ok {
+		o.Fail(key, "must be text")
+	}
+	if len(s) > limit {
+		o.Err = refuse.Invalid("%s.%s has %d bytes, the limit is %d", o.Path, key, len(s), limit)
+		return ""
+	}
+	return s
+}
+
+// ID returns an id that fits the rule for ids, "" when absent.
+func (o *Object) ID(key string) string {
+	s := o.Text(key, math.MaxInt)
+	if s != "" && !world.ValidID(s) {
+		o.Fail(key, world.IDRule)
+		return ""
+	}
+	return s
+}
+
+// Whole returns a whole number that is not negative, nil when absent.
+func (o *Object) Whole(key string) *int64 {
+	item := o.Get(key)
+	if item == nil {
+		return nil
+	}
+	n, ok := cboritem.WholeOf(item)
+	if !ok || n < 0 {
+		o.Fail(key, "must be a whole number that is not negative")
+		return nil
+	}
+	return &n
+}
+
+// Flag returns true or false; absent is false.
+func (o *Object) Flag(key string) bool {
+	item := o.Get(key)
+	if item == nil {
+		return false
+	}
+	v, ok := cboritem.BoolOf(item)
+	if !ok {
+		o.Fail(key, "must be true or false")
+	}
+	return v
+}
+
+// MomentRule is what a timestamp has to be.
+const MomentRule = "must be a moment: epoch milliseconds or an ISO 8601 text"
+
+// Millis returns a timestamp, 0 when absent.
+func (o *Object) Millis(key string) world.Millis {
+	item := o.Get(key)
+	if item == nil {
+		return 0
+	}
+	ms, ok := cboritem.TimestampOf(item)
+	if !ok {
+		o.Fail(key, MomentRule)
+	}
+	return ms
+}
+
+// Object returns a map within this one, or nil when absent.
+func (o *Object) Object(key string) *Object {
+	item := o.Get(key)
+	if item == nil {
+		return nil
+	}
+	inner := ObjectOf(o.Path+"."+key, item)
+	if inner.Err != nil {
+		o.Err = inner.Err
+		return nil
+	}
+	return inner
+}
+
+// ByteString returns bytes, nil when absent; they are a slice of the request.
+func (o *Object) ByteString(key string) []byte {
+	item := o.Get(key)
+	if item == nil {
+		return nil
+	}
+	content, ok := cboritem.BytesOf(item)
+	if !ok {
+		o.Fail(key, "must be a byte string of known length")
+		return nil
+	}
+	return content
+}
+
+// Small returns a whole number from 0 to a million, 0 when absent.
+func (o *Object) Small(key string) int {
+	n := o.Whole(key)
+	switch {
+	case n == nil:
+		return 0
+	case *n > 1_000_000:
+		o.Fail(key, "is too large")
+		return 0
+	default:
+		return int(*n)
+	}
+}

@@ -1,0 +1,133 @@
+package input
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/refuse"
+)
+
+// Request is what an operation is called with, whatever it came over. The first thing that is wrong is kept in err and everything
+// after it reads as absent, so a decoder asks once, at the end.
+type Request struct {
+	ID   string // names the call: its repeat has the same
+	From Source
+	Err  error
+
+	values url.Values // those of the query, once they have been asked for
+}
+
+// Source is what a transport knows of a call.
+type Source interface {
+	// Param returns a parameter of the path as it stands there, percent-encoded; ok is false if the path has none of this name.
+	Param(name string) (text string, ok bool)
+	// RawQuery returns what stands after the question mark.
+	RawQuery() string
+	Header() http.Header
+	// Item returns the body as one data item in CBOR, whatever it came as.
+	Item() (world.Raw, error)
+	// Missing reports whether the call has no body.
+	Missing() bool
+}
+
+// Fail says what is wrong with the request, if nothing was wrong before.
+func (r *Request) Fail(err error) {
+	if r.Err == nil {
+		r.Err = err
+	}
+}
+
+// PathText returns a parameter of the path, percent-decoded exactly once.
+func (r *Request) PathText(name string, limit int) string {
+	if r.Err != nil {
+		return ""
+	}
+	raw, _ := r.From.Param(name)
+	s, err := url.PathUnescape(raw)
+	if err != nil {
+		r.Err = refuse.Invalid("%s in the path is not percent-encoded", name)
+		return ""
+	}
+	r.Err = CheckText(name, s, limit)
+	return s
+}
+
+// PathID returns a parameter of the path that is an id; "" when the path has no such parameter.
+func (r *Request) PathID(name string) string {
+	raw, ok := r.From.Param(name)
+	if !ok || r.Err != nil {
+		return ""
+	}
+	if s, err := url.PathUnescape(raw); err == nil && world.ValidID(s) {
+		return s
+	}
+	r.Err = refuse.Invalid("%s %s", name, world.IDRule)
+	return ""
+}
+
+// Query returns the parameters after the question mark; url.Values of net/http would drop malformed ones in silence.
+func (r *Request) Query() url.Values {
+	if r.values == nil && r.Err == nil {
+		var err error
+		if r.values, err = url.ParseQuery(r.From.RawQuery()); err != nil {
+			r.Err = refuse.Invalid("the query of the address is malformed")
+		}
+	}
+	return r.values
+}
+
+// QueryID returns an id, "" when absent.
+func (r *Request) QueryID(name string) string {
+	s := r.Query().Get(name)
+	if s != "" && !world.ValidID(s) {
+		r.Fail(refuse.Invalid("%s %s", name, world.IDRule))
+	}
+	return s
+}
+
+// Page reads limit, cursor and sortOrder.
+func (r *Request) Page() world.PageRequest {
+	q := r.Query()
+	p := world.PageRequest{Cursor: q.Get("cursor"), Order: world.Order(q.Get("sortOrder"))}
+	switch {
+	case p.Order != "" && p.Order != world.Ascending && p.Order != world.Descending:
+		r.Fail(refuse.Invalid("sortOrder must be asc or desc"))
+	case len(p.Cursor) > MaxCursor:
+		r.Fail(refuse.Invalid("the cursor is not one of this service's"))
+	case q.Has("limit"):
+		n, err := strconv.ParseUint(q.Get("limit"), 10, 63)
+		if err != nil || n == 0 {
+			r.Fail(refuse.Invalid("limit must be a positive whole number"))
+		}
+		p.Limit = int(min(n, world.MaxPage))
+	}
+	return p
+}
+
+// ResolveNone reads resolveData.
+func (r *Request) ResolveNone() bool {
+	none, err := resolveNone(r.Query().Get("resolveData"))
+	if err != nil {
+		r.Fail(err)
+	}
+	return none
+}
+
+// Item reads the body as one data item.
+func (r *Request) Item() (world.Raw, error) {
+	if r.Err != nil {
+		return nil, r.Err
+	}
+	return r.From.Item()
+}
+
+// Object reads the body as a map, which messages call "body". Its err is what is wrong with the request so far.
+func (r *Request) Object() *Object {
+	item, err := r.Item()
+	if err != nil {
+		return &Object{Path: "body", Err: err}
+	}
+	return ObjectOf("body", item)
+}

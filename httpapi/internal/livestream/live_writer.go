@@ -1,0 +1,33 @@
+// Package livestream writes live reads of streams: as frames, as the bytes of chunks, or as server-sent events for people.
+package livestream
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/httpbody"
+)
+
+// Writer writes one live read in one of its forms. Its methods may be called at once.
+type Writer interface {
+	// Open sends the headers at once: a reader of a quiet stream should not wait for them.
+	Open(start int64) error
+	Send(chunks []world.Chunk) error // a world.ChunkSink
+	// Beats reports whether keepAlive has a way to write something that is no chunk.
+	Beats() bool
+	// KeepAlive writes it when nothing was written for the interval.
+	KeepAlive(interval time.Duration) error
+	// End says that the stream has ended. next tells, for a reader that has read up to from, where
+	// something was written behind that end.
+	End(next func(from int64) int64) error
+}
+
+// New returns the writer of the form that the reader accepts. ctx is that of the read.
+func New(ctx context.Context, w http.ResponseWriter, r *http.Request) Writer {
+	if httpbody.Accepts(r, TypeEvents) {
+		return newEventWriter(ctx, w)
+	}
+	return newChunkWriter(w, httpbody.Accepts(r, TypeFrames))
+}
