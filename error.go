@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Code is the stable name of a refusal, for programs. One table, in httpapi/error.go, maps each code to an HTTP
+// Code is the stable name of a refusal, for programs. One table, in httpapi/internal/refuse, maps each code to an HTTP
 // status and to an error class of the SDK (contract §7).
 type Code string
 

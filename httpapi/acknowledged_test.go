@@ -12,7 +12,7 @@ import (
 func TestAcknowledgedRoutes(t *testing.T) {
 	t.Parallel()
 	var others []string
-	for _, r := range newServer(t, newFakes(t)).table {
+	for _, r := range newServer(t, newFakes(t)).routes {
 		switch {
 		case r.open:
 		case r.path == "/v1/calls":

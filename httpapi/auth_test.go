@@ -49,7 +49,7 @@ func TestEveryRouteAsksForTheToken(t *testing.T) {
 		"/healthz": true, "/readyz": true, "/metrics": true, "/openapi.json": true, "/.well-known/workflow/v1/webhook/{token}": true,
 		"/ns/{namespace}/.well-known/workflow/v1/webhook/{token}": true,
 	}
-	for _, r := range s.table {
+	for _, r := range s.routes {
 		require.Equal(t, open[r.path], r.open, r.path)
 		if !r.open {
 			w := call{method: r.method, target: r.path, body: "{}"}.do(t, s)
@@ -82,7 +82,7 @@ func TestForeignHostsAreRefusedWithoutAToken(t *testing.T) {
 	}
 	open := newServer(t, newFakes(t))
 	for _, host := range []string{"evil.example", "evil.example:8787", "localhost.evil.example", "192.168.1.5", "0.0.0.0:8787", "[fe80::1]:1", "127.0.0.1.evil.example"} {
-		for _, r := range open.table {
+		for _, r := range open.routes {
 			if !r.anyHost { // no fake has a function: nothing is done
 				code, body := status(open, host, r.method, r.path)
 				require.Equal(t, http.StatusForbidden, code, "%s %s %s", host, r.method, r.path)

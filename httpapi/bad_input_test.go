@@ -13,6 +13,7 @@ import (
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/httpapi/internal/input"
 	"github.com/world-redis/world-redis/httpapi/internal/livestream"
+	"github.com/world-redis/world-redis/httpapi/internal/transport"
 )
 
 // In every test of this file the fakes have no functions: reaching one fails the test.
@@ -224,11 +225,11 @@ func TestIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, newFakes(t))
 	for _, key := range []string{strings.Repeat("k", 129), "clé", "tab\there"} {
-		w := call{method: http.MethodPost, target: "/v1/events", body: "{}", header: map[string]string{headerIdempotencyKey: key}}.do(t, s)
+		w := call{method: http.MethodPost, target: "/v1/events", body: "{}", header: map[string]string{transport.HeaderIdempotencyKey: key}}.do(t, s)
 		require.Equal(t, http.StatusBadRequest, w.Code)
 		require.Equal(t, "Idempotency-Key must be at most 128 visible ASCII characters", errorOf(t, w.Body.String())["message"])
 	}
 	long := strings.Repeat("k", 128)
-	got := accepted(t, "/v1/runs/r/events", `{"event":{"eventType":"run_started"}}`, map[string]string{headerIdempotencyKey: long})
+	got := accepted(t, "/v1/runs/r/events", `{"event":{"eventType":"run_started"}}`, map[string]string{transport.HeaderIdempotencyKey: long})
 	require.Equal(t, long, got.RequestID)
 }

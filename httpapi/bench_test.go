@@ -42,24 +42,6 @@ func BenchmarkListEvents(b *testing.B) {
 	}
 }
 
-func BenchmarkEventBody(b *testing.B) {
-	body := raw(b, m{"event": m{
-		"eventType": "step_completed", "correlationId": "step_1", "specVersion": 7,
-		"eventData": m{"stepName": "step//./workflows/x//add", "result": make([]byte, 1<<20)},
-	}, "params": m{"occurredAt": 1700000000000, "sinceCursor": "12"}})
-	codec, err := input.NewCBOR()
-	require.NoError(b, err)
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := codec.Item(body); err != nil {
-			b.Fatal(err)
-		}
-		if _, err := eventRequest(body); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 // Sixteen calls in one request are what the client sends when it is busy.
 func BenchmarkBundle(b *testing.B) {
 	store := fakeStore{createEvent: func(req world.CreateEvent) (world.EventResult, error) {

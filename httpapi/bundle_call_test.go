@@ -13,7 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/bundle"
 	"github.com/world-redis/world-redis/httpapi/internal/input"
+	"github.com/world-redis/world-redis/httpapi/internal/transport"
 )
 
 // The other calls of a bundle are served as by themselves, too.
@@ -81,16 +83,16 @@ func TestABundledCallIsServedAsOneByItself(t *testing.T) {
 			bundled["body"] = body
 		}
 		if c.key != "" {
-			alone.header[headerIdempotencyKey], bundled["key"] = c.key, c.key
+			alone.header[transport.HeaderIdempotencyKey], bundled["key"] = c.key, c.key
 		}
 		asked, seen = nil, nil
 		direct := alone.do(t, s)
 		require.Equal(t, c.status, direct.Code, name)
 		askedAlone, seenAlone := asked, seen
 		asked, seen = nil, nil
-		status, encoded := s.main.answerMessage(t.Context(), []byte("abcd"), raw(t, m{"calls": []m{bundled}}), nil)
+		status, encoded := s.main.bundles.AnswerMessage(t.Context(), []byte("abcd"), raw(t, m{"calls": []m{bundled}}), nil)
 		require.Equal(t, http.StatusOK, status, name)
-		got := answersOf(t, encoded[answerHeaderSize:])
+		got := answersOf(t, encoded[bundle.AnswerHeaderSize:])
 		require.Equal(t, []bundledReply{{Status: direct.Code, Body: direct.Body.Bytes(), RetryAfter: direct.Header().Get("Retry-After")}}, got, name)
 		require.Equal(t, askedAlone, asked, name)
 		require.Equal(t, seenAlone, seen, name)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/httpapi/internal/input"
+	"github.com/world-redis/world-redis/httpapi/internal/transport"
 )
 
 // An event of a bundle does not pass the routes, and is answered, counted and identified as one that
@@ -72,7 +73,7 @@ func TestABundledEventIsServedAsOneByItself(t *testing.T) {
 			body = raw(t, c.body)
 		}
 		asked, seen = nil, nil
-		alone := call{method: http.MethodPost, target: c.path, body: body, header: map[string]string{headerIdempotencyKey: c.key, "Accept": input.TypeCBOR}}.do(t, s)
+		alone := call{method: http.MethodPost, target: c.path, body: body, header: map[string]string{transport.HeaderIdempotencyKey: c.key, "Accept": input.TypeCBOR}}.do(t, s)
 		require.Equal(t, c.status, alone.Code, name)
 		askedAlone, seenAlone := asked, seen
 		asked, seen = nil, nil
@@ -116,35 +117,4 @@ func TestAnswersDoNotShareMemory(t *testing.T) {
 		})
 	}
 	callers.Wait()
-}
-
-// The goroutines of a crew make every call they are given, also one that they get while the crew
-// closes, and they end with it; TestMain looks for any that stay.
-func TestACrewThatCloses(t *testing.T) {
-	t.Parallel()
-	for range 50 {
-		c := &crew{}
-		var done, callers sync.WaitGroup
-		var mu sync.Mutex
-		made := map[int]int{}
-		for caller := range 4 {
-			callers.Go(func() {
-				for i := range 40 {
-					done.Add(1)
-					c.start(task{make: func(i int) {
-						mu.Lock()
-						defer mu.Unlock()
-						made[i]++
-					}, i: caller*40 + i, done: &done})
-				}
-			})
-		}
-		callers.Go(c.close)
-		callers.Wait()
-		done.Wait()
-		require.Len(t, made, 160)
-		for i, n := range made {
-			require.Equal(t, 1, n, i)
-		}
-	}
 }

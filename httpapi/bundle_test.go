@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/bundle"
 )
 
 // inBundle makes the CBOR form of one call.
@@ -247,12 +248,12 @@ func TestBundlesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, newFakes(t)) // the fakes fail the test on any call
 	fine := inBundle(t, "/v1/queue", "", m{})
-	many := make([]m, maxBundle+1)
+	many := make([]m, bundle.MaxCalls+1)
 	for i := range many {
 		many[i] = fine
 	}
 	after := func(then any) m { return m{"path": fine["path"], "body": fine["body"], "then": then} }
-	pairs := make([]m, maxBundle/2+1)
+	pairs := make([]m, bundle.MaxCalls/2+1)
 	for i := range pairs {
 		pairs[i] = after(fine)
 	}

@@ -17,6 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/callsocket"
+	"github.com/world-redis/world-redis/httpapi/internal/transport"
 )
 
 // testSocket is a client of a call socket.
@@ -27,7 +29,7 @@ type testSocket struct {
 
 func openSocket(t *testing.T, url string, header http.Header) (*websocket.Conn, int, error) {
 	t.Helper()
-	options := &websocket.DialOptions{HTTPHeader: header, Subprotocols: []string{callProtocol}}
+	options := &websocket.DialOptions{HTTPHeader: header, Subprotocols: []string{callsocket.Protocol}}
 	conn, answer, err := websocket.Dial(t.Context(), url+"/v1/calls", options) //nolint:bodyclose // websocket closes it
 	if answer == nil {
 		return conn, 0, err
@@ -90,7 +92,7 @@ func TestCallSocketAnswersInAnyOrder(t *testing.T) {
 	var counted atomic.Int64
 	s := newServer(t, f, func(c *Config, _ *Deps) {
 		c.Observe = func(method, route string, _ int, _ time.Duration) {
-			if method == methodMessage && route == "/v1/calls" {
+			if method == transport.MethodMessage && route == "/v1/calls" {
 				counted.Add(1)
 			}
 		}
@@ -178,7 +180,7 @@ func TestCallSocketIsNotForForeignPages(t *testing.T) {
 	require.Equal(t, http.StatusForbidden, status)
 	w := call{method: http.MethodGet, target: "/v1/calls"}.do(t, newServer(t, newFakes(t)))
 	require.Equal(t, http.StatusBadRequest, w.Code)
-	require.Contains(t, w.Body.String(), callProtocol)
+	require.Contains(t, w.Body.String(), callsocket.Protocol)
 }
 
 // A service that stops asks the client to hang up, answers what it has been asked, and waits for both.
@@ -197,7 +199,7 @@ func TestCallSocketAtShutdown(t *testing.T) {
 			s := newServer(t, f)
 			window := time.Duration(0)
 			if !hangsUp {
-				s.retireGrace, window = time.Millisecond, 100*time.Millisecond
+				s.sockets.RetireGrace, window = time.Millisecond, 100*time.Millisecond
 			}
 			ctx, stop := context.WithCancel(t.Context())
 			var ended error
@@ -213,7 +215,7 @@ func TestCallSocketAtShutdown(t *testing.T) {
 			kind, text, err := conn.Read(t.Context())
 			require.NoError(t, err)
 			require.Equal(t, websocket.MessageText, kind)
-			require.Equal(t, retireText, string(text))
+			require.Equal(t, callsocket.RetireText, string(text))
 			next := make(chan string, 1)
 			go func() {
 				_, message, err := conn.Read(t.Context())
@@ -268,7 +270,7 @@ func TestCallSocketWithManyMessages(t *testing.T) {
 	f := newFakes(t)
 	withSteps(f, nil)
 	k := newTestSocket(t, newServer(t, f), nil)
-	const count = 5 * callsAtOnce
+	const count = 5 * callsocket.CallsAtOnce
 	messages := make([][]byte, count)
 	for i := range messages {
 		step := stepCreated("step_" + strings.Repeat("i", i%100))

@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/bundle"
+	"github.com/world-redis/world-redis/httpapi/internal/callsocket"
 )
 
 // clientLimit reads a number of the client's source, such as `const NAMES = 1000;` or one with factors.
@@ -35,7 +37,7 @@ func TestTheClientKeepsTheLimits(t *testing.T) {
 	require.Equal(t, world.MaxGetRuns, clientLimit(t, "world/runs.ts", "MOST_RUNS"))
 	require.Equal(t, world.MaxPage, clientLimit(t, "world/streams.ts", "NAMES"))
 	calls := clientLimit(t, "transport/bundles.ts", "MOST_CALLS")
-	require.LessOrEqual(t, calls, maxBundle)
-	require.LessOrEqual(t, calls*(clientLimit(t, "transport/bundles.ts", "LARGEST_BODY")+4096), maxCallMessage, "a full bundle fits into a message of the socket")
+	require.LessOrEqual(t, calls, bundle.MaxCalls)
+	require.LessOrEqual(t, calls*(clientLimit(t, "transport/bundles.ts", "LARGEST_BODY")+4096), callsocket.MaxMessage, "a full bundle fits into a message of the socket")
 	require.Less(t, clientLimit(t, "world/streams.ts", "BATCH_BYTES"), DefaultMaxBody)
 }

@@ -5,15 +5,12 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
 	"time"
-
-	"github.com/world-redis/world-redis"
 )
 
 // Defaults of a [Config].
@@ -106,34 +103,4 @@ func (c Config) check(tokens []string) error {
 	default:
 		return nil
 	}
-}
-
-// Deps are the parts that the API of one namespace stands on.
-type Deps struct {
-	Store   world.Store
-	Queue   world.Queue
-	Apps    world.AppRegistry
-	Streams world.StreamStore
-	// Admin shows and controls the queue; nil: its routes answer 404.
-	Admin world.QueueAdmin
-	// Forget is called for every run that an answer ends; nil: it is left out.
-	Forget world.RunForgetter
-	// Waker wakes runs for operators; nil: its route answers 404.
-	Waker world.RunWaker
-	// Lost lists answered calls that Redis lost; nil: its route answers 404.
-	Lost func(ctx context.Context, p world.PageRequest) (world.Page[world.AnsweredCall], error)
-	// CheckRun is CodeRunNotFound for a run that does not exist and is not about to; nil: any may exist.
-	CheckRun func(ctx context.Context, runID string) error
-	// InOrder writes an event and queues the message that follows it, together. ok is false when nothing was done: then they are
-	// to be made one after the other. nil: they always are.
-	InOrder func(ctx context.Context, event world.CreateEvent, message world.Message) (made EventAndMessage, ok bool)
-	// Acknowledged returns the context for a call whose answer says that something was written; nil: its own.
-	Acknowledged func(ctx context.Context) context.Context
-}
-
-func (d Deps) check() error {
-	if d.Store == nil || d.Queue == nil || d.Apps == nil || d.Streams == nil {
-		return errors.New("httpapi needs a Store, a Queue, an AppRegistry and a StreamStore")
-	}
-	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/httpapi/internal/input"
+	"github.com/world-redis/world-redis/httpapi/internal/transport"
 )
 
 const batchPath = "/v1/runs/" + runID + "/events/batch"
@@ -42,7 +43,7 @@ func TestBatchThereAndBack(t *testing.T) {
 	}
 	w := call{
 		method: http.MethodPost, target: batchPath, body: body,
-		header: map[string]string{headerIdempotencyKey: "key-1", "Accept": input.TypeJSON},
+		header: map[string]string{transport.HeaderIdempotencyKey: "key-1", "Accept": input.TypeJSON},
 	}.do(t, newServer(t, f))
 	require.Equal(t, http.StatusOK, w.Code, w.Body.String())
 	require.Equal(t, &world.LogEnd{}, got.LogEnd)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/httpapi/internal/input"
+	"github.com/world-redis/world-redis/httpapi/internal/transport"
 	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
@@ -43,7 +44,7 @@ func TestCreateEventReadsTheWholeCall(t *testing.T) {
 			"logEnd": m{"position": 11.0, "createdAt": 1700000000122.0},
 		},
 	}
-	got := accepted(t, "/v1/runs/"+runID+"/events", body, map[string]string{headerIdempotencyKey: "key-1"})
+	got := accepted(t, "/v1/runs/"+runID+"/events", body, map[string]string{transport.HeaderIdempotencyKey: "key-1"})
 	require.Equal(t, world.CreateEvent{
 		RunID: runID, RequestID: "key-1", Type: world.EventHookReceived, CorrelationID: "hook_1", SpecVersion: 7,
 		Data: world.Fields{{Key: "payload", Value: world.Raw{0x41, 0}}}, OccurredAt: 1700000000123, ResumeID: "res_1",

@@ -16,6 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/bundle"
+	"github.com/world-redis/world-redis/httpapi/internal/callsocket"
 	"github.com/world-redis/world-redis/httpapi/internal/input"
 	"github.com/world-redis/world-redis/httpapi/internal/livestream"
 )
@@ -137,22 +139,20 @@ func FuzzCallMessage(f *testing.F) {
 	}
 	s := agreeable(f)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		status, encoded := s.main.answerMessage(t.Context(), []byte("abcd"), body, nil)
-		require.GreaterOrEqual(t, len(encoded), answerHeaderSize)
-		require.Equal(t, "abcd", string(encoded[:messageIDSize]))
+		status, encoded := s.main.bundles.AnswerMessage(t.Context(), []byte("abcd"), body, nil)
+		require.GreaterOrEqual(t, len(encoded), bundle.AnswerHeaderSize)
+		require.Equal(t, "abcd", string(encoded[:bundle.MessageIDSize]))
 		require.Less(t, status, http.StatusInternalServerError)
 		var answer struct {
 			Answers []bundledReply `cbor:"answers"`
 			Error   m              `cbor:"error"`
 		}
-		require.NoError(t, cbor.Unmarshal(encoded[answerHeaderSize:], &answer))
+		require.NoError(t, cbor.Unmarshal(encoded[bundle.AnswerHeaderSize:], &answer))
 		if status != http.StatusOK {
 			require.Contains(t, answer.Error, "code")
 			return
 		}
-		calls, err := s.main.bundledCalls(body)
-		require.NoError(t, err)
-		require.Len(t, answer.Answers, len(calls))
+		require.Len(t, answer.Answers, len(input.ObjectOf("body", body).List("calls", bundle.MaxCalls)))
 		for _, one := range answer.Answers {
 			require.Less(t, one.Status, http.StatusInternalServerError, "%s", one.Body)
 		}
@@ -183,7 +183,7 @@ func FuzzSocketFrames(f *testing.F) {
 		require.ErrorIs(f, <-served, net.ErrClosed)
 	})
 	const handshake = "GET /v1/calls HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" +
-		"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: " + callProtocol + "\r\n\r\n"
+		"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: " + callsocket.Protocol + "\r\n\r\n"
 	f.Fuzz(func(t *testing.T, frames []byte) {
 		client, ours := net.Pipe()
 		handlers.Add(1)

@@ -16,7 +16,7 @@ func (s *Server) healthz(c echo.Context) error { return s.answerStatus(c, "ok") 
 
 // readyz says whether to send work here.
 func (s *Server) readyz(c echo.Context) error {
-	if s.isDraining() {
+	if s.IsDraining() {
 		return world.Errorf(world.CodeUnavailable, "the service is shutting down")
 	}
 	ctx, cancel := context.WithTimeout(c.Request().Context(), readyTimeout)

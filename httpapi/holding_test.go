@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/callsocket"
 	"github.com/world-redis/world-redis/httpapi/internal/input"
 	"github.com/world-redis/world-redis/internal/cboritem"
 )
@@ -286,7 +287,7 @@ func TestAMessageThatStandsStill(t *testing.T) {
 	require.NoError(t, err)
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(base, "http://"))
 	require.NoError(t, err)
-	_, err = fmt.Fprintf(conn, "GET /v1/calls HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: %s\r\n\r\n", callProtocol)
+	_, err = fmt.Fprintf(conn, "GET /v1/calls HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: %s\r\n\r\n", callsocket.Protocol)
 	require.NoError(t, err)
 	_, err = conn.Write([]byte{0x82, 0xfe, 0x10, 0x00, 0, 0, 0, 0, 1, 2, 3}) // of 4096 bytes
 	require.NoError(t, err)

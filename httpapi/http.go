@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -12,22 +11,21 @@ import (
 	"github.com/world-redis/world-redis/httpapi/internal/callerconn"
 	"github.com/world-redis/world-redis/httpapi/internal/httpbody"
 	"github.com/world-redis/world-redis/httpapi/internal/input"
+	"github.com/world-redis/world-redis/httpapi/internal/operations"
+	"github.com/world-redis/world-redis/httpapi/internal/transport"
 )
 
-const (
-	headerIdempotencyKey = "Idempotency-Key"
-	contextRequestID     = "requestID"
-)
+const contextRequestID = "requestID"
 
-// newEcho builds the router from the table.
+// newEcho builds the router.
 func (s *Server) newEcho() *echo.Echo {
 	e := echo.New()
 	e.HTTPErrorHandler = s.handleError
 	e.Pre(routeByEscapedPath)
 	e.Use(httpbody.CloseUnread, s.serveHTTP, limitHops)
-	for i := range s.table {
-		o := &s.table[i]
-		e.Add(o.method, o.route, s.handlerOf(o))
+	for i := range s.routes {
+		o := &s.routes[i]
+		e.Add(o.method, operations.RouteOf(o.path), s.handlerOf(o))
 	}
 	return e
 }
@@ -46,14 +44,14 @@ func routeByEscapedPath(next echo.HandlerFunc) echo.HandlerFunc {
 func (s *Server) serveHTTP(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		c.Response().Header().Set("X-Content-Type-Options", "nosniff")
-		s.serve(c.Request().Context(), &httpCall{c, next})
+		s.Serve(c.Request().Context(), &httpCall{c, next})
 		return nil
 	}
 }
 
-// handlerOf returns the way of a request to its operation: it authenticates the caller, gives the request memory to count what it
+// handlerOf returns the way of a request to its route: it authenticates the caller, gives the request memory to count what it
 // holds, and marks what replicas have to confirm. The calls of a bundle or call socket have both from the request that they came with.
-func (s *Server) handlerOf(o *operation) echo.HandlerFunc {
+func (s *Server) handlerOf(o *route) echo.HandlerFunc {
 	acknowledged := o.acknowledged()
 	return func(c echo.Context) error {
 		if !o.anyHost {
@@ -73,8 +71,8 @@ func (s *Server) handlerOf(o *operation) echo.HandlerFunc {
 		}
 		r := c.Request()
 		ctx := r.Context()
-		if acknowledged && part.deps.Acknowledged != nil {
-			ctx = part.deps.Acknowledged(ctx)
+		if acknowledged && part.ops.Deps.Acknowledged != nil {
+			ctx = part.ops.Deps.Acknowledged(ctx)
 		}
 		h := part.memory.Hold()
 		defer h.Release()
@@ -83,41 +81,28 @@ func (s *Server) handlerOf(o *operation) echo.HandlerFunc {
 	}
 }
 
-// overHTTP makes a call of the operation.
-func (o *operation) overHTTP(a *api, c echo.Context) error {
-	if o.http != nil {
-		return o.http(a, c)
-	}
-	e, err := o.serve(c.Request().Context(), a, a.requestOf(c))
-	if err != nil {
-		return err
-	}
-	defer e.Release()
-	return a.Answer(c, cmp.Or(o.status, http.StatusOK), e.Bytes)
-}
-
-// httpCall is the [transport] of a request of HTTP.
+// httpCall is a request of HTTP as a [transport.Call].
 type httpCall struct {
 	c    echo.Context
 	next echo.HandlerFunc
 }
 
-func (h *httpCall) admit() error { return admit(h.c) }
+func (h *httpCall) Admit() error { return admit(h.c) }
 
-func (h *httpCall) key() string {
+func (h *httpCall) Key() string {
 	if r := h.c.Request(); r.Method == http.MethodPost {
-		return r.Header.Get(headerIdempotencyKey)
+		return r.Header.Get(transport.HeaderIdempotencyKey)
 	}
 	return ""
 }
 
-func (h *httpCall) identified(id string)                { h.c.Set(contextRequestID, id) }
-func (h *httpCall) make(context.Context) error          { return h.next(h.c) }
-func (h *httpCall) refuse(_ context.Context, err error) { h.c.Error(err) }
-func (h *httpCall) begun() bool                         { return h.c.Response().Committed }
-func (h *httpCall) origin() origin                      { return originOf(h.c) }
+func (h *httpCall) Identified(id string)                { h.c.Set(contextRequestID, id) }
+func (h *httpCall) Make(context.Context) error          { return h.next(h.c) }
+func (h *httpCall) Refuse(_ context.Context, err error) { h.c.Error(err) }
+func (h *httpCall) Begun() bool                         { return h.c.Response().Committed }
+func (h *httpCall) Origin() transport.Origin            { return originOf(h.c) }
 
-func (h *httpCall) answered() (status int, bytes int64) {
+func (h *httpCall) Answered() (status int, bytes int64) {
 	return h.c.Response().Status, h.c.Response().Size
 }
 
@@ -134,8 +119,8 @@ func admit(c echo.Context) error {
 	return world.Errorf(world.CodeUnavailable, "the service has as many connections as it may (WORKFLOW_WORLD_MAX_CONNECTIONS); try again")
 }
 
-func originOf(c echo.Context) origin {
-	return origin{method: c.Request().Method, route: c.Path(), request: requestID(c)}
+func originOf(c echo.Context) transport.Origin {
+	return transport.Origin{Method: c.Request().Method, Route: c.Path(), Request: requestID(c)}
 }
 
 func requestID(c echo.Context) string {
@@ -150,7 +135,7 @@ func (s *shared) requestOf(c echo.Context) *input.Request {
 	return &h.request
 }
 
-// httpSource is the [source] of a request of HTTP.
+// httpSource is a request of HTTP as an [input.Source].
 type httpSource struct {
 	request input.Request
 	shared  *shared

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/transport"
 )
 
 // Every legacy call reaches its method with what the body says, and answers the entity.
@@ -76,7 +77,7 @@ func TestLegacyCalls(t *testing.T) {
 		},
 		{"/hooks/h1/dispose", ``, hookJSON, world.DisposeLegacyHook{HookID: "h1", RequestID: "k"}},
 	} {
-		request := call{method: http.MethodPost, target: "/v1/legacy" + c.path, header: map[string]string{headerIdempotencyKey: "k"}}
+		request := call{method: http.MethodPost, target: "/v1/legacy" + c.path, header: map[string]string{transport.HeaderIdempotencyKey: "k"}}
 		if c.body != "" {
 			request.body = c.body
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/httpapi/internal/refuse"
+	"github.com/world-redis/world-redis/httpapi/internal/transport"
 )
 
 // The metrics name every namespace and how much is in its queues, so nobody who is not meant to sees them: they are for
@@ -91,7 +92,7 @@ func (s *Server) metrics(c echo.Context) error {
 func (s *Server) serveMetrics(w http.ResponseWriter, r *http.Request) {
 	if s.scrapes.loopback || len(s.scrapes.holders.tokens) > 0 {
 		if err := s.scrapes.admit(w.Header(), r); err != nil {
-			refusal := s.refusalOf(r.Context(), err, origin{method: r.Method, route: r.Pattern})
+			refusal := s.Refusal(r.Context(), err, transport.Origin{Method: r.Method, Route: r.Pattern})
 			status, _ := refuse.WireForm(refusal.Code)
 			http.Error(w, refusal.Message, status)
 			return
@@ -124,16 +125,16 @@ func (s *Server) startMetrics(ctx context.Context) (stop func(), err error) {
 	routes.HandleFunc("GET /metrics", s.serveMetrics)
 	server := &http.Server{
 		Handler: routes, ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: metricsTimeout, WriteTimeout: metricsTimeout, IdleTimeout: idleTimeout,
-		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
 	}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	return func() {
 		if err := server.Close(); err != nil {
-			s.log.Warn("closing the listener of the metrics", slog.String("error", err.Error()))
+			s.Log.Warn("closing the listener of the metrics", slog.String("error", err.Error()))
 		}
 		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
-			s.log.Warn("the listener of the metrics ended badly", slog.String("error", err.Error()))
+			s.Log.Warn("the listener of the metrics ended badly", slog.String("error", err.Error()))
 		}
 	}, nil
 }

@@ -33,7 +33,7 @@ func (n Namespace) check(others map[string]*api) error {
 	case len(n.Tokens) == 0:
 		return fmt.Errorf("the namespace %q has no token", n.Name)
 	}
-	if err := n.Deps.check(); err != nil {
+	if err := n.Deps.Check(); err != nil {
 		return fmt.Errorf("namespace %q: %w", n.Name, err)
 	}
 	return nil

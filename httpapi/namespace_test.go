@@ -62,7 +62,7 @@ func TestTheTokenChoosesTheNamespace(t *testing.T) {
 func TestWithNamespacesEveryCallNeedsAToken(t *testing.T) {
 	t.Parallel()
 	s := withNamespace(t, newFakes(t), newFakes(t))
-	for _, r := range s.table {
+	for _, r := range s.routes {
 		if !r.open {
 			require.Equal(t, http.StatusUnauthorized, call{method: r.method, target: r.path, body: "{}"}.do(t, s).Code, r.path)
 		}

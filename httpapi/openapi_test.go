@@ -87,7 +87,7 @@ func TestOpenAPIHasEveryRoute(t *testing.T) {
 	for route := range operations {
 		documented = append(documented, route)
 	}
-	for _, r := range newServer(t, newFakes(t)).table {
+	for _, r := range newServer(t, newFakes(t)).routes {
 		served = append(served, r.method+" "+r.path)
 	}
 	require.ElementsMatch(t, served, documented)
@@ -98,7 +98,7 @@ func TestOpenAPIOperationsAreComplete(t *testing.T) {
 	document, operations := openAPIOperations(t)
 	require.Equal(t, "3.1.0", document["openapi"])
 	open := make(map[string]bool)
-	for _, r := range newServer(t, newFakes(t)).table {
+	for _, r := range newServer(t, newFakes(t)).routes {
 		open[r.method+" "+r.path] = r.open
 	}
 	for route, op := range operations {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/httpapi/internal/input"
+	"github.com/world-redis/world-redis/httpapi/internal/transport"
 	"github.com/world-redis/world-redis/internal/wire"
 )
 
@@ -36,7 +37,7 @@ func TestEnqueueReadsTheWholeCall(t *testing.T) {
 	got := enqueued(t, f, m{
 		"queueName": "__acme_wkf_workflow_x", "message": message, "idempotencyKey": "k", "delaySeconds": 1.5,
 		"headers": m{"traceparent": "00-1"}, "app": m{"baseUrl": "http://localhost:3000/base/", "deploymentId": "dpl_9", "sdk": "v5"},
-	}, map[string]string{headerIdempotencyKey: "req-1"})
+	}, map[string]string{transport.HeaderIdempotencyKey: "req-1"})
 	require.Equal(t, world.Message{
 		QueueName: "__acme_wkf_workflow_x", Body: message, ContentType: input.TypeCBOR, Headers: map[string]string{"traceparent": "00-1"}, IdempotencyKey: "k",
 		Delay: 1500 * time.Millisecond, DeploymentID: "dpl_9", RequestID: "req-1", RunID: "r_1", StepID: "s_11", SDK: "v5",
@@ -240,7 +241,7 @@ func TestWellKnownRoutesTakeMessages(t *testing.T) {
 	f.queue.enqueue = func(m world.Message) (string, error) { got = m; return "msg_7", nil }
 	s := newServer(t, f)
 	w := call{method: http.MethodPost, target: "/.well-known/workflow/v1/flow", body: `{"runId":"r"}`, header: map[string]string{
-		"x-vqs-queue-name": flowQueue, "x-idempotency-key": "k", "x-delay-seconds": "0.25", "traceparent": "00-1", headerIdempotencyKey: "req",
+		"x-vqs-queue-name": flowQueue, "x-idempotency-key": "k", "x-delay-seconds": "0.25", "traceparent": "00-1", transport.HeaderIdempotencyKey: "req",
 	}}.do(t, s)
 	require.Equal(t, http.StatusAccepted, w.Code)
 	require.Equal(t, `{"messageId":"msg_7"}`, w.Body.String())

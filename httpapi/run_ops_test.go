@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/transport"
 	"github.com/world-redis/world-redis/internal/cboritem"
 	"github.com/world-redis/world-redis/internal/wire"
 )
@@ -179,7 +180,7 @@ func TestCancelRuns(t *testing.T) {
 	s := newServer(t, f)
 	w := call{
 		method: http.MethodPost, target: "/v1/runs/cancel", body: `{"runIds":["a","b","c","no such","e"],"cancelReason":"why"}`,
-		header: map[string]string{headerIdempotencyKey: "k"},
+		header: map[string]string{transport.HeaderIdempotencyKey: "k"},
 	}.do(t, s)
 	require.Equal(t, http.StatusOK, w.Code)
 	require.Equal(t, `{"summary":{"requested":5,"cancelled":1,"alreadyCancelled":1,"notCancellable":1,"notFound":1,"failed":1},"results":[`+

@@ -3,9 +3,9 @@
 //
 // It knows the interfaces of package world and nothing behind them. An operation decodes a
 // request, has one thing done and encodes the answer; payloads pass through as the bytes
-// they came as. A [Server] listens, routes and authenticates; an api makes the calls of one namespace.
-// The way of a call: its transport (http.go, or bundle_call.go) → serve.go, which all calls go through → its
-// operation in the table (operations.go) → the resource's file. Every refusal ends in error.go.
+// they came as. A [Server] listens, routes and authenticates; an api serves the requests of one namespace.
+// The way of a call: its transport (http.go, or internal/bundle) → internal/transport, which all calls go through → its
+// operation in the table (internal/operations/table.go) → the resource's file. A refusal gets its form in internal/refuse.
 package httpapi
 
 import (
@@ -22,6 +22,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/world-redis/world-redis/httpapi/internal/callerconn"
+	"github.com/world-redis/world-redis/httpapi/internal/operations"
 	"github.com/world-redis/world-redis/internal/budget"
 )
 
@@ -40,7 +41,7 @@ type Server struct {
 	*shared
 
 	cfg         Config
-	table       []operation
+	routes      []route
 	echo        *echo.Echo
 	auth        *authenticator
 	proxy       *webhookProxy
@@ -67,7 +68,7 @@ func New(cfg Config, deps Deps, namespaces ...Namespace) (*Server, error) {
 	if err := cfg.check(tokens); err != nil {
 		return nil, err
 	}
-	if err := deps.check(); err != nil {
+	if err := deps.Check(); err != nil {
 		return nil, err
 	}
 	cfg = cfg.withDefaults()
@@ -75,8 +76,7 @@ func New(cfg Config, deps Deps, namespaces ...Namespace) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	table := operations()
-	shared, err := newShared(cfg, table)
+	shared, err := newShared(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func New(cfg Config, deps Deps, namespaces ...Namespace) (*Server, error) {
 		}
 	}
 	s := &Server{
-		shared: shared, cfg: cfg, table: table, auth: auth, proxy: proxy, main: main, namespaces: others, connections: callerconn.NewLimit(cfg.MaxConnections, cfg.Logger),
+		shared: shared, cfg: cfg, routes: routesOf(operations.Table()), auth: auth, proxy: proxy, main: main, namespaces: others, connections: callerconn.NewLimit(cfg.MaxConnections, cfg.Logger),
 		answerPatience: callerconn.AnswerPatience, scrapes: scrapes, listening: make(chan struct{}),
 	}
 	s.echo = s.newEcho()
@@ -133,7 +133,7 @@ func (s *Server) Addr() string {
 
 // Drain makes /readyz fail and cuts live stream reads, so that their readers go on
 // elsewhere. Run calls it when its context ends; calling it again does nothing.
-func (s *Server) Drain() { s.drainOnce.Do(func() { close(s.draining) }) }
+func (s *Server) Drain() { s.drainOnce.Do(func() { close(s.Draining) }) }
 
 // Run listens and serves until ctx is done, then drains: live stream reads are cut
 // without their end frame, other requests and call sockets get DrainGrace, and what is left after that is
@@ -169,15 +169,15 @@ func (s *Server) Run(ctx context.Context) error {
 	s.Drain()
 	grace, cancel := context.WithTimeout(work, s.cfg.DrainGrace)
 	defer cancel()
-	if err := errors.Join(server.Shutdown(grace), s.sockets.wait(grace)); err != nil {
-		s.log.Warn("requests were cut at shutdown", slog.Duration("grace", s.cfg.DrainGrace))
+	if err := errors.Join(server.Shutdown(grace), s.sockets.Wait(grace)); err != nil {
+		s.Log.Warn("requests were cut at shutdown", slog.Duration("grace", s.cfg.DrainGrace))
 		stopWork()
 		if err := server.Close(); err != nil {
-			s.log.Warn("closing the listener", slog.String("error", err.Error()))
+			s.Log.Warn("closing the listener", slog.String("error", err.Error()))
 		}
 	}
 	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
-		s.log.Warn("the listener ended badly", slog.String("error", err.Error()))
+		s.Log.Warn("the listener ended badly", slog.String("error", err.Error()))
 	}
 	s.close()
 	return nil
@@ -186,7 +186,7 @@ func (s *Server) Run(ctx context.Context) error {
 // close ends what waits between calls.
 func (s *Server) close() {
 	s.proxy.close()
-	s.crew.close()
+	s.workers.Close()
 }
 
 // serverOf is a server for connections; the requests' contexts come from work. It has no limit for
@@ -199,6 +199,6 @@ func (s *Server) serverOf(work context.Context) *http.Server {
 		IdleTimeout:       idleTimeout,
 		BaseContext:       func(net.Listener) context.Context { return work },
 		ConnContext:       callerconn.WithConn,
-		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		ErrorLog:          slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
 	}
 }

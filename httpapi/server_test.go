@@ -124,7 +124,7 @@ func TestDrain(t *testing.T) {
 	body, err = io.ReadAll(bare.body)
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 	require.Equal(t, "one", string(body))
-	require.True(t, s.isDraining())
+	require.True(t, s.IsDraining())
 
 	close(answer)
 	require.Equal(t, result{status: http.StatusOK}, <-called)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/callsocket"
 )
 
 // One small call a message, and one message after the other, is what a busy process of one caller sends over its socket.
@@ -27,7 +28,7 @@ func BenchmarkSocket(b *testing.B) {
 	defer server.Close()
 	for _, n := range []int{1, 16} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			conn, _, err := websocket.Dial(b.Context(), server.URL+"/v1/calls", &websocket.DialOptions{Subprotocols: []string{callProtocol}}) //nolint:bodyclose // websocket closes it
+			conn, _, err := websocket.Dial(b.Context(), server.URL+"/v1/calls", &websocket.DialOptions{Subprotocols: []string{callsocket.Protocol}}) //nolint:bodyclose // websocket closes it
 			require.NoError(b, err)
 			defer func() { _ = conn.CloseNow() }()
 			conn.SetReadLimit(1 << 20)

@@ -17,6 +17,8 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/httpapi/internal/livestream"
+	"github.com/world-redis/world-redis/httpapi/internal/operations"
+	"github.com/world-redis/world-redis/httpapi/internal/transport"
 )
 
 // frames puts chunks on the wire as a client does.
@@ -44,7 +46,7 @@ func TestAppend(t *testing.T) {
 		return w.Body.String()
 	}
 
-	require.Equal(t, `{"index":41}`, send("/v1/runs/r/streams/strm_1_user", livestream.TypeChunk, []byte("\x00data"), map[string]string{headerIdempotencyKey: "k"}))
+	require.Equal(t, `{"index":41}`, send("/v1/runs/r/streams/strm_1_user", livestream.TypeChunk, []byte("\x00data"), map[string]string{transport.HeaderIdempotencyKey: "k"}))
 	require.Equal(t, world.Append{Name: "strm_1_user", RunID: "r", Chunks: [][]byte{[]byte("\x00data")}, RequestID: "k"}, got)
 
 	// One empty body is one empty chunk.
@@ -56,12 +58,12 @@ func TestAppend(t *testing.T) {
 	require.Equal(t, []string{"strm_1_user", "s"}, f.streams.expected)
 	require.Equal(t, 2, f.streams.arrived)
 
-	send("/v1/runs/r/streams/s", livestream.TypeChunk, nil, map[string]string{headerStep: "step_1", headerAttempt: "2"})
+	send("/v1/runs/r/streams/s", livestream.TypeChunk, nil, map[string]string{operations.HeaderStep: "step_1", operations.HeaderAttempt: "2"})
 	require.Equal(t, []world.StreamStep{{ID: "step_1", Attempt: 2}}, got.Steps)
-	send("/v1/runs/r/streams/s", livestream.TypeChunk, nil, map[string]string{headerSteps: "step_1 2, step_2 7"})
+	send("/v1/runs/r/streams/s", livestream.TypeChunk, nil, map[string]string{operations.HeaderSteps: "step_1 2, step_2 7"})
 	require.Equal(t, []world.StreamStep{{ID: "step_1", Attempt: 2}, {ID: "step_2", Attempt: 7}}, got.Steps)
 
-	send("/v1/runs/r/streams/a%2Fb%20%F0%9F%98%80%2525", livestream.TypeFrames, frames("one", "", "three"), map[string]string{headerWriter: "w-1", headerSequence: "7"})
+	send("/v1/runs/r/streams/a%2Fb%20%F0%9F%98%80%2525", livestream.TypeFrames, frames("one", "", "three"), map[string]string{operations.HeaderWriter: "w-1", operations.HeaderSequence: "7"})
 	require.Equal(t, world.Append{
 		Name: "a/b 😀%25", RunID: "r", Chunks: [][]byte{[]byte("one"), {}, []byte("three")}, RequestID: "req_made_up", WriterID: "w-1", Sequence: 7,
 	}, got)
@@ -80,19 +82,19 @@ func TestBadAppends(t *testing.T) {
 		{livestream.TypeFrames, []byte{0, 0, 0}, nil, "frame 0 is cut within its length"},
 		{livestream.TypeFrames, append(frames("a"), 0, 0, 0, 9, 'x'), nil, "frame 1 says 9 bytes, 1 follow"},
 		{livestream.TypeFrames, []byte{0xff, 0xff, 0xff, 0xff}, nil, "frame 0 says 4294967295 bytes, 0 follow"},
-		{livestream.TypeChunk, nil, map[string]string{headerWriter: "w"}, "X-Stream-Writer and X-Stream-Sequence go together"},
-		{livestream.TypeChunk, nil, map[string]string{headerSequence: "1"}, "X-Stream-Writer and X-Stream-Sequence go together"},
-		{livestream.TypeChunk, nil, map[string]string{headerWriter: "w", headerSequence: "-1"}, "X-Stream-Sequence must be a whole number"},
-		{livestream.TypeChunk, nil, map[string]string{headerStep: "step_1"}, "X-Stream-Step and X-Stream-Attempt go together"},
-		{livestream.TypeChunk, nil, map[string]string{headerAttempt: "1"}, "X-Stream-Step and X-Stream-Attempt go together"},
-		{livestream.TypeChunk, nil, map[string]string{headerStep: "step_1", headerAttempt: "0"}, "X-Stream-Attempt must be a whole number from 1 on"},
-		{livestream.TypeChunk, nil, map[string]string{headerStep: "step_1", headerAttempt: "one"}, "X-Stream-Attempt must be a whole number from 1 on"},
-		{livestream.TypeChunk, nil, map[string]string{headerStep: "step 1", headerAttempt: "1"}, "X-Stream-Step must be an id"},
-		{livestream.TypeChunk, nil, map[string]string{headerStep: "step_1", headerAttempt: "1", headerSteps: "step_1 1"}, "X-Stream-Step and X-Stream-Steps do not go together"},
-		{livestream.TypeChunk, nil, map[string]string{headerSteps: "step_1"}, "X-Stream-Steps must be at most 16 pairs"},
-		{livestream.TypeChunk, nil, map[string]string{headerSteps: "step_1 1,"}, "X-Stream-Steps must be at most 16 pairs"},
-		{livestream.TypeChunk, nil, map[string]string{headerSteps: strings.Repeat("step_1 1, ", 16) + "step_1 1"}, "X-Stream-Steps must be at most 16 pairs"},
-		{livestream.TypeChunk, nil, map[string]string{headerWriter: "w w", headerSequence: "1"}, "X-Stream-Writer must be an id"},
+		{livestream.TypeChunk, nil, map[string]string{operations.HeaderWriter: "w"}, "X-Stream-Writer and X-Stream-Sequence go together"},
+		{livestream.TypeChunk, nil, map[string]string{operations.HeaderSequence: "1"}, "X-Stream-Writer and X-Stream-Sequence go together"},
+		{livestream.TypeChunk, nil, map[string]string{operations.HeaderWriter: "w", operations.HeaderSequence: "-1"}, "X-Stream-Sequence must be a whole number"},
+		{livestream.TypeChunk, nil, map[string]string{operations.HeaderStep: "step_1"}, "X-Stream-Step and X-Stream-Attempt go together"},
+		{livestream.TypeChunk, nil, map[string]string{operations.HeaderAttempt: "1"}, "X-Stream-Step and X-Stream-Attempt go together"},
+		{livestream.TypeChunk, nil, map[string]string{operations.HeaderStep: "step_1", operations.HeaderAttempt: "0"}, "X-Stream-Attempt must be a whole number from 1 on"},
+		{livestream.TypeChunk, nil, map[string]string{operations.HeaderStep: "step_1", operations.HeaderAttempt: "one"}, "X-Stream-Attempt must be a whole number from 1 on"},
+		{livestream.TypeChunk, nil, map[string]string{operations.HeaderStep: "step 1", operations.HeaderAttempt: "1"}, "X-Stream-Step must be an id"},
+		{livestream.TypeChunk, nil, map[string]string{operations.HeaderStep: "step_1", operations.HeaderAttempt: "1", operations.HeaderSteps: "step_1 1"}, "X-Stream-Step and X-Stream-Steps do not go together"},
+		{livestream.TypeChunk, nil, map[string]string{operations.HeaderSteps: "step_1"}, "X-Stream-Steps must be at most 16 pairs"},
+		{livestream.TypeChunk, nil, map[string]string{operations.HeaderSteps: "step_1 1,"}, "X-Stream-Steps must be at most 16 pairs"},
+		{livestream.TypeChunk, nil, map[string]string{operations.HeaderSteps: strings.Repeat("step_1 1, ", 16) + "step_1 1"}, "X-Stream-Steps must be at most 16 pairs"},
+		{livestream.TypeChunk, nil, map[string]string{operations.HeaderWriter: "w w", operations.HeaderSequence: "1"}, "X-Stream-Writer must be an id"},
 	}
 	for _, c := range cases {
 		h := map[string]string{"Content-Type": c.contentType}
@@ -103,7 +105,7 @@ func TestBadAppends(t *testing.T) {
 		require.Equal(t, http.StatusBadRequest, w.Code)
 		require.Contains(t, errorOf(t, w.Body.String())["message"], c.want)
 	}
-	w := call{method: http.MethodPost, target: "/v1/runs/r/streams/s/close", body: "{}", header: map[string]string{headerStep: "step_1"}}.do(t, s)
+	w := call{method: http.MethodPost, target: "/v1/runs/r/streams/s/close", body: "{}", header: map[string]string{operations.HeaderStep: "step_1"}}.do(t, s)
 	require.Equal(t, http.StatusBadRequest, w.Code)
 	w = call{method: http.MethodPost, target: "/v1/runs/r/streams/s", body: "{}"}.do(t, s)
 	require.Equal(t, http.StatusUnsupportedMediaType, w.Code)
@@ -175,7 +177,7 @@ func TestStreamsThatGoOnBehindAnEnd(t *testing.T) {
 	s := newServer(t, f)
 	w := call{
 		method: http.MethodPost, target: "/v1/runs/r/streams/s/close",
-		header: map[string]string{headerStep: "step_1", headerAttempt: "3", headerIdempotencyKey: "k"},
+		header: map[string]string{operations.HeaderStep: "step_1", operations.HeaderAttempt: "3", transport.HeaderIdempotencyKey: "k"},
 	}.do(t, s)
 	require.Equal(t, http.StatusOK, w.Code, w.Body.String())
 	_, body := get(t, s, "/v1/streams/s/info")
@@ -218,7 +220,7 @@ func openStreamAfter(t *testing.T, address, accept, lastEventID string) reading 
 	require.NoError(t, err)
 	req.Header.Set("Accept", accept)
 	if lastEventID != "" {
-		req.Header.Set(headerLastEventID, lastEventID)
+		req.Header.Set(operations.HeaderLastEventID, lastEventID)
 	}
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)

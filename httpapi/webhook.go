@@ -52,7 +52,7 @@ func newWebhookProxy(s *shared, auth *authenticator, cfg Config) *webhookProxy {
 		Rewrite:        p.rewrite,
 		ModifyResponse: p.limitAnswer,
 		Transport:      transport, // a RoundTripper follows no redirects
-		ErrorLog:       slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		ErrorLog:       slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
 		ErrorHandler:   p.failed,
 	}
 	return p
@@ -85,15 +85,15 @@ func (a *api) webhook(c echo.Context) error {
 
 // appOfHook finds the address of the app to call.
 func (a *api) appOfHook(ctx context.Context, token string) (*url.URL, error) {
-	hook, err := a.deps.Store.GetHookByToken(ctx, token, true)
+	hook, err := a.ops.Deps.Store.GetHookByToken(ctx, token, true)
 	if err != nil {
 		return nil, err
 	}
-	run, err := a.deps.Store.GetRun(ctx, hook.RunID, true)
+	run, err := a.ops.Deps.Store.GetRun(ctx, hook.RunID, true)
 	if err != nil {
 		return nil, err
 	}
-	apps, err := a.deps.Apps.ListApps(ctx)
+	apps, err := a.ops.Deps.Apps.ListApps(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -202,12 +202,12 @@ func (p *webhookProxy) failed(_ http.ResponseWriter, r *http.Request, cause erro
 		refusal = world.Errorf(world.CodeUnavailable, "%s", notPassed.text)
 	case errors.As(cause, &refused) && refused.DialRefused():
 		refusal = world.Errorf(world.CodeUnavailable, "this service does not connect to the app that owns this hook; its log says why")
-		p.log.Warn("a webhook was not passed on: the service does not connect to its app",
+		p.Log.Warn("a webhook was not passed on: the service does not connect to its app",
 			slog.String("app", target.base.Redacted()), slog.String("error", fmt.Sprint(cause)))
 	default:
 		refusal = world.Wrap(world.CodeUnavailable, cause, "the app that owns this hook could not be reached; try again")
 		if r.Context().Err() == nil {
-			p.log.Warn("a webhook could not be passed on",
+			p.Log.Warn("a webhook could not be passed on",
 				slog.String("app", target.base.Redacted()), slog.String("error", fmt.Sprint(cause)))
 		}
 	}

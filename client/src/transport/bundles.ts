@@ -4,7 +4,7 @@ import type { Exchange, Incoming, Outgoing } from './exchange.js';
 
 /**
  * The calls that the service takes in a bundle: those that are short, many, and small both ways. A test of the service
- * (httpapi/operation_test.go) makes both lines from its table, and fails when they are other ones.
+ * (httpapi/internal/operations/table_test.go) makes both lines from its table, and fails when they are other ones.
  */
 const POSTS = /^\/v1\/(events|runs\/[^/?]+\/events|queue)$/;
 const GETS = /^\/v1\/(runs\/lost|runs\/[^/?]+|runs\/[^/?]+\/steps\/[^/?]+)(\?.*)?$/;

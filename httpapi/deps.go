@@ -1,0 +1,9 @@
+package httpapi
+
+import "github.com/world-redis/world-redis/httpapi/internal/operations"
+
+// Deps are the parts that the API of one namespace stands on.
+type Deps = operations.Deps
+
+// EventAndMessage is what became of an event and of the message that follows it.
+type EventAndMessage = operations.EventAndMessage

@@ -1,0 +1,105 @@
+package operations
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/input"
+	"github.com/world-redis/world-redis/internal/wire"
+)
+
+// Operation is a line of the table in operations.go: one thing that the API can be asked for. The transports find it there.
+type Operation struct {
+	Method, Path string // the path is written as in the OpenAPI document
+	// Serve makes its calls.
+	Serve serveFunc
+	// Status is that of the answer to a call that went well; 0: 200.
+	Status  int
+	bundled bool // may be part of a bundle: it is short, frequent, and small both ways
+
+	Route string   // the path as metrics and logs have it
+	fixed []string // the parts of the path around its parameters
+	Names []string // of the parameters
+}
+
+// serveFunc makes a call and returns its answer in CBOR, which the caller releases.
+type serveFunc func(ctx context.Context, a *API, r *input.Request) (*wire.Encoder, error)
+
+// serves puts the three parts of an operation together. decode reads what the operation is called with and refuses what
+// is invalid, do has it done, and encode writes the result.
+func serves[In, Out any](decode func(*input.Request) (In, error), do func(*API, context.Context, In) (Out, error), encode func(*wire.Encoder, Out)) serveFunc {
+	return func(ctx context.Context, a *API, r *input.Request) (*wire.Encoder, error) {
+		in, err := decode(r)
+		if err != nil {
+			return nil, err
+		}
+		out, err := do(a, ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		e := wire.BorrowEncoder()
+		encode(e, out)
+		return e, nil
+	}
+}
+
+// inStore is the second part of an operation that is one method of the store.
+func inStore[In, Out any](method func(world.Store, context.Context, In) (Out, error)) func(*API, context.Context, In) (Out, error) {
+	return func(a *API, ctx context.Context, in In) (Out, error) { return method(a.Deps.Store, ctx, in) }
+}
+
+// RouteOf returns a path as the router, metrics and logs have it.
+func RouteOf(path string) string { return strings.NewReplacer("{", ":", "}", "").Replace(path) }
+
+// ready returns the operation with what is derived from its path.
+func (o Operation) ready() Operation {
+	o.Route = RouteOf(o.Path)
+	rest := o.Path
+	for {
+		before, after, more := strings.Cut(rest, "{")
+		o.fixed = append(o.fixed, before)
+		if !more {
+			return o
+		}
+		var name string
+		name, rest, _ = strings.Cut(after, "}")
+		o.Names = append(o.Names, name)
+	}
+}
+
+// Match reports whether a path, as it was sent, is one of this operation, and puts its parameters into values, as they stand
+// there.
+func (o *Operation) Match(path string, values *[MostParams]string) bool {
+	rest, ok := strings.CutPrefix(path, o.fixed[0])
+	for i, part := range o.fixed[1:] {
+		end := strings.IndexByte(rest, '/')
+		if end < 0 {
+			end = len(rest)
+		}
+		if !ok || end == 0 || strings.IndexByte(rest[:end], '?') >= 0 {
+			return false
+		}
+		values[i] = rest[:end]
+		rest, ok = strings.CutPrefix(rest[end:], part)
+	}
+	return ok && rest == ""
+}
+
+// createsEvent reports whether the operation is to create one event.
+func (o *Operation) createsEvent() bool {
+	return o.Method == http.MethodPost && (o.Path == pathEvents || o.Path == pathRunEvents)
+}
+
+// Bundled returns the operations that may be part of a bundle.
+func Bundled() []*Operation {
+	table := Table()
+	var bundled []*Operation
+	for i := range table {
+		if table[i].bundled {
+			bundled = append(bundled, &table[i])
+		}
+	}
+	return bundled
+}

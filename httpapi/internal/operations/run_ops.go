@@ -1,0 +1,242 @@
+package operations
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/input"
+	"github.com/world-redis/world-redis/httpapi/internal/refuse"
+	"github.com/world-redis/world-redis/internal/cboritem"
+	"github.com/world-redis/world-redis/internal/wire"
+)
+
+// manyRuns is runs.getMany, which is a POST because a thousand ids are too many for a path. partial says that the caller knows
+// of answers that have the first of its runs only.
+type manyRuns struct {
+	ids           []string
+	none, partial bool
+}
+
+func decodeManyRuns(r *input.Request) (manyRuns, error) {
+	body := r.Object()
+	want := manyRuns{ids: body.Texts("runIds", world.MaxGetRuns, world.ValidID, world.IDRule), none: body.ResolveNone(), partial: body.Flag("partial")}
+	return want, body.Err
+}
+
+// foundRuns are runs in the order in which they were asked for, nil for those that are not there.
+type foundRuns struct {
+	runs             []*world.Run
+	partial, hasMore bool
+}
+
+func (a *API) getRuns(ctx context.Context, want manyRuns) (foundRuns, error) {
+	runs, err := a.Deps.Store.GetRuns(ctx, want.ids, want.none)
+	if err != nil {
+		return foundRuns{}, err
+	}
+	found := foundRuns{runs: runs, partial: want.partial, hasMore: len(runs) < len(want.ids)}
+	if found.hasMore && !want.partial {
+		// A caller that does not know of hasMore would take the rest for runs that it did not ask for.
+		return found, world.Errorf(world.CodeTooLarge,
+			"the %d runs are too large for one answer, which has room for the first %d: ask for fewer at a time, or with partial: true and then for the rest",
+			len(want.ids), len(runs))
+	}
+	return found, nil
+}
+
+func encodeManyRuns(e *wire.Encoder, found foundRuns) {
+	size := 64
+	for _, run := range found.runs {
+		if run != nil {
+			size += wire.RunSize(run)
+		}
+	}
+	e.Grow(size)
+	o := e.Object()
+	o.Key("data")
+	e.Array(len(found.runs))
+	for _, run := range found.runs {
+		if run == nil {
+			e.Null()
+		} else {
+			wire.Run(e, run)
+		}
+	}
+	if found.partial {
+		o.Flag("hasMore", found.hasMore)
+	}
+	o.End()
+}
+
+// runWait is runs.waitForTerminalStatus.
+type runWait struct {
+	runID string
+	wait  time.Duration
+	none  bool
+}
+
+func decodeWait(r *input.Request) (runWait, error) {
+	want := runWait{runID: r.PathID("runId"), none: r.ResolveNone(), wait: readWait(r, "timeoutMs")}
+	return want, r.Err
+}
+
+// awaitRun returns when the run has ended, when the time is up, or when the service stops, with the run as it is then.
+func (a *API) awaitRun(ctx context.Context, want runWait) (world.Run, error) {
+	waiting, stop := a.untilDrain(ctx)
+	defer stop()
+	run, err := a.Deps.Store.AwaitRun(waiting, want.runID, want.wait, want.none)
+	if err != nil && waiting.Err() != nil && ctx.Err() == nil {
+		run, err = a.Deps.Store.GetRun(ctx, want.runID, want.none)
+	}
+	return run, err
+}
+
+// untilDrain returns a context that also ends when the service begins to stop.
+func (a *API) untilDrain(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, stop := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-a.Draining:
+			stop()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, stop
+}
+
+// readWait reads milliseconds; none is 0, and more than the most is the most.
+func readWait(r *input.Request, name string) time.Duration {
+	q := r.Query()
+	if !q.Has(name) {
+		return 0
+	}
+	ms, err := strconv.ParseFloat(q.Get(name), 64)
+	if err != nil || ms != ms || ms < 0 {
+		r.Fail(refuse.Invalid("%s must be milliseconds, 0 or more", name))
+		return 0
+	}
+	return time.Duration(min(ms, float64(world.MaxAwaitRun.Milliseconds())) * float64(time.Millisecond))
+}
+
+// decodeCancel reads runs.cancelMany.
+func decodeCancel(r *input.Request) (world.CancelRuns, error) {
+	body := r.Object()
+	anyText := func(s string) bool { return s != "" && len(s) <= input.MaxName }
+	req := world.CancelRuns{
+		RunIDs:    body.Texts("runIds", world.MaxCancelRuns, anyText, "must be text"),
+		Reason:    body.Text("cancelReason", 4*world.MaxCancelReason),
+		RequestID: r.ID,
+	}
+	return req, body.Err
+}
+
+func (a *API) cancelRuns(ctx context.Context, req world.CancelRuns) ([]world.CancelResult, error) {
+	results, err := a.Deps.Store.CancelRuns(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range results {
+		// One that was cancelled before may have been so by a call that broke off here.
+		if r.Outcome == world.Cancelled || r.Outcome == world.AlreadyCancelled {
+			a.runEnded(r.RunID)
+		}
+	}
+	return results, nil
+}
+
+func encodeCancelled(e *wire.Encoder, results []world.CancelResult) {
+	e.Grow(256 + 128*len(results))
+	count := map[world.CancelOutcome]int64{}
+	for _, r := range results {
+		count[r.Outcome]++
+	}
+	o := e.Object()
+	o.Key("summary")
+	summary := e.Object()
+	summary.Whole("requested", int64(len(results)))
+	summary.Whole("cancelled", count[world.Cancelled])
+	summary.Whole("alreadyCancelled", count[world.AlreadyCancelled])
+	summary.Whole("notCancellable", count[world.NotCancellable])
+	summary.Whole("notFound", count[world.CancelNotFound])
+	summary.Whole("failed", count[world.CancelFailed])
+	summary.End()
+	o.Key("results")
+	e.Array(len(results))
+	for _, r := range results {
+		one := e.Object()
+		one.Text("runId", r.RunID)
+		one.Text("outcome", string(r.Outcome))
+		one.OptionalText("status", string(r.Status))
+		if r.Outcome == world.CancelFailed {
+			one.Text("code", string(r.Code))
+			one.Flag("retryable", r.Retryable)
+		}
+		one.End()
+	}
+	o.End()
+}
+
+// attributeSpec is the spec version that brought attributes.
+const attributeSpec = 4
+
+// decodeAttributes reads runs.experimentalSetAttributes: an attr_set whose writer is neither a
+// workflow nor one of its steps. Replay passes over what a step wrote, so it is put down as one.
+func decodeAttributes(r *input.Request) (world.CreateEvent, error) {
+	runID, body := r.PathID("runId"), r.Object()
+	changes, reserved := body.Get("changes"), body.Flag("allowReservedAttributes")
+	switch {
+	case body.Err != nil:
+		return world.CreateEvent{}, body.Err
+	case changes == nil:
+		return world.CreateEvent{}, refuse.Invalid("body.changes is missing")
+	}
+	req := world.CreateEvent{
+		RunID: runID, Type: world.EventAttrSet, SpecVersion: attributeSpec, RequestID: r.ID, ResolveNone: true,
+		Data: world.Fields{{Key: "changes", Value: changes}, {Key: "writer", Value: outsideWriter()}},
+	}
+	if reserved {
+		req.Data = append(req.Data, world.Field{Key: "allowReservedAttributes", Value: world.Raw{cboritem.True}})
+	}
+	return req, checkEvent(&req)
+}
+
+// setAttributes returns the attributes that the run has then.
+func (a *API) setAttributes(ctx context.Context, req world.CreateEvent) (world.Raw, error) {
+	// The SDK of an older run cannot replay an attr_set.
+	run, err := a.Deps.Store.GetRun(ctx, req.RunID, true)
+	if err != nil {
+		return nil, err
+	}
+	if run.SpecVersion < attributeSpec {
+		return nil, refuse.Invalid("run %s has spec version %d, attributes need %d", req.RunID, run.SpecVersion, attributeSpec)
+	}
+	result, err := a.Deps.Store.CreateEvent(ctx, req)
+	if err != nil || result.Run == nil {
+		return nil, err
+	}
+	return result.Run.Attributes, nil
+}
+
+func encodeAttributes(e *wire.Encoder, attributes world.Raw) {
+	o := e.Object()
+	o.Key("attributes")
+	if len(attributes) > 0 {
+		e.Raw(attributes)
+	} else {
+		e.Raw(world.Raw{cboritem.EmptyMap})
+	}
+	o.End()
+}
+
+// outsideWriter is the writer of attributes that are set from outside the run.
+func outsideWriter() world.Raw {
+	e := wire.NewEncoder(64)
+	o := e.Object()
+	o.Text("type", "step")
+	o.Text("stepId", "setAttributes")
+	o.Whole("attempt", 1)
+	o.End()
+	return e.Bytes
+}

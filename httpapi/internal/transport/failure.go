@@ -1,0 +1,48 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/world-redis/world-redis"
+)
+
+// Origin is the call that an error or a line of the log is about.
+type Origin struct{ Method, Route, Request string }
+
+// Refusal finds what to tell the caller. What is not a refusal of ours goes to the log,
+// and the caller learns under which id.
+func (s *Calls) Refusal(ctx context.Context, err error, at Origin) world.Error {
+	var refusal *world.Error
+	switch {
+	case errors.As(err, &refusal) && refusal.Code != world.CodeInternal:
+	case ctx.Err() != nil:
+		// The caller is gone or the service stops: nobody's fault, nothing to log.
+		refusal = world.Errorf(world.CodeUnavailable, "the request was cancelled")
+	case errors.Is(err, context.DeadlineExceeded):
+		refusal = world.Errorf(world.CodeUnavailable, "the service could not finish in time; try again")
+		s.LogFailure(ctx, at, "a request ran out of time", slog.LevelWarn, err)
+	default:
+		refusal = world.Errorf(world.CodeInternal, "internal error, see the service's log, request %s", at.Request)
+		s.LogFailure(ctx, at, "internal error", slog.LevelError, err)
+	}
+	out := *refusal
+	switch out.Code {
+	case world.CodeUnavailable, world.CodeTooEarly, world.CodeThrottled, world.CodeOverBudget:
+		out.RetryAfter = max(1, out.RetryAfter)
+	default:
+		out.RetryAfter = 0
+	}
+	return out
+}
+
+// LogFailure writes a line about a call that failed.
+func (s *Calls) LogFailure(ctx context.Context, at Origin, what string, level slog.Level, err error) {
+	s.Log.LogAttrs(ctx, level, what,
+		slog.String("request", at.Request),
+		slog.String("method", at.Method),
+		slog.String("route", at.Route),
+		slog.String("error", err.Error()),
+	)
+}
