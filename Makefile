@@ -152,7 +152,7 @@ fmt: client/$(PACKAGES) ## format the Go, TypeScript and .mjs files
 
 # Tests of thousands of calls, or of many megabytes, by one caller: the race detector finds nothing there, and makes them three times as long.
 # A name that is no longer right costs time only. The model test is made with it and without, where it has ten times as many sequences.
-ONE_CALLER := TestBR35EventPages|TestBR35EntityPages|TestEveryEventInEveryState|TestEventCount|TestSinceCursor|TestSameRequestSameAnswer|$\
+ONE_CALLER := TestConformance|TestBR35EventPages|TestBR35EntityPages|TestEventCount|TestSinceCursor|$\
   TestListsOfLargeSteps|TestListsOfLargeHooks|TestAnEntryLargerThanAPage|TestBatchOfLargeSteps|TestLapsesComeInBatches|$\
   TestTheEndOfALargeRunIsShort|TestHooksLeftByTheLastRelease|TestReadsOfALargeRunAreShort|TestBatchesOfTheMostEventsAreShort|TestAStepOfManyEventsIsMended|$\
   TestWhateverACrashLeavesIsMendedAndSaid|TestWithoutACrashNothingIsMended|TestTheWalkFindsWhatAnEarlierBuildWrote

@@ -5,28 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fxamacker/cbor/v2"
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/storage/storagetest"
 )
-
-// set makes an attr_set of alternating keys and values; a nil value removes.
-func (b *bundle) set(writer string, pairs ...any) world.Fields {
-	changes := []map[string]any{}
-	for i := 0; i < len(pairs); i += 2 {
-		changes = append(changes, map[string]any{"key": pairs[i], "value": pairs[i+1]})
-	}
-	return data(b.t, "changes", changes, "writer", map[string]any{"type": writer, "stepId": "s", "attempt": 1})
-}
-
-func attributesOf(t *testing.T, run *world.Run) map[string]string {
-	t.Helper()
-	out := map[string]string{}
-	require.NoError(t, cbor.Unmarshal(run.Attributes, &out))
-	return out
-}
 
 // Attributes of a new run are there at once, whoever creates it, and changes merge into them.
 func TestAttributesMerge(t *testing.T) {
@@ -39,7 +23,7 @@ func TestAttributesMerge(t *testing.T) {
 		created := b.send("", world.EventRunCreated, "", first)
 		resilient := b.send(offered, world.EventRunStarted, "", first)
 		for _, run := range []*world.Run{created.Run, resilient.Run} {
-			require.Equal(t, map[string]string{"a": "1", "$root": "r", "ü": ""}, attributesOf(t, run))
+			require.Equal(t, map[string]string{"a": "1", "$root": "r", "ü": ""}, storagetest.AttributesOf(t, run))
 			require.Equal(t, "key=", run.EncryptionPublicKey)
 			read, err := b.GetRun(b.ctx, run.RunID, true)
 			require.NoError(t, err)
@@ -48,20 +32,20 @@ func TestAttributesMerge(t *testing.T) {
 		}
 		require.Equal(t, first, b.events(offered)[0].Data)
 		b.clock.Add(1)
-		change := b.set(writerWorkflow, "a", nil, "b", "2", "ü", "é", "gone", nil)
+		change := b.caller().Changes(writerWorkflow, "a", nil, "b", "2", "ü", "é", "gone", nil)
 		got := b.send(offered, world.EventAttrSet, "attr_1", change)
-		require.Equal(t, map[string]string{"$root": "r", "b": "2", "ü": "é"}, attributesOf(t, got.Run))
+		require.Equal(t, map[string]string{"$root": "r", "b": "2", "ü": "é"}, storagetest.AttributesOf(t, got.Run))
 		require.Equal(t, b.now(), got.Run.UpdatedAt)
 		require.Equal(t, raw(t, []byte("in")), got.Run.Input)
 		require.Equal(t, change, got.Event.Data)
 		none, err := b.CreateEvent(b.ctx, world.CreateEvent{
-			RunID: offered, Type: world.EventAttrSet, SpecVersion: 7, Data: b.set(writerStep, "c", "3"), ResolveNone: true,
+			RunID: offered, Type: world.EventAttrSet, SpecVersion: 7, Data: b.caller().Changes(writerStep, "c", "3"), ResolveNone: true,
 		})
 		require.NoError(t, err)
 		require.Nil(t, none.Run.Input)
-		require.Equal(t, map[string]string{"$root": "r", "b": "2", "c": "3", "ü": "é"}, attributesOf(t, none.Run))
+		require.Equal(t, map[string]string{"$root": "r", "b": "2", "c": "3", "ü": "é"}, storagetest.AttributesOf(t, none.Run))
 		ended := b.send(offered, world.EventRunCompleted, "", sample(b, world.EventRunCompleted))
-		require.Equal(t, attributesOf(t, none.Run), attributesOf(t, ended.Run))
+		require.Equal(t, storagetest.AttributesOf(t, none.Run), storagetest.AttributesOf(t, ended.Run))
 	})
 }
 
@@ -70,18 +54,18 @@ func TestAttributeWriters(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t)).on(t, 7)
 	runID := b.running()
-	b.send(runID, world.EventAttrSet, "attr_1", b.set(writerWorkflow, "k", "1"))
-	_, err := b.try(runID, world.EventAttrSet, "attr_1", b.set(writerWorkflow, "k", "2"))
+	b.send(runID, world.EventAttrSet, "attr_1", b.caller().Changes(writerWorkflow, "k", "1"))
+	_, err := b.try(runID, world.EventAttrSet, "attr_1", b.caller().Changes(writerWorkflow, "k", "2"))
 	require.Equal(t, world.CodeConflict, world.ErrorCode(err))
-	b.send(runID, world.EventAttrSet, "", b.set(writerStep, "k", "3"))
-	b.send(runID, world.EventAttrSet, "", b.set(writerStep, "k", "3"))
+	b.send(runID, world.EventAttrSet, "", b.caller().Changes(writerStep, "k", "3"))
+	b.send(runID, world.EventAttrSet, "", b.caller().Changes(writerStep, "k", "3"))
 	require.Len(t, b.events(runID), 5)
-	b.send(runID, world.EventAttrSet, "attr_s", b.set(writerStep, "k", "3"))
-	b.send(runID, world.EventAttrSet, "attr_s", b.set(writerStep, "k", "3"))
+	b.send(runID, world.EventAttrSet, "attr_s", b.caller().Changes(writerStep, "k", "3"))
+	b.send(runID, world.EventAttrSet, "attr_s", b.caller().Changes(writerStep, "k", "3"))
 	// One that breaks the rules does not use its correlation id up.
-	_, err = b.try(runID, world.EventAttrSet, "attr_2", b.set(writerWorkflow, "", "2"))
+	_, err = b.try(runID, world.EventAttrSet, "attr_2", b.caller().Changes(writerWorkflow, "", "2"))
 	require.Equal(t, world.CodeAttributeInvalid, world.ErrorCode(err))
-	b.send(runID, world.EventAttrSet, "attr_2", b.set(writerWorkflow, "k", "2"))
+	b.send(runID, world.EventAttrSet, "attr_2", b.caller().Changes(writerWorkflow, "k", "2"))
 }
 
 // What the rules for attributes refuse, and what they just allow.
@@ -90,7 +74,7 @@ func TestAttributeRules(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		b := newBundle(t, r).on(t, 7)
 		runID := b.running()
-		reserved := append(b.set(writerWorkflow, "$k", "v"), data(t, "allowReservedAttributes", true)...)
+		reserved := append(b.caller().Changes(writerWorkflow, "$k", "v"), data(t, "allowReservedAttributes", true)...)
 		many := func(n int) []any {
 			var pairs []any
 			for i := range n {
@@ -102,23 +86,23 @@ func TestAttributeRules(t *testing.T) {
 			data world.Fields
 			want world.Code
 		}{
-			"256 units":            {b.set(writerStep, strings.Repeat("k", 256), "v"), ""},
-			"257 units":            {b.set(writerStep, strings.Repeat("k", 257), "v"), world.CodeAttributeInvalid},
-			"128 emoji":            {b.set(writerStep, strings.Repeat("🪝", 128), "v"), ""},
-			"129 emoji":            {b.set(writerStep, strings.Repeat("🪝", 129), "v"), world.CodeAttributeInvalid},
-			"256 bytes":            {b.set(writerStep, "k", strings.Repeat("é", 128)), ""},
-			"258 bytes":            {b.set(writerStep, "k", strings.Repeat("é", 129)), world.CodeAttributeInvalid},
-			"no key":               {b.set(writerStep, "", "v"), world.CodeAttributeInvalid},
-			"a number":             {b.set(writerStep, "k", 7), world.CodeAttributeInvalid},
-			"a number as key":      {b.set(writerStep, 7, "v"), world.CodeAttributeInvalid},
-			"twice":                {b.set(writerStep, "k", "1", "k", nil), world.CodeAttributeInvalid},
-			"reserved":             {b.set(writerStep, "$k", "v"), world.CodeAttributeInvalid},
-			"reserved and removed": {b.set(writerStep, "$k", nil), world.CodeAttributeInvalid},
+			"256 units":            {b.caller().Changes(writerStep, strings.Repeat("k", 256), "v"), ""},
+			"257 units":            {b.caller().Changes(writerStep, strings.Repeat("k", 257), "v"), world.CodeAttributeInvalid},
+			"128 emoji":            {b.caller().Changes(writerStep, strings.Repeat("🪝", 128), "v"), ""},
+			"129 emoji":            {b.caller().Changes(writerStep, strings.Repeat("🪝", 129), "v"), world.CodeAttributeInvalid},
+			"256 bytes":            {b.caller().Changes(writerStep, "k", strings.Repeat("é", 128)), ""},
+			"258 bytes":            {b.caller().Changes(writerStep, "k", strings.Repeat("é", 129)), world.CodeAttributeInvalid},
+			"no key":               {b.caller().Changes(writerStep, "", "v"), world.CodeAttributeInvalid},
+			"a number":             {b.caller().Changes(writerStep, "k", 7), world.CodeAttributeInvalid},
+			"a number as key":      {b.caller().Changes(writerStep, 7, "v"), world.CodeAttributeInvalid},
+			"twice":                {b.caller().Changes(writerStep, "k", "1", "k", nil), world.CodeAttributeInvalid},
+			"reserved":             {b.caller().Changes(writerStep, "$k", "v"), world.CodeAttributeInvalid},
+			"reserved and removed": {b.caller().Changes(writerStep, "$k", nil), world.CodeAttributeInvalid},
 			"reserved, allowed":    {reserved, ""},
-			"no writer":            {b.set("nobody", "k", "v"), world.CodeAttributeInvalid},
+			"no writer":            {b.caller().Changes("nobody", "k", "v"), world.CodeAttributeInvalid},
 			"no changes":           {data(t, "writer", map[string]string{"type": writerStep}), world.CodeAttributeInvalid},
-			"nothing changed":      {b.set(writerStep), ""},
-			"8,192 bytes of JSON":  {b.set(writerStep, many(37)...), world.CodeAttributeInvalid},
+			"nothing changed":      {b.caller().Changes(writerStep), ""},
+			"8,192 bytes of JSON":  {b.caller().Changes(writerStep, many(37)...), world.CodeAttributeInvalid},
 		} {
 			_, err := b.try(runID, world.EventAttrSet, "", c.data)
 			require.Equal(t, c.want, world.ErrorCode(err), "%s: %v", name, err)
@@ -140,8 +124,8 @@ func TestAttributeDataSize(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t))
 	for want, fields := range map[string]world.Fields{
-		`{"changes":[{"key":"a<b>","value":"\"\n\u0001é"},{"key":"x","value":null}],"writer":{"attempt":1,"stepId":"s","type":"step"}}`: b.set(writerStep, "a<b>", "\"\n\x01é", "x", nil),
-		`{"changes":[],"writer":{"attempt":1,"stepId":"s","type":"step"}}`:                                                              b.set(writerStep),
+		`{"changes":[{"key":"a<b>","value":"\"\n\u0001é"},{"key":"x","value":null}],"writer":{"attempt":1,"stepId":"s","type":"step"}}`: b.caller().Changes(writerStep, "a<b>", "\"\n\x01é", "x", nil),
+		`{"changes":[],"writer":{"attempt":1,"stepId":"s","type":"step"}}`:                                                              b.caller().Changes(writerStep),
 	} {
 		got, err := jsonSize(fields)
 		require.NoError(t, err)
@@ -159,15 +143,15 @@ func TestAttributeCount(t *testing.T) {
 			first[fmt.Sprintf("k%d", i)] = "v"
 		}
 		runID := b.send("", world.EventRunCreated, "", append(b.runData(), data(t, "attributes", first)...)).Run.RunID
-		_, err := b.try(runID, world.EventAttrSet, "attr_1", b.set(writerWorkflow, "a", "1", "b", "1"))
+		_, err := b.try(runID, world.EventAttrSet, "attr_1", b.caller().Changes(writerWorkflow, "a", "1", "b", "1"))
 		require.Equal(t, world.CodeAttributeInvalid, world.ErrorCode(err))
 		require.ErrorContains(t, err, "65")
 		require.Len(t, b.events(runID), 1)
-		b.send(runID, world.EventAttrSet, "attr_1", b.set(writerWorkflow, "a", "1", "b", "1", "k0", nil, "k1", "w"))
+		b.send(runID, world.EventAttrSet, "attr_1", b.caller().Changes(writerWorkflow, "a", "1", "b", "1", "k0", nil, "k1", "w"))
 		run, err := b.GetRun(b.ctx, runID, true)
 		require.NoError(t, err)
-		require.Len(t, attributesOf(t, &run), 64)
-		_, err = b.try(runID, world.EventAttrSet, "attr_2", b.set(writerWorkflow, "c", "1"))
+		require.Len(t, storagetest.AttributesOf(t, &run), 64)
+		_, err = b.try(runID, world.EventAttrSet, "attr_2", b.caller().Changes(writerWorkflow, "c", "1"))
 		require.Equal(t, world.CodeAttributeInvalid, world.ErrorCode(err))
 		first["k63"], first["k64"] = "v", "v"
 		_, err = b.try("", world.EventRunCreated, "", append(b.runData(), data(t, "attributes", first)...))
@@ -184,7 +168,7 @@ func TestAttributesUnderConcurrency(t *testing.T) {
 	var calls []func() error
 	for i := range 60 {
 		on := all[i%2].on(t, 7)
-		event := on.set(writerWorkflow, fmt.Sprintf("k%d", i), "v", "last", fmt.Sprint(i))
+		event := on.caller().Changes(writerWorkflow, fmt.Sprintf("k%d", i), "v", "last", fmt.Sprint(i))
 		calls = append(calls, func() error {
 			_, err := on.try(runID, world.EventAttrSet, fmt.Sprintf("attr_%d", i), event)
 			return err
@@ -193,7 +177,7 @@ func TestAttributesUnderConcurrency(t *testing.T) {
 	require.Equal(t, map[world.Code]int{"": 60}, codes(together(calls...)))
 	run, err := b.GetRun(b.ctx, runID, true)
 	require.NoError(t, err)
-	got := attributesOf(t, &run)
+	got := storagetest.AttributesOf(t, &run)
 	require.Len(t, got, 61)
 	past, err := b.pastOf(b.ctx, runID, 61)
 	require.NoError(t, err)
@@ -207,7 +191,7 @@ func TestAttributesOfARunWhoseSDKHasNone(t *testing.T) {
 		b := newBundle(t, r)
 		runID := b.newRun()
 		before := b.events(runID)
-		_, err := b.CreateEvent(b.ctx, world.CreateEvent{RunID: runID, Type: world.EventAttrSet, SpecVersion: 7, Data: b.set(writerStep, "a", "1")})
+		_, err := b.CreateEvent(b.ctx, world.CreateEvent{RunID: runID, Type: world.EventAttrSet, SpecVersion: 7, Data: b.caller().Changes(writerStep, "a", "1")})
 		require.Equal(t, world.CodeAttributeInvalid, world.ErrorCode(err))
 		require.ErrorContains(t, err, "spec version 3")
 		require.Equal(t, before, b.events(runID))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/storage/storagetest"
 )
 
 // A batch of as many events as there may be makes at most 2,000 calls, whatever its events are and whatever their steps have: an
@@ -51,7 +52,7 @@ func TestBatchesOfTheMostEventsAreShort(t *testing.T) {
 		work := monitor.Since()
 		require.Positive(t, work.Scripts)
 		require.LessOrEqual(t, work.Calls, mostCalls, name)
-		for i, code := range itemCodes(items) {
+		for i, code := range storagetest.ItemCodes(items) {
 			require.Equal(t, want, code, "%s, event %d", name, i)
 		}
 		return items
@@ -135,7 +136,7 @@ func TestAStepOfManyEventsIsMended(t *testing.T) {
 			monitor := redistest.NewMonitor(t, server.Addr)
 			if batched {
 				items := b.batch(runID, "r", b.entry(world.EventWaitCreated, "wait_1"), b.entry(world.EventStepCompleted, x))
-				require.Equal(t, make([]world.Code, 2), itemCodes(items), name)
+				require.Equal(t, make([]world.Code, 2), storagetest.ItemCodes(items), name)
 			} else {
 				b.send(runID, world.EventStepCompleted, x, sample(b, world.EventStepCompleted))
 			}

@@ -10,16 +10,8 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/storage/storagetest"
 )
-
-// entry is an event of a batch.
-func (b *bundle) entry(e world.EventType, correlationID string) world.CreateEvent {
-	req := b.request("", e, correlationID, sample(b, e))
-	if e == world.EventStepStarted {
-		req.Data = data(b.t, "stepName", "add", "ownerMessageId", "msg_1")
-	}
-	return req
-}
 
 func (b *bundle) batch(runID, requestID string, events ...world.CreateEvent) []world.BatchItem {
 	b.t.Helper()
@@ -27,17 +19,6 @@ func (b *bundle) batch(runID, requestID string, events ...world.CreateEvent) []w
 	require.NoError(b.t, err)
 	require.Len(b.t, items, len(events))
 	return items
-}
-
-// itemCodes is what became of each event, "" for those that stand.
-func itemCodes(items []world.BatchItem) []world.Code {
-	out := make([]world.Code, len(items))
-	for i, item := range items {
-		if item.Err != nil {
-			out[i] = item.Err.Code
-		}
-	}
-	return out
 }
 
 // A batch stands in its order on slots that follow each other, and each event is answered as
@@ -50,12 +31,12 @@ func TestBatch(t *testing.T) {
 		items := b.batch(runID, "r1",
 			b.entry(world.EventStepCreated, "step_1"), b.entry(world.EventStepCreated, "step_2"), b.entry(world.EventStepStarted, "step_2"),
 			b.entry(world.EventWaitCreated, "wait_1"))
-		require.Equal(t, make([]world.Code, 4), itemCodes(items))
+		require.Equal(t, make([]world.Code, 4), storagetest.ItemCodes(items))
 		log := b.events(runID)
 		require.Len(t, log, 6)
 		for i, item := range items {
 			require.Equal(t, log[2+i], *item.Result.Event)
-			require.Equal(t, 3+i, slotOf(item.Result.Event.EventID))
+			require.Equal(t, 3+i, storagetest.SlotOf(item.Result.Event.EventID))
 		}
 		pending := world.Step{
 			RunID: runID, StepID: "step_2", StepName: "add", Status: world.StepPending, Input: raw(t, []byte{1}), SpecVersion: 7,
@@ -75,7 +56,7 @@ func TestBatch(t *testing.T) {
 		items = b.batch(runID, "r2",
 			b.entry(world.EventStepCompleted, "step_2"), b.entry(world.EventStepFailed, "step_1"), b.entry(world.EventWaitCompleted, "wait_1"),
 			b.entry(world.EventRunCompleted, ""))
-		require.Equal(t, make([]world.Code, 4), itemCodes(items))
+		require.Equal(t, make([]world.Code, 4), storagetest.ItemCodes(items))
 		require.Equal(t, raw(t, []byte{2}), items[0].Result.Step.Output)
 		require.Equal(t, raw(t, []byte("devlbad")), items[1].Result.Step.Error)
 		require.Equal(t, waitCompleted, items[2].Result.Wait.Status)
@@ -118,11 +99,11 @@ func TestBatchDropsWhatIsRefused(t *testing.T) {
 			world.CodeTooEarly, world.CodeStepNotFound, "",
 		}
 		items := b.batch(runID, "r1", events...)
-		require.Equal(t, want, itemCodes(items))
+		require.Equal(t, want, storagetest.ItemCodes(items))
 		require.Equal(t, 5, items[7].Err.RetryAfter)
 		log := b.events(runID)[before:]
 		require.Equal(t, []world.EventType{world.EventStepCreated, world.EventStepStarted, world.EventWaitCreated}, types(log))
-		require.Equal(t, before+1, slotOf(log[0].EventID))
+		require.Equal(t, before+1, storagetest.SlotOf(log[0].EventID))
 		step, err := b.GetStep(b.ctx, runID, "step_2", false)
 		require.NoError(t, err)
 		require.Equal(t, 1, step.Attempt, "a step is not started by who lost it")
@@ -131,10 +112,10 @@ func TestBatchDropsWhatIsRefused(t *testing.T) {
 		// The run ends in the middle: what comes after it is refused.
 		items = b.batch(runID, "r2", b.entry(world.EventWaitCreated, "wait_4"), b.entry(world.EventRunFailed, ""),
 			b.entry(world.EventStepCreated, "step_5"), b.entry(world.EventStepStarted, "step_5"), b.entry(world.EventStepCompleted, "step_2"))
-		require.Equal(t, []world.Code{"", "", world.CodeConflict, world.CodeConflict, ""}, itemCodes(items))
+		require.Equal(t, []world.Code{"", "", world.CodeConflict, world.CodeConflict, ""}, storagetest.ItemCodes(items))
 		b.check(runID)
 		missing := b.batch(b.ids.Prefixed("wrun_"), "r3", b.entry(world.EventStepCreated, x), b.entry(world.EventStepCompleted, "step_2"))
-		require.Equal(t, []world.Code{world.CodeRunNotFound, world.CodeStepNotFound}, itemCodes(missing))
+		require.Equal(t, []world.Code{world.CodeRunNotFound, world.CodeStepNotFound}, storagetest.ItemCodes(missing))
 	})
 }
 
@@ -166,7 +147,7 @@ func TestBatchRefused(t *testing.T) {
 		world.EventRunCreated, world.EventRunStarted, world.EventRunCancelled, world.EventAttrSet,
 		world.EventHookCreated, world.EventHookReceived, world.EventHookDisposed, world.EventNoop,
 	} {
-		bad[string(e)] = []world.CreateEvent{good, b.entry(e, correlationOf(e))}
+		bad[string(e)] = []world.CreateEvent{good, b.entry(e, storagetest.CorrelationOf(e))}
 	}
 	for name, events := range bad {
 		_, err := b.CreateBatch(b.ctx, world.CreateBatch{RunID: runID, RequestID: name, Events: events})
@@ -193,7 +174,7 @@ func TestBatchReplayed(t *testing.T) {
 			req.Events = append(req.Events[:1], req.Events[2:]...) // step_2 only once
 			first, err := b.CreateBatch(b.ctx, req)
 			require.NoError(t, err)
-			require.Equal(t, []world.Code{"", "", "", "", "", world.CodeStepNotFound, "", ""}, itemCodes(first))
+			require.Equal(t, []world.Code{"", "", "", "", "", world.CodeStepNotFound, "", ""}, storagetest.ItemCodes(first))
 			for _, later := range []world.EventType{"", world.EventStepRetrying, world.EventStepCompleted} {
 				if later != "" { // the steps go on after the run
 					b.send(runID, later, "step_3", sample(b, later))
@@ -224,7 +205,7 @@ func TestBatchLostReply(t *testing.T) {
 	p.armed.Store(true)
 	items := through.batch(runID, "", b.entry(world.EventStepCreated, x), b.entry(world.EventStepStarted, x))
 	require.Equal(t, swallowed+1, p.swallows.Load())
-	require.Equal(t, make([]world.Code, 2), itemCodes(items))
+	require.Equal(t, make([]world.Code, 2), storagetest.ItemCodes(items))
 	require.Equal(t, 1, items[1].Result.Step.Attempt)
 	require.Len(t, b.events(runID), 4)
 	b.check(runID)
@@ -263,7 +244,7 @@ func TestBatchesRace(t *testing.T) {
 					continue
 				}
 				won++
-				slot := slotOf(item.Result.Event.EventID)
+				slot := storagetest.SlotOf(item.Result.Event.EventID)
 				require.True(t, last == 0 || slot == last+1, "the events of a batch follow each other")
 				last = slot
 			}
@@ -294,7 +275,7 @@ func TestBatchEndsARunThatKeepsNothing(t *testing.T) {
 			}
 			for range 2 {
 				items := b.batch(runID, "r", events...)
-				require.Equal(t, []world.Code{"", "", "", "", "", world.CodeConflict}, itemCodes(items))
+				require.Equal(t, []world.Code{"", "", "", "", "", world.CodeConflict}, storagetest.ItemCodes(items))
 				for _, i := range []int{0, 2, 4} {
 					require.Empty(t, items[i].Result.Step.Input)
 				}

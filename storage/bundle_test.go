@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fxamacker/cbor/v2"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
 	"github.com/world-redis/world-redis/internal/worldtest"
+	"github.com/world-redis/world-redis/storage/storagetest"
 )
 
 // bundle is a store with a clock that the test moves, and shorthand for the events of a run.
@@ -25,13 +25,6 @@ type bundle struct {
 	// streams is told of runs that keep nothing; nil: nobody is.
 	streams *purges
 	others  []*Store // on the same Redis
-}
-
-func (b *bundle) version() int {
-	if b.spec == 0 {
-		return 3
-	}
-	return b.spec
 }
 
 // on returns the bundle for another test, and for runs of a spec version.
@@ -56,79 +49,72 @@ func newBundle(t testing.TB, r *redistest.Redis) *bundle {
 	return &bundle{Store: store, t: t, ctx: t.Context(), redis: r, clock: clock}
 }
 
-// raw encodes a value as a client would.
-func raw(t testing.TB, v any) world.Raw {
-	t.Helper()
-	b, err := cbor.Marshal(v)
-	require.NoError(t, err)
-	return b
+// caller makes the calls of storagetest.
+func (b *bundle) caller() *storagetest.Caller {
+	return &storagetest.Caller{Store: b.Store, T: b.t, Ctx: b.ctx, Clock: b.clock, Spec: b.spec}
 }
 
-// data makes eventData of alternating keys and values.
-func data(t testing.TB, pairs ...any) world.Fields {
-	t.Helper()
-	out := world.Fields{}
-	for i := 0; i < len(pairs); i += 2 {
-		value, ok := pairs[i+1].(world.Raw)
-		if !ok {
-			value = raw(t, pairs[i+1])
-		}
-		out = append(out, world.Field{Key: pairs[i].(string), Value: value})
+// subject is a bundle as storagetest sees it.
+func (b *bundle) subject() *storagetest.Subject {
+	return &storagetest.Subject{
+		Store: b.Store, Clock: b.clock,
+		Upkeep: func(t testing.TB) { t.Helper(); b.on(t, b.spec).sweep() },
+		Check:  func(t testing.TB, runIDs ...string) { t.Helper(); b.on(t, b.spec).checkIndexes(runIDs...) },
 	}
-	return out
 }
 
-// runData is the eventData of run_created and of an offer in run_started.
-func (b *bundle) runData() world.Fields {
-	return data(b.t, "deploymentId", "dpl_1", "workflowName", "wf", "input", []byte("in"),
-		"executionContext", map[string]any{"workflowCoreVersion": "4.8.9"})
-}
+// Shorthand for what storagetest has, too.
 
-// send creates an event that must be accepted.
+const (
+	x          = storagetest.X
+	firstStart = storagetest.FirstStart
+	retained   = storagetest.Retained
+	retention  = storagetest.Retention
+)
+
+func raw(t testing.TB, v any) world.Raw { t.Helper(); return worldtest.Raw(t, v) }
+
+func data(t testing.TB, pairs ...any) world.Fields { t.Helper(); return storagetest.Data(t, pairs...) }
+
+func sample(b *bundle, e world.EventType) world.Fields { return b.caller().Sample(e) }
+
+func (b *bundle) runData() world.Fields { return b.caller().RunData() }
+
 func (b *bundle) send(runID string, eventType world.EventType, correlationID string, data world.Fields) world.EventResult {
 	b.t.Helper()
-	result, err := b.try(runID, eventType, correlationID, data)
-	require.NoError(b.t, err, "%s %s", eventType, correlationID)
-	return result
+	return b.caller().Send(runID, eventType, correlationID, data)
 }
 
 func (b *bundle) try(runID string, eventType world.EventType, correlationID string, data world.Fields) (world.EventResult, error) {
-	return b.CreateEvent(b.ctx, b.request(runID, eventType, correlationID, data))
+	return b.caller().Try(runID, eventType, correlationID, data)
 }
 
-// request is what try sends.
 func (b *bundle) request(runID string, eventType world.EventType, correlationID string, data world.Fields) world.CreateEvent {
-	switch eventType {
-	case firstStart:
-		eventType = world.EventStepStarted
-	case retained:
-		eventType = world.EventHookCreated
+	return b.caller().Request(runID, eventType, correlationID, data)
+}
+
+func (b *bundle) entry(e world.EventType, correlationID string) world.CreateEvent {
+	return b.caller().Entry(e, correlationID)
+}
+
+func (b *bundle) newRun() string { b.t.Helper(); return b.caller().NewRun() }
+
+func (b *bundle) running() string { b.t.Helper(); return b.caller().Running() }
+
+func (b *bundle) events(runID string) []world.Event { b.t.Helper(); return b.caller().Events(runID) }
+
+// scene brings a run into some state.
+type scene func(b *bundle) (runID string)
+
+// then returns a scene that goes on with more events.
+func (s scene) then(events ...world.EventType) scene {
+	return func(b *bundle) string {
+		return storagetest.Scene(func(*storagetest.Caller) string { return s(b) }).Then(events...)(b.caller())
 	}
-	return world.CreateEvent{RunID: runID, Type: eventType, CorrelationID: correlationID, Data: data, SpecVersion: b.version()}
 }
 
-// newRun creates a run and returns its id.
-func (b *bundle) newRun() string {
-	b.t.Helper()
-	return b.send("", world.EventRunCreated, "", b.runData()).Run.RunID
-}
-
-// running creates a run and starts it.
-func (b *bundle) running() string {
-	b.t.Helper()
-	runID := b.newRun()
-	b.send(runID, world.EventRunStarted, "", nil)
-	return runID
-}
-
-// log returns all events of a run.
-func (b *bundle) events(runID string) []world.Event {
-	b.t.Helper()
-	page, err := b.ListEvents(b.ctx, world.EventQuery{RunID: runID})
-	require.NoError(b.t, err)
-	require.False(b.t, page.HasMore)
-	return page.Data
-}
+// sceneOf is a scene of storagetest.
+func sceneOf(s storagetest.Scene) scene { return func(b *bundle) string { return s(b.caller()) } }
 
 func types(events []world.Event) []world.EventType {
 	out := make([]world.EventType, len(events))

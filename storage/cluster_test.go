@@ -51,12 +51,7 @@ func TestCluster(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, page.Data, 4)
 	}
-	for _, runID := range runs {
-		b.checkLog(b.events(runID))
-		run, err := b.GetRun(b.ctx, runID, false)
-		require.NoError(t, err)
-		b.checkEntities(run, b.events(runID))
-	}
+	b.caller().Check(runs...)
 	require.Equal(t, int64(6), r.Client.ZCard(b.ctx, b.keys.hooksIndex()).Val(), "entries of the refused hooks, left to the sweeper")
 	b.clock.Add(2 * time.Minute)
 	require.Zero(t, b.sweep(), "nothing crashed")

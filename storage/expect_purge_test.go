@@ -28,7 +28,7 @@ func TestStreamsAreToldBeforeARunKeepsNothing(t *testing.T) {
 		require.NoError(t, err)
 		b.Store = store
 		set := func(value any) world.Fields {
-			return append(b.set(writerStep, "$retention", value), data(t, "allowReservedAttributes", true)...)
+			return append(b.caller().Changes(writerStep, "$retention", value), data(t, "allowReservedAttributes", true)...)
 		}
 		for name, say := range map[string]func(value string) (runID string, err error){
 			"created": func(value string) (string, error) {

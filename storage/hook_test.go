@@ -10,6 +10,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/storage/storagetest"
 )
 
 // A token that another hook holds is answered with a conflict event and no hook; asking again
@@ -217,7 +218,7 @@ func TestBR12NothingGoesOnAfterCancel(t *testing.T) {
 					world.EventRunCompleted: world.CodeConflict, world.EventRunFailed: world.CodeConflict,
 					world.EventWaitCompleted: world.CodeWaitNotFound, world.EventHookReceived: world.CodeHookNotFound,
 				} {
-					id := correlationOf(kind)
+					id := storagetest.CorrelationOf(kind)
 					if strings.HasSuffix(string(kind), "_created") {
 						id = "late_1"
 					}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/storage/storagetest"
 )
 
 // moment is what the keys of a run held once, for a Redis that has lost what came later.
@@ -84,11 +85,11 @@ func TestALogThatLostItsEndTakesNothing(t *testing.T) {
 			t.Parallel()
 			redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 				shared := newBundle(t, r)
-				for eventType, entry := range replayable(spec) {
+				for eventType, entry := range storagetest.EveryRepeatable(spec) {
 					if eventType == world.EventRunCreated {
 						continue // before it there is no log
 					}
-					t.Run(string(eventType), func(t *testing.T) { testLostEnd(shared.on(t, spec), eventType, entry.from) })
+					t.Run(string(eventType), func(t *testing.T) { testLostEnd(shared.on(t, spec), eventType, sceneOf(entry.From)) })
 				}
 			})
 		})
@@ -103,7 +104,7 @@ func testLostEnd(b *bundle, eventType world.EventType, from scene) {
 	lost := b.endOfLog(runID)
 	b.waits(runID, "last", 1)
 
-	req := b.request(runID, eventType, correlationOf(eventType), sample(b, eventType))
+	req := b.request(runID, eventType, storagetest.CorrelationOf(eventType), sample(b, eventType))
 	for name, becomes := range map[string]func(){
 		"shorter by all":      func() {},
 		"shorter by one":      func() { b.waits(runID, "other", 1) },
@@ -139,7 +140,7 @@ func testLostEnd(b *bundle, eventType world.EventType, from scene) {
 		runID := from(b)
 		kept := b.endOfLog(runID)
 		b.waits(runID, "kept", 2)
-		req := b.request(runID, eventType, correlationOf(eventType), sample(b, eventType))
+		req := b.request(runID, eventType, storagetest.CorrelationOf(eventType), sample(b, eventType))
 		req.LogEnd, req.RequestID = end(kept, b.endOfLog(runID)), "r"
 		first, err := b.CreateEvent(b.ctx, req)
 		require.NoError(b.t, err, name)
@@ -180,7 +181,7 @@ func TestABatchOnALogThatLostItsEnd(t *testing.T) {
 		batch.LogEnd = b.endOfLog(runID)
 		first, err := b.CreateBatch(b.ctx, batch)
 		require.NoError(t, err)
-		require.Equal(t, make([]world.Code, 2), itemCodes(first))
+		require.Equal(t, make([]world.Code, 2), storagetest.ItemCodes(first))
 		batch.LogEnd = lost
 		again, err := b.CreateBatch(b.ctx, batch)
 		require.NoError(t, err, "a repeat gets its answer")

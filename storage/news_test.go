@@ -9,6 +9,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/storage/storagetest"
 )
 
 // cursorAt returns the cursor of a page that ends with the n-th event of the log.
@@ -34,17 +35,17 @@ func TestSinceCursor(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		shared := newBundle(t, r)
-		for eventType, entry := range replayable(7) {
+		for eventType, entry := range storagetest.EveryRepeatable(7) {
 			if eventType == world.EventRunCreated {
 				continue // there is no log yet
 			}
 			for _, none := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s/%v", eventType, none), func(t *testing.T) {
 					b := shared.on(t, 7)
-					runID := entry.from(b)
+					runID := entry.From(b.caller())
 					cursor := b.cursorAt(runID, 1)
 					b.noise(runID, 25) // more than a default page
-					req := b.request(runID, eventType, correlationOf(eventType), sample(b, eventType))
+					req := b.request(runID, eventType, storagetest.CorrelationOf(eventType), sample(b, eventType))
 					req.RequestID, req.SinceCursor, req.ResolveNone = "r", cursor, none
 					got, err := b.CreateEvent(b.ctx, req)
 					require.NoError(t, err)
@@ -76,17 +77,17 @@ func TestEventCount(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		shared := newBundle(t, r)
-		for eventType, entry := range replayable(7) {
+		for eventType, entry := range storagetest.EveryRepeatable(7) {
 			if eventType == world.EventRunCreated || eventType == world.EventRunStarted {
 				continue // these carry the log itself
 			}
 			for _, missed := range []int{0, 1, 30} {
 				t.Run(fmt.Sprintf("%s/%d", eventType, missed), func(t *testing.T) {
 					b := shared.on(t, 7)
-					runID := entry.from(b)
+					runID := entry.From(b.caller())
 					seen := int64(len(b.events(runID)))
 					b.noise(runID, missed)
-					req := b.request(runID, eventType, correlationOf(eventType), sample(b, eventType))
+					req := b.request(runID, eventType, storagetest.CorrelationOf(eventType), sample(b, eventType))
 					req.RequestID, req.EventCount = "r", &seen
 					got, err := b.CreateEvent(b.ctx, req)
 					require.NoError(t, err)
@@ -174,7 +175,7 @@ func TestUnreadableSinceCursor(t *testing.T) {
 	runID, other := b.running(), b.running()
 	for _, cursor := range []string{"x", "evnt_00000000000000000000000001", b.cursorAt(other, 1)} {
 		for _, e := range []world.EventType{world.EventStepCreated, world.EventRunCompleted, world.EventHookCreated} {
-			req := b.request(runID, e, correlationOf(e), sample(b, e))
+			req := b.request(runID, e, storagetest.CorrelationOf(e), sample(b, e))
 			req.SinceCursor = cursor
 			_, err := b.CreateEvent(b.ctx, req)
 			require.Equal(t, world.CodeInvalid, world.ErrorCode(err), "%s %s", e, cursor)
@@ -231,7 +232,7 @@ func TestDeltaTooBig(t *testing.T) {
 	}
 	require.Len(t, types(all), 9)
 	for i, e := range all {
-		require.Equal(t, i+3, slotOf(e.EventID))
+		require.Equal(t, i+3, storagetest.SlotOf(e.EventID))
 	}
 	req = b.request(runID, world.EventWaitCreated, "wait_2", sample(b, world.EventWaitCreated))
 	req.SinceCursor, req.ResolveNone = cursor, true
@@ -288,7 +289,7 @@ func TestDenseUnderConcurrency(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				own := slotOf(got.Event.EventID)
+				own := storagetest.SlotOf(got.Event.EventID)
 				mu.Lock()
 				heard = append(heard, told{after: after, own: own, events: got.Events, counted: counted})
 				mu.Unlock()
@@ -302,7 +303,7 @@ func TestDenseUnderConcurrency(t *testing.T) {
 	log := b.events(runID)
 	require.Len(t, log, 2+64*(3*2+3))
 	for i, e := range log {
-		require.Equal(t, i+1, slotOf(e.EventID))
+		require.Equal(t, i+1, storagetest.SlotOf(e.EventID))
 	}
 	require.Len(t, heard, 64*6)
 	for _, h := range heard {
@@ -316,13 +317,4 @@ func TestDenseUnderConcurrency(t *testing.T) {
 		}
 	}
 	b.check(runID)
-}
-
-// slotOf reads the slot number off an event id.
-func slotOf(eventID string) int {
-	n := 0
-	for _, c := range eventID[len("evnt_"):] {
-		n = 10*n + int(c-'0')
-	}
-	return n
 }

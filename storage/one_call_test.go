@@ -13,6 +13,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/storage/storagetest"
 )
 
 // recorder notes which commands go to a run's own slot.
@@ -63,16 +64,16 @@ func TestOneScriptACall(t *testing.T) {
 		b := newBundle(t, redistest.New(t)).on(t, spec)
 		var r recorder
 		b.redis.Client.AddHook(&r)
-		for eventType, entry := range replayable(spec) {
-			runID := entry.from(b)
+		for eventType, entry := range storagetest.EveryRepeatable(spec) {
+			runID := entry.From(b.caller())
 			want := []string{"evalsha"}
 			if eventType == world.EventHookDisposed {
 				want = []string{"evalsha", "hdel"}
 			}
 			r.take()
-			b.send(runID, eventType, correlationOf(eventType), sample(b, eventType))
+			b.send(runID, eventType, storagetest.CorrelationOf(eventType), sample(b, eventType))
 			require.Equal(t, want, r.take(), fmt.Sprint(spec, eventType))
-			if !isRunEvent(eventType) {
+			if !storagetest.IsRunEvent(eventType) {
 				b.send(runID, world.EventRunCancelled, "", nil)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/storage/storagetest"
 )
 
 // loggingBundle returns what its store logs, too.
@@ -55,7 +56,7 @@ func TestBR03StepThatLiesIsMended(t *testing.T) {
 					if batched {
 						events := []world.CreateEvent{b.entry(world.EventWaitCreated, "wait_8"), b.entry(c.next, x), b.entry(world.EventWaitCreated, "wait_9")}
 						first := b.batch(runID, "r", events...)
-						require.Equal(t, make([]world.Code, 3), itemCodes(first), name)
+						require.Equal(t, make([]world.Code, 3), storagetest.ItemCodes(first), name)
 						require.Equal(t, []world.EventType{world.EventWaitCreated, c.next, world.EventWaitCreated}, types(b.events(runID)[before:]))
 						require.Equal(t, first, b.batch(runID, "r", events...), name)
 					} else {

@@ -74,7 +74,7 @@ func (b *bundle) large(keepsNothing bool, events, hooks int, outside bool) (runI
 	b.send(runID, firstStart, "step_1", data(b.t, "stepName", "add", "input", []byte(payloadMark)))
 	token := "of " + runID
 	b.send(runID, world.EventHookCreated, "hook_0"+runID, data(b.t, "token", token, "metadata", payloadMark))
-	e := world.Event{Type: world.EventHookReceived, CorrelationID: "hook_planted", SpecVersion: b.version(), Data: data(b.t, "payload", payloadMark)}
+	e := world.Event{Type: world.EventHookReceived, CorrelationID: "hook_planted", SpecVersion: b.caller().Version(), Data: data(b.t, "payload", payloadMark)}
 	inside, _, err := encodeRecord(e)
 	require.NoError(b.t, err)
 	e.Data = data(b.t, "payload", strings.Repeat(payloadMark, splitAbove/len(payloadMark)+1))

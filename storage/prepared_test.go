@@ -8,6 +8,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/storage/storagetest"
 )
 
 // sendPrepared makes an event that is prepared, sent and finished.
@@ -24,9 +25,9 @@ func TestAPreparedEventIsOneOfCreateEvent(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		for _, spec := range []int{3, 7} {
 			b := newBundle(t, r).on(t, spec)
-			for eventType, entry := range replayable(spec) {
-				runID := entry.from(b)
-				req := b.request(runID, eventType, correlationOf(eventType), sample(b, eventType))
+			for eventType, entry := range storagetest.EveryRepeatable(spec) {
+				runID := entry.From(b.caller())
+				req := b.request(runID, eventType, storagetest.CorrelationOf(eventType), sample(b, eventType))
 				req.RequestID = "r"
 				if !strings.HasPrefix(string(req.Type), "step_") && !strings.HasPrefix(string(req.Type), "wait_") {
 					_, ok := b.Prepare(b.ctx, req)

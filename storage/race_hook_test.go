@@ -11,6 +11,7 @@ import (
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/rediskey"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/storage/storagetest"
 )
 
 // BR-08: two replays of run A create one hook while run B wants the same token. A never
@@ -62,7 +63,7 @@ func TestBR09TokenIsFreeWhenTheCallReturns(t *testing.T) {
 		b.send(runA, world.EventHookCreated, "hook_a", token)
 		end := ends[i%len(ends)]
 		correlationID := "hook_a"
-		if isRunEvent(end) {
+		if storagetest.IsRunEvent(end) {
 			correlationID = ""
 		}
 		b.send(runA, end, correlationID, sample(b, end))

@@ -43,8 +43,8 @@ func TestACommandThatIsRefusedBreaksNoRun(t *testing.T) {
 
 func refusedSteps(b *bundle, _ string) {
 	runID := b.running()
-	b.send(runID, world.EventAttrSet, "attr_1", b.set("workflow", "a", "1", "b", "2"))
-	b.send(runID, world.EventAttrSet, "attr_2", b.set("workflow", "a", nil, "c", "3"))
+	b.send(runID, world.EventAttrSet, "attr_1", b.caller().Changes("workflow", "a", "1", "b", "2"))
+	b.send(runID, world.EventAttrSet, "attr_2", b.caller().Changes("workflow", "a", nil, "c", "3"))
 	b.send(runID, world.EventStepCreated, "step_1", sample(b, world.EventStepCreated))
 	b.send(runID, world.EventStepStarted, "step_1", nil)
 	b.send(runID, world.EventStepRetrying, "step_1", data(b.t, "stepName", "add", "error", "again", "retryAfter", b.clock.Now().UnixMilli()))

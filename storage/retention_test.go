@@ -9,6 +9,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/storage/storagetest"
 )
 
 // A hook with a retention keeps its token when its run ends, can be found and listed, takes
@@ -179,7 +180,7 @@ func TestZeroRetention(t *testing.T) {
 			require.Equal(t, b.now(), run.ExpiredAt)
 			require.Equal(t, run, *ended.Run)
 			require.Equal(t, []world.Raw{nil, nil, nil}, []world.Raw{run.Input, run.Output, run.Error})
-			require.Equal(t, map[string]string{"$retention": "0", "a": "1"}, attributesOf(t, &run))
+			require.Equal(t, map[string]string{"$retention": "0", "a": "1"}, storagetest.AttributesOf(t, &run))
 			require.Equal(t, "wf", run.WorkflowName)
 			// What comes in late is not kept either.
 			b.send(runID, world.EventStepCompleted, "step_4", data(t, "stepName", "add", "result", big))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/storage/storagetest"
 )
 
 // A step_started that brings the input makes the step: two events in consecutive slots, the
@@ -37,7 +38,7 @@ func TestFirstStartMakesTheStep(t *testing.T) {
 			require.Equal(t, data(t, "stepName", "add", "input", input), log[2].Data)
 			require.Equal(t, data(t, "stepName", "add", "workflowName", "wf", "ownerMessageId", "msg_1", "attempt", 1), log[3].Data)
 			require.Equal(t, log[3], *got.Event)
-			require.Equal(t, []int{3, 4}, []int{slotOf(log[2].EventID), slotOf(log[3].EventID)})
+			require.Equal(t, []int{3, 4}, []int{storagetest.SlotOf(log[2].EventID), storagetest.SlotOf(log[3].EventID)})
 			require.Equal(t, []string{x, x}, []string{log[2].CorrelationID, log[3].CorrelationID})
 		}
 	})

@@ -1,4 +1,4 @@
-package storage
+package storagetest
 
 import (
 	"slices"
@@ -65,7 +65,7 @@ func (r *modelRun) predictStep(req world.CreateEvent, now world.Millis, done pre
 		step.attempt++
 	case world.EventStepRetrying:
 		step.status = world.RunPending
-		step.retryAfter, _ = millisField(req.Data, "retryAfter")
+		step.retryAfter = millisOf(req.Data, "retryAfter")
 	case world.EventStepCompleted:
 		step.status = world.RunCompleted
 	case world.EventStepFailed:
@@ -84,7 +84,7 @@ func (r *modelRun) createHook(m *model, req world.CreateEvent, now world.Millis,
 	case before != nil:
 		return refuse(world.CodeConflict)
 	}
-	hook := &modelHook{run: r, id: req.CorrelationID, token: textField(req.Data, "token")}
+	hook := &modelHook{run: r, id: req.CorrelationID, token: textOf(req.Data, "token")}
 	r.hooks[hook.id] = hook
 	if m.tokens[hook.token].lives(now) {
 		hook.conflict = true
@@ -92,7 +92,7 @@ func (r *modelRun) createHook(m *model, req world.CreateEvent, now world.Millis,
 		return done
 	}
 	hook.open = true
-	hook.retained, _ = millisField(req.Data, "tokenRetentionUntil")
+	hook.retained = millisOf(req.Data, "tokenRetentionUntil")
 	m.tokens[hook.token] = hook
 	return done
 }

@@ -1,4 +1,4 @@
-package storage
+package storagetest
 
 import (
 	"fmt"
@@ -22,7 +22,7 @@ var batchKinds = []world.EventType{
 // nextBatch draws a batch. Each of its events is of another entity, but for steps that it creates and starts.
 func (m *mix) nextBatch() world.CreateBatch {
 	run := min(m.rng.IntN(len(m.runIDs)), m.rng.IntN(len(m.runIDs)))
-	b := m.by[m.specs[m.runIDs[run]]]
+	c := m.by[m.specs[m.runIDs[run]]]
 	m.calls++
 	batch := world.CreateBatch{RunID: m.runIDs[run], RequestID: fmt.Sprintf("call %d", m.calls), ResolveNone: m.chance(25)}
 	var starts []world.CreateEvent
@@ -38,9 +38,9 @@ func (m *mix) nextBatch() world.CreateBatch {
 			continue
 		}
 		taken[id] = true
-		e := b.entry(kind, id)
+		e := c.Entry(kind, id)
 		if kind == world.EventStepRetrying && m.chance(60) {
-			e.Data = append(e.Data, data(b.t, "retryAfter", b.clock.Now().Add(time.Duration(m.rng.IntN(20))*time.Second).UnixMilli())...)
+			e.Data = append(e.Data, Data(c.T, "retryAfter", c.Clock.Now().Add(time.Duration(m.rng.IntN(20))*time.Second).UnixMilli())...)
 		}
 		batch.Events = append(batch.Events, e)
 		if kind == world.EventStepCreated || kind == world.EventWaitCreated {
@@ -49,7 +49,7 @@ func (m *mix) nextBatch() world.CreateBatch {
 		if kind != world.EventStepCreated || m.chance(40) {
 			continue
 		}
-		if start := b.entry(world.EventStepStarted, id); m.chance(50) {
+		if start := c.Entry(world.EventStepStarted, id); m.chance(50) {
 			batch.Events = append(batch.Events, start)
 		} else {
 			starts = append(starts, start)
@@ -57,17 +57,17 @@ func (m *mix) nextBatch() world.CreateBatch {
 	}
 	batch.Events = append(batch.Events, starts...)
 	if len(batch.Events) == 0 {
-		batch.Events = append(batch.Events, b.entry(world.EventWaitCreated, fmt.Sprintf("wait%d_0", run)))
+		batch.Events = append(batch.Events, c.Entry(world.EventWaitCreated, fmt.Sprintf("wait%d_0", run)))
 	}
 	return batch
 }
 
 // spoil adds something because of which all of a batch is refused.
 func (m *mix) spoil(batch *world.CreateBatch) {
-	b := m.by[m.specs[batch.RunID]]
+	c := m.by[m.specs[batch.RunID]]
 	bad := []world.CreateEvent{
-		b.entry(world.EventHookCreated, "hook_1"), b.entry(world.EventStepCreated, "a/b"), b.entry(world.EventRunCancelled, ""),
-		b.entry(world.EventWaitCreated, "wait_twice"),
+		c.Entry(world.EventHookCreated, "hook_1"), c.Entry(world.EventStepCreated, "a/b"), c.Entry(world.EventRunCancelled, ""),
+		c.Entry(world.EventWaitCreated, "wait_twice"),
 	}
 	batch.RequestID += " invalid"
 	one := bad[m.rng.IntN(len(bad))]
@@ -79,12 +79,12 @@ func (s *sequence) callBatch(req world.CreateBatch) {
 	s.t.Helper()
 	if s.chance(10) {
 		s.spoil(&req)
-		_, err := s.through.CreateBatch(s.b.ctx, req)
+		_, err := s.through.CreateBatch(s.caller.Ctx, req)
 		require.Equal(s.t, world.CodeInvalid, world.ErrorCode(err), "%v", err)
 		s.compareLength(req.RunID)
 		return
 	}
-	run, now := s.model.runs[req.RunID], s.b.now()
+	run, now := s.model.runs[req.RunID], s.caller.now()
 	wants, last := make([]prediction, len(req.Events)), map[string]int{}
 	for i, e := range req.Events {
 		e.RunID, e.RequestID = req.RunID, req.RequestID
@@ -97,7 +97,7 @@ func (s *sequence) callBatch(req world.CreateBatch) {
 		last[e.CorrelationID] = i
 		s.note(e, "%q %v", wants[i].code, wants[i].appended)
 	}
-	items, err := s.through.CreateBatch(s.b.ctx, req)
+	items, err := s.through.CreateBatch(s.caller.Ctx, req)
 	require.NoError(s.t, err)
 	require.Len(s.t, items, len(wants))
 	s.compareLength(req.RunID)
@@ -116,7 +116,7 @@ func (s *sequence) callBatch(req world.CreateBatch) {
 		got := []modelEvent{{result.Event.Type, result.Event.CorrelationID}}
 		require.Equal(s.t, wants[i].appended, got)
 		if position++; run.spec >= 6 {
-			require.Equal(s.t, position, slotOf(result.Event.EventID), "the events of a batch follow each other")
+			require.Equal(s.t, position, SlotOf(result.Event.EventID), "the events of a batch follow each other")
 		}
 		if result.Run != nil {
 			s.compareRun(run, *result.Run)
@@ -132,7 +132,7 @@ func (s *sequence) callBatch(req world.CreateBatch) {
 // repeatBatch makes a batch again: each event is answered as it was, also those that were refused.
 func (s *sequence) repeatBatch(first appliedBatch) {
 	s.t.Helper()
-	items, err := s.through.CreateBatch(s.b.ctx, first.req)
+	items, err := s.through.CreateBatch(s.caller.Ctx, first.req)
 	require.NoError(s.t, err)
 	for i, item := range items {
 		if item.Err != nil && item.Err.Code == world.CodeTooEarly {
@@ -140,7 +140,7 @@ func (s *sequence) repeatBatch(first appliedBatch) {
 		}
 	}
 	if s.model.runs[first.req.RunID].expired() { // what was answered before is not kept
-		require.Equal(s.t, itemCodes(first.items), itemCodes(items))
+		require.Equal(s.t, ItemCodes(first.items), ItemCodes(items))
 	} else {
 		require.Equal(s.t, first.items, items)
 	}

@@ -1,10 +1,6 @@
-package storage
+package storagetest
 
-import (
-	"maps"
-
-	"github.com/world-redis/world-redis"
-)
+import "github.com/world-redis/world-redis"
 
 // model is what the contract (§3.2 to §3.6) makes of calls, one after the other, in plain Go.
 type model struct {
@@ -107,10 +103,10 @@ func (r *modelRun) predictRun(req world.CreateEvent, done prediction) prediction
 		return refuse(world.CodeConflict)
 	case req.Type == world.EventRunCreated:
 		r.status = world.RunPending
-		r.attributes = modelAttributes(req.Data)
+		r.attributes = firstAttributes(req.Data)
 	case req.Type == world.EventRunStarted && r.status == "" && req.Data != nil:
 		r.status = world.RunRunning
-		r.attributes = modelAttributes(req.Data)
+		r.attributes = firstAttributes(req.Data)
 		done.appended = []modelEvent{{kind: world.EventRunCreated}, {kind: world.EventRunStarted}}
 	case r.status == "":
 		return refuse(world.CodeRunNotFound)
@@ -128,28 +124,12 @@ func (r *modelRun) predictRun(req world.CreateEvent, done prediction) prediction
 	return done
 }
 
-// modelAttributes reads those that a run is created with.
-func modelAttributes(fields world.Fields) map[string]string {
-	out := map[string]string{}
-	first := firstAttributes(fields)
-	for i := 0; i < len(first); i += 2 {
-		out[first[i].(string)] = first[i+1].(string)
-	}
-	return out
-}
-
 func (r *modelRun) setAttributes(req world.CreateEvent, done prediction) prediction {
-	after := maps.Clone(r.attributes)
-	changes, _ := changesOf(req.Data)
-	for _, ch := range changes {
-		if delete(after, ch.Key); ch.Value != nil {
-			after[ch.Key] = *ch.Value
-		}
-	}
+	after, writer := applyChanges(r.attributes, req.Data)
 	switch {
-	case len(after) > 64:
+	case len(after) > maxAttributes:
 		return refuse(world.CodeAttributeInvalid)
-	case writerOf(req.Data) == writerWorkflow && r.written[req.CorrelationID]:
+	case writer == writerWorkflow && r.written[req.CorrelationID]:
 		return refuse(world.CodeConflict)
 	}
 	r.written[req.CorrelationID] = req.CorrelationID != "" // a step's write has no id

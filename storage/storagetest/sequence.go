@@ -1,4 +1,4 @@
-package storage
+package storagetest
 
 import (
 	"fmt"
@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
-	"github.com/world-redis/world-redis/internal/rediskey"
 )
 
 const sequenceCalls = 40
@@ -19,8 +18,9 @@ const sequenceCalls = 40
 type sequence struct {
 	*mix
 	t       *testing.T
-	b       *bundle
-	through *Store
+	subject *Subject
+	caller  *Caller
+	through world.Store
 	model   *model
 	seed    uint64
 	past    []appliedCall
@@ -34,13 +34,15 @@ type appliedCall struct {
 	result world.EventResult
 }
 
-func newSequence(t *testing.T, b *bundle, through *Store, seed uint64) *sequence {
+func newSequence(t *testing.T, subject *Subject, seed uint64) *sequence {
 	t.Helper()
-	m := newMix(t, b, seed)
-	return &sequence{mix: m, t: t, b: b.on(t, 3), through: through, model: newModel(m.specs), seed: seed}
+	m := newMix(t, subject, seed)
+	return &sequence{
+		mix: m, t: t, subject: subject, caller: subject.on(t, 3), through: subject.through(), model: newModel(m.specs), seed: seed,
+	}
 }
 
-func (s *sequence) run(before func()) {
+func (s *sequence) run() {
 	s.t.Helper()
 	done := false
 	defer func() {
@@ -48,38 +50,49 @@ func (s *sequence) run(before func()) {
 			s.t.Logf("seed %d; the calls, and what the model expected:\n%s", s.seed, s.story())
 		}
 	}()
-	start := s.b.clock.Now()
+	start := s.caller.Clock.Now()
 	for range sequenceCalls {
-		if s.chance(20) && s.b.clock.Now().Sub(start) < 9*time.Minute { // request ids last for ten
-			s.b.clock.Add(time.Duration(s.rng.IntN(20_000)) * time.Millisecond)
+		if s.chance(20) && s.caller.Clock.Now().Sub(start) < 9*time.Minute { // request ids last for ten
+			s.caller.Clock.Add(time.Duration(s.rng.IntN(20_000)) * time.Millisecond)
 		}
-		before()
-		switch {
-		case len(s.past) > 0 && s.chance(12):
-			s.repeat(s.past[s.rng.IntN(len(s.past))])
-		case len(s.pastBatches) > 0 && s.chance(5):
-			s.repeatBatch(s.pastBatches[s.rng.IntN(len(s.pastBatches))])
-		case s.chance(8):
-			s.callInvalid()
-		case s.chance(12):
-			s.callBatch(s.nextBatch())
-		default:
-			s.call(s.next())
+		if s.subject.BeforeCall != nil {
+			s.subject.BeforeCall(s.rng)
 		}
+		s.next()
+	}
+	if s.subject.AfterCalls != nil {
+		s.subject.AfterCalls()
 	}
 	s.compareTokens()
-	s.b.clock.Add(2 * time.Minute) // every retention is over
-	s.b.sweep()
+	s.caller.Clock.Add(2 * time.Minute) // every retention is over
+	s.subject.upkeep(s.t)
 	s.compareRuns()
 	done = true
+}
+
+// next makes one call: a new one, mostly, or one that was made before.
+func (s *sequence) next() {
+	s.t.Helper()
+	switch {
+	case len(s.past) > 0 && s.chance(12):
+		s.repeat(s.past[s.rng.IntN(len(s.past))])
+	case len(s.pastBatches) > 0 && s.chance(5):
+		s.repeatBatch(s.pastBatches[s.rng.IntN(len(s.pastBatches))])
+	case s.chance(8):
+		s.callInvalid()
+	case s.chance(12):
+		s.callBatch(s.nextBatch())
+	default:
+		s.call(s.mix.next())
+	}
 }
 
 // call makes a call that is new and compares the answer.
 func (s *sequence) call(req world.CreateEvent) {
 	s.t.Helper()
-	want := s.model.call(req, s.b.now())
+	want := s.model.call(req, s.caller.now())
 	s.note(req, "%q %v %s", want.code, want.appended, want.recorded)
-	result, err := s.through.CreateEvent(s.b.ctx, req)
+	result, err := s.through.CreateEvent(s.caller.Ctx, req)
 	require.Equal(s.t, want.code, world.ErrorCode(err), "%v", err)
 	s.compareLength(req.RunID)
 	run := s.model.runs[req.RunID]
@@ -111,7 +124,7 @@ func (s *sequence) callInvalid() {
 	s.t.Helper()
 	req, want := s.invalid()
 	s.note(req, "refused: %s", want)
-	_, err := s.through.CreateEvent(s.b.ctx, req)
+	_, err := s.through.CreateEvent(s.caller.Ctx, req)
 	require.Equal(s.t, want, world.ErrorCode(err), "%v", err)
 	if run := s.model.runs[req.RunID]; run != nil {
 		s.compareLength(req.RunID)
@@ -122,7 +135,7 @@ func (s *sequence) callInvalid() {
 func (s *sequence) repeat(first appliedCall) {
 	s.t.Helper()
 	s.note(first.req, "the same again")
-	result, err := s.through.CreateEvent(s.b.ctx, first.req)
+	result, err := s.through.CreateEvent(s.caller.Ctx, first.req)
 	require.NoError(s.t, err)
 	if first.req.Type == world.EventRunStarted { // brings the log as it is now
 		result.Events, result.Cursor, result.HasMore = first.result.Events, first.result.Cursor, first.result.HasMore
@@ -143,24 +156,22 @@ func (s *sequence) compareLength(runID string) {
 	if *modelSeed == 0 {
 		return
 	}
-	n, err := s.b.redis.Client.HGet(s.b.ctx, s.b.keys.of(runID).run(), "en").Int()
-	require.NoError(s.t, err)
+	n := len(s.caller.Events(runID))
 	require.Len(s.t, s.model.runs[runID].log, n, "events in the log: %d", n)
 }
 
 // compareTokens holds who has a token against the model.
 func (s *sequence) compareTokens() {
 	s.t.Helper()
-	now := s.b.now()
+	now := s.caller.now()
 	for token, holder := range s.model.tokens {
-		hook, err := s.b.GetHookByToken(s.b.ctx, token, true)
+		hook, err := s.caller.GetHookByToken(s.caller.Ctx, token, true)
 		if !holder.lives(now) {
 			require.Equal(s.t, world.CodeHookNotFound, world.ErrorCode(err), "token %s", token)
 			continue
 		}
 		require.NoError(s.t, err)
 		require.Equal(s.t, []any{holder.id, token, holder.run}, []any{hook.HookID, hook.Token, s.model.runs[hook.RunID]})
-		require.NoError(s.t, s.b.redis.Client.Get(s.b.ctx, s.b.keys.claim(rediskey.Hash(token))).Err())
 	}
 }
 
@@ -170,13 +181,13 @@ func (s *sequence) compareRuns() {
 	var existing []string
 	expired := map[string]bool{}
 	for runID, want := range s.model.runs {
-		stored := s.b.events(runID)
+		stored := s.caller.Events(runID)
 		log := make([]modelEvent, len(stored))
 		for i, e := range stored {
 			log[i] = modelEvent{e.Type, e.CorrelationID}
 		}
 		require.Equal(s.t, append([]modelEvent{}, want.log...), log)
-		run, err := s.b.GetRun(s.b.ctx, runID, false)
+		run, err := s.caller.GetRun(s.caller.Ctx, runID, false)
 		if want.status == "" {
 			require.Equal(s.t, world.CodeRunNotFound, world.ErrorCode(err))
 			continue
@@ -188,17 +199,19 @@ func (s *sequence) compareRuns() {
 			expired[runID] = true
 			require.Equal(s.t, []world.Raw{nil, nil, nil}, []world.Raw{run.Input, run.Output, run.Error})
 		}
-		s.b.checkLog(stored)
+		s.caller.checkLog(stored)
 		steps := map[string]*modelStep{}
-		for _, step := range s.b.checkEntities(run, stored) {
+		for _, step := range s.caller.checkEntities(run, stored) {
 			steps[step.StepID] = &modelStep{status: world.RunStatus(step.Status), attempt: step.Attempt, retryAfter: step.RetryAfter}
 		}
 		require.Equal(s.t, want.steps, steps)
 	}
-	s.b.checkLists(existing...)
-	s.b.checkClaims()
+	s.subject.checkOwn(s.t, existing...)
+	if s.subject.Purged == nil {
+		return
+	}
 	purged := map[string]bool{}
-	for _, runID := range s.b.streams.runs {
+	for _, runID := range s.subject.Purged() {
 		purged[runID] = true
 	}
 	require.Equal(s.t, expired, purged, "runs whose streams were taken away")
@@ -212,12 +225,12 @@ func (s *sequence) compareRun(want *modelRun, run world.Run) {
 		require.Nil(s.t, run.Attributes)
 		return
 	}
-	require.Equal(s.t, want.attributes, attributesOf(s.t, &run))
+	require.Equal(s.t, want.attributes, AttributesOf(s.t, &run))
 }
 
 // note writes down a call and what comes of it, for the log of a failure.
 func (s *sequence) note(req world.CreateEvent, format string, args ...any) {
-	now := s.b.now()
+	now := s.caller.now()
 	s.lines = append(s.lines, func() string {
 		run := slices.Index(s.runIDs, req.RunID)
 		line := fmt.Sprintf("%d run %d (spec %d) %s %s", now, run, req.SpecVersion, req.Type, req.CorrelationID)

@@ -1,4 +1,4 @@
-package storage
+package storagetest
 
 import (
 	"fmt"
@@ -8,9 +8,9 @@ import (
 
 // runData draws the eventData of a run's creation. Some runs have about as many attributes as
 // there may be, and some keep nothing after their end.
-func (m *mix) runData(b *bundle) world.Fields {
-	fields := b.runData()
-	if b.spec < firstAttributeSpec || m.chance(40) {
+func (m *mix) runData(c *Caller) world.Fields {
+	fields := c.RunData()
+	if c.Spec < firstAttributeSpec || m.chance(40) {
 		return fields
 	}
 	attributes := map[string]string{}
@@ -25,7 +25,7 @@ func (m *mix) runData(b *bundle) world.Fields {
 	if m.chance(25) && len(attributes) < maxAttributes {
 		attributes["$retention"] = []string{"0", "0", "1"}[m.rng.IntN(3)]
 	}
-	return append(fields, data(b.t, "attributes", attributes, "allowReservedAttributes", true)...)
+	return append(fields, Data(c.T, "attributes", attributes, "allowReservedAttributes", true)...)
 }
 
 func (m *mix) attribute() string {
@@ -33,7 +33,7 @@ func (m *mix) attribute() string {
 }
 
 // changes draws an attr_set: a workflow's, under an id, or a step's, mostly without.
-func (m *mix) changes(b *bundle, run int) (id string, fields world.Fields) {
+func (m *mix) changes(c *Caller, run int) (id string, fields world.Fields) {
 	id, writer := fmt.Sprintf("attr%d_%d", run, m.rng.IntN(4)), writerWorkflow
 	if m.chance(40) {
 		writer = writerStep
@@ -58,5 +58,5 @@ func (m *mix) changes(b *bundle, run int) (id string, fields world.Fields) {
 		}
 		changes = append(changes, map[string]any{"key": key, "value": value})
 	}
-	return id, data(b.t, "changes", changes, "writer", map[string]any{"type": writer}, "allowReservedAttributes", true)
+	return id, Data(c.T, "changes", changes, "writer", map[string]any{"type": writer}, "allowReservedAttributes", true)
 }

@@ -1,4 +1,4 @@
-package storage
+package storagetest
 
 import (
 	"fmt"
@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/ids"
 )
 
 // mix makes random calls to a few runs; each run has ids of its own, and all share the tokens.
 type mix struct {
 	rng    *rand.Rand
-	by     map[int]*bundle // a bundle for each spec version, for its eventData
+	by     map[int]*Caller // a caller for each spec version, for its eventData
 	specs  map[string]int
 	runIDs []string
 	focus  string // the entities that most calls go to, so that these get on in their lives
@@ -28,14 +29,19 @@ type madeEntity struct {
 }
 
 // newMix moves the clock to a place that depends on the seed alone.
-func newMix(t *testing.T, b *bundle, seed uint64) *mix {
+func newMix(t *testing.T, s *Subject, seed uint64) *mix {
 	t.Helper()
-	m := &mix{rng: rand.New(rand.NewPCG(seed, 0)), by: map[int]*bundle{3: b.on(t, 3), 7: b.on(t, 7)}, specs: map[string]int{}, made: map[string][]madeEntity{}}
+	m := &mix{
+		rng: rand.New(rand.NewPCG(seed, 0)),
+		by:  map[int]*Caller{3: s.on(t, 3), 7: s.on(t, 7)}, specs: map[string]int{}, made: map[string][]madeEntity{},
+	}
 	m.focus = []string{"step", "step", "hook", "hook", "wait", "attr", "r"}[m.rng.IntN(7)]
+	c := m.by[3]
+	minter := ids.NewMinter(c.Clock)
 	const bucket = 20 * time.Minute
-	b.clock.Add(bucket - time.Duration(b.now())*time.Millisecond%bucket + time.Duration(m.rng.Int64N(int64(bucket))).Truncate(time.Millisecond))
+	c.Clock.Add(bucket - time.Duration(c.now())*time.Millisecond%bucket + time.Duration(m.rng.Int64N(int64(bucket))).Truncate(time.Millisecond))
 	for range 2 + m.rng.IntN(2) {
-		runID := b.ids.Prefixed("wrun_")
+		runID := minter.Prefixed("wrun_")
 		m.runIDs = append(m.runIDs, runID)
 		m.specs[runID] = []int{3, 7}[m.rng.IntN(2)]
 	}
@@ -57,12 +63,12 @@ var weights = []struct {
 	{world.EventAttrSet, 3},
 	{world.EventStepCreated, 5},
 	{world.EventStepStarted, 10},
-	{firstStart, 5},
+	{FirstStart, 5},
 	{world.EventStepRetrying, 7},
 	{world.EventStepCompleted, 4},
 	{world.EventStepFailed, 3},
 	{world.EventHookCreated, 7},
-	{retained, 7},
+	{Retained, 7},
 	{world.EventHookReceived, 10},
 	{world.EventHookDisposed, 4},
 	{world.EventWaitCreated, 7},
@@ -95,41 +101,41 @@ func (m *mix) next() world.CreateEvent {
 		m.made[entity] = append(made, madeEntity{run, id})
 	}
 	runID := m.runIDs[run]
-	b := m.by[m.specs[runID]]
-	if b.spec < 6 && kind == firstStart {
+	c := m.by[m.specs[runID]]
+	if c.Spec < 6 && kind == FirstStart {
 		kind = world.EventStepStarted
-	} else if b.spec < 6 && kind == retained {
+	} else if c.Spec < 6 && kind == Retained {
 		kind = world.EventHookCreated
 	}
-	fields := sample(b, kind)
+	fields := c.Sample(kind)
 	switch {
-	case isRunEvent(kind):
+	case IsRunEvent(kind):
 		id = ""
 	case kind == world.EventAttrSet:
-		id, fields = m.changes(b, run)
+		id, fields = m.changes(c, run)
 	}
 	switch kind {
 	case world.EventRunCreated:
-		fields = m.runData(b)
+		fields = m.runData(c)
 	case world.EventRunStarted:
 		if m.chance(30) {
-			fields = m.runData(b)
+			fields = m.runData(c)
 		}
 	case world.EventStepRetrying:
 		if m.chance(60) {
-			fields = append(fields, data(b.t, "retryAfter", b.clock.Now().Add(time.Duration(m.rng.IntN(20))*time.Second).UnixMilli())...)
+			fields = append(fields, Data(c.T, "retryAfter", c.Clock.Now().Add(time.Duration(m.rng.IntN(20))*time.Second).UnixMilli())...)
 		}
-	case world.EventHookCreated, retained:
+	case world.EventHookCreated, Retained:
 		token := id[len(id)-1] % 2 // a hook has one token, and others have the same
-		fields = data(b.t, "token", fmt.Sprintf("token %d", token), "metadata", []byte("meta"))
-		if kind == retained {
-			fields = append(fields, data(b.t, "tokenRetentionUntil", b.clock.Now().Add(time.Duration(1+m.rng.IntN(60))*time.Second).UnixMilli())...)
+		fields = Data(c.T, "token", fmt.Sprintf("token %d", token), "metadata", []byte("meta"))
+		if kind == Retained {
+			fields = append(fields, Data(c.T, "tokenRetentionUntil", c.Clock.Now().Add(time.Duration(1+m.rng.IntN(60))*time.Second).UnixMilli())...)
 		}
 	}
-	req := b.request(runID, kind, id, fields)
+	req := c.Request(runID, kind, id, fields)
 	req.RequestID = fmt.Sprintf("call %d", m.calls)
 	req.ResolveNone = m.chance(25)
-	if b.spec < 6 {
+	if c.Spec < 6 {
 		return req
 	}
 	req.SkipPreload = m.chance(30)

@@ -1,4 +1,4 @@
-package storage
+package storagetest
 
 import (
 	"maps"
@@ -32,12 +32,12 @@ func without(key string) func(*mix, *world.CreateEvent) {
 // with puts another value for an entry of eventData.
 func with(key string, value any) func(*mix, *world.CreateEvent) {
 	return func(m *mix, req *world.CreateEvent) {
-		req.Data = append(req.Data.Without(key), data(m.by[7].t, key, value)...)
+		req.Data = append(req.Data.Without(key), Data(m.by[7].T, key, value)...)
 	}
 }
 
 func changing(pairs ...any) func(*mix, *world.CreateEvent) {
-	return func(m *mix, req *world.CreateEvent) { req.Data = m.by[7].set(writerWorkflow, pairs...) }
+	return func(m *mix, req *world.CreateEvent) { req.Data = m.by[7].Changes(writerWorkflow, pairs...) }
 }
 
 var everyKind = []world.EventType{
@@ -63,7 +63,7 @@ func flaws() []flaw {
 		flawed(invalid, func(m *mix, req *world.CreateEvent) { req.SinceCursor = bad(m, "?", "AAAA", strings.Repeat("x", 5000)) }, everyKind...),
 		flawed(invalid, func(m *mix, req *world.CreateEvent) {
 			age := []time.Duration{-10 * time.Minute, 25 * time.Hour}[m.rng.IntN(2)]
-			at := ulid.Timestamp(m.by[7].clock.Now().Add(-age))
+			at := ulid.Timestamp(m.by[7].Clock.Now().Add(-age))
 			req.RunID = "wrun_" + ulid.MustNew(at, ulid.DefaultEntropy()).String()
 		}, world.EventRunCreated),
 		flawed(invalid, func(_ *mix, req *world.CreateEvent) { req.RunID = "wrun_1" }, world.EventRunCreated),
@@ -73,7 +73,7 @@ func flaws() []flaw {
 		flawed(invalid, without("token"), world.EventHookCreated),
 		flawed(invalid, with("token", strings.Repeat("t", world.MaxToken+1)), world.EventHookCreated),
 		flawed(invalid, func(m *mix, req *world.CreateEvent) {
-			with("tokenRetentionUntil", m.by[7].clock.Now().Add(30*24*time.Hour+time.Millisecond).UnixMilli())(m, req)
+			with("tokenRetentionUntil", m.by[7].Clock.Now().Add(30*24*time.Hour+time.Millisecond).UnixMilli())(m, req)
 		}, world.EventHookCreated),
 		flawed(invalid, with("resumeAt", "soon"), world.EventWaitCreated),
 		flawed(invalid, with("retryAfter", "soon"), world.EventStepRetrying),

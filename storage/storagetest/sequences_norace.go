@@ -1,6 +1,6 @@
 //go:build !race
 
-package storage
+package storagetest
 
 // Thousands, for what comes in few of them.
 const usualSequences = 2000
