@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
 // CreateBatch implements world.EventStore.
@@ -21,12 +22,12 @@ func (s *Store) CreateBatch(ctx context.Context, req world.CreateBatch) ([]world
 	if err != nil {
 		return nil, s.failIn(ctx, req.RunID, err)
 	}
-	return s.batchItems(ctx, b, r.list(1))
+	return s.batchItems(ctx, b, r.List(1))
 }
 
 // sendBatch runs the script. When that finds steps that are not what their events say it writes nothing; they are mended, and
 // the batch gets a second try.
-func (s *Store) sendBatch(ctx context.Context, b *batch, req world.CreateBatch) (reply, error) {
+func (s *Store) sendBatch(ctx context.Context, b *batch, req world.CreateBatch) (record.Reply, error) {
 	keys, args, err := b.input()
 	if err != nil {
 		return nil, err
@@ -36,8 +37,8 @@ func (s *Store) sendBatch(ctx context.Context, b *batch, req world.CreateBatch) 
 		if err != nil {
 			return nil, err
 		}
-		r := reply(answer)
-		switch code, err := r.code(); {
+		r := record.Reply(answer)
+		switch code, err := r.Code(); {
 		case err != nil:
 			return nil, err
 		case code == codeDone || code == codeReplayed:
@@ -45,8 +46,8 @@ func (s *Store) sendBatch(ctx context.Context, b *batch, req world.CreateBatch) 
 		case code != codeStepsWrong:
 			return nil, errReply
 		}
-		for i := range r.list(1) {
-			if _, err := s.mendStep(ctx, req.RunID, r.list(1).text(i)); err != nil {
+		for i := range r.List(1) {
+			if _, err := s.mendStep(ctx, req.RunID, r.List(1).Text(i)); err != nil {
 				return nil, err
 			}
 		}
@@ -75,7 +76,7 @@ func (s *Store) newBatch(req world.CreateBatch, creators []string) *batch {
 		item := *b.call
 		item.req, item.event, item.news = e, eventOf(e), &news{}
 		b.items = append(b.items, &item)
-		if retryAfter, ok := millisField(e.Data, "retryAfter"); ok && e.Type == world.EventStepRetrying {
+		if retryAfter, ok := record.MillisField(e.Data, "retryAfter"); ok && e.Type == world.EventStepRetrying {
 			b.extra[i] = strconv.FormatInt(int64(retryAfter), 10)
 		}
 	}
@@ -89,12 +90,12 @@ func (b *batch) input() ([]string, []any, error) {
 	args := append(make([]any, 0, 7+5*len(b.items)),
 		c.request, strconv.FormatInt(int64(c.now), 10), "", "", "", c.want(), c.known())
 	for i, item := range b.items {
-		record, split, err := encodeRecord(item.event)
+		encoded, split, err := record.Encode(item.event)
 		if err != nil {
 			return nil, nil, err
 		}
 		keys = append(keys, c.keys.step(item.event.CorrelationID))
-		args = append(args, string(item.event.Type), item.event.CorrelationID, record, split, b.extra[i])
+		args = append(args, string(item.event.Type), item.event.CorrelationID, encoded, split, b.extra[i])
 	}
 	return keys, args, nil
 }
@@ -109,26 +110,26 @@ func (s *Store) locateBatch(ctx context.Context, p redis.Pipeliner, req world.Cr
 }
 
 // batchItems reads the replies of the events.
-func (s *Store) batchItems(ctx context.Context, b *batch, replies reply) ([]world.BatchItem, error) {
+func (s *Store) batchItems(ctx context.Context, b *batch, replies record.Reply) ([]world.BatchItem, error) {
 	if len(replies) != len(b.items) {
 		return nil, fail(errReply)
 	}
 	out := make([]world.BatchItem, len(b.items))
 	bytes := 0
 	for i, item := range b.items {
-		o, err := item.outcome(replies.list(i))
+		o, err := item.outcome(replies.List(i))
 		if err == nil {
 			m := b.entityOf(item, o)
 			// Too much for one answer: the event comes without its step.
 			if bytes > 0 && bytes+m.bytes > deltaBytes && !endsRun(item.req.Type) {
-				out[i].Result = world.EventResult{Event: item.answer(o.stored.event)}
+				out[i].Result = world.EventResult{Event: item.answer(o.stored.Event)}
 				continue
 			}
 			bytes += m.bytes
 			if endsRun(item.req.Type) { // more is to be done with this one
 				err = s.fill(world.WithRoom(ctx, nil), m.gaps)
 			} else if err = s.fill(ctx, m.gaps); world.ErrorCode(err) == world.CodeOverBudget {
-				out[i].Result = world.EventResult{Event: item.answer(o.stored.event)}
+				out[i].Result = world.EventResult{Event: item.answer(o.stored.Event)}
 				continue
 			}
 		}
@@ -151,9 +152,9 @@ func (b *batch) entityOf(c *call, o outcome) measure {
 	switch c.req.Type {
 	case world.EventWaitCreated, world.EventWaitCompleted:
 	case world.EventRunCompleted, world.EventRunFailed:
-		m.entity(c.keys.run(), c.keys.events(), o.rest.after(1))
+		m.entity(c.keys.run(), c.keys.events(), o.rest.After(1))
 	default:
-		m.refs(c.keys.events(), o.rest.after(len(stepFields)))
+		m.refs(c.keys.events(), o.rest.After(len(record.StepFields)))
 	}
 	return m
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/storage/internal/record"
 	"github.com/world-redis/world-redis/storage/storagetest"
 )
 
@@ -23,7 +24,7 @@ func TestBatchesOfTheMostEventsAreShort(t *testing.T) {
 	server := redistest.Start(t)
 	b := newBundle(t, &redistest.Redis{Client: redistest.Client(t, server.Addr), Addr: server.Addr, Prefix: "batches:"}).on(t, 7)
 	runID := b.running()
-	payload := []byte("devl" + strings.Repeat("x", splitAbove))
+	payload := []byte("devl" + strings.Repeat("x", record.SplitAbove))
 	due := b.clock.Now().Add(-time.Second).UnixMilli()
 	contents := map[world.EventType]world.Fields{
 		world.EventStepCreated:   data(t, "stepName", "add", "input", payload),
@@ -158,16 +159,16 @@ func TestAStepOfManyEventsIsMended(t *testing.T) {
 func (b *bundle) plantStarts(runID string, count int) {
 	b.t.Helper()
 	k := b.keys.of(runID)
-	record, _, err := encodeRecord(eventOf(b.request(runID, world.EventStepStarted, x, nil)))
+	encoded, _, err := record.Encode(eventOf(b.request(runID, world.EventStepStarted, x, nil)))
 	require.NoError(b.t, err)
 	state := b.redis.Client.HMGet(b.ctx, k.run(), "en", "et").Val()
-	first := atoi(state[0].(string))
+	first := record.Int(state[0].(string))
 	_, err = b.redis.Client.Pipelined(b.ctx, func(p redis.Pipeliner) error {
 		for at := first; at < first+count; {
 			var events []any
 			var related []redis.Z
 			for ; at < first+count && len(related) < 1000; at++ {
-				events = append(events, at, state[1].(string)+"."+string(record))
+				events = append(events, at, state[1].(string)+"."+string(encoded))
 				related = append(related, zOf(0, fmt.Sprintf("%s/%07d", x, at)))
 			}
 			p.HSet(b.ctx, k.events(), events...)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/storage/internal/record"
 	"github.com/world-redis/world-redis/storage/storagetest"
 )
 
@@ -47,7 +48,7 @@ func TestBatch(t *testing.T) {
 		running.Status, running.Attempt, running.StartedAt = world.StepRunning, 1, b.now()
 		require.Equal(t, running, *items[2].Result.Step)
 		require.Equal(t, world.Millis(1_800_000_060_000), items[3].Result.Wait.ResumeAt)
-		require.Equal(t, waitWaiting, items[3].Result.Wait.Status)
+		require.Equal(t, record.WaitWaiting, items[3].Result.Wait.Status)
 		located, err := b.GetStep(b.ctx, "", "step_1", false)
 		require.NoError(t, err)
 		require.Equal(t, *items[0].Result.Step, located)
@@ -59,7 +60,7 @@ func TestBatch(t *testing.T) {
 		require.Equal(t, make([]world.Code, 4), storagetest.ItemCodes(items))
 		require.Equal(t, raw(t, []byte{2}), items[0].Result.Step.Output)
 		require.Equal(t, raw(t, []byte("devlbad")), items[1].Result.Step.Error)
-		require.Equal(t, waitCompleted, items[2].Result.Wait.Status)
+		require.Equal(t, record.WaitCompleted, items[2].Result.Wait.Status)
 		require.Equal(t, raw(t, []byte("out")), items[3].Result.Run.Output)
 		require.Equal(t, 25_000, items[3].Result.MaxEvents)
 		b.check(runID)
@@ -261,7 +262,7 @@ func TestBatchEndsARunThatKeepsNothing(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		b := newBundle(t, r).on(t, 7)
-		for _, size := range []int{1, splitAbove} {
+		for _, size := range []int{1, record.SplitAbove} {
 			secret := []byte(strings.Repeat("TOP-SECRET", size))
 			runID := b.keepsNothing()
 			input, result := data(t, "stepName", "add", "input", secret), data(t, "stepName", "add", "result", secret)

@@ -51,15 +51,15 @@ func TestARunWhoseEndWasTakenBackGoesOn(t *testing.T) {
 				run, err := b.GetRun(b.ctx, runID, true)
 				require.NoError(t, err)
 				require.Equal(t, world.RunRunning, run.Status)
-				require.Equal(t, []string{runID}, b.listed(b.keys.runsByStatus(world.RunRunning)))
-				require.Equal(t, []string{runID}, b.listed(b.keys.runsWatch()))
+				require.Equal(t, []string{runID}, b.listed(b.index.Keys.ByStatus(world.RunRunning)))
+				require.Equal(t, []string{runID}, b.listed(b.index.Keys.Watch()))
 				hook, err := b.GetHookByToken(b.ctx, "t", true)
 				require.NoError(t, err)
 				require.Equal(t, runID, hook.RunID)
 				back.dials.Store(0)
 				b.send(runID, world.EventRunCompleted, "", sample(b, world.EventRunCompleted))
 				b.quiet()
-				require.Empty(t, b.listed(b.keys.runsWatch()))
+				require.Empty(t, b.listed(b.index.Keys.Watch()))
 			})
 		}
 	}

@@ -35,9 +35,9 @@ func (b *bundle) on(t testing.TB, spec int) *bundle {
 
 // quiet returns when the stores have done what calls leave to do behind them.
 func (b *bundle) quiet() {
-	b.departures.wait()
+	b.index.WaitUnlisted()
 	for _, store := range b.others {
-		store.departures.wait()
+		store.index.WaitUnlisted()
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
 // call is one CreateEvent on its way to a script.
@@ -64,18 +65,18 @@ func want(resolveNone bool) string {
 // outcome is what an event script answered when it did not refuse.
 type outcome struct {
 	code   int
-	stored stored
-	rest   reply // from the element after the event on
+	stored record.Stored
+	rest   record.Reply // from the element after the event on
 }
 
 // input returns the keys and arguments that every event script begins with (lua/lib/event.lua).
 func (c *call) input(keys []string, args []any) ([]string, []any, error) {
-	record, split, err := encodeRecord(c.event)
+	encoded, split, err := record.Encode(c.event)
 	if err != nil {
 		return nil, nil, err
 	}
 	all := append(make([]any, 0, 7+len(args)),
-		c.request, strconv.FormatInt(int64(c.now), 10), c.event.CorrelationID, record, split, c.want(), c.known())
+		c.request, strconv.FormatInt(int64(c.now), 10), c.event.CorrelationID, encoded, split, c.want(), c.known())
 	return append(c.keys.event(c.now), keys...), append(all, args...), nil
 }
 
@@ -95,7 +96,7 @@ func (s *Store) applyAfter(ctx context.Context, c *call, front func(redis.Pipeli
 }
 
 // outcomeOf reads what an event script was answered.
-func (s *Store) outcomeOf(ctx context.Context, c *call, r reply, err error) (outcome, error) {
+func (s *Store) outcomeOf(ctx context.Context, c *call, r record.Reply, err error) (outcome, error) {
 	if err != nil {
 		return outcome{}, s.failIn(ctx, c.req.RunID, err)
 	}
@@ -107,8 +108,8 @@ func (s *Store) outcomeOf(ctx context.Context, c *call, r reply, err error) (out
 	return o, err
 }
 
-func (c *call) outcome(r reply) (outcome, error) {
-	code, err := r.code()
+func (c *call) outcome(r record.Reply) (outcome, error) {
+	code, err := r.Code()
 	if err != nil {
 		return outcome{}, fail(err)
 	}
@@ -119,28 +120,28 @@ func (c *call) outcome(r reply) (outcome, error) {
 	switch code {
 	case codeDone:
 		e := c.event
-		created, isSlot := strings.CutSuffix(r.text(1), ".")
-		e.CreatedAt = world.Millis(atoi(created))
-		e.EventID = eventID(c.req.RunID, e.CreatedAt, r.number(2), isSlot)
-		o.stored = stored{event: e, position: r.text(2)}
-		o.rest = r.after(4)
+		created, isSlot := strings.CutSuffix(r.Text(1), ".")
+		e.CreatedAt = world.Millis(record.Int(created))
+		e.EventID = record.EventID(c.req.RunID, e.CreatedAt, r.Number(2), isSlot)
+		o.stored = record.Stored{Event: e, Position: r.Text(2)}
+		o.rest = r.After(4)
 	case codeReplayed, codeRecorded:
-		e, err := decodeRecord(c.req.RunID, r.number(3), r.text(1), r.bytes(2))
+		e, err := record.Decode(c.req.RunID, r.Number(3), r.Text(1), r.Bytes(2))
 		if err != nil {
 			return outcome{}, fail(err)
 		}
-		o.stored = stored{event: e, position: r.text(3), note: r.number(4), replayed: true}
-		o.rest = r.after(6)
+		o.stored = record.Stored{Event: e, Position: r.Text(3), Note: r.Number(4), Replayed: true}
+		o.rest = r.After(6)
 	case codeUnchanged:
-		o.rest = r.after(2)
+		o.rest = r.After(2)
 	}
-	return o, fail(c.hear(o, r.list(len(r)-len(o.rest)-1)))
+	return o, fail(c.hear(o, r.List(len(r)-len(o.rest)-1)))
 }
 
 // own returns the event when the script left it out of the entity, as it does when it has
 // just been appended.
-func (o outcome) own() *stored {
-	if o.stored.replayed || o.code != codeDone {
+func (o outcome) own() *record.Stored {
+	if o.stored.Replayed || o.code != codeDone {
 		return nil
 	}
 	return &o.stored

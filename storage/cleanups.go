@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
 const (
@@ -36,12 +38,12 @@ func newCleanups() *cleanups {
 }
 
 // clearLater has what is left of a run removed soon, if something is.
-func (s *Store) clearLater(ctx context.Context, run entity) {
-	if run.get(fieldCleanup) == "" || s.cleanups.take(run.runID, s.clearWaiting) {
+func (s *Store) clearLater(ctx context.Context, run record.Entity) {
+	if run.Get(fieldCleanup) == "" || s.cleanups.take(run.RunID, s.clearWaiting) {
 		return
 	}
-	if err := s.noteAtCleanup(ctx, run.runID, handedOver); err != nil {
-		s.tellLeft(ctx, run.runID, err)
+	if err := s.noteAtCleanup(ctx, run.RunID, handedOver); err != nil {
+		s.tellLeft(ctx, run.RunID, err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
 // The end of a step is the record that is written and read most.
@@ -14,13 +15,13 @@ func BenchmarkRecord(b *testing.B) {
 		RunID: "wrun_01M8GS30JGSBBK33CKRC12QBDV", Type: world.EventStepCompleted, CorrelationID: "step_01M8GS30JGSBBK33CKRC12QBDV", SpecVersion: 7,
 		OccurredAt: 1_800_000_000_000, Data: newSixEvents(b).result,
 	}
-	encoded, _, err := encodeRecord(e)
+	encoded, _, err := record.Encode(e)
 	require.NoError(b, err)
-	record := "1800000000000." + string(encoded)
+	stored := "1800000000000." + string(encoded)
 	b.Run("encode", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, _, err := encodeRecord(e); err != nil {
+			if _, _, err := record.Encode(e); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -28,7 +29,7 @@ func BenchmarkRecord(b *testing.B) {
 	b.Run("decode", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := decodeRecord(e.RunID, 0, record, nil); err != nil {
+			if _, err := record.Decode(e.RunID, 0, stored, nil); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -36,7 +37,7 @@ func BenchmarkRecord(b *testing.B) {
 	b.Run("text", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if textField(e.Data, "stepName") == "" {
+			if record.TextField(e.Data, "stepName") == "" {
 				b.Fatal("no name")
 			}
 		}

@@ -19,6 +19,8 @@ import (
 	"github.com/world-redis/world-redis/internal/redisconn"
 	"github.com/world-redis/world-redis/internal/redistest"
 	"github.com/world-redis/world-redis/internal/worldtest"
+	"github.com/world-redis/world-redis/storage/internal/record"
+	"github.com/world-redis/world-redis/storage/internal/runindex"
 )
 
 const crashLine = "mended what a crash left behind"
@@ -121,7 +123,7 @@ var lives = map[string]func(b *bundle, name string){
 
 // forgetWatch takes a run off the watch as recovery does with one that is parked.
 func (b *bundle) forgetWatch(runID string) {
-	_ = b.Store.redis.ZRem(b.ctx, b.keys.runsWatch(), runID).Err()
+	_ = b.Store.redis.ZRem(b.ctx, b.index.Keys.Watch(), runID).Err()
 }
 
 // makes is does for an event that makes a run, whose id it returns.
@@ -143,13 +145,13 @@ func (b *bundle) crashed(p *purges) []string {
 	status := func(runID string) world.RunStatus {
 		return world.RunStatus(b.redis.Client.HGet(b.ctx, b.keys.of(runID).run(), "s").Val())
 	}
-	for _, runID := range b.listed(b.keys.runsIndex()) {
+	for _, runID := range b.listed(b.index.Keys.All()) {
 		if status(runID) == "" {
 			out = append(out, "listed and never made: "+runID)
 		}
 	}
-	for _, listed := range living {
-		for _, runID := range b.listed(b.keys.runsByStatus(listed)) {
+	for _, listed := range runindex.Living {
+		for _, runID := range b.listed(b.index.Keys.ByStatus(listed)) {
 			is := status(runID)
 			if is != "" && is != listed && (is != world.RunPending || listed != world.RunRunning) {
 				out = append(out, fmt.Sprintf("%s in the list of %s ones: %s", is, listed, runID))
@@ -158,7 +160,7 @@ func (b *bundle) crashed(p *purges) []string {
 	}
 	out = append(out, b.keysLike(b.keys.prefix+"hook_left:*")...)
 	for _, key := range b.keysLike(b.keys.prefix + "hooks:by_token:*") {
-		held := parseClaim(b.redis.Client.Get(b.ctx, key).Val())
+		held := record.ParseClaim(b.redis.Client.Get(b.ctx, key).Val())
 		found, err := b.readHook(b.ctx, held, true, false)
 		require.NoError(b.t, err)
 		if found == nil {
@@ -243,7 +245,7 @@ func (b *bundle) checkHookList() {
 	b.t.Helper()
 	for _, member := range b.listed(b.keys.hooksIndex()) {
 		runID, hookID, _ := strings.Cut(member, "/")
-		found, err := b.readHook(b.ctx, claim{runID: runID, hookID: hookID}, true, false)
+		found, err := b.readHook(b.ctx, record.Claim{RunID: runID, HookID: hookID}, true, false)
 		require.NoError(b.t, err)
 		require.NotNil(b.t, found, "an entry without a hook: %s", member)
 	}
@@ -271,6 +273,6 @@ func TestWithoutACrashNothingIsMended(t *testing.T) {
 		require.NotContains(t, out.Take(), crashLine)
 		require.Empty(t, b.listed(b.keys.hooksLapse()))
 		require.Empty(t, b.listed(b.keys.hooksIndex()))
-		require.Empty(t, b.listed(b.keys.runsWatch()), "all have ended")
+		require.Empty(t, b.listed(b.index.Keys.Watch()), "all have ended")
 	})
 }

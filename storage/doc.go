@@ -9,6 +9,10 @@
 // the events that hold its input, output and error. A wait has no key at all: its events say
 // everything. docs/data-model.md lists the keys.
 //
+// Each family of events has a file: run_events.go, step_events.go, hook_events.go, wait_events.go and attribute_events.go, and
+// batch.go for several at once. What is stored, and how, is in internal/record; the lists of runs are in internal/runindex;
+// calls that wait for the end of a run are in internal/waiters. All scripts are in lua.
+//
 // # Run twice, same answer
 //
 // go-redis sends a script again when the answer was lost, and so do HTTP clients. Every

@@ -1,11 +1,12 @@
 package storage
 
 import (
-	"strings"
 	"time"
 
 	"github.com/world-redis/world-redis"
-	"github.com/world-redis/world-redis/internal/ids"
+	"github.com/world-redis/world-redis/storage/internal/paging"
+	"github.com/world-redis/world-redis/storage/internal/record"
+	"github.com/world-redis/world-redis/storage/internal/runindex"
 )
 
 const (
@@ -43,7 +44,7 @@ func (s *Store) checkEvent(req *world.CreateEvent) error {
 		return badID("correlationId", req.CorrelationID)
 	}
 	if req.SinceCursor != "" {
-		if _, err := openEventCursor(eventScope(req.RunID, ""), req.SinceCursor); err != nil {
+		if _, err := paging.OpenEventCursor(paging.EventScope(req.RunID, ""), req.SinceCursor); err != nil {
 			return err
 		}
 	}
@@ -63,14 +64,14 @@ func (s *Store) checkData(req *world.CreateEvent) error {
 	case world.EventAttrSet:
 		return checkAttributeChanges(req)
 	case world.EventHookCreated:
-		if err := checkToken(textField(req.Data, "token")); err != nil {
+		if err := checkToken(record.TextField(req.Data, "token")); err != nil {
 			return err
 		}
-		if until, _ := millisField(req.Data, "tokenRetentionUntil"); until > s.now()+world.Millis(s.retention.Milliseconds()) {
+		if until, _ := record.MillisField(req.Data, "tokenRetentionUntil"); until > s.now()+world.Millis(s.retention.Milliseconds()) {
 			return world.Errorf(world.CodeInvalid, "The hook's minimum retention cannot exceed %s", days(s.retention))
 		}
 	case world.EventStepRetrying:
-		if _, ok := millisField(req.Data, "retryAfter"); req.Data.Has("retryAfter") && !ok {
+		if _, ok := record.MillisField(req.Data, "retryAfter"); req.Data.Has("retryAfter") && !ok {
 			return world.Errorf(world.CodeInvalid, "eventData.retryAfter of %s is no timestamp", req.Type)
 		}
 	}
@@ -82,9 +83,9 @@ func (s *Store) checkData(req *world.CreateEvent) error {
 func readable(data world.Fields, key string) bool {
 	switch key {
 	case "deploymentId", "workflowName", "stepName", "token":
-		return textField(data, key) != ""
+		return record.TextField(data, key) != ""
 	case "resumeAt":
-		_, ok := millisField(data, key)
+		_, ok := record.MillisField(data, key)
 		return ok
 	default:
 		return true
@@ -114,7 +115,7 @@ func badID(name, id string) error {
 
 // checkRunTime refuses a client's run id that is no ULID or whose time is too far from ours.
 func checkRunTime(runID string, now world.Millis) error {
-	ms, ok := runTime(runID)
+	ms, ok := runindex.Time(runID)
 	if !ok {
 		return world.Errorf(world.CodeInvalid, "Invalid runId: %q is not a valid ULID", runID)
 	}
@@ -128,9 +129,4 @@ func checkRunTime(runID string, now world.Millis) error {
 			-drift.Seconds(), maxRunFuture.Seconds())
 	}
 	return nil
-}
-
-// runTime reads the ms of a run id, with or without its prefix.
-func runTime(runID string) (world.Millis, bool) {
-	return ids.Time("", strings.TrimPrefix(runID, "wrun_"))
 }

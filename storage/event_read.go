@@ -5,16 +5,17 @@ import (
 	"strconv"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/storage/internal/paging"
+	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
 const (
-	pageChunk       = 500 // events a script call reads, so that Redis is not held up
-	maxLimit        = world.MaxPage
-	relatedLimit    = 100 // default of lists by correlation id
-	relatedChunk    = 400 // that a script call reads of them, by their keys one by one
-	maxTotalPages   = 1 << 30
-	fieldsAnEvent   = 2 // record, payload
-	fieldsARelation = 3 // position, record, payload
+	pageChunk     = 500 // events a script call reads, so that Redis is not held up
+	maxLimit      = world.MaxPage
+	relatedLimit  = 100 // default of lists by correlation id
+	relatedChunk  = 400 // that a script call reads of them, by their keys one by one
+	maxTotalPages = 1 << 30
+	fieldsAnEvent = 2 // record, payload
 )
 
 // GetEvent implements world.EventStore.
@@ -26,7 +27,7 @@ func (s *Store) GetEvent(ctx context.Context, runID, eventID string, resolveNone
 		return world.Event{}, badID("eventId", eventID)
 	}
 	missing := world.Errorf(world.CodeEventNotFound, "Event %q not found", eventID)
-	position, ok := positionOf(eventID)
+	position, ok := record.PositionOf(eventID)
 	if !ok {
 		return world.Event{}, missing
 	}
@@ -35,8 +36,8 @@ func (s *Store) GetEvent(ctx context.Context, runID, eventID string, resolveNone
 	if err != nil {
 		return world.Event{}, fail(err)
 	}
-	answer := reply(r)
-	code, err := answer.code()
+	answer := record.Reply(r)
+	code, err := answer.Code()
 	if err != nil {
 		return world.Event{}, fail(err)
 	}
@@ -48,7 +49,7 @@ func (s *Store) GetEvent(ctx context.Context, runID, eventID string, resolveNone
 	if err := s.fill(ctx, m.gaps); err != nil {
 		return world.Event{}, err
 	}
-	e, err := decodeRecord(runID, position, answer.text(1), answer.bytes(2))
+	e, err := record.Decode(runID, position, answer.Text(1), answer.Bytes(2))
 	if err == nil && e.EventID != eventID {
 		return world.Event{}, missing
 	}
@@ -66,7 +67,7 @@ func (s *Store) ListEvents(ctx context.Context, q world.EventQuery) (world.Page[
 	if !world.ValidID(q.RunID) {
 		return world.Page[world.Event]{}, badID("runId", q.RunID)
 	}
-	walk := logWalk{store: s, q: q, scope: eventScope(q.RunID, "")}
+	walk := logWalk{store: s, q: q, scope: paging.EventScope(q.RunID, "")}
 	return walk.page(ctx)
 }
 
@@ -85,7 +86,7 @@ func (w logWalk) page(ctx context.Context) (world.Page[world.Event], error) {
 		step, next = -1, -1 // from the end, wherever that is
 	}
 	if w.q.Page.Cursor != "" {
-		last, err := openEventCursor(w.scope, w.q.Page.Cursor)
+		last, err := paging.OpenEventCursor(w.scope, w.q.Page.Cursor)
 		if err != nil {
 			return out, err
 		}
@@ -107,7 +108,7 @@ func (w logWalk) page(ctx context.Context) (world.Page[world.Event], error) {
 		out.Data = append(out.Data, chunk.events...)
 		bytes += chunk.bytes
 		last := chunk.first + step*(len(chunk.events)-1)
-		out.Cursor, next = logCursor(w.scope, last, chunk.events[len(chunk.events)-1].CreatedAt), last+step
+		out.Cursor, next = paging.LogCursor(w.scope, last, chunk.events[len(chunk.events)-1].CreatedAt), last+step
 		after = "" // it goes on from what has just been read
 		out.HasMore = next >= 0 && next < chunk.total
 		if !out.HasMore || bytes >= pageBytes || chunk.cut {
@@ -134,15 +135,15 @@ func (w logWalk) chunk(ctx context.Context, first, count, maxBytes int, after st
 	if err != nil {
 		return logChunk{}, w.store.failIn(ctx, w.q.RunID, err)
 	}
-	answer := reply(r)
-	if code, err := answer.code(); err != nil || code != codeDone {
+	answer := record.Reply(r)
+	if code, err := answer.Code(); err != nil || code != codeDone {
 		if code == codeEventMissing {
 			return logChunk{}, world.Errorf(world.CodeInvalid, "The log does not have the event of the cursor any more; list it from the beginning")
 		}
 		return logChunk{}, fail(err)
 	}
-	c := logChunk{total: answer.number(1), first: answer.number(2)}
-	flat := answer.list(3)
+	c := logChunk{total: answer.Number(1), first: answer.Number(2)}
+	flat := answer.List(3)
 	step := 1
 	if backwards {
 		step = -1
@@ -162,7 +163,7 @@ func (w logWalk) chunk(ctx context.Context, first, count, maxBytes int, after st
 }
 
 // fillLog reads what {record, payload or nil, ...} of the events from position first on is missing, and returns what all of it takes.
-func (s *Store) fillLog(ctx context.Context, runID string, first, step int, flat reply) (bytes int, err error) {
+func (s *Store) fillLog(ctx context.Context, runID string, first, step int, flat record.Reply) (bytes int, err error) {
 	var m measure
 	m.log(s.keys.of(runID).events(), first, step, flat)
 	return m.bytes, s.fill(ctx, m.gaps)
@@ -170,7 +171,7 @@ func (s *Store) fillLog(ctx context.Context, runID string, first, step int, flat
 
 // fillDone is fillLog for a call that is applied already. Where there is no room for what it brings along, the list ends
 // before the first event that is missing, and the caller can list the rest.
-func (s *Store) fillDone(ctx context.Context, runID string, first int, flat reply) (reply, error) {
+func (s *Store) fillDone(ctx context.Context, runID string, first int, flat record.Reply) (record.Reply, error) {
 	_, err := s.fillLog(ctx, runID, first, 1, flat)
 	if world.ErrorCode(err) != world.CodeOverBudget {
 		return flat, err
@@ -185,10 +186,10 @@ func (s *Store) fillDone(ctx context.Context, runID string, first int, flat repl
 
 // decodeEvents reads {record, payload or nil, ...} of the events from position first on, which are step
 // apart: 1, or backwards -1.
-func decodeEvents(runID string, first, step int, resolveNone bool, flat reply) ([]world.Event, error) {
+func decodeEvents(runID string, first, step int, resolveNone bool, flat record.Reply) ([]world.Event, error) {
 	out := make([]world.Event, 0, len(flat)/fieldsAnEvent)
 	for i := 0; i+1 < len(flat); i += fieldsAnEvent {
-		e, err := decodeRecord(runID, first+step*len(out), flat.text(i), flat.bytes(i+1))
+		e, err := record.Decode(runID, first+step*len(out), flat.Text(i), flat.Bytes(i+1))
 		if err != nil {
 			return nil, err
 		}

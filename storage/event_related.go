@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/storage/internal/paging"
+	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
 // listRelated reads a page of one entity's events.
@@ -22,10 +24,10 @@ func (s *Store) listRelated(ctx context.Context, q world.EventQuery) (world.Page
 	if !world.ValidID(q.RunID) {
 		return out, badID("runId", q.RunID)
 	}
-	scope := eventScope(q.RunID, q.CorrelationID)
+	scope := paging.EventScope(q.RunID, q.CorrelationID)
 	after := -1
 	if q.Page.Cursor != "" {
-		last, err := openEventCursor(scope, q.Page.Cursor)
+		last, err := paging.OpenEventCursor(scope, q.Page.Cursor)
 		if err != nil {
 			return out, err
 		}
@@ -39,16 +41,16 @@ func (s *Store) listRelated(ctx context.Context, q world.EventQuery) (world.Page
 		if err != nil {
 			return out, fail(err)
 		}
-		answer := reply(r)
-		flat := answer.list(2)
+		answer := record.Reply(r)
+		flat := answer.List(2)
 		var m measure
 		m.refs(keys.events(), flat)
 		if err := s.fill(ctx, m.gaps); err != nil {
 			return out, err
 		}
 		bytes += m.bytes
-		for i := 0; i+2 < len(flat); i += fieldsARelation {
-			e, err := decodeRecord(q.RunID, flat.number(i), flat.text(i+1), flat.bytes(i+2))
+		for i := 0; i+2 < len(flat); i += record.FieldsARelation {
+			e, err := record.Decode(q.RunID, flat.Number(i), flat.Text(i+1), flat.Bytes(i+2))
 			if err != nil {
 				return out, fail(err)
 			}
@@ -56,11 +58,11 @@ func (s *Store) listRelated(ctx context.Context, q world.EventQuery) (world.Page
 				e = withoutPayload(e)
 			}
 			out.Data = append(out.Data, e)
-			after = flat.number(i)
-			out.Cursor = eventCursor(scope, after)
+			after = flat.Number(i)
+			out.Cursor = paging.EventCursor(scope, after)
 		}
-		out.HasMore = answer.number(1) == 1
-		if !out.HasMore || len(out.Data) >= limit || len(flat) < count*fieldsARelation {
+		out.HasMore = answer.Number(1) == 1
+		if !out.HasMore || len(out.Data) >= limit || len(flat) < count*record.FieldsARelation {
 			return out, nil
 		}
 	}

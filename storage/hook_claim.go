@@ -2,9 +2,10 @@ package storage
 
 import (
 	"context"
-	"strings"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
 // A token is claimed for the whole of Redis, in a key of its own hash slot, so creating a hook
@@ -20,45 +21,29 @@ const claimTries = 10
 // its way.
 const fenceSeconds = 3600
 
-// claim is who holds a token.
-type claim struct{ runID, hookID, nonce string }
-
-func (c claim) String() string { return c.runID + " " + c.hookID + " " + c.nonce }
-
-func (c claim) sameHook(other claim) bool { return c.runID == other.runID && c.hookID == other.hookID }
-
-// parseClaim reads a claim; one that cannot be read belongs to nobody.
-func parseClaim(text string) claim {
-	parts := strings.Split(text, " ")
-	if len(parts) != 3 {
-		return claim{}
-	}
-	return claim{runID: parts[0], hookID: parts[1], nonce: parts[2]}
-}
-
 // reserve claims the token if it is free, and returns who holds it. What lets the sweeper and
 // readers find the hook is written first.
-func (s *Store) reserve(ctx context.Context, c *call, hash string, mine claim) (holder claim, err error) {
-	until, _ := millisField(c.req.Data, "tokenRetentionUntil")
-	err = s.writeHookEntry(ctx, heldHook{claim: mine, tokenHash: hash, until: until}, float64(c.now))
+func (s *Store) reserve(ctx context.Context, c *call, hash string, mine record.Claim) (holder record.Claim, err error) {
+	until, _ := record.MillisField(c.req.Data, "tokenRetentionUntil")
+	err = s.writeHookEntry(ctx, record.HeldHook{Claim: mine, TokenHash: hash, Until: until}, float64(c.now))
 	if err != nil {
-		return claim{}, err
+		return record.Claim{}, err
 	}
 	r, err := s.scripts.valueClaim.Run(ctx, s.redis, []string{s.keys.claim(hash)}, mine.String())
 	if err != nil {
-		return claim{}, fail(err)
+		return record.Claim{}, fail(err)
 	}
-	return parseClaim(reply(r).text(1)), nil
+	return record.ParseClaim(record.Reply(r).Text(1)), nil
 }
 
 // writeHookEntry puts a hook where it is found without its run.
-func (s *Store) writeHookEntry(ctx context.Context, h heldHook, score float64) error {
+func (s *Store) writeHookEntry(ctx context.Context, h record.HeldHook, score float64) error {
 	_, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
-		p.ZAddNX(ctx, s.keys.hooksIndex(), redis.Z{Score: score, Member: h.runID + "/" + h.hookID})
-		p.Set(ctx, s.keys.hook(h.hookID), h.runID+" "+h.tokenHash, 0)
-		p.HSet(ctx, s.keys.locator(h.hookID), h.hookID, h.runID)
-		if h.until != 0 {
-			s.watchLapse(ctx, p, h.runID+"/"+h.hookID, h.until)
+		p.ZAddNX(ctx, s.keys.hooksIndex(), redis.Z{Score: score, Member: h.RunID + "/" + h.HookID})
+		p.Set(ctx, s.keys.hook(h.HookID), h.RunID+" "+h.TokenHash, 0)
+		p.HSet(ctx, s.keys.locator(h.HookID), h.HookID, h.RunID)
+		if h.Until != 0 {
+			s.watchLapse(ctx, p, h.RunID+"/"+h.HookID, h.Until)
 		}
 		return nil
 	})
@@ -66,22 +51,22 @@ func (s *Store) writeHookEntry(ctx context.Context, h heldHook, score float64) e
 }
 
 // fence reports whether a claim stands for a live hook; if not, it can never become one.
-func (s *Store) fence(ctx context.Context, held claim) (live bool, err error) {
-	keys := s.keys.of(held.runID)
+func (s *Store) fence(ctx context.Context, held record.Claim) (live bool, err error) {
+	keys := s.keys.of(held.RunID)
 	r, err := s.scripts.hookFence.Run(ctx, s.redis, []string{keys.hooks(), keys.fence(), keys.run(), keys.hooksOrder()},
-		held.hookID, held.nonce, fenceSeconds, int64(s.now()))
+		held.HookID, held.Nonce, fenceSeconds, int64(s.now()))
 	if err != nil {
 		return false, fail(err)
 	}
-	code, err := reply(r).code()
+	code, err := record.Reply(r).Code()
 	return code == codeUnchanged, fail(err)
 }
 
 // takeOver replaces a void claim by another, and returns who holds the token then.
-func (s *Store) takeOver(ctx context.Context, hash string, void string, mine claim) (holder claim, err error) {
+func (s *Store) takeOver(ctx context.Context, hash string, void string, mine record.Claim) (holder record.Claim, err error) {
 	r, err := s.scripts.valueSwap.Run(ctx, s.redis, []string{s.keys.claim(hash)}, void, mine.String())
 	if err != nil {
-		return claim{}, fail(err)
+		return record.Claim{}, fail(err)
 	}
-	return parseClaim(reply(r).text(1)), nil
+	return record.ParseClaim(record.Reply(r).Text(1)), nil
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/ids"
+	"github.com/world-redis/world-redis/storage/internal/paging"
+	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
 // hookPlace is the score of a hook in the list of its run, "" if its id tells none. An SDK creates
@@ -31,15 +33,15 @@ func (s *Store) ListHooks(ctx context.Context, q world.HookQuery) (world.Page[wo
 	}
 	l := lister[foundHook]{
 		store: s, scope: "hooks/" + q.RunID, order: world.Ascending, limit: 100,
-		entries: func(after *place, order world.Order, n int) ([]place, error) {
-			return s.entries(ctx, key, after, order, n)
+		entries: func(after *paging.Place, order world.Order, n int) ([]paging.Place, error) {
+			return paging.Entries(ctx, s.redis, key, after, order, n)
 		},
-		heads: func(entries []place) ([]*head[foundHook], error) {
-			wanted := make([]claim, len(entries))
+		heads: func(entries []paging.Place) ([]*head[foundHook], error) {
+			wanted := make([]record.Claim, len(entries))
 			for i, e := range entries {
-				wanted[i] = claim{runID: q.RunID, hookID: e.id}
+				wanted[i] = record.Claim{RunID: q.RunID, HookID: e.ID}
 				if q.RunID == "" {
-					wanted[i].runID, wanted[i].hookID, _ = strings.Cut(e.id, "/")
+					wanted[i].RunID, wanted[i].HookID, _ = strings.Cut(e.ID, "/")
 				}
 			}
 			return s.hookHeads(ctx, wanted, q.ResolveNone, false)

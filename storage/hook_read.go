@@ -9,26 +9,8 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/rediskey"
+	"github.com/world-redis/world-redis/storage/internal/record"
 )
-
-// noOwner stands for the fields that mean something only where users have accounts; the SDK
-// insists on text there.
-const noOwner = "default"
-
-// hookOf builds a hook from its hook_created event.
-func hookOf(e world.Event, resolveNone bool) world.Hook {
-	h := world.Hook{
-		RunID: e.RunID, HookID: e.CorrelationID, Token: textField(e.Data, "token"),
-		OwnerID: noOwner, ProjectID: noOwner, Environment: noOwner, SpecVersion: e.SpecVersion, CreatedAt: e.CreatedAt,
-	}
-	h.IsWebhook = boolField(e.Data, "isWebhook")
-	h.IsSystem = boolField(e.Data, "isSystem")
-	h.TokenRetentionUntil, _ = millisField(e.Data, "tokenRetentionUntil")
-	if !resolveNone {
-		h.Metadata = e.Data.Get("metadata")
-	}
-	return h
-}
 
 // GetHook implements world.HookStore.
 func (s *Store) GetHook(ctx context.Context, hookID string, resolveNone bool) (world.Hook, error) {
@@ -43,7 +25,7 @@ func (s *Store) GetHook(ctx context.Context, hookID string, resolveNone bool) (w
 		return world.Hook{}, fail(err)
 	}
 	runID, _, _ := strings.Cut(value, " ")
-	found, err := s.readHook(ctx, claim{runID: runID, hookID: hookID}, resolveNone, false)
+	found, err := s.readHook(ctx, record.Claim{RunID: runID, HookID: hookID}, resolveNone, false)
 	if err != nil {
 		return world.Hook{}, err
 	}
@@ -62,13 +44,13 @@ func (s *Store) GetHookByToken(ctx context.Context, token string, resolveNone bo
 	if err != nil {
 		return world.Hook{}, fail(err)
 	}
-	holder := parseClaim(value)
+	holder := record.ParseClaim(value)
 	found, err := s.readHook(ctx, holder, resolveNone, true)
 	if err != nil {
 		return world.Hook{}, err
 	}
 	// A claim without a live hook, or one that was taken over meanwhile, is nobody's.
-	if found == nil || found.nonce != holder.nonce {
+	if found == nil || found.nonce != holder.Nonce {
 		return world.Hook{}, world.HookNotFound(token)
 	}
 	return found.hook, nil
@@ -80,8 +62,8 @@ type foundHook struct {
 }
 
 // readHook reads a hook from its run's slot, nil if it does not live, and what a resume needs of the run, if asked.
-func (s *Store) readHook(ctx context.Context, wanted claim, resolveNone, resumable bool) (*foundHook, error) {
-	heads, err := s.hookHeads(ctx, []claim{wanted}, resolveNone, resumable)
+func (s *Store) readHook(ctx context.Context, wanted record.Claim, resolveNone, resumable bool) (*foundHook, error) {
+	heads, err := s.hookHeads(ctx, []record.Claim{wanted}, resolveNone, resumable)
 	if err != nil || heads[0] == nil {
 		return nil, err
 	}
@@ -92,13 +74,13 @@ func (s *Store) readHook(ctx context.Context, wanted claim, resolveNone, resumab
 }
 
 // hookHeads is readHook for many, in one round trip a server.
-func (s *Store) hookHeads(ctx context.Context, wanted []claim, resolveNone, resumable bool) ([]*head[foundHook], error) {
+func (s *Store) hookHeads(ctx context.Context, wanted []record.Claim, resolveNone, resumable bool) ([]*head[foundHook], error) {
 	inputs := make([]scriptInput, len(wanted))
 	for i, w := range wanted {
-		keys := s.keys.of(w.runID)
+		keys := s.keys.of(w.RunID)
 		inputs[i] = scriptInput{
 			keys: []string{keys.hooks(), keys.events(), keys.run()},
-			args: []any{w.hookID, want(resolveNone), int64(s.now()), flag(resumable), roomOf(len(wanted))},
+			args: []any{w.HookID, want(resolveNone), int64(s.now()), flag(resumable), roomOf(len(wanted))},
 		}
 	}
 	replies, err := s.runMany(ctx, s.scripts.hookRead, inputs)
@@ -107,17 +89,17 @@ func (s *Store) hookHeads(ctx context.Context, wanted []claim, resolveNone, resu
 	}
 	out := make([]*head[foundHook], len(wanted))
 	for i, r := range replies {
-		code, err := r.code()
+		code, err := r.Code()
 		if err != nil {
 			return nil, fail(err)
 		}
 		if code != codeDone {
 			continue
 		}
-		keys, created := s.keys.of(wanted[i].runID), r.list(2)
+		keys, created := s.keys.of(wanted[i].RunID), r.List(2)
 		h := &head[foundHook]{}
-		h.record(keys.events(), func() string { return hookField(created.text(0), wanted[i].hookID) }, created, 1)
-		h.entity(keys.run(), keys.events(), r.list(3))
+		h.record(keys.events(), func() string { return hookField(created.Text(0), wanted[i].HookID) }, created, 1)
+		h.entity(keys.run(), keys.events(), r.List(3))
 		h.read = func() (*foundHook, error) { return readFoundHook(wanted[i], r, resolveNone, resumable) }
 		out[i] = h
 	}
@@ -136,20 +118,20 @@ func hookField(position, hookID string) string {
 }
 
 // readFoundHook reads the reply of hook_read for a hook that lives.
-func readFoundHook(wanted claim, r reply, resolveNone, resumable bool) (*foundHook, error) {
-	event := r.list(2)
-	created, err := decodeRecord(wanted.runID, event.number(0), event.text(1), event.bytes(2))
+func readFoundHook(wanted record.Claim, r record.Reply, resolveNone, resumable bool) (*foundHook, error) {
+	event := r.List(2)
+	created, err := record.Decode(wanted.RunID, event.Number(0), event.Text(1), event.Bytes(2))
 	if err != nil {
 		return nil, fail(err)
 	}
-	live, _ := parseHook(wanted.runID, wanted.hookID, r.text(1))
-	found := &foundHook{hook: hookOf(created, resolveNone), nonce: live.nonce}
+	live, _ := record.ParseHook(wanted.RunID, wanted.HookID, r.Text(1))
+	found := &foundHook{hook: record.HookOf(created, resolveNone), nonce: live.Nonce}
 	if resumable {
-		e, err := decodeEntity(wanted.runID, r.list(3), nil)
+		e, err := record.DecodeEntity(wanted.RunID, r.List(3), nil)
 		if err != nil {
 			return nil, fail(err)
 		}
-		found.hook.Resume = resumeOf(e.run(true))
+		found.hook.Resume = record.ResumeOf(e.Run(true))
 	}
 	return found, nil
 }

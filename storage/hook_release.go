@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
 const (
@@ -18,27 +17,11 @@ const (
 	leftAtOnce = 500
 )
 
-// heldHook is a hook with its claim: what has to be undone outside its run's slot.
-type heldHook struct {
-	claim
-	tokenHash string
-	until     world.Millis // that it may outlive its run; 0: it does not
-}
-
-// parseHook reads a field of the hash of hooks; lua/lib/hook.lua has its form.
-func parseHook(runID, hookID, value string) (h heldHook, ok bool) {
-	parts := strings.Split(value, " ")
-	if len(parts) != 3 && len(parts) != 4 {
-		return heldHook{}, false
-	}
-	return heldHook{claim: claim{runID: runID, hookID: hookID, nonce: parts[1]}, tokenHash: parts[2], until: parseUntil(parts)}, true
-}
-
 // leftHooks reads {hook id, hook, ...} from a script that removed hooks.
-func leftHooks(runID string, r reply) []heldHook {
-	var out []heldHook
+func leftHooks(runID string, r record.Reply) []record.HeldHook {
+	var out []record.HeldHook
 	for i := 0; i+1 < len(r); i += 2 {
-		if h, ok := parseHook(runID, r.text(i), r.text(i+1)); ok {
+		if h, ok := record.ParseHook(runID, r.Text(i), r.Text(i+1)); ok {
 			out = append(out, h)
 		}
 	}
@@ -47,7 +30,7 @@ func leftHooks(runID string, r reply) []heldHook {
 
 // releaseLeft frees the tokens of hooks that are gone, and then forgets them. left are those that a script told. Where these are
 // not all, as builds before the portions may have left them, it goes on until all are released.
-func (s *Store) releaseLeft(ctx context.Context, runID string, left reply) error {
+func (s *Store) releaseLeft(ctx context.Context, runID string, left record.Reply) error {
 	more := len(left)%2 == 1 // lua/lib/leave.lua
 	if err := s.releaseSome(ctx, runID, left); err != nil || !more {
 		return err
@@ -63,13 +46,13 @@ func (s *Store) releaseLeft(ctx context.Context, runID string, left reply) error
 	}
 }
 
-func (s *Store) releaseSome(ctx context.Context, runID string, left reply) error {
+func (s *Store) releaseSome(ctx context.Context, runID string, left record.Reply) error {
 	if err := s.releaseHooks(ctx, leftHooks(runID, left)); err != nil {
 		return err
 	}
 	var hookIDs []string
 	for i := 0; i+1 < len(left); i += 2 {
-		hookIDs = append(hookIDs, left.text(i))
+		hookIDs = append(hookIDs, left.Text(i))
 	}
 	for part := range slices.Chunk(hookIDs, leftAtOnce) {
 		if err := s.redis.HDel(ctx, s.keys.of(runID).leftHooks(), part...).Err(); err != nil {
@@ -81,7 +64,7 @@ func (s *Store) releaseSome(ctx context.Context, runID string, left reply) error
 
 // readLeft reads a portion of the hooks of a run that are to be released, none if there are none, and what says that more is
 // to be removed of the run. What it returns is followed by one element if there may be more hooks.
-func (s *Store) readLeft(ctx context.Context, runID string) (left reply, run entity, err error) {
+func (s *Store) readLeft(ctx context.Context, runID string) (left record.Reply, run record.Entity, err error) {
 	keys := s.keys.of(runID)
 	for cursor := uint64(0); ; {
 		var page *redis.ScanCmd
@@ -91,9 +74,9 @@ func (s *Store) readLeft(ctx context.Context, runID string) (left reply, run ent
 			return nil
 		})
 		if err != nil {
-			return nil, entity{}, fail(err)
+			return nil, record.Entity{}, fail(err)
 		}
-		run = entity{runID: runID, fields: reply{fieldCleanup, state.Val()[0], "x", state.Val()[1]}}
+		run = record.Entity{RunID: runID, Fields: record.Reply{fieldCleanup, state.Val()[0], "x", state.Val()[1]}}
 		var fields []string
 		fields, cursor = page.Val()
 		for _, field := range fields {
@@ -110,12 +93,12 @@ func (s *Store) readLeft(ctx context.Context, runID string) (left reply, run ent
 
 // releaseHooks frees the tokens of hooks that were removed, and takes them off the lists. Each
 // key is removed only if it is still this hook's, so a new holder is never robbed.
-func (s *Store) releaseHooks(ctx context.Context, hooks []heldHook) error {
+func (s *Store) releaseHooks(ctx context.Context, hooks []record.HeldHook) error {
 	return s.release(ctx, hooks, false)
 }
 
 // release is releaseHooks also for hooks that have not been removed but do not live any more: lapsed says so.
-func (s *Store) release(ctx context.Context, hooks []heldHook, lapsed bool) error {
+func (s *Store) release(ctx context.Context, hooks []record.HeldHook, lapsed bool) error {
 	for len(hooks) > 0 {
 		batch := hooks[:min(releaseBatch, len(hooks))]
 		hooks = hooks[len(batch):]
@@ -123,11 +106,11 @@ func (s *Store) release(ctx context.Context, hooks []heldHook, lapsed bool) erro
 		members, retained := make([]any, 0, len(batch)), make([]any, 0, len(batch))
 		for _, h := range batch {
 			inputs = append(inputs,
-				scriptInput{keys: []string{s.keys.claim(h.tokenHash)}, args: []any{h.claim.String()}},
-				scriptInput{keys: []string{s.keys.hook(h.hookID)}, args: []any{h.runID + " " + h.tokenHash}})
-			members = append(members, h.runID+"/"+h.hookID)
-			if h.until != 0 {
-				retained = append(retained, h.runID+"/"+h.hookID)
+				scriptInput{keys: []string{s.keys.claim(h.TokenHash)}, args: []any{h.Claim.String()}},
+				scriptInput{keys: []string{s.keys.hook(h.HookID)}, args: []any{h.RunID + " " + h.TokenHash}})
+			members = append(members, h.RunID+"/"+h.HookID)
+			if h.Until != 0 {
+				retained = append(retained, h.RunID+"/"+h.HookID)
 			}
 		}
 		if _, err := s.runMany(ctx, s.scripts.valueRelease, inputs); err != nil {
@@ -135,9 +118,9 @@ func (s *Store) release(ctx context.Context, hooks []heldHook, lapsed bool) erro
 		}
 		_, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 			for _, h := range batch {
-				if k := s.keys.of(h.runID); lapsed {
-					p.HDel(ctx, k.hooks(), h.hookID)
-					p.ZRem(ctx, k.hooksOrder(), h.hookID)
+				if k := s.keys.of(h.RunID); lapsed {
+					p.HDel(ctx, k.hooks(), h.HookID)
+					p.ZRem(ctx, k.hooksOrder(), h.HookID)
 				}
 			}
 			p.ZRem(ctx, s.keys.hooksIndex(), members...)
@@ -156,7 +139,7 @@ func (s *Store) release(ctx context.Context, hooks []heldHook, lapsed bool) erro
 // withdraw gives back the claim of a reservation whose commit was refused, unless the hook
 // lives: then the reservation was its own, written again. The list entries stay for the sweeper:
 // another call for the same hook may have written them too and be about to commit.
-func (s *Store) withdraw(ctx context.Context, held claim, hash string) error {
+func (s *Store) withdraw(ctx context.Context, held record.Claim, hash string) error {
 	live, err := s.fence(ctx, held)
 	if err != nil || live {
 		return err
@@ -164,19 +147,19 @@ func (s *Store) withdraw(ctx context.Context, held claim, hash string) error {
 	if _, err := s.scripts.valueRelease.Run(ctx, s.redis, []string{s.keys.claim(hash)}, held.String()); err != nil {
 		return fail(err)
 	}
-	return s.restoreEntry(ctx, held.runID, held.hookID)
+	return s.restoreEntry(ctx, held.RunID, held.HookID)
 }
 
 // discard is withdraw for the sweeper, when no call is on its way any more: all goes.
-func (s *Store) discard(ctx context.Context, held claim, hash string) error {
+func (s *Store) discard(ctx context.Context, held record.Claim, hash string) error {
 	live, err := s.fence(ctx, held)
 	if err != nil || live {
 		return err
 	}
-	if err := s.releaseHooks(ctx, []heldHook{{claim: held, tokenHash: hash}}); err != nil {
+	if err := s.releaseHooks(ctx, []record.HeldHook{{Claim: held, TokenHash: hash}}); err != nil {
 		return err
 	}
-	return s.restoreEntry(ctx, held.runID, held.hookID)
+	return s.restoreEntry(ctx, held.RunID, held.HookID)
 }
 
 // restoreEntry writes the list entries of a hook again if it lives after all, under another
@@ -190,7 +173,7 @@ func (s *Store) restoreEntry(ctx context.Context, runID, hookID string) error {
 	if err != nil {
 		return fail(err)
 	}
-	live, ok := parseHook(runID, hookID, value)
+	live, ok := record.ParseHook(runID, hookID, value)
 	if !ok {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
 // resume makes a hook_received with a resume id.
@@ -176,9 +177,9 @@ func TestNoopIsReadable(t *testing.T) {
 		require.Equal(t, world.EventNoop, log[2].Type)
 		require.Equal(t, data(t, "sealed", true), log[2].Data)
 	} else {
-		record, _, encodeErr := encodeRecord(c.event)
+		encoded, _, encodeErr := record.Encode(c.event)
 		require.NoError(t, encodeErr)
-		e, decodeErr := decodeRecord(runID, 2, "1800000000000"+string(record), nil)
+		e, decodeErr := record.Decode(runID, 2, "1800000000000"+string(encoded), nil)
 		require.NoError(t, decodeErr)
 		require.Equal(t, world.EventNoop, e.Type)
 		require.Equal(t, data(t, "sealed", true), e.Data)

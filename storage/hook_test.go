@@ -10,6 +10,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/storage/internal/record"
 	"github.com/world-redis/world-redis/storage/storagetest"
 )
 
@@ -227,7 +228,7 @@ func TestBR12NothingGoesOnAfterCancel(t *testing.T) {
 				}
 				again := b.send(runID, world.EventRunCancelled, "", nil)
 				require.Equal(t, world.RunCancelled, again.Run.Status)
-				_, err := b.GetHookByToken(b.ctx, textField(sample(b, world.EventHookCreated), "token"), false)
+				_, err := b.GetHookByToken(b.ctx, record.TextField(sample(b, world.EventHookCreated), "token"), false)
 				require.Equal(t, world.CodeHookNotFound, world.ErrorCode(err))
 				b.check(runID)
 			}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/rediskey"
+	"github.com/world-redis/world-redis/storage/internal/record"
+	"github.com/world-redis/world-redis/storage/internal/runindex"
 )
 
 // check asserts what must hold for runs whatever happened to them: I1 to I4 of docs/faults.md, and that the lists of runs tell
@@ -38,15 +40,15 @@ func (b *bundle) checkLists(runIDs ...string) {
 	_, err := b.redis.Client.Pipelined(b.ctx, func(p redis.Pipeliner) error {
 		for i, runID := range runIDs {
 			status[i] = p.HGet(b.ctx, b.keys.of(runID).run(), "s")
-			for _, list := range statuses {
-				entries[i] = append(entries[i], p.ZScore(b.ctx, b.keys.runsByStatus(list), runID))
+			for _, list := range runindex.Statuses {
+				entries[i] = append(entries[i], p.ZScore(b.ctx, b.index.Keys.ByStatus(list), runID))
 			}
 		}
 		return nil
 	})
 	require.True(b.t, err == nil || errors.Is(err, redis.Nil), "%v", err)
 	for i, runID := range runIDs {
-		for n, list := range statuses {
+		for n, list := range runindex.Statuses {
 			is := status[i].Val()
 			if is == string(world.RunPending) && list == world.RunRunning {
 				continue
@@ -74,8 +76,8 @@ func (b *bundle) checkClaims() {
 	for _, key := range b.keysLike(b.keys.prefix + "hooks:by_token:*") {
 		value, err := b.redis.Client.Get(b.ctx, key).Result()
 		require.NoError(b.t, err)
-		held := parseClaim(value)
-		hook, err := b.GetHook(b.ctx, held.hookID, false)
+		held := record.ParseClaim(value)
+		hook, err := b.GetHook(b.ctx, held.HookID, false)
 		require.NoError(b.t, err, "claim %s", value)
 		require.Equal(b.t, key, b.keys.claim(rediskey.Hash(hook.Token)))
 	}

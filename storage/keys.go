@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"github.com/world-redis/world-redis"
-	"github.com/world-redis/world-redis/internal/rediskey"
 )
 
 // keyspace builds every key of this package. Keys with {runId} share the run's hash slot;
@@ -32,7 +31,7 @@ func (k runKeys) run() string { return k.prefix + "run:" + k.tag }
 // retryAfter (ms), and the positions ie, oe, ee as in run. Of legacy calls: c, n, in, out, er as in run.
 func (k runKeys) step(stepID string) string { return k.prefix + "step:" + k.tag + ":" + stepID }
 
-// events is a hash: position → record (record.go), <position>/p → payload of a split record.
+// events is a hash: position → record (internal/record), <position>/p → payload of a split record.
 func (k runKeys) events() string { return k.prefix + "event:" + k.tag }
 
 // related is a zset of <correlation id>/<position, 7 digits>, all with score 0, for ranges by text.
@@ -81,29 +80,12 @@ func (k runKeys) event(now world.Millis) []string {
 		k.run(), k.events(), k.related(), k.request(bucket), k.request(bucket-1))
 }
 
-// runsIndex is a zset of run ids, score the ms of the run's ULID.
-func (k keyspace) runsIndex() string { return k.prefix + "runs:index" }
-
-// runsByName is the same for the runs of one workflow.
-func (k keyspace) runsByName(name string) string {
-	return k.prefix + "runs:by_name:" + rediskey.Part(name)
-}
-
-// runsByStatus is the same for the runs of one status.
-func (k keyspace) runsByStatus(status world.RunStatus) string {
-	return k.prefix + "runs:by_status:" + string(status)
-}
-
-// runsWatch is a zset of runs that recovery has to look at, score the ms since when: a run that is active, that waits for a
-// message, or whose clean-up may be incomplete. A run that waits for its hooks alone is not in it.
-func (k keyspace) runsWatch() string { return k.prefix + "runs:watch" }
-
 // runsCleanup is a zset of runs that have ended and of which something is left to remove, score the ms at which somebody
 // was last at it.
 func (k keyspace) runsCleanup() string { return k.prefix + "runs:cleanup" }
 
 // sweepState is a hash: hooks and walk, where the sweeper goes on in the list of hooks and in those of runs, and walked, there
-// once all runs that an earlier build wrote have been entered into runsWatch.
+// once all runs that an earlier build wrote have been entered into the watch.
 func (k keyspace) sweepState() string { return k.prefix + "sweep" }
 
 // minted is a string: the run id that a runs.create call got; expires after 20 minutes.

@@ -3,12 +3,13 @@ package storage
 import (
 	"context"
 	"errors"
-	"strconv"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/storage/internal/paging"
+	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
 // lapseBatch is how many hooks whose retention is over are let go in one go: some 10 ms of Redis, in short commands.
@@ -23,7 +24,7 @@ func (s *Store) watchLapse(ctx context.Context, p redis.Pipeliner, member string
 
 // lapsing is an entry of the list of lapses and what stands in the slot of its run.
 type lapsing struct {
-	place
+	paging.Place
 	runID, hookID string
 	hook          *redis.StringCmd
 	status        *redis.StringCmd
@@ -44,8 +45,8 @@ func (s *Store) letLapse(ctx context.Context) (more bool, err error) {
 	_, err = s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, row := range rows {
 			d := &due[i]
-			d.place = place{ms: world.Millis(row.Score), id: row.Member.(string)}
-			d.runID, d.hookID, _ = strings.Cut(d.id, "/")
+			d.Place = paging.Place{MS: world.Millis(row.Score), ID: row.Member.(string)}
+			d.runID, d.hookID, _ = strings.Cut(d.ID, "/")
 			k := s.keys.of(d.runID)
 			d.hook, d.status = p.HGet(ctx, k.hooks(), d.hookID), p.HGet(ctx, k.run(), "s")
 		}
@@ -54,23 +55,23 @@ func (s *Store) letLapse(ctx context.Context) (more bool, err error) {
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return false, fail(err)
 	}
-	var gone []heldHook
+	var gone []record.HeldHook
 	var done []any
 	var later []redis.Z
 	for _, d := range due {
-		held, ok := parseHook(d.runID, d.hookID, d.hook.Val())
+		held, ok := record.ParseHook(d.runID, d.hookID, d.hook.Val())
 		switch ends := d.ends(held, now); {
 		case !ok:
 			if _, err := s.tidy(ctx, d.runID, d.hookID); err != nil {
 				return false, err
 			}
-			done = append(done, d.id)
+			done = append(done, d.ID)
 		case ends > now:
-			later = append(later, redis.Z{Score: float64(ends), Member: d.id})
+			later = append(later, redis.Z{Score: float64(ends), Member: d.ID})
 		case world.RunStatus(d.status.Val()).Terminal():
 			gone = append(gone, held)
 		default:
-			done = append(done, d.id)
+			done = append(done, d.ID)
 		}
 	}
 	if err := s.release(ctx, gone, true); err != nil {
@@ -90,11 +91,11 @@ func (s *Store) letLapse(ctx context.Context) (more bool, err error) {
 
 // ends is when a hook is to be looked at next. While its run lives that is once more a while after its retention: its run may
 // be ended by a replica whose clock is behind, which then still keeps the hook.
-func (d *lapsing) ends(held heldHook, now world.Millis) world.Millis {
-	if held.until > now || world.RunStatus(d.status.Val()).Terminal() {
-		return held.until
+func (d *lapsing) ends(held record.HeldHook, now world.Millis) world.Millis {
+	if held.Until > now || world.RunStatus(d.status.Val()).Terminal() {
+		return held.Until
 	}
-	return held.until + sweepAge
+	return held.Until + sweepAge
 }
 
 // untilLapse is how long it is until the next hook lapses, a minute at most.
@@ -104,13 +105,4 @@ func (s *Store) untilLapse(ctx context.Context) (world.Millis, error) {
 		return sweepAge, fail(err)
 	}
 	return min(sweepAge, max(0, world.Millis(first[0].Score)-s.now())), nil
-}
-
-// parseUntil reads the last part of a hook, if it has one.
-func parseUntil(parts []string) world.Millis {
-	if len(parts) < 4 {
-		return 0
-	}
-	ms, _ := strconv.ParseInt(parts[3], 10, 64)
-	return world.Millis(ms)
 }

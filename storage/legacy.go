@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
 // createLegacy applies an event to a run of spec 1 or less, which knows three (contract §3.10).
@@ -14,12 +15,12 @@ func (s *Store) createLegacy(ctx context.Context, c *call, refused error) (world
 		return s.cancelLegacy(ctx, c)
 	case world.EventWaitCompleted, world.EventHookReceived:
 		c.event.SpecVersion = defaultSpec
-		expires := c.req.Type == world.EventHookReceived && c.req.SpecVersion >= firstAttributeSpec
+		expires := c.req.Type == world.EventHookReceived && c.req.SpecVersion >= record.FirstAttributeSpec
 		o, err := s.apply(ctx, c, s.scripts.legacyAppend, nil, flag(expires))
 		if err != nil {
 			return world.EventResult{}, err
 		}
-		return world.EventResult{Event: c.answer(o.stored.event)}, nil
+		return world.EventResult{Event: c.answer(o.stored.Event)}, nil
 	default:
 		return world.EventResult{}, refused
 	}
@@ -32,8 +33,8 @@ func (s *Store) cancelLegacy(ctx context.Context, c *call) (world.EventResult, e
 	if err != nil {
 		return world.EventResult{}, fail(err)
 	}
-	answer := reply(r)
-	code, err := answer.code()
+	answer := record.Reply(r)
+	code, err := answer.Code()
 	if err != nil {
 		return world.EventResult{}, fail(err)
 	}
@@ -41,17 +42,17 @@ func (s *Store) cancelLegacy(ctx context.Context, c *call) (world.EventResult, e
 		return world.EventResult{}, refusal(c.req, c.now, code, answer)
 	}
 	ctx = context.WithoutCancel(ctx)
-	e, err := decodeEntity(c.req.RunID, answer.list(1), nil)
+	e, err := record.DecodeEntity(c.req.RunID, answer.List(1), nil)
 	if err != nil {
 		return world.EventResult{}, fail(err)
 	}
-	if err := s.letGo(ctx, answer.list(2), e); err != nil {
+	if err := s.letGo(ctx, answer.List(2), e); err != nil {
 		return world.EventResult{}, err
 	}
 	if err := s.moveLegacyRun(ctx, s.entryFor(c, world.RunCancelled)); err != nil {
 		return world.EventResult{}, err
 	}
 	s.clearLater(ctx, e)
-	run := e.run(c.req.ResolveNone)
+	run := e.Run(c.req.ResolveNone)
 	return world.EventResult{Run: &run, MaxEvents: s.maxEvents}, nil
 }

@@ -5,9 +5,9 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
 // legacyCall is one call of world.LegacyStore on its way to a script.
@@ -32,7 +32,7 @@ func (s *Store) newLegacyCall(runID, entity, requestID, what string, resolveNone
 
 // run runs a script whose keys and arguments begin as in lua/lib/legacy.lua. A refusal comes
 // back as an error beside the reply.
-func (s *Store) runLegacy(ctx context.Context, c legacyCall, script script, keys []string, args ...any) (reply, error) {
+func (s *Store) runLegacy(ctx context.Context, c legacyCall, script script, keys []string, args ...any) (record.Reply, error) {
 	bucket := int64(c.now) / requestSpan
 	keys = append([]string{c.keys.run(), c.keys.events(), c.keys.request(bucket), c.keys.request(bucket - 1)}, keys...)
 	args = append([]any{c.request, strconv.FormatInt(int64(c.now), 10), want(c.none)}, args...)
@@ -40,8 +40,8 @@ func (s *Store) runLegacy(ctx context.Context, c legacyCall, script script, keys
 	if err != nil {
 		return nil, fail(err)
 	}
-	answer := reply(r)
-	code, err := answer.code()
+	answer := record.Reply(r)
+	code, err := answer.Code()
 	if err != nil {
 		return nil, fail(err)
 	}
@@ -49,27 +49,6 @@ func (s *Store) runLegacy(ctx context.Context, c legacyCall, script script, keys
 		return answer, refusal(world.CreateEvent{RunID: c.runID, CorrelationID: c.entity}, c.now, code, answer)
 	}
 	return answer, nil
-}
-
-// remembered are the fields of which lua/lib/legacy.lua keeps how they were, in its order. Of
-// the last two, payloads, it only keeps whether they were there.
-var remembered = [...]string{"s", "u", "sa", "ca", "a", "ra", "out", "er"}
-
-// asOf puts an entity back to how it was after the call that the scalars were kept of.
-func (e *entity) asOf(scalars string) {
-	values := strings.Split(scalars, " ")
-	if len(values) != len(remembered) {
-		return // there are none: the entity is as the call left it
-	}
-	for i, value := range values {
-		switch value {
-		case "-":
-			e.set(remembered[i], nil)
-		case "+":
-		default:
-			e.set(remembered[i], value)
-		}
-	}
 }
 
 // optionalCount writes a number that may be left out.

@@ -41,5 +41,5 @@ func (s *Store) CreateLegacyEvent(ctx context.Context, req world.CreateLegacyEve
 	if err != nil {
 		return world.Event{}, err
 	}
-	return *c.answer(o.stored.event), nil
+	return *c.answer(o.stored.Event), nil
 }

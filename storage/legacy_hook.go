@@ -7,6 +7,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/rediskey"
+	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
 // CreateLegacyHook implements world.LegacyStore: as with hook_created, it claims the token and
@@ -18,14 +19,14 @@ func (s *Store) CreateLegacyHook(ctx context.Context, req world.CreateLegacyHook
 	if err := checkToken(req.Token); err != nil {
 		return world.Hook{}, err
 	}
-	record, payload, err := legacyHookRecord(req)
+	encoded, payload, err := legacyHookRecord(req)
 	if err != nil {
 		return world.Hook{}, fail(err)
 	}
 	c := s.newLegacyCall(req.RunID, req.HookID, req.RequestID, "create", req.ResolveNone)
 	hash := rediskey.Hash(req.Token)
 	for range claimTries {
-		mine := claim{runID: req.RunID, hookID: req.HookID, nonce: s.ids.New().String()}
+		mine := record.Claim{RunID: req.RunID, HookID: req.HookID, Nonce: s.ids.New().String()}
 		holder, free, err := s.claimToken(ctx, c.now, hash, mine)
 		if err != nil {
 			return world.Hook{}, err
@@ -34,10 +35,10 @@ func (s *Store) CreateLegacyHook(ctx context.Context, req world.CreateLegacyHook
 			return world.Hook{}, world.Errorf(world.CodeConflict, "Hook with token %q already exists", req.Token)
 		}
 		r, err := s.runLegacy(ctx, c, s.scripts.legacyHookCreate, []string{c.keys.hooks(), c.keys.hooksOrder(), c.keys.fence()},
-			req.HookID, record, payload, holder.nonce, hash, hookPlace(req.HookID))
-		code, codeErr := r.code()
+			req.HookID, encoded, payload, holder.Nonce, hash, hookPlace(req.HookID))
+		code, codeErr := r.Code()
 		if codeErr == nil && code == codeClaimRevoked {
-			fresh := claim{runID: mine.runID, hookID: mine.hookID, nonce: s.ids.New().String()}
+			fresh := record.Claim{RunID: mine.RunID, HookID: mine.HookID, Nonce: s.ids.New().String()}
 			if _, err := s.takeOver(ctx, hash, holder.String(), fresh); err != nil {
 				return world.Hook{}, err
 			}
@@ -58,7 +59,7 @@ func (s *Store) CreateLegacyHook(ctx context.Context, req world.CreateLegacyHook
 }
 
 // legacyHookRecord builds what a hook_created event would be.
-func legacyHookRecord(req world.CreateLegacyHook) (record, payload []byte, err error) {
+func legacyHookRecord(req world.CreateLegacyHook) (encoded, payload []byte, err error) {
 	token, err := cbor.Marshal(req.Token)
 	if err != nil {
 		return nil, nil, err
@@ -67,40 +68,40 @@ func legacyHookRecord(req world.CreateLegacyHook) (record, payload []byte, err e
 	if req.Metadata != nil {
 		data = append(data, world.Field{Key: "metadata", Value: req.Metadata})
 	}
-	return encodeRecord(world.Event{RunID: req.RunID, Type: world.EventHookCreated, CorrelationID: req.HookID, Data: data})
+	return record.Encode(world.Event{RunID: req.RunID, Type: world.EventHookCreated, CorrelationID: req.HookID, Data: data})
 }
 
 // noPosition is that of a hook which is no event of its own; lua/lib/legacy_hook.lua.
 const noPosition = 9_999_999
 
-func legacyHookOf(c legacyCall, r reply) (world.Hook, error) {
-	created, err := decodeRecord(c.runID, noPosition, r.text(1), r.bytes(2))
+func legacyHookOf(c legacyCall, r record.Reply) (world.Hook, error) {
+	created, err := record.Decode(c.runID, noPosition, r.Text(1), r.Bytes(2))
 	if err != nil {
 		return world.Hook{}, fail(err)
 	}
-	return hookOf(created, c.none), nil
+	return record.HookOf(created, c.none), nil
 }
 
 // claimToken reserves a token, taking it over from a holder whose hook does not live. free is
 // false when a live hook of another id has it.
-func (s *Store) claimToken(ctx context.Context, now world.Millis, hash string, mine claim) (holder claim, free bool, err error) {
+func (s *Store) claimToken(ctx context.Context, now world.Millis, hash string, mine record.Claim) (holder record.Claim, free bool, err error) {
 	for range claimTries {
 		holder, err = s.reserve(ctx, &call{now: now}, hash, mine)
-		if err != nil || holder.sameHook(mine) {
+		if err != nil || holder.SameHook(mine) {
 			return holder, err == nil, err
 		}
 		live, err := s.fence(ctx, holder)
 		if err != nil {
-			return claim{}, false, err
+			return record.Claim{}, false, err
 		}
 		if live {
 			return holder, false, s.withdraw(ctx, mine, hash)
 		}
-		if holder, err = s.takeOver(ctx, hash, holder.String(), mine); err != nil || holder.sameHook(mine) {
+		if holder, err = s.takeOver(ctx, hash, holder.String(), mine); err != nil || holder.SameHook(mine) {
 			return holder, err == nil, err
 		}
 	}
-	return claim{}, false, contention()
+	return record.Claim{}, false, contention()
 }
 
 func contention() error {
@@ -123,14 +124,14 @@ func (s *Store) DisposeLegacyHook(ctx context.Context, req world.DisposeLegacyHo
 		return world.Hook{}, world.HookNotFound(req.HookID)
 	}
 	c := s.newLegacyCall(runID, req.HookID, req.RequestID, "dispose", req.ResolveNone)
-	if err := s.watchNow(ctx, runID); err != nil {
-		return world.Hook{}, err
+	if err := s.index.WatchNow(ctx, runID); err != nil {
+		return world.Hook{}, fail(err)
 	}
 	r, err := s.runLegacy(ctx, c, s.scripts.legacyHookDispose, []string{c.keys.hooks(), c.keys.hooksOrder(), c.keys.leftHooks()}, req.HookID)
 	if err != nil {
 		return world.Hook{}, err
 	}
-	if err := s.releaseLeft(context.WithoutCancel(ctx), runID, r.list(2)); err != nil {
+	if err := s.releaseLeft(context.WithoutCancel(ctx), runID, r.List(2)); err != nil {
 		return world.Hook{}, err
 	}
 	return legacyHookOf(c, r)

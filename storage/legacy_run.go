@@ -10,6 +10,8 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/rediskey"
+	"github.com/world-redis/world-redis/storage/internal/record"
+	"github.com/world-redis/world-redis/storage/internal/runindex"
 )
 
 // mintMemory is how long the run id that a call got is remembered.
@@ -30,8 +32,8 @@ func (s *Store) CreateLegacyRun(ctx context.Context, req world.CreateLegacyRun) 
 		return world.Run{}, err
 	}
 	now := s.now()
-	entry := s.entryOf(runID, req.WorkflowName, now, world.RunPending)
-	if _, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error { s.add(ctx, p, entry); return nil }); err != nil {
+	entry := s.index.Entry(runID, req.WorkflowName, now, world.RunPending)
+	if _, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error { s.index.Add(ctx, p, entry); return nil }); err != nil {
 		return world.Run{}, fail(err)
 	}
 	r, err := s.scripts.legacyRunCreate.Run(ctx, s.redis, []string{s.keys.of(runID).run()},
@@ -39,15 +41,15 @@ func (s *Store) CreateLegacyRun(ctx context.Context, req world.CreateLegacyRun) 
 	if err != nil {
 		return world.Run{}, fail(err)
 	}
-	answer := reply(r)
-	code, err := answer.code()
+	answer := record.Reply(r)
+	code, err := answer.Code()
 	if err != nil {
 		return world.Run{}, fail(err)
 	}
 	if code == codeReplayed {
-		s.correct(ctx, entry) // the run may have moved on already
+		s.index.Correct(ctx, entry) // the run may have moved on already
 	}
-	created := world.Millis(answer.number(1))
+	created := world.Millis(answer.Number(1))
 	run := world.Run{
 		RunID: runID, Status: world.RunPending, DeploymentID: req.DeploymentID, WorkflowName: req.WorkflowName,
 		ExecutionContext: req.ExecutionContext, CreatedAt: created, UpdatedAt: created,
@@ -88,13 +90,13 @@ func (s *Store) updateLegacyRun(ctx context.Context, req world.UpdateLegacyRun) 
 	if err := checkLegacyIDs("runId", req.RunID); err != nil {
 		return run, false, err
 	}
-	if req.Status != "" && (req.Status == world.RunPending || !slices.Contains(statuses, req.Status)) {
+	if req.Status != "" && (req.Status == world.RunPending || !slices.Contains(runindex.Statuses, req.Status)) {
 		return run, false, badStatus("run that an update may set", req.Status)
 	}
 	c := s.newLegacyCall(req.RunID, "", req.RequestID, "run "+string(req.Status)+flag(req.Resume), req.ResolveNone)
-	entry := s.entryOf(req.RunID, "", c.now, req.Status)
-	if err := s.watchNow(ctx, req.RunID); err != nil {
-		return run, false, err
+	entry := s.index.Entry(req.RunID, "", c.now, req.Status)
+	if err := s.index.WatchNow(ctx, req.RunID); err != nil {
+		return run, false, fail(err)
 	}
 	r, err := s.runLegacy(ctx, c, s.scripts.legacyRunUpdate,
 		[]string{c.keys.hooks(), c.keys.hooksOrder(), c.keys.leftHooks(), c.keys.ended()},
@@ -104,11 +106,11 @@ func (s *Store) updateLegacyRun(ctx context.Context, req world.UpdateLegacyRun) 
 	}
 	// What is committed is finished even if the caller has gone.
 	ctx = context.WithoutCancel(ctx)
-	e, err := decodeEntity(req.RunID, r.list(1), nil)
+	e, err := record.DecodeEntity(req.RunID, r.List(1), nil)
 	if err != nil {
 		return run, false, fail(err)
 	}
-	if err := s.letGo(ctx, r.list(2), e); err != nil {
+	if err := s.letGo(ctx, r.List(2), e); err != nil {
 		return run, false, err
 	}
 	if req.Status != "" {
@@ -117,38 +119,29 @@ func (s *Store) updateLegacyRun(ctx context.Context, req world.UpdateLegacyRun) 
 		}
 	}
 	s.clearLater(ctx, e)
-	e.asOf(r.text(3))
-	code, err := r.code()
-	return e.run(req.ResolveNone), code != codeUnchanged, fail(err)
+	e.AsOf(r.Text(3))
+	code, err := r.Code()
+	return e.Run(req.ResolveNone), code != codeUnchanged, fail(err)
 }
 
-// moveLegacyRun is moveRun for a run that may be paused and go on again, so that another call
-// may be moving it the other way. Each looks at the run after its own move: whoever is last
-// leaves it where it belongs.
-func (s *Store) moveLegacyRun(ctx context.Context, e runEntry) error {
+// moveLegacyRun moves a run that may be paused and go on again in the lists. Another call may be moving it the other way,
+// so each reads the run after its own move: the last one leaves it where it belongs.
+func (s *Store) moveLegacyRun(ctx context.Context, e runindex.Entry) error {
 	for {
-		if err := s.moveRun(ctx, e); err != nil {
-			return err
+		if err := s.index.Move(ctx, e); err != nil {
+			return fail(err)
 		}
-		elsewhere := []world.RunStatus{world.RunRunning, world.RunPaused}
-		_, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
-			for _, status := range elsewhere {
-				if status != e.status {
-					p.ZRem(ctx, s.keys.runsByStatus(status), e.runID)
-				}
-			}
-			return nil
-		})
+		elsewhere := slices.DeleteFunc([]world.RunStatus{world.RunRunning, world.RunPaused}, func(status world.RunStatus) bool { return status == e.Status })
+		if err := s.index.Leave(ctx, e.RunID, elsewhere...); err != nil {
+			return fail(err)
+		}
+		now, err := s.redis.HGet(ctx, s.keys.of(e.RunID).run(), "s").Result()
 		if err != nil {
 			return fail(err)
 		}
-		now, err := s.redis.HGet(ctx, s.keys.of(e.runID).run(), "s").Result()
-		if err != nil {
-			return fail(err)
-		}
-		if world.RunStatus(now) == e.status {
+		if world.RunStatus(now) == e.Status {
 			return nil
 		}
-		e.status = world.RunStatus(now)
+		e.Status = world.RunStatus(now)
 	}
 }

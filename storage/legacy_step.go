@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
 // CreateLegacyStep implements world.LegacyStore.
@@ -43,14 +44,14 @@ func (s *Store) UpdateLegacyStep(ctx context.Context, req world.UpdateLegacyStep
 	return legacyStepResult(c, r, err)
 }
 
-func legacyStepResult(c legacyCall, r reply, err error) (world.Step, error) {
+func legacyStepResult(c legacyCall, r record.Reply, err error) (world.Step, error) {
 	if err != nil {
 		return world.Step{}, err
 	}
-	e, err := decodeEntity(c.runID, r.list(1), nil)
+	e, err := record.DecodeEntity(c.runID, r.List(1), nil)
 	if err != nil {
 		return world.Step{}, fail(err)
 	}
-	e.asOf(r.text(2))
-	return e.step(c.entity, c.none), nil
+	e.AsOf(r.Text(2))
+	return e.Step(c.entity, c.none), nil
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/storage/internal/record"
+	"github.com/world-redis/world-redis/storage/internal/runindex"
 )
 
 // legacyRun creates a run as SDKs from before event sourcing do.
@@ -35,8 +37,8 @@ func (b *bundle) update(runID string, status world.RunStatus) world.Run {
 // inLists asserts that a run is in the list of its status and in no other.
 func (b *bundle) inLists(runID string, status world.RunStatus) {
 	b.t.Helper()
-	for _, s := range statuses {
-		err := b.redis.Client.ZScore(b.ctx, b.keys.runsByStatus(s), runID).Err()
+	for _, s := range runindex.Statuses {
+		err := b.redis.Client.ZScore(b.ctx, b.index.Keys.ByStatus(s), runID).Err()
 		require.Equal(b.t, s == status, err == nil, "run %s in the list %s", status, s)
 	}
 }
@@ -235,7 +237,7 @@ func TestLegacyHookLife(t *testing.T) {
 		runID, modern := b.legacyRun().RunID, b.running()
 		create := world.CreateLegacyHook{RunID: runID, HookID: "hook_1", Token: "to/k en", Metadata: raw(t, []any{map[string]any{"a": 1}})}
 		want := world.Hook{
-			RunID: runID, HookID: "hook_1", Token: "to/k en", OwnerID: noOwner, ProjectID: noOwner, Environment: noOwner,
+			RunID: runID, HookID: "hook_1", Token: "to/k en", OwnerID: record.NoOwner, ProjectID: record.NoOwner, Environment: record.NoOwner,
 			Metadata: create.Metadata, CreatedAt: b.now(),
 		}
 		got, err := b.CreateLegacyHook(b.ctx, create)
@@ -462,7 +464,7 @@ func TestLegacySameRequestSameAnswer(t *testing.T) {
 			require.Equal(t, first[i], again, "call %d, five minutes later", i)
 		}
 		require.Len(t, b.events(runID), 1)
-		require.Equal(t, int64(2), r.Client.ZCard(b.ctx, b.keys.runsIndex()).Val())
+		require.Equal(t, int64(2), r.Client.ZCard(b.ctx, b.index.Keys.All()).Val())
 		b.inLists(runID, world.RunFailed)
 		b.checkClaims()
 	})

@@ -3,92 +3,14 @@ package storage
 import (
 	"context"
 	"slices"
-	"strings"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/storage/internal/paging"
 )
 
 // maxCandidates bounds how many entries one list call looks at. A page that hits it is cut
 // short and says that there is more.
 const maxCandidates = 10_000
-
-// entries reads up to n entries of a zset that come after a place in the given order; a nil
-// place means from the beginning.
-func (s *Store) entries(ctx context.Context, key string, after *place, order world.Order, n int) ([]place, error) {
-	return s.entriesBy(ctx, redis.ZRangeArgs{Key: key, Start: "-inf", Stop: "+inf"}, after, order, n)
-}
-
-// entriesBy is entries between the scores of by.
-func (s *Store) entriesBy(ctx context.Context, by redis.ZRangeArgs, after *place, order world.Order, n int) ([]place, error) {
-	by.ByScore, by.Count = true, int64(n+1)
-	if order == world.Descending {
-		by.Start, by.Stop, by.Rev = by.Stop, by.Start, true
-	}
-	if after != nil {
-		by.Start = int64(after.ms)
-	}
-	var out []place
-	// The entries of the very same millisecond are read again and skipped by id.
-	for ; ; by.Offset += by.Count {
-		rows, err := s.redis.ZRangeArgsWithScores(ctx, by).Result()
-		if err != nil {
-			return nil, fail(err)
-		}
-		for _, row := range rows {
-			p := place{ms: world.Millis(row.Score), id: row.Member.(string)}
-			if after != nil && !p.comesAfter(*after, order) {
-				continue
-			}
-			if out = append(out, p); len(out) == n {
-				return out, nil
-			}
-		}
-		if int64(len(rows)) < by.Count {
-			return out, nil
-		}
-	}
-}
-
-func (p place) compare(other place) int {
-	if p.ms != other.ms {
-		if p.ms < other.ms {
-			return -1
-		}
-		return 1
-	}
-	return strings.Compare(p.id, other.id)
-}
-
-func (p place) comesAfter(other place, order world.Order) bool {
-	if order == world.Descending {
-		return p.compare(other) < 0
-	}
-	return p.compare(other) > 0
-}
-
-// merged reads from several zsets as if they were one.
-func (s *Store) merged(ctx context.Context, keys []string, after *place, order world.Order, n int) ([]place, error) {
-	var all []place
-	for _, key := range keys {
-		rows, err := s.entries(ctx, key, after, order, n)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, rows...)
-	}
-	if len(keys) > 1 {
-		slices.SortFunc(all, func(a, b place) int {
-			if order == world.Descending {
-				return b.compare(a)
-			}
-			return a.compare(b)
-		})
-		all = slices.Compact(all) // a run on the move is in two lists for a moment
-	}
-	return all[:min(n, len(all))], nil
-}
 
 // head is an entry of a list that may be shown: what it takes, what of it is still to be read, and how it is made once
 // that is there. read returns nil for one that turns out not to be shown.
@@ -103,11 +25,11 @@ type lister[T any] struct {
 	scope   string
 	order   world.Order // the list's default
 	limit   int         // the list's default
-	entries func(after *place, order world.Order, n int) ([]place, error)
+	entries func(after *paging.Place, order world.Order, n int) ([]paging.Place, error)
 	// match returns which entries may be shown, as far as little reads can tell; nil: any may.
-	match func(entries []place) ([]int, error)
+	match func(entries []paging.Place) ([]int, error)
 	// heads returns nil for an entry that is not, or no longer, to be shown.
-	heads func(entries []place) ([]*head[T], error)
+	heads func(entries []paging.Place) ([]*head[T], error)
 }
 
 func (l lister[T]) page(ctx context.Context, p world.PageRequest) (world.Page[T], error) {
@@ -116,9 +38,9 @@ func (l lister[T]) page(ctx context.Context, p world.PageRequest) (world.Page[T]
 	if order == "" {
 		order = l.order
 	}
-	var after *place
+	var after *paging.Place
 	if p.Cursor != "" {
-		from, err := openPlace(l.scope, p.Cursor)
+		from, err := paging.OpenPlace(l.scope, p.Cursor)
 		if err != nil {
 			return out, err
 		}
@@ -132,7 +54,7 @@ func (l lister[T]) page(ctx context.Context, p world.PageRequest) (world.Page[T]
 		}
 		entries, err := l.entries(after, order, n)
 		if err != nil {
-			return out, err
+			return out, fail(err)
 		}
 		full, err := w.take(ctx, entries)
 		if full || err != nil {
@@ -144,7 +66,7 @@ func (l lister[T]) page(ctx context.Context, p world.PageRequest) (world.Page[T]
 		seen += len(entries)
 		after = &entries[len(entries)-1]
 	}
-	out.HasMore, out.Cursor = true, after.cursor(l.scope)
+	out.HasMore, out.Cursor = true, after.Cursor(l.scope)
 	return out, nil
 }
 
@@ -157,13 +79,13 @@ type listWalk[T any] struct {
 }
 
 // take puts those of the entries that are to be shown into the page. full says that one of them has no room there.
-func (w *listWalk[T]) take(ctx context.Context, entries []place) (full bool, err error) {
+func (w *listWalk[T]) take(ctx context.Context, entries []paging.Place) (full bool, err error) {
 	if w.match != nil {
 		matching, err := w.match(entries)
 		if err != nil {
-			return false, err
+			return false, fail(err)
 		}
-		chosen := make([]place, len(matching))
+		chosen := make([]paging.Place, len(matching))
 		for i, at := range matching {
 			chosen[i] = entries[at]
 		}
@@ -186,7 +108,7 @@ func (w *listWalk[T]) take(ctx context.Context, entries []place) (full bool, err
 }
 
 // takeHeads takes as many as there is room for if all of them turn out to be shown.
-func (w *listWalk[T]) takeHeads(ctx context.Context, entries []place, heads []*head[T]) (taken int, full bool, err error) {
+func (w *listWalk[T]) takeHeads(ctx context.Context, entries []paging.Place, heads []*head[T]) (taken int, full bool, err error) {
 	count, bytes := len(w.page.Data), w.bytes
 	var gaps []gap
 	for ; taken < len(heads); taken++ {
@@ -215,7 +137,7 @@ func (w *listWalk[T]) takeHeads(ctx context.Context, entries []place, heads []*h
 			return 0, false, err
 		}
 		if item != nil {
-			w.page.Data, w.page.Cursor = append(w.page.Data, *item), entries[i].cursor(w.scope)
+			w.page.Data, w.page.Cursor = append(w.page.Data, *item), entries[i].Cursor(w.scope)
 			w.bytes += h.bytes
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/storage/internal/paging"
 )
 
 // endMark is what a script says when the log does not have the event that the caller has been given last; lua/lib/event.lua.
@@ -16,7 +17,7 @@ func endOf(req world.CreateEvent) *world.LogEnd {
 	if req.SinceCursor == "" {
 		return req.LogEnd
 	}
-	last, err := openEventCursor(eventScope(req.RunID, ""), req.SinceCursor)
+	last, err := paging.OpenEventCursor(paging.EventScope(req.RunID, ""), req.SinceCursor)
 	if err != nil || req.LogEnd != nil && req.LogEnd.Position >= last.Position {
 		return req.LogEnd
 	}

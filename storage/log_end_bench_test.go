@@ -11,6 +11,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
 var reUsed = regexp.MustCompile(`used_cpu_(?:sys|user):([0-9.]+)`)
@@ -43,7 +44,7 @@ func BenchmarkLogEnd(b *testing.B) {
 				got, err := x.CreateEvent(x.ctx, req)
 				require.NoError(b, err)
 				before = last
-				position, _ := positionOf(got.Event.EventID)
+				position, _ := record.PositionOf(got.Event.EventID)
 				last = &world.LogEnd{Position: position, CreatedAt: got.Event.CreatedAt}
 			}
 		}

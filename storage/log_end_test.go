@@ -11,6 +11,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/storage/internal/paging"
 	"github.com/world-redis/world-redis/storage/storagetest"
 )
 
@@ -212,7 +213,7 @@ func TestACursorBehindTheEndOfALog(t *testing.T) {
 		before := b.moment(runID)
 		kept := b.cursorAt(runID, 2)
 		b.waits(runID, "lost", 2)
-		lost, scope := b.cursorAt(runID, 4), eventScope(runID, "")
+		lost, scope := b.cursorAt(runID, 4), paging.EventScope(runID, "")
 		list := func(cursor string) (world.Page[world.Event], error) {
 			return b.ListEvents(b.ctx, world.EventQuery{RunID: runID, Page: world.PageRequest{Cursor: cursor}})
 		}
@@ -242,9 +243,9 @@ func TestACursorBehindTheEndOfALog(t *testing.T) {
 			_, err = b.CreateEvent(b.ctx, req)
 			require.Equal(t, world.CodePrecondition, world.ErrorCode(err), "what the caller says is later than the cursor")
 
-			_, err = list(eventCursor(scope, 3))
+			_, err = list(paging.EventCursor(scope, 3))
 			require.Equal(t, name == "shorter", err != nil, "%s: %v", name, err)
-			for _, cursor := range []string{kept, eventCursor(scope, 1)} {
+			for _, cursor := range []string{kept, paging.EventCursor(scope, 1)} {
 				page, err = list(cursor)
 				require.NoError(t, err)
 				require.Equal(t, log[2:], append([]world.Event{}, page.Data...))

@@ -11,6 +11,7 @@ import (
 	"github.com/fxamacker/cbor/v2"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
 // lostLogCode is the SDK's error code of a run whose log cannot be replayed.
@@ -58,8 +59,8 @@ func (s *Store) failLost(ctx context.Context, runID string) error {
 		return err
 	}
 	const text = "An event is gone from the run's log"
-	var value any = structuredError{Message: text}
-	if run.SpecVersion >= firstOpaqueErrorSpec { // as the SDK writes a text: its format's name, then devalue
+	var value any = record.ErrorDetails{Message: text}
+	if run.SpecVersion >= record.FirstOpaqueErrorSpec { // as the SDK writes a text: its format's name, then devalue
 		written, err := json.Marshal([]string{text})
 		if err != nil {
 			return fmt.Errorf("encode an error: %w", err)

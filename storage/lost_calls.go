@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
 const (
@@ -79,7 +80,7 @@ func resumePlace(c world.AnsweredCall) (field string, is bool) {
 	if c.Kind != world.AnsweredResume {
 		return "", false
 	}
-	position, ok := positionOf(c.EventID)
+	position, ok := record.PositionOf(c.EventID)
 	return strconv.Itoa(position), ok
 }
 
@@ -98,8 +99,8 @@ func (s *Store) compareResumes(ctx context.Context, calls []world.AnsweredCall, 
 	}
 	for i, at := range which {
 		c := calls[at]
-		position, _ := positionOf(c.EventID)
-		e, err := decodeRecord(c.RunID, position, records[i].Val(), nil)
+		position, _ := record.PositionOf(c.EventID)
+		e, err := record.Decode(c.RunID, position, records[i].Val(), nil)
 		missing[at] = err != nil || e.CreatedAt != c.At || e.Type != world.EventHookReceived || e.CorrelationID != c.HookID || e.ResumeID != c.ResumeID
 	}
 	return nil

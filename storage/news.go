@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/storage/internal/paging"
+	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
 // question is what else than its own event a caller wants to be told (contract §3.8). The
@@ -20,7 +22,7 @@ func questionOf(req world.CreateEvent) question {
 	case req.Type == world.EventHookReceived && req.PreloadEvents:
 		return question{kind: 'a', after: -1}
 	case req.SinceCursor != "":
-		last, err := openEventCursor(eventScope(req.RunID, ""), req.SinceCursor)
+		last, err := paging.OpenEventCursor(paging.EventScope(req.RunID, ""), req.SinceCursor)
 		if err == nil {
 			return question{kind: 'a', after: last.Position}
 		}
@@ -48,42 +50,42 @@ type news struct {
 }
 
 // hear reads the news of a script: {count, record, payload, ...}.
-func (c *call) hear(o outcome, told reply) error {
+func (c *call) hear(o outcome, told record.Reply) error {
 	if c.asked.kind == 0 || told == nil {
 		return nil
 	}
-	events, err := decodeEvents(c.req.RunID, c.asked.after+1, 1, c.req.ResolveNone, told.after(1))
+	events, err := decodeEvents(c.req.RunID, c.asked.after+1, 1, c.req.ResolveNone, told.After(1))
 	if err != nil {
 		return err
 	}
-	complete := len(events) == told.number(0)
+	complete := len(events) == told.Number(0)
 	if !complete && (c.req.PreloadEvents || len(events) == 0) {
 		return nil // half a log is none, and the caller can list the events as well
 	}
 	if c.asked.kind == 'b' {
-		if told.number(0) > 0 && isSlot(o.stored.event.EventID) {
+		if told.Number(0) > 0 && record.HasSlotID(o.stored.Event.EventID) {
 			*c.news = news{events: events, hasMore: !complete}
 		}
 		return nil
 	}
 	last := c.asked.after + len(events)
 	// The script leaves the own event out: it is here already.
-	if own := atoi(o.stored.position); complete && own == last+1 {
-		events, last = append(events, *c.answer(o.stored.event)), own
+	if own := record.Int(o.stored.Position); complete && own == last+1 {
+		events, last = append(events, *c.answer(o.stored.Event)), own
 	}
 	*c.news = news{events: events, hasMore: !complete, cursor: c.req.SinceCursor}
 	if n := len(events); n > 0 {
-		c.news.cursor = logCursor(eventScope(c.req.RunID, ""), last, events[n-1].CreatedAt)
+		c.news.cursor = paging.LogCursor(paging.EventScope(c.req.RunID, ""), last, events[n-1].CreatedAt)
 	}
 	return nil
 }
 
 // fillNews reads what a reply has only the lengths of in its news.
-func (s *Store) fillNews(ctx context.Context, c *call, r reply) error {
+func (s *Store) fillNews(ctx context.Context, c *call, r record.Reply) error {
 	if c.asked.kind == 0 {
 		return nil
 	}
-	code, err := r.code()
+	code, err := r.Code()
 	if err != nil || code < 0 {
 		return nil //nolint:nilerr // the caller finds it, too
 	}
@@ -91,11 +93,11 @@ func (s *Store) fillNews(ctx context.Context, c *call, r reply) error {
 	if !ok {
 		return nil
 	}
-	told := r.list(at)
+	told := r.List(at)
 	if len(told) == 0 {
 		return nil
 	}
-	filled, err := s.fillDone(ctx, c.req.RunID, c.asked.after+1, told.after(1))
+	filled, err := s.fillDone(ctx, c.req.RunID, c.asked.after+1, told.After(1))
 	r[at] = []any(told[:1+len(filled)])
 	return err
 }
@@ -106,5 +108,3 @@ func (n *news) attach(result *world.EventResult) {
 		result.Events, result.Cursor, result.HasMore = n.events, n.cursor, n.hasMore
 	}
 }
-
-func isSlot(eventID string) bool { return len(eventID) > 5 && eventID[:5] == "evnt_" }

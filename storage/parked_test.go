@@ -38,9 +38,9 @@ func (b *bundle) parks(n int, hook world.Fields) []string {
 	hash := rediskey.Hash(token)
 	redistest.Multiply(b.t, b.redis.Client, b.keys.prefix, []string{first, hookID, token, hash}, []string{b.keys.hook(hookID), b.keys.claim(hash)},
 		[]redistest.Entry{
-			{List: b.keys.runsIndex(), Member: first},
-			{List: b.keys.runsByName("wf"), Member: first},
-			{List: b.keys.runsByStatus(world.RunRunning), Member: first},
+			{List: b.index.Keys.All(), Member: first},
+			{List: b.index.Keys.ByName("wf"), Member: first},
+			{List: b.index.Keys.ByStatus(world.RunRunning), Member: first},
 			{List: b.keys.hooksIndex(), Member: first + "/" + hookID},
 		}, copies)
 	return runIDs

@@ -12,6 +12,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
 // BR-38: whatever a client sends as a payload comes back byte for byte, from the event and
@@ -44,8 +45,8 @@ func TestBR38PayloadsComeBackUnchanged(t *testing.T) {
 		"tagged bytes":       {0xd8, 0x40, 0x43, 1, 2, 3},
 		"newlines and NULs":  raw(t, "\x00\n\r\n:a7:"),
 		"split":              raw(t, long),
-		"at the limit":       raw(t, long[:splitAbove-3]),
-		"above the limit":    raw(t, long[:splitAbove-2]),
+		"at the limit":       raw(t, long[:record.SplitAbove-3]),
+		"above the limit":    raw(t, long[:record.SplitAbove-2]),
 		"deep":               deep,
 	}
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {

@@ -6,6 +6,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/world-redis/world-redis/internal/luascript"
+	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
 // applyWith is apply with other commands in front of the script, in the same round trip.
@@ -31,7 +32,7 @@ type scriptInput struct {
 
 // runMany runs a script for each input, in one round trip a server, and returns the replies
 // in their order.
-func (s *Store) runMany(ctx context.Context, script script, inputs []scriptInput) ([]reply, error) {
+func (s *Store) runMany(ctx context.Context, script script, inputs []scriptInput) ([]record.Reply, error) {
 	if len(inputs) == 0 {
 		return nil, nil
 	}
@@ -44,7 +45,7 @@ func (s *Store) runMany(ctx context.Context, script script, inputs []scriptInput
 	if err != nil && !luascript.Lost(err) {
 		return nil, fail(err)
 	}
-	out := make([]reply, len(inputs))
+	out := make([]record.Reply, len(inputs))
 	for i, cmd := range cmds {
 		r, err := cmd.(*redis.Cmd).Slice()
 		if luascript.Lost(err) {

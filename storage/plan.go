@@ -25,23 +25,10 @@ type plan struct {
 // planOf returns the plan of an event of a step or a wait; nil: it is none.
 func (s *Store) planOf(c *call) (*plan, error) {
 	switch c.req.Type {
-	case world.EventStepCreated:
-		return s.planStep(c), nil
-	case world.EventStepStarted:
-		if startsNewStep(c.req) {
-			return s.planNewStep(c)
-		}
-		return s.planStepChange(c, s.scripts.stepStart), nil
-	case world.EventStepCompleted:
-		return s.planStepChange(c, s.scripts.stepEnd, string(world.StepCompleted), "oe", "0"), nil
-	case world.EventStepFailed:
-		return s.planStepChange(c, s.scripts.stepEnd, string(world.StepFailed), "ee", "1"), nil
-	case world.EventStepRetrying:
-		return s.planStepChange(c, s.scripts.stepRetry, retryAfterOf(c.req)), nil
-	case world.EventWaitCreated:
-		return &plan{script: s.scripts.waitCreate, makes: true, result: waitResult}, nil
-	case world.EventWaitCompleted:
-		return &plan{script: s.scripts.waitComplete, result: waitEndResult}, nil
+	case world.EventStepCreated, world.EventStepStarted, world.EventStepCompleted, world.EventStepFailed, world.EventStepRetrying:
+		return s.planStepEvent(c)
+	case world.EventWaitCreated, world.EventWaitCompleted:
+		return s.planWaitEvent(c), nil
 	default:
 		return nil, nil
 	}

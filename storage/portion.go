@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
 // Redis builds a reply whole before it sends it, and a script holds what it replies once more. So a reply has little room for
@@ -89,7 +90,7 @@ func (s *Store) fillPortion(ctx context.Context, gaps []gap, size int) error {
 		case err != nil:
 			return fail(err)
 		case gaps[i].bare:
-			*gaps[i].into = bareRecord(value)
+			*gaps[i].into = record.Bare(value)
 		default:
 			*gaps[i].into = value
 		}
@@ -116,7 +117,7 @@ func (m *measure) value(at *any, key string, field func() string) {
 }
 
 // record counts a record and its payload, which stand one after the other from element i of a reply on.
-func (m *measure) record(events string, field func() string, r reply, i int) {
+func (m *measure) record(events string, field func() string, r record.Reply, i int) {
 	if i < len(r) {
 		m.value(&r[i], events, field)
 	}
@@ -126,24 +127,24 @@ func (m *measure) record(events string, field func() string, r reply, i int) {
 }
 
 // refs counts {position, record, payload, ...}.
-func (m *measure) refs(events string, r reply) {
-	for i := 0; i+2 < len(r); i += fieldsARelation {
-		m.record(events, func() string { return r.text(i) }, r, i+1)
+func (m *measure) refs(events string, r record.Reply) {
+	for i := 0; i+2 < len(r); i += record.FieldsARelation {
+		m.record(events, func() string { return r.Text(i) }, r, i+1)
 	}
 }
 
 // log counts {record, payload, ...} of the events from position first on, which are step apart.
-func (m *measure) log(events string, first, step int, r reply) {
+func (m *measure) log(events string, first, step int, r record.Reply) {
 	for i := 0; i+1 < len(r); i += fieldsAnEvent {
 		m.record(events, func() string { return strconv.Itoa(first + step*(i/fieldsAnEvent)) }, r, i)
 	}
 }
 
 // entity counts what tell() of lua/lib/entity.lua replied of the entity in the hash key.
-func (m *measure) entity(key, events string, r reply) {
-	fields := fieldsOf(r)
+func (m *measure) entity(key, events string, r record.Reply) {
+	fields := record.FieldsOf(r)
 	for i := 0; i+1 < fields; i += 2 {
-		m.value(&r[i+1], key, func() string { return r.text(i) })
+		m.value(&r[i+1], key, func() string { return r.Text(i) })
 	}
-	m.refs(events, r.after(fields))
+	m.refs(events, r.After(fields))
 }

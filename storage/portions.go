@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
 // No script's work grows with a run: the end of a large one is as short as that of any other, and leaves the rest to portions.
@@ -31,11 +32,11 @@ const (
 )
 
 // noteCleanup enters a run of which something is left to remove into the list of those.
-func (s *Store) noteCleanup(ctx context.Context, run entity) error {
-	if run.get(fieldCleanup) == "" {
+func (s *Store) noteCleanup(ctx context.Context, run record.Entity) error {
+	if run.Get(fieldCleanup) == "" {
 		return nil
 	}
-	return fail(s.redis.ZAddNX(ctx, s.keys.runsCleanup(), redis.Z{Score: float64(s.now()), Member: run.runID}).Err())
+	return fail(s.redis.ZAddNX(ctx, s.keys.runsCleanup(), redis.Z{Score: float64(s.now()), Member: run.RunID}).Err())
 }
 
 // removePortion removes the next portion of what the end of a run left, and reports whether that was the last.
@@ -46,16 +47,16 @@ func (s *Store) removePortion(ctx context.Context, runID string) (last bool, err
 	if err != nil {
 		return false, fail(err)
 	}
-	answer := reply(r)
-	code, err := answer.code()
+	answer := record.Reply(r)
+	code, err := answer.Code()
 	if err != nil {
 		return false, fail(err)
 	}
 	if code == codeDone {
-		if err := s.release(ctx, leftHooks(runID, answer.list(2)), true); err != nil {
+		if err := s.release(ctx, leftHooks(runID, answer.List(2)), true); err != nil {
 			return false, err
 		}
-		if answer.number(1) != 0 {
+		if answer.Number(1) != 0 {
 			return false, nil
 		}
 		if err := s.redis.HDel(ctx, k.run(), fieldCleanup, "ch").Err(); err != nil {

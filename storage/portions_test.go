@@ -11,6 +11,8 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/storage/internal/paging"
+	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
 // mostCalls is what one script may do to Redis at most, whatever the size of a run.
@@ -75,10 +77,10 @@ func (b *bundle) large(keepsNothing bool, events, hooks int, outside bool) (runI
 	token := "of " + runID
 	b.send(runID, world.EventHookCreated, "hook_0"+runID, data(b.t, "token", token, "metadata", payloadMark))
 	e := world.Event{Type: world.EventHookReceived, CorrelationID: "hook_planted", SpecVersion: b.caller().Version(), Data: data(b.t, "payload", payloadMark)}
-	inside, _, err := encodeRecord(e)
+	inside, _, err := record.Encode(e)
 	require.NoError(b.t, err)
-	e.Data = data(b.t, "payload", strings.Repeat(payloadMark, splitAbove/len(payloadMark)+1))
-	apart, payload, err := encodeRecord(e)
+	e.Data = data(b.t, "payload", strings.Repeat(payloadMark, record.SplitAbove/len(payloadMark)+1))
+	apart, payload, err := record.Encode(e)
 	require.NoError(b.t, err)
 	k, prefix := b.keys.of(runID), ""
 	keys := []string{k.run(), k.events(), k.related(), k.hooks(), k.hooksOrder()}
@@ -139,7 +141,7 @@ func (b *bundle) checkGone(runID string, keepsNothing bool) {
 	one, err := b.GetEvent(b.ctx, runID, related.Data[500].EventID, false)
 	require.NoError(b.t, err)
 	late := b.request(runID, world.EventStepCompleted, "step_1", data(b.t, "stepName", "add", "result", []byte(payloadMark)))
-	late.SinceCursor = eventCursor(eventScope(runID, ""), 0)
+	late.SinceCursor = paging.EventCursor(paging.EventScope(runID, ""), 0)
 	news, err := b.CreateEvent(b.ctx, late)
 	require.NoError(b.t, err)
 	require.Greater(b.t, len(news.Events), 700)
@@ -349,8 +351,8 @@ func TestAnEndWithoutItsEntryIsFound(t *testing.T) {
 		b.send(runID, world.EventRunCompleted, "", sample(b, world.EventRunCompleted))
 		b.quiet()
 		require.NoError(t, r.Client.ZRem(b.ctx, b.keys.runsCleanup(), runID).Err())
-		require.NoError(t, r.Client.ZAdd(b.ctx, b.keys.runsWatch(), zOf(float64(b.now()), runID)).Err())
-		require.NoError(t, r.Client.ZAdd(b.ctx, b.keys.runsByStatus(world.RunRunning), zOf(1, runID)).Err())
+		require.NoError(t, r.Client.ZAdd(b.ctx, b.index.Keys.Watch(), zOf(float64(b.now()), runID)).Err())
+		require.NoError(t, r.Client.ZAdd(b.ctx, b.index.Keys.ByStatus(world.RunRunning), zOf(1, runID)).Err())
 		b.clock.Add(2 * time.Minute)
 		require.Equal(t, 1, b.sweep())
 		b.clock.Add(2 * time.Minute)
@@ -374,7 +376,7 @@ func TestHooksLeftByTheLastRelease(t *testing.T) {
 		require.NoError(t, b.redis.Client.HSet(b.ctx, k.run(), "s", "completed", "ca", 1).Err())
 		monitor := redistest.NewMonitor(t, server.Addr)
 		if repeated {
-			require.NoError(t, b.releaseLeft(b.ctx, runID, reply{"hook_p00001", "3 n1 h1", ""}))
+			require.NoError(t, b.releaseLeft(b.ctx, runID, record.Reply{"hook_p00001", "3 n1 h1", ""}))
 		} else {
 			b.clock.Add(2 * time.Minute)
 			require.Positive(t, b.sweep())

@@ -95,7 +95,7 @@ func TestStreamsOfARunThatKeepsNothingGoAtItsEnd(t *testing.T) {
 			p.fails = true
 			for _, runID := range []string{repeated, swept} {
 				require.Equal(t, world.CodeUnavailable, world.ErrorCode(end(runID, runID)), name)
-				require.Contains(t, b.listed(b.keys.runsByStatus(world.RunRunning)), runID, "else the sweeper would pass over it")
+				require.Contains(t, b.listed(b.index.Keys.ByStatus(world.RunRunning)), runID, "else the sweeper would pass over it")
 			}
 			p.fails = false
 			require.NoError(t, end(repeated, repeated))

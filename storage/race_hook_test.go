@@ -11,6 +11,7 @@ import (
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/rediskey"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/storage/internal/record"
 	"github.com/world-redis/world-redis/storage/storagetest"
 )
 
@@ -130,11 +131,11 @@ func TestRefusedHookLeavesTheOtherCallsEntries(t *testing.T) {
 		event := data(t, "token", "shared")
 		hash := rediskey.Hash("shared")
 		c := b.newCall(b.request(runID, world.EventHookCreated, x, event))
-		mine := claim{runID: runID, hookID: x, nonce: "second"}
+		mine := record.Claim{RunID: runID, HookID: x, Nonce: "second"}
 		_, err := b.reserve(b.ctx, c, hash, mine)
 		require.NoError(t, err)
-		require.NoError(t, b.withdraw(b.ctx, claim{runID: runID, hookID: x, nonce: "first"}, hash))
-		o, err := b.apply(b.ctx, c, b.scripts.hookCreate, []string{c.keys.hooks(), c.keys.hooksOrder(), c.keys.fence()}, mine.nonce, hash, "")
+		require.NoError(t, b.withdraw(b.ctx, record.Claim{RunID: runID, HookID: x, Nonce: "first"}, hash))
+		o, err := b.apply(b.ctx, c, b.scripts.hookCreate, []string{c.keys.hooks(), c.keys.hooksOrder(), c.keys.fence()}, mine.Nonce, hash, "")
 		require.NoError(t, err)
 		require.Equal(t, codeDone, o.code)
 		_, err = b.GetHook(b.ctx, x, false)

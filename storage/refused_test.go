@@ -11,6 +11,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
 // Whichever command of a script Redis refuses, readers see what was there before or all of the call, and the repeat of the
@@ -75,7 +76,7 @@ func refusedEnds(b *bundle, name string) {
 	nothing := b.send("", world.EventRunCreated, "", b.runDataKeepingNothing()).Run.RunID
 	b.send(nothing, world.EventRunStarted, "", nil)
 	b.send(nothing, world.EventHookCreated, "hook_n"+name, data(b.t, "token", "n"+name))
-	b.send(nothing, world.EventHookReceived, "hook_n"+name, data(b.t, "payload", strings.Repeat("x", splitAbove+1)))
+	b.send(nothing, world.EventHookReceived, "hook_n"+name, data(b.t, "payload", strings.Repeat("x", record.SplitAbove+1)))
 	b.send(nothing, world.EventRunCompleted, "", sample(b, world.EventRunCompleted))
 	cancelled := b.running()
 	b.send(cancelled, world.EventRunCancelled, "", nil)
@@ -122,8 +123,8 @@ func refusedBatches(b *bundle, name string) {
 
 func refusedReads(b *bundle, _ string) {
 	runID := b.running()
-	b.send(runID, world.EventHookCreated, "hook_r", data(b.t, "token", "r", "metadata", strings.Repeat("x", splitAbove+1)))
-	b.send(runID, world.EventStepCreated, "step_r", data(b.t, "stepName", "add", "input", strings.Repeat("x", splitAbove+1)))
+	b.send(runID, world.EventHookCreated, "hook_r", data(b.t, "token", "r", "metadata", strings.Repeat("x", record.SplitAbove+1)))
+	b.send(runID, world.EventStepCreated, "step_r", data(b.t, "stepName", "add", "input", strings.Repeat("x", record.SplitAbove+1)))
 	log := b.events(runID)
 	_, err := b.GetEvent(b.ctx, runID, log[1].EventID, false)
 	require.NoError(b.t, err)
@@ -192,7 +193,7 @@ func refusedLegacy(b *bundle, _ string) {
 func refusedPortions(b *bundle, _ string) {
 	runID := b.running()
 	b.send(runID, world.EventHookCreated, "hook_p", data(b.t, "token", "p", "tokenRetentionUntil", b.clock.Now().Add(time.Hour).UnixMilli()))
-	b.send(runID, world.EventHookReceived, "hook_p", data(b.t, "payload", strings.Repeat("x", splitAbove+1)))
+	b.send(runID, world.EventHookReceived, "hook_p", data(b.t, "payload", strings.Repeat("x", record.SplitAbove+1)))
 	b.send(runID, world.EventRunCompleted, "", sample(b, world.EventRunCompleted))
 	b.quiet()
 	k := b.keys.of(runID)

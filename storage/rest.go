@@ -7,6 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
 var _ world.RestStore = (*Store)(nil)
@@ -31,13 +32,15 @@ func (r restReads) rest() world.RunRest { return r.restOf(r.hooks.Val()) }
 
 // restOf is rest with what EXISTS said.
 func (r restReads) restOf(hooks int64) world.RunRest {
-	run := reply(r.run.Val())
-	rest := world.RunRest{Events: int64(run.number(1)), LastAt: world.Millis(max(run.number(2), run.number(4))), Hooks: hooks%2 == 1}
-	rest.Rested = run.text(0) == strconv.FormatInt(rest.Events, 10)
+	run := record.Reply(r.run.Val())
+	rest := world.RunRest{Events: int64(run.Number(1)), LastAt: world.Millis(max(run.Number(2), run.Number(4))), Hooks: hooks%2 == 1}
+	rest.Rested = run.Text(0) == strconv.FormatInt(rest.Events, 10)
 	return rest
 }
 
-func (r restReads) status() world.RunStatus { return world.RunStatus(reply(r.run.Val()).text(3)) }
+func (r restReads) status() world.RunStatus {
+	return world.RunStatus(record.Reply(r.run.Val()).Text(3))
+}
 
 func (r restReads) left() bool { return r.hooks.Val() > 1 }
 

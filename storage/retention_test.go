@@ -9,6 +9,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/storage/internal/record"
 	"github.com/world-redis/world-redis/storage/storagetest"
 )
 
@@ -145,7 +146,7 @@ func TestZeroRetention(t *testing.T) {
 		const secret = "TOP-SECRET"
 		for _, end := range []world.EventType{world.EventRunCompleted, world.EventRunFailed, world.EventRunCancelled} {
 			b := newBundle(t, r).on(t, 7)
-			small, big := []byte(secret), []byte(strings.Repeat(secret, splitAbove))
+			small, big := []byte(secret), []byte(strings.Repeat(secret, record.SplitAbove))
 			runID := b.send("", world.EventRunCreated, "", data(t, "deploymentId", "d", "workflowName", "wf", "input", big,
 				"attributes", map[string]string{"$retention": "0", "a": "1"}, "allowReservedAttributes", true)).Run.RunID
 			b.send(runID, world.EventRunStarted, "", nil)

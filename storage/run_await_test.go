@@ -2,7 +2,6 @@ package storage
 
 import (
 	"context"
-	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -24,7 +23,21 @@ const patience = 20 * time.Second
 // hour leaves only messages to wake those who wait.
 func (b *bundle) works(audit time.Duration) *bundle {
 	b.t.Helper()
-	b.auditInterval = audit
+	return b.worksWith(b.newBell(nil), audit)
+}
+
+// newBell is a subscription connection of its own.
+func (b *bundle) newBell(log *worldtest.Log) *doorbell.Bell {
+	if log == nil {
+		log = &worldtest.Log{}
+	}
+	return doorbell.New(b.Store.redis, log.Logger())
+}
+
+// worksWith is works with a subscription connection.
+func (b *bundle) worksWith(bell *doorbell.Bell, audit time.Duration) *bundle {
+	b.t.Helper()
+	b.waiters = b.newWaiters(bell, audit)
 	ctx, cancel := context.WithCancel(b.ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- b.Run(ctx) }()
@@ -49,10 +62,8 @@ func (b *bundle) awaits(runID string) <-chan awaited {
 		answer <- awaited{run, err}
 	}()
 	require.Eventually(b.t, func() bool {
-		b.endings.mu.Lock()
-		defer b.endings.mu.Unlock()
-		run := b.endings.runs[runID]
-		return run != nil && run.confirmed
+		_, subscribed := b.waiters.Waiting(runID)
+		return subscribed
 	}, patience, time.Millisecond)
 	return answer
 }
@@ -156,8 +167,8 @@ func TestADeafConnectionIsReplaced(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
 	b, said := newBundle(t, r), &worldtest.Log{}
-	b.endings = newEndings(doorbell.New(b.Store.redis, slog.New(slog.NewTextHandler(said, nil))), b.keys)
-	b.works(5 * time.Millisecond)
+	bell := b.newBell(said)
+	b.worksWith(bell, 5*time.Millisecond)
 	require.Eventually(t, func() bool {
 		runID := b.running()
 		answer := b.awaits(runID)
@@ -169,7 +180,7 @@ func TestADeafConnectionIsReplaced(t *testing.T) {
 	answer := b.awaits(runID)
 	b.send(runID, world.EventRunCancelled, "", nil)
 	require.Equal(t, world.RunCancelled, soon(t, answer).Status)
-	require.Eventually(t, func() bool { return b.endings.bell.Heard() == 1 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return bell.Heard() == 1 }, patience, time.Millisecond)
 }
 
 // What needs no wait gets none, and a wait that is over answers with the run as it is.
@@ -195,7 +206,8 @@ func TestAwaitRunThatDoesNotWait(t *testing.T) {
 		require.Equal(t, world.CodeRunNotFound, world.ErrorCode(err))
 		_, err = b.AwaitRun(b.ctx, "a/b", world.MaxAwaitRun, true)
 		require.Equal(t, world.CodeInvalid, world.ErrorCode(err))
-		require.Empty(t, b.endings.all())
+		calls, _ := b.waiters.Waiting(runID)
+		require.Zero(t, calls)
 	})
 }
 
@@ -221,17 +233,16 @@ func TestAwaitRunSharesASubscription(t *testing.T) {
 			return r.Client.PubSubNumSub(b.ctx, channel).Val()[channel]
 		}
 		require.Eventually(t, func() bool {
-			b.endings.mu.Lock()
-			defer b.endings.mu.Unlock()
-			run := b.endings.runs[runID]
-			return run != nil && run.confirmed && len(run.waiters) == cap(errs)
+			calls, subscribed := b.waiters.Waiting(runID)
+			return subscribed && calls == cap(errs)
 		}, patience, time.Millisecond)
 		require.Contains(t, []int64{1, -1}, subscribers())
 		cancel()
 		for range cap(errs) {
 			require.ErrorIs(t, <-errs, context.Canceled)
 		}
-		require.Empty(t, b.endings.all())
+		calls, _ := b.waiters.Waiting(runID)
+		require.Zero(t, calls)
 		require.Eventually(t, func() bool { return subscribers() < 1 }, patience, time.Millisecond)
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
 // cancelsAtOnce is how many runs of one call are cancelled at a time.
@@ -112,12 +113,12 @@ func (s *Store) cancelUnlessCancelled(ctx context.Context, runID string, many wo
 	if err != nil {
 		return false, err
 	}
-	e, err := decodeEntity(runID, o.rest.after(1), nil)
+	e, err := record.DecodeEntity(runID, o.rest.After(1), nil)
 	if err != nil {
 		return false, fail(err)
 	}
 	ctx = context.WithoutCancel(ctx)
-	if err := s.cleanUp(ctx, o.rest.list(0), e, s.entryFor(c, world.RunCancelled)); err != nil {
+	if err := s.cleanUp(ctx, o.rest.List(0), e, s.entryFor(c, world.RunCancelled)); err != nil {
 		return false, err
 	}
 	s.clearLater(ctx, e)

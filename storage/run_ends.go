@@ -7,6 +7,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/ids"
+	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
 var _ world.RunEnds = (*Store)(nil)
@@ -49,7 +50,7 @@ func (s *Store) RunEnds(ctx context.Context, runIDs []string) ([]world.RunEnd, e
 		ended, _ := fields[1].(string)
 		out[i].Missing = status == ""
 		if world.RunStatus(status).Terminal() {
-			out[i].At = world.Millis(atoi(ended))
+			out[i].At = world.Millis(record.Int(ended))
 			out[i].Emptied = fields[2] != nil
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
 // GetRun implements world.RunStore.
@@ -34,8 +35,8 @@ func (s *Store) GetRun(ctx context.Context, runID string, resolveNone bool) (wor
 }
 
 // runHead reads the reply of run_read; nil: there is no such run.
-func (s *Store) runHead(runID string, r reply, resolveNone bool) (*head[world.Run], error) {
-	code, err := r.code()
+func (s *Store) runHead(runID string, r record.Reply, resolveNone bool) (*head[world.Run], error) {
+	code, err := r.Code()
 	if err != nil {
 		return nil, fail(err)
 	}
@@ -44,13 +45,13 @@ func (s *Store) runHead(runID string, r reply, resolveNone bool) (*head[world.Ru
 	}
 	h := &head[world.Run]{}
 	keys := s.keys.of(runID)
-	h.entity(keys.run(), keys.events(), r.list(1))
+	h.entity(keys.run(), keys.events(), r.List(1))
 	h.read = func() (*world.Run, error) {
-		e, err := decodeEntity(runID, r.list(1), nil)
+		e, err := record.DecodeEntity(runID, r.List(1), nil)
 		if err != nil {
 			return nil, fail(err)
 		}
-		run := e.run(resolveNone)
+		run := e.Run(resolveNone)
 		return &run, nil
 	}
 	return h, nil

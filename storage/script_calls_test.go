@@ -8,6 +8,8 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/storage/internal/paging"
+	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
 // Whatever is asked of a run with thousands of events that all have payloads of their own, no script makes more than 2,000 calls.
@@ -16,8 +18,8 @@ func TestReadsOfALargeRunAreShort(t *testing.T) {
 	server := redistest.Start(t)
 	b := newBundle(t, &redistest.Redis{Client: redistest.Client(t, server.Addr), Addr: server.Addr, Prefix: "reads:"}).on(t, 7)
 	runID := b.running()
-	e := world.Event{Type: world.EventHookReceived, CorrelationID: "hook_planted", Data: data(t, "payload", strings.Repeat("x", splitAbove+1))}
-	apart, payload, err := encodeRecord(e)
+	e := world.Event{Type: world.EventHookReceived, CorrelationID: "hook_planted", Data: data(t, "payload", strings.Repeat("x", record.SplitAbove+1))}
+	apart, payload, err := record.Encode(e)
 	require.NoError(t, err)
 	k := b.keys.of(runID)
 	keys := []string{k.run(), k.events(), k.related(), k.hooks(), k.hooksOrder()}
@@ -46,7 +48,7 @@ func TestReadsOfALargeRunAreShort(t *testing.T) {
 	require.Equal(t, events[2:1002], related.Data)
 	check("related")
 	req := b.request(runID, world.EventWaitCreated, "wait_1", sample(b, world.EventWaitCreated))
-	req.SinceCursor = eventCursor(eventScope(runID, ""), 1)
+	req.SinceCursor = paging.EventCursor(paging.EventScope(runID, ""), 1)
 	news, err := b.CreateEvent(b.ctx, req)
 	require.NoError(t, err)
 	require.True(t, news.HasMore, "the rest can be listed")

@@ -13,6 +13,8 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/rediskey"
+	"github.com/world-redis/world-redis/storage/internal/record"
+	"github.com/world-redis/world-redis/storage/internal/runindex"
 )
 
 // scriptFiles returns the text of every script by its name.
@@ -134,9 +136,9 @@ func TestReplyCodes(t *testing.T) {
 	for kind, letter := range map[world.EventType]string{
 		world.EventHookConflict: "o", world.EventWaitCreated: "p", world.EventWaitCompleted: "q",
 	} {
-		record, _, err := encodeRecord(world.Event{Type: kind})
+		encoded, _, err := record.Encode(world.Event{Type: kind})
 		require.NoError(t, err)
-		require.Equal(t, letter, string(record[0]), "lua/lib/log.lua knows this letter")
+		require.Equal(t, letter, string(encoded[0]), "lua/lib/log.lua knows this letter")
 	}
 }
 
@@ -157,8 +159,8 @@ func TestKeysOfARunShareASlot(t *testing.T) {
 	require.Equal(t, "workflow:step:{r}:s", space.of("r").step("s"))
 	require.Equal(t, "workflow:event:{r}", space.of("r").events())
 	require.Equal(t, "workflow:events:by_correlation:{r}", space.of("r").related())
-	require.Equal(t, "workflow:runs:by_name:my-flow", space.runsByName("my-flow"))
-	require.Equal(t, "workflow:runs:by_name:~"+rediskey.Hash("a/{b}"), space.runsByName("a/{b}"))
+	require.Equal(t, "workflow:runs:by_name:my-flow", runindex.Keys{Prefix: "workflow:"}.ByName("my-flow"))
+	require.Equal(t, "workflow:runs:by_name:~"+rediskey.Hash("a/{b}"), runindex.Keys{Prefix: "workflow:"}.ByName("a/{b}"))
 	require.NotEqual(t, space.of("r").hooks(), space.hook("r"), "a hook id has no braces")
 }
 
@@ -173,23 +175,6 @@ func TestScriptsArePortable(t *testing.T) {
 		}
 		require.NotRegexp(t, `KEYS\[\d+\] *\.\.`, s.Source, "%s builds a key", s.Name)
 	}
-}
-
-// A record that is damaged is an error that names the event, never a panic.
-func FuzzDecodeRecord(f *testing.F) {
-	record, _, err := encodeRecord(world.Event{Type: world.EventStepCreated, CorrelationID: "s", Data: world.Fields{{Key: "input", Value: world.Raw{1}}}})
-	require.NoError(f, err)
-	f.Add("1800000000000" + string(record))
-	f.Add("1800000000000a5:abc")
-	f.Add("1800000000000.a0:")
-	f.Add("1.")
-	f.Add("")
-	f.Fuzz(func(t *testing.T, record string) {
-		_, err := decodeRecord("r", 0, record, nil)
-		if err != nil {
-			require.ErrorIs(t, err, errRecord)
-		}
-	})
 }
 
 // The scripts that only read, and so wait for no replica.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/luascript"
+	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
 // ReadStart returns what run_started would answer, in one round trip that writes nothing. ok is
@@ -31,19 +32,19 @@ func (s *Store) StartCall(runID string, maxEvents, maxBytes int) luascript.Call 
 
 // StartOf reads the reply to StartCall as ReadStart does.
 func (s *Store) StartOf(ctx context.Context, runID string, answer []any) (result world.EventResult, length int64, ok bool, err error) {
-	r := reply(answer)
-	code, err := r.code()
+	r := record.Reply(answer)
+	code, err := r.Code()
 	if err != nil {
 		return world.EventResult{}, 0, false, fail(err)
 	}
 	if code != codeDone {
-		return world.EventResult{}, int64(r.number(1)), false, nil
+		return world.EventResult{}, int64(r.Number(1)), false, nil
 	}
-	e, err := decodeEntity(runID, r.list(1), nil)
+	e, err := record.DecodeEntity(runID, r.List(1), nil)
 	if err != nil {
 		return world.EventResult{}, 0, false, fail(err)
 	}
 	c := &call{req: world.CreateEvent{RunID: runID, Type: world.EventRunStarted}}
-	result, err = s.startResult(ctx, c, outcome{code: codeUnchanged, rest: r.after(2)}, e)
+	result, err = s.startResult(ctx, c, outcome{code: codeUnchanged, rest: r.After(2)}, e)
 	return result, int64(len(result.Events)), err == nil, err
 }

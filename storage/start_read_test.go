@@ -8,6 +8,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
 const manyBytes = 1 << 20
@@ -20,7 +21,7 @@ func TestReadStartIsTheAnswerToRunStarted(t *testing.T) {
 		for _, spec := range []int{2, 3, 5, 7} {
 			b := newBundle(t, r).on(t, spec)
 			runID := b.running()
-			b.send(runID, world.EventStepCreated, "step_1", data(t, "stepName", "add", "input", []byte(strings.Repeat("x", 3*splitAbove))))
+			b.send(runID, world.EventStepCreated, "step_1", data(t, "stepName", "add", "input", []byte(strings.Repeat("x", 3*record.SplitAbove))))
 			b.send(runID, world.EventStepStarted, "step_1", data(t, "stepName", "add"))
 			b.send(runID, world.EventStepCompleted, "step_1", data(t, "result", []byte{2}))
 			log := b.events(runID)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/storage/internal/record"
 	"github.com/world-redis/world-redis/storage/storagetest"
 )
 
@@ -16,7 +17,7 @@ import (
 func TestFirstStartMakesTheStep(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
-		for name, input := range map[string][]byte{"small": {1, 2}, "empty": {}, "split": make([]byte, 3*splitAbove)} {
+		for name, input := range map[string][]byte{"small": {1, 2}, "empty": {}, "split": make([]byte, 3*record.SplitAbove)} {
 			b := newBundle(t, r).on(t, 7)
 			runID := b.running()
 			event := data(t, "stepName", "add", "workflowName", "wf", "input", input, "ownerMessageId", "msg_1", "attempt", 1)

@@ -3,6 +3,8 @@ package storage
 import (
 	"context"
 	"log/slog"
+
+	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
 // mendRefused makes sure, when the state of a step has refused an event, that this state is what the events say. again: it was
@@ -26,19 +28,19 @@ const mendEvents = 500
 // mendStep makes a step what its events say, in portions, and reports whether it was something else.
 func (s *Store) mendStep(ctx context.Context, runID, stepID string) (mended bool, err error) {
 	k := s.keys.of(runID)
-	after, state := "", reply(nil)
+	after, state := "", record.Reply(nil)
 	for {
 		r, err := s.scripts.stepMend.Run(ctx, s.redis, []string{k.run(), k.events(), k.related(), k.step(stepID), k.steps()},
 			append([]any{stepID, mendEvents, after}, state...)...)
 		if err != nil {
 			return false, err
 		}
-		answer := reply(r)
-		code, err := answer.code()
+		answer := record.Reply(r)
+		code, err := answer.Code()
 		if err != nil || code != codeDone {
 			return false, err
 		}
-		if after, state = answer.text(1), answer.list(2); after == "" {
+		if after, state = answer.Text(1), answer.List(2); after == "" {
 			break
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/storage/internal/paging"
+	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
 // GetStep implements world.StepStore.
@@ -65,7 +67,7 @@ func (s *Store) stepHeads(ctx context.Context, runID string, stepIDs []string, r
 	}
 	out := make([]*head[world.Step], len(stepIDs))
 	for i, r := range replies {
-		code, err := r.code()
+		code, err := r.Code()
 		if err != nil {
 			return nil, fail(err)
 		}
@@ -73,13 +75,13 @@ func (s *Store) stepHeads(ctx context.Context, runID string, stepIDs []string, r
 			continue
 		}
 		h := &head[world.Step]{}
-		h.entity(keys.step(stepIDs[i]), keys.events(), r.list(1))
+		h.entity(keys.step(stepIDs[i]), keys.events(), r.List(1))
 		h.read = func() (*world.Step, error) {
-			e, err := decodeEntity(runID, r.list(1), nil)
+			e, err := record.DecodeEntity(runID, r.List(1), nil)
 			if err != nil {
 				return nil, fail(err)
 			}
-			step := e.step(stepIDs[i], resolveNone)
+			step := e.Step(stepIDs[i], resolveNone)
 			return &step, nil
 		}
 		out[i] = h
@@ -94,13 +96,13 @@ func (s *Store) ListSteps(ctx context.Context, q world.StepQuery) (world.Page[wo
 	}
 	l := lister[world.Step]{
 		store: s, scope: "steps/" + q.RunID, order: world.Descending, limit: 20,
-		entries: func(after *place, order world.Order, n int) ([]place, error) {
-			return s.entries(ctx, s.keys.of(q.RunID).steps(), after, order, n)
+		entries: func(after *paging.Place, order world.Order, n int) ([]paging.Place, error) {
+			return paging.Entries(ctx, s.redis, s.keys.of(q.RunID).steps(), after, order, n)
 		},
-		heads: func(entries []place) ([]*head[world.Step], error) {
+		heads: func(entries []paging.Place) ([]*head[world.Step], error) {
 			stepIDs := make([]string, len(entries))
 			for i, e := range entries {
-				stepIDs[i] = e.id
+				stepIDs[i] = e.ID
 			}
 			return s.stepHeads(ctx, q.RunID, stepIDs, q.ResolveNone)
 		},

@@ -16,6 +16,8 @@ import (
 	"github.com/world-redis/world-redis/internal/doorbell"
 	"github.com/world-redis/world-redis/internal/ids"
 	"github.com/world-redis/world-redis/internal/luascript"
+	"github.com/world-redis/world-redis/storage/internal/runindex"
+	"github.com/world-redis/world-redis/storage/internal/waiters"
 )
 
 // Config tells a Store where and how to keep its data. The zero value is usable.
@@ -93,14 +95,12 @@ type Store struct {
 	retention  time.Duration
 	dials      func() uint64 // that of Config
 	mended     atomic.Int64  // things that a crash had left
-	departures departures
+	index      *runindex.Index
 	cleanups   *cleanups
-	endings    *endings
+	waiters    *waiters.Waiters
 	stats      stats
 	// purgeStreams and expectPurge are those of Config.
 	purgeStreams, expectPurge func(ctx context.Context, runID string) error
-	// auditInterval is how long a lost message may delay those who wait for a run to end.
-	auditInterval time.Duration
 }
 
 var _ world.Store = (*Store)(nil)
@@ -124,12 +124,24 @@ func New(ctx context.Context, client redis.UniversalClient, c Config) (*Store, e
 	}
 	_, clustered := client.(*redis.ClusterClient)
 	keys := keyspace{prefix: c.Prefix}
-	return &Store{
-		endings: newEndings(c.Bell, keys), cleanups: newCleanups(), auditInterval: 1500 * time.Millisecond,
-		redis: client, send: luascript.RunnerFor(client, c.NoSharedPipelines), clustered: clustered, keys: keys, scripts: scripts,
+	s := &Store{
+		cleanups: newCleanups(),
+		redis:    client, send: luascript.RunnerFor(client, c.NoSharedPipelines), clustered: clustered, keys: keys, scripts: scripts,
 		ids: ids.NewMinter(c.Clock), clock: c.Clock, log: c.Logger, maxEvents: c.MaxEvents, interval: c.SweepInterval, leadership: c.Leadership,
 		retention: c.HookRetention, dials: c.Dials, purgeStreams: c.PurgeStreams, expectPurge: c.ExpectPurge, portions: semaphore.NewWeighted(portionsBytes),
-	}, nil
+	}
+	s.index = s.newIndex()
+	s.waiters = s.newWaiters(c.Bell, auditEvery)
+	return s, nil
+}
+
+// auditEvery is how long a lost message may delay those who wait for a run to end.
+const auditEvery = 1500 * time.Millisecond
+
+func (s *Store) newWaiters(bell *doorbell.Bell, audit time.Duration) *waiters.Waiters {
+	return waiters.New(waiters.Config{
+		Bell: bell, Channel: func(runID string) string { return s.keys.of(runID).ended() }, Ended: s.runsEnded, AuditEvery: audit,
+	})
 }
 
 // Scripts returns every script of this package, for the setup doctor.

@@ -11,6 +11,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/storage/internal/paging"
+	"github.com/world-redis/world-redis/storage/internal/record"
+	"github.com/world-redis/world-redis/storage/internal/runindex"
 )
 
 const (
@@ -18,9 +21,8 @@ const (
 	sweepBatch = 200
 	// sweepPause is the pause between two batches while there are more.
 	sweepPause = 100 * time.Millisecond
-	// sweepAge is how old an entry must be before it counts as left behind: a call that wrote
-	// it is over by then, one way or the other.
-	sweepAge = world.Millis(60_000)
+	// sweepAge is how old an entry must be before it counts as left behind.
+	sweepAge = runindex.Grace
 	// lapsesAtOnce is how many batches of lapsed hooks go before other work gets its turn.
 	lapsesAtOnce = 20
 )
@@ -30,19 +32,18 @@ const (
 func (s *Store) Run(ctx context.Context) error {
 	parts, ctx := errgroup.WithContext(ctx)
 	parts.Go(func() error { return s.mend(ctx) })
-	parts.Go(func() error { return s.endings.bell.Run(ctx) })
-	parts.Go(func() error { return s.auditEndings(ctx) })
+	parts.Go(func() error { return s.waiters.Run(ctx) })
 	err := parts.Wait()
 	s.cleanups.stop()
 	s.cleanups.wait()
-	s.departures.wait()
+	s.index.WaitUnlisted()
 	return err
 }
 
 // mend sweeps while this process leads. What one sweeper was at when it stood still does no harm when it goes on beside another one:
 //
 //   - What is removed is found to be over by what stands in Redis, and goes by its own value or is written again if it lives (tidy,
-//     restoreEntry, dropRun); a script looks before it removes a portion.
+//     restoreEntry, and Drop of runindex); a script looks before it removes a portion.
 //   - The places up to which hooks and runs were looked at are those of work that is done. An older place has some looked at again.
 //   - Entries are added to lists of hints.
 func (s *Store) mend(ctx context.Context) error {
@@ -128,14 +129,14 @@ func (s *Store) lookAtReserved(ctx context.Context) (more bool, err error) {
 		return false, fail(err)
 	}
 	until := int64(s.now() - sweepAge)
-	entries, err := s.entriesBy(ctx, redis.ZRangeArgs{Key: s.keys.hooksIndex(), Start: "-inf", Stop: until}, parsePlace(text), world.Ascending, sweepBatch)
+	entries, err := paging.EntriesBy(ctx, s.redis, redis.ZRangeArgs{Key: s.keys.hooksIndex(), Start: "-inf", Stop: until}, paging.ParsePlace(text), world.Ascending, sweepBatch)
 	if err != nil || len(entries) == 0 {
-		return false, err
+		return false, fail(err)
 	}
 	hooks := make([]*redis.StringCmd, len(entries))
 	_, err = s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, e := range entries {
-			runID, hookID, _ := strings.Cut(e.id, "/")
+			runID, hookID, _ := strings.Cut(e.ID, "/")
 			hooks[i] = p.HGet(ctx, s.keys.of(runID).hooks(), hookID)
 		}
 		return nil
@@ -146,11 +147,11 @@ func (s *Store) lookAtReserved(ctx context.Context) (more bool, err error) {
 	var retained []redis.Z
 	mended := 0
 	for i, e := range entries {
-		runID, hookID, _ := strings.Cut(e.id, "/")
-		held, ok := parseHook(runID, hookID, hooks[i].Val())
+		runID, hookID, _ := strings.Cut(e.ID, "/")
+		held, ok := record.ParseHook(runID, hookID, hooks[i].Val())
 		switch {
-		case ok && held.until != 0: // a build without the list of lapses did not enter it there
-			retained = append(retained, redis.Z{Score: float64(held.until), Member: e.id})
+		case ok && held.Until != 0: // a build without the list of lapses did not enter it there
+			retained = append(retained, redis.Z{Score: float64(held.Until), Member: e.ID})
 		case !ok:
 			did, err := s.tidy(ctx, runID, hookID)
 			if err != nil {
@@ -168,13 +169,13 @@ func (s *Store) lookAtReserved(ctx context.Context) (more bool, err error) {
 		}
 	}
 	last := &entries[len(entries)-1]
-	return len(entries) == sweepBatch, fail(s.redis.HSet(ctx, s.keys.sweepState(), fieldHooks, last.text()).Err())
+	return len(entries) == sweepBatch, fail(s.redis.HSet(ctx, s.keys.sweepState(), fieldHooks, last.Text()).Err())
 }
 
 // tidy takes away what is left outside its run's slot of a hook that does not live. It reports whether a crash left it: a
 // refused hook leaves its entries on purpose, and nothing else.
 func (s *Store) tidy(ctx context.Context, runID, hookID string) (crashed bool, err error) {
-	left := heldHook{claim: claim{runID: runID, hookID: hookID}}
+	left := record.HeldHook{Claim: record.Claim{RunID: runID, HookID: hookID}}
 	value, err := s.redis.Get(ctx, s.keys.hook(hookID)).Result()
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return false, fail(err)
@@ -184,16 +185,16 @@ func (s *Store) tidy(ctx context.Context, runID, hookID string) (crashed bool, e
 		return false, fail(err)
 	}
 	if owner, hash, _ := strings.Cut(value, " "); owner == runID {
-		left.tokenHash = hash
+		left.TokenHash = hash
 		held, err := s.redis.Get(ctx, s.keys.claim(hash)).Result()
 		if err != nil && !errors.Is(err, redis.Nil) {
 			return false, fail(err)
 		}
-		if holder := parseClaim(held); holder.sameHook(left.claim) {
+		if holder := record.ParseClaim(held); holder.SameHook(left.Claim) {
 			return true, s.discard(ctx, holder, hash)
 		}
 	}
-	if err := s.releaseHooks(ctx, []heldHook{left}); err != nil {
+	if err := s.releaseHooks(ctx, []record.HeldHook{left}); err != nil {
 		return false, err
 	}
 	return unreleased > 0, s.restoreEntry(ctx, runID, hookID)

@@ -12,6 +12,7 @@ import (
 	"github.com/world-redis/world-redis/internal/rediskey"
 	"github.com/world-redis/world-redis/internal/redistest"
 	"github.com/world-redis/world-redis/internal/worldtest"
+	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
 // listed returns the runs that a list names, whether they exist or not.
@@ -55,7 +56,7 @@ func TestGhostRun(t *testing.T) {
 		existing := b.newRun()
 		ghost := b.ids.Prefixed("wrun_")
 		pipe := r.Client.Pipeline()
-		b.add(b.ctx, pipe, b.entryOf(ghost, "wf", b.now(), world.RunPending))
+		b.index.Add(b.ctx, pipe, b.index.Entry(ghost, "wf", b.now(), world.RunPending))
 		_, err := pipe.Exec(b.ctx)
 		require.NoError(t, err)
 		visible := func() {
@@ -69,11 +70,11 @@ func TestGhostRun(t *testing.T) {
 		}
 		visible()
 		require.Zero(t, b.sweep())
-		require.Contains(t, b.listed(b.keys.runsIndex()), ghost)
+		require.Contains(t, b.listed(b.index.Keys.All()), ghost)
 		b.clock.Add(2 * time.Minute)
 		require.Equal(t, 1, b.sweep())
 		visible() // reading the list of the workflow drops the ghost from that, too
-		for _, key := range []string{b.keys.runsIndex(), b.keys.runsByName("wf"), b.keys.runsByStatus(world.RunPending)} {
+		for _, key := range []string{b.index.Keys.All(), b.index.Keys.ByName("wf"), b.index.Keys.ByStatus(world.RunPending)} {
 			require.Equal(t, []string{existing}, b.listed(key))
 		}
 		require.Zero(t, b.sweep())
@@ -140,7 +141,7 @@ func TestHalfWrittenClaim(t *testing.T) {
 		hash := rediskey.Hash("tok")
 		half := func(nonce string) *call {
 			c := b.newCall(world.CreateEvent{RunID: runA, Type: world.EventHookCreated, CorrelationID: "hook_a", SpecVersion: 3, Data: token})
-			_, err := b.reserve(b.ctx, c, hash, claim{runA, "hook_a", nonce})
+			_, err := b.reserve(b.ctx, c, hash, record.Claim{RunID: runA, HookID: "hook_a", Nonce: nonce})
 			require.NoError(t, err)
 			return c
 		}
@@ -153,7 +154,7 @@ func TestHalfWrittenClaim(t *testing.T) {
 		_, err := b.GetHookByToken(b.ctx, "tok", false)
 		require.Equal(t, world.CodeHookNotFound, world.ErrorCode(err))
 		require.Equal(t, world.EventHookCreated, b.send(runA, world.EventHookCreated, "hook_a", token).Event.Type)
-		require.Equal(t, "n1", parseClaim(r.Client.Get(b.ctx, b.keys.claim(hash)).Val()).nonce, "the claim is used as it is")
+		require.Equal(t, "n1", record.ParseClaim(r.Client.Get(b.ctx, b.keys.claim(hash)).Val()).Nonce, "the claim is used as it is")
 		b.check(runA)
 		b.send(runA, world.EventRunCancelled, "", nil)
 
@@ -168,7 +169,7 @@ func TestHalfWrittenClaim(t *testing.T) {
 		// Revoked, but the one who revoked it crashed too: the owner starts again under a new nonce.
 		runA = b.running()
 		half("n3")
-		live, err := b.fence(b.ctx, claim{runA, "hook_a", "n3"})
+		live, err := b.fence(b.ctx, record.Claim{RunID: runA, HookID: "hook_a", Nonce: "n3"})
 		require.NoError(t, err)
 		require.False(t, live)
 		require.Equal(t, world.EventHookCreated, b.send(runA, world.EventHookCreated, "hook_a", token).Event.Type)
@@ -221,7 +222,7 @@ func TestDueRunsComeInPortions(t *testing.T) {
 	b := newBundle(t, redistest.New(t))
 	pipe := b.redis.Client.Pipeline()
 	for range 2*sweepBatch + 50 {
-		b.add(b.ctx, pipe, b.entryOf(b.ids.Prefixed("wrun_"), "wf", b.now(), world.RunRunning))
+		b.index.Add(b.ctx, pipe, b.index.Entry(b.ids.Prefixed("wrun_"), "wf", b.now(), world.RunRunning))
 	}
 	_, err := pipe.Exec(b.ctx)
 	require.NoError(t, err)
@@ -233,8 +234,8 @@ func TestDueRunsComeInPortions(t *testing.T) {
 		require.Equal(t, want == sweepBatch, due.More)
 		require.Equal(t, int64(want), b.mended.Load()-before)
 	}
-	require.Empty(t, b.listed(b.keys.runsIndex()))
-	require.Empty(t, b.listed(b.keys.runsWatch()))
+	require.Empty(t, b.listed(b.index.Keys.All()))
+	require.Empty(t, b.listed(b.index.Keys.Watch()))
 }
 
 // turn is a Leadership whose turn comes when it is told.

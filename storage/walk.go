@@ -9,6 +9,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/storage/internal/paging"
+	"github.com/world-redis/world-redis/storage/internal/record"
+	"github.com/world-redis/world-redis/storage/internal/runindex"
 )
 
 // The walk goes through the lists of the living and enters into the watch what should be there: at its first pass, in quick
@@ -24,9 +27,9 @@ const (
 
 // walkState is where the walk goes on.
 type walkState struct {
-	list  int    // of living
-	after *place // nil: at its beginning
-	done  bool   // the first pass is over
+	list  int           // of living
+	after *paging.Place // nil: at its beginning
+	done  bool          // the first pass is over
 }
 
 func (s *Store) readWalk(ctx context.Context) (walkState, error) {
@@ -34,28 +37,12 @@ func (s *Store) readWalk(ctx context.Context) (walkState, error) {
 	if err != nil {
 		return walkState{}, fail(err)
 	}
-	r := reply(fields)
-	w := walkState{done: r.text(1) != ""}
-	list, after, _ := strings.Cut(r.text(0), " ")
-	w.list = min(max(0, atoi(list)), len(living)-1) // -1: nowhere yet
-	w.after = parsePlace(after)
+	r := record.Reply(fields)
+	w := walkState{done: r.Text(1) != ""}
+	list, after, _ := strings.Cut(r.Text(0), " ")
+	w.list = min(max(0, record.Int(list)), len(runindex.Living)-1) // -1: nowhere yet
+	w.after = paging.ParsePlace(after)
 	return w, nil
-}
-
-// parsePlace reads what place.text writes; nil for anything else.
-func parsePlace(text string) *place {
-	ms, id, ok := strings.Cut(text, " ")
-	if !ok {
-		return nil
-	}
-	return &place{ms: world.Millis(atoi(ms)), id: id}
-}
-
-func (p *place) text() string {
-	if p == nil {
-		return ""
-	}
-	return strconv.FormatInt(int64(p.ms), 10) + " " + p.id
 }
 
 // walk looks at the next n runs of the lists, or at those up to the end of the last list. first says that the first pass goes on.
@@ -66,27 +53,27 @@ func (s *Store) walk(ctx context.Context, n int) (first bool, err error) {
 	}
 	from, atEnd := w, false
 	for n > 0 && !atEnd {
-		entries, err := s.entries(ctx, s.keys.runsByStatus(living[w.list]), w.after, world.Ascending, n)
+		entries, err := paging.Entries(ctx, s.redis, s.index.Keys.ByStatus(runindex.Living[w.list]), w.after, world.Ascending, n)
 		if err != nil {
-			return false, err
+			return false, fail(err)
 		}
-		if err := s.enterWatch(ctx, living[w.list], entries); err != nil {
+		if err := s.enterWatch(ctx, runindex.Living[w.list], entries); err != nil {
 			return false, err
 		}
 		if len(entries) == n {
 			w.after = &entries[n-1]
 		} else {
 			w.list, w.after = w.list+1, nil
-			if atEnd = w.list == len(living); atEnd {
+			if atEnd = w.list == len(runindex.Living); atEnd {
 				w.list, w.done = 0, true
 			}
 		}
 		n -= len(entries)
 	}
-	if w.list == from.list && w.after.text() == from.after.text() && w.done == from.done {
+	if w.list == from.list && w.after.Text() == from.after.Text() && w.done == from.done {
 		return !w.done, nil
 	}
-	fields := []any{fieldWalk, strconv.Itoa(w.list) + " " + w.after.text()}
+	fields := []any{fieldWalk, strconv.Itoa(w.list) + " " + w.after.Text()}
 	if w.done && !from.done {
 		fields = append(fields, fieldWalked, "1")
 	}
@@ -95,14 +82,14 @@ func (s *Store) walk(ctx context.Context, n int) (first bool, err error) {
 
 // enterWatch enters those of a list's runs that need to be looked at, unless they are in the watch. A run that has the list's
 // status and is noted to be at rest with all that its log has needs no look.
-func (s *Store) enterWatch(ctx context.Context, listed world.RunStatus, entries []place) error {
+func (s *Store) enterWatch(ctx context.Context, listed world.RunStatus, entries []paging.Place) error {
 	if len(entries) == 0 {
 		return nil
 	}
 	reads := make([]*redis.SliceCmd, len(entries))
 	_, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, e := range entries {
-			reads[i] = p.HMGet(ctx, s.keys.of(e.id).run(), "rs", "en", "et", "s", "u")
+			reads[i] = p.HMGet(ctx, s.keys.of(e.ID).run(), "rs", "en", "et", "s", "u")
 		}
 		return nil
 	})
@@ -118,12 +105,12 @@ func (s *Store) enterWatch(ctx context.Context, listed world.RunStatus, entries 
 		}
 		since := rest.LastAt
 		if since == 0 {
-			since = min(e.ms, s.now())
+			since = min(e.MS, s.now())
 		}
-		missing = append(missing, redis.Z{Score: float64(since), Member: e.id})
+		missing = append(missing, redis.Z{Score: float64(since), Member: e.ID})
 	}
 	if len(missing) == 0 {
 		return nil
 	}
-	return fail(s.redis.ZAddNX(ctx, s.keys.runsWatch(), missing...).Err())
+	return fail(s.redis.ZAddNX(ctx, s.index.Keys.Watch(), missing...).Err())
 }

@@ -10,31 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/storage/internal/runindex"
 )
-
-// The watch is the list of runs that somebody has to look at, by the time since when. A run is entered before the commit of
-// whatever could leave it in need of a look: its creation, a payload for one of its hooks, the end of a hook, a cancellation. It
-// leaves the list behind the call that ended it, or when recovery finds that it waits for its hooks alone. So a crash at any
-// moment leaves the run in the list, and a store of parked runs has a short one.
-//
-// Every entry is a hint: who looks goes by the run. One that is taken off or put off is so only if nobody has entered it anew
-// since it was read (lua/watch_next.lua).
-
-// watch queues the entry of a run into the watch.
-func (s *Store) watch(ctx context.Context, p redis.Pipeliner, runIDs ...string) {
-	now := float64(s.now())
-	entries := make([]redis.Z, len(runIDs))
-	for i, runID := range runIDs {
-		entries[i] = redis.Z{Score: now, Member: runID}
-	}
-	p.ZAdd(ctx, s.keys.runsWatch(), entries...)
-}
-
-// watchNow enters a run into the watch.
-func (s *Store) watchNow(ctx context.Context, runID string) error {
-	_, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error { s.watch(ctx, p, runID); return nil })
-	return fail(err)
-}
 
 // watched is a run of the watch and what there is to know of it to decide whether its last change is complete.
 type watched struct {
@@ -45,13 +22,10 @@ type watched struct {
 	lists  [3]bool         // of the living that it is in, in the order of living
 }
 
-// living are the statuses whose lists a run leaves when its clean-up is complete.
-var living = [3]world.RunStatus{world.RunPending, world.RunRunning, world.RunPaused}
-
 // DueRuns implements world.RestStore.
 func (s *Store) DueRuns(ctx context.Context, before world.Millis, skip, n int) (world.DueRuns, error) {
 	rows, err := s.redis.ZRangeArgsWithScores(ctx, redis.ZRangeArgs{
-		Key: s.keys.runsWatch(), Start: "-inf", Stop: int64(before), ByScore: true, Offset: int64(skip), Count: int64(n),
+		Key: s.index.Keys.Watch(), Start: "-inf", Stop: int64(before), ByScore: true, Offset: int64(skip), Count: int64(n),
 	}).Result()
 	if err != nil || len(rows) == 0 {
 		return world.DueRuns{}, fail(err)
@@ -111,7 +85,7 @@ func (s *Store) LookNext(ctx context.Context, next []world.NextLook) error {
 			}
 			args = append(args, n.Look.RunID, int64(n.Look.Since), since)
 		}
-		if _, err := s.scripts.watchNext.Run(ctx, s.redis, []string{s.keys.runsWatch()}, args...); err != nil {
+		if _, err := s.scripts.watchNext.Run(ctx, s.redis, []string{s.index.Keys.Watch()}, args...); err != nil {
 			return fail(err)
 		}
 	}
@@ -125,13 +99,13 @@ func (s *Store) readWatched(ctx context.Context, runs []watched) error {
 		ids[i] = runs[i].look.RunID
 	}
 	reads := make([]restReads, len(runs))
-	var lists [len(living)]*redis.FloatSliceCmd
+	var lists [len(runindex.Living)]*redis.FloatSliceCmd
 	_, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, runID := range ids {
 			reads[i] = s.queueRest(ctx, p, runID)
 		}
-		for i, status := range living {
-			lists[i] = p.ZMScore(ctx, s.keys.runsByStatus(status), ids...)
+		for i, status := range runindex.Living {
+			lists[i] = p.ZMScore(ctx, s.index.Keys.ByStatus(status), ids...)
 		}
 		return nil
 	})
@@ -145,7 +119,7 @@ func (s *Store) readWatched(ctx context.Context, runs []watched) error {
 		if w.status != "" {
 			w.last = w.look.Rest.LastAt
 		}
-		for list := range living {
+		for list := range runindex.Living {
 			w.lists[list] = lists[list].Val()[i] != 0 // the time in a run's id is never 0
 		}
 	}
@@ -156,16 +130,14 @@ func (s *Store) readWatched(ctx context.Context, runs []watched) error {
 // after sweepAge only: till then its call may be at it. wait says that the entry has to stay until then.
 func (s *Store) settleWatched(ctx context.Context, w *watched) (mended, wait bool, err error) {
 	young := s.now()-w.last < sweepAge
-	entry := runEntry{runID: w.look.RunID, score: float64(w.look.Since), dials: s.dials()}
-	if ms, ok := runTime(w.look.RunID); ok {
-		entry.score = float64(ms)
-	}
+	entry := s.index.Entry(w.look.RunID, "", w.look.Since, "")
 	switch {
 	case w.status == "":
 		if young {
 			return false, true, nil
 		}
-		return s.dropNeverRun(ctx, entry)
+		mended, err = s.index.DropUncreated(ctx, entry)
+		return mended, false, fail(err)
 	case w.complete():
 		return false, false, nil
 	case young:
@@ -179,7 +151,7 @@ func (s *Store) settleWatched(ctx context.Context, w *watched) (mended, wait boo
 		return false, false, err
 	}
 	if run.Status != world.RunPaused {
-		err = s.redis.ZRem(ctx, s.keys.runsByStatus(world.RunPaused), run.RunID).Err()
+		err = s.index.Leave(ctx, run.RunID, world.RunPaused)
 	}
 	return true, false, fail(err)
 }
@@ -187,21 +159,10 @@ func (s *Store) settleWatched(ctx context.Context, w *watched) (mended, wait boo
 // complete reports that a run has nothing to release and is in none of the lists that it should have left. One that is pending
 // may stand among the running: its start is on the way, or came before it.
 func (w *watched) complete() bool {
-	for i, status := range living {
+	for i, status := range runindex.Living {
 		if w.lists[i] && w.status != status && (w.status != world.RunPending || status != world.RunRunning) {
 			return false
 		}
 	}
 	return !w.left && (w.status != world.RunPaused || w.lists[2])
-}
-
-// dropNeverRun takes a run that never came to be off the lists. Only the call that makes a run enters it into the list of
-// all: there it is after a crash. Otherwise there was a call for a run that does not exist, which is no crash.
-func (s *Store) dropNeverRun(ctx context.Context, e runEntry) (mended, wait bool, err error) {
-	scores, err := s.redis.ZMScore(ctx, s.keys.runsIndex(), e.runID).Result()
-	if err != nil {
-		return false, false, fail(err)
-	}
-	// Its place in the list of its workflow goes when somebody reads that list: the name is not known here.
-	return scores[0] != 0, false, s.dropRun(ctx, e)
 }

@@ -37,7 +37,7 @@ func TestWhatEntersARunIntoTheWatch(t *testing.T) {
 		watched := func(want ...string) {
 			t.Helper()
 			b.quiet()
-			require.ElementsMatch(t, want, b.listed(b.keys.runsWatch()))
+			require.ElementsMatch(t, want, b.listed(b.index.Keys.Watch()))
 		}
 		runID := b.running()
 		b.send(runID, world.EventHookCreated, "hook_1", data(t, "token", "one"))
@@ -83,16 +83,16 @@ func TestARunThatIsEnteredAnewKeepsItsPlace(t *testing.T) {
 			entered := b.now()
 			b.clock.Add(time.Second)
 			require.NoError(t, b.LookNext(b.ctx, []world.NextLook{{Look: looks[0], Since: since}, {Look: looks[1], Since: since}}))
-			score, err := r.Client.ZScore(b.ctx, b.keys.runsWatch(), runID).Result()
+			score, err := r.Client.ZScore(b.ctx, b.index.Keys.Watch(), runID).Result()
 			require.NoError(t, err)
 			require.Equal(t, entered, world.Millis(score))
 			if since == 0 {
-				require.Equal(t, []string{runID}, b.listed(b.keys.runsWatch()))
+				require.Equal(t, []string{runID}, b.listed(b.index.Keys.Watch()))
 			} else {
-				require.Equal(t, since, world.Millis(r.Client.ZScore(b.ctx, b.keys.runsWatch(), other).Val()))
+				require.Equal(t, since, world.Millis(r.Client.ZScore(b.ctx, b.index.Keys.Watch(), other).Val()))
 			}
 			pipe := r.Client.Pipeline()
-			b.watch(b.ctx, pipe, other)
+			b.index.Watch(b.ctx, pipe, other)
 			_, err = pipe.Exec(b.ctx)
 			require.NoError(t, err)
 			b.clock.Add(2 * time.Minute)
@@ -136,7 +136,7 @@ func TestWhatIsBeingDoneIsLeftToItsCall(t *testing.T) {
 	require.Zero(t, due.Left)
 	require.Equal(t, int64(2), b.mended.Load())
 	require.Empty(t, b.keysLike(b.keys.prefix+"hook_left:*"))
-	require.Equal(t, []string{disposes}, b.listed(b.keys.runsWatch()))
+	require.Equal(t, []string{disposes}, b.listed(b.index.Keys.Watch()))
 }
 
 // What cannot be mended now stays, and does not keep what is behind it from being looked at.
@@ -178,7 +178,7 @@ func TestTheWalkFindsWhatAnEarlierBuildWrote(t *testing.T) {
 		b, broken, p, _ := crashBundle(t, r)
 		forgetNew := func() { // what the earlier build does not know of
 			b.quiet()
-			for _, key := range []string{b.keys.runsWatch(), b.keys.hooksLapse()} {
+			for _, key := range []string{b.index.Keys.Watch(), b.keys.hooksLapse()} {
 				require.NoError(t, r.Client.Del(b.ctx, key).Err())
 			}
 		}
@@ -206,12 +206,12 @@ func TestTheWalkFindsWhatAnEarlierBuildWrote(t *testing.T) {
 		}
 		verify := func(parked, active string) {
 			t.Helper()
-			require.NotContains(t, b.listed(b.keys.runsWatch()), parked)
-			require.Contains(t, b.listed(b.keys.runsWatch()), active)
+			require.NotContains(t, b.listed(b.index.Keys.Watch()), parked)
+			require.Contains(t, b.listed(b.index.Keys.Watch()), active)
 			b.clock.Add(2 * time.Minute)
 			require.Positive(t, b.sweep())
 			require.Empty(t, b.crashed(p))
-			require.Contains(t, b.listed(b.keys.runsWatch()), active, "recovery looks at it")
+			require.Contains(t, b.listed(b.index.Keys.Watch()), active, "recovery looks at it")
 		}
 
 		parked, active := write("a")
@@ -251,7 +251,7 @@ func TestTheSweeperIsIdleAmongParkedRuns(t *testing.T) {
 	b.clock.Add(2 * time.Minute)
 	require.Zero(t, b.sweep())
 	b.park(b.dueAfter(2 * time.Minute)...)
-	require.Empty(t, b.listed(b.keys.runsWatch()))
+	require.Empty(t, b.listed(b.index.Keys.Watch()))
 	var pace walkPace
 	for !pace.over {
 		_, err := b.sweepOnce(b.ctx, &pace)
@@ -266,7 +266,7 @@ func TestTheSweeperIsIdleAmongParkedRuns(t *testing.T) {
 		}
 	})
 	require.Less(t, commands, int64(minutes*85))
-	require.Empty(t, b.listed(b.keys.runsWatch()), "no parked run came back")
+	require.Empty(t, b.listed(b.index.Keys.Watch()), "no parked run came back")
 }
 
 // dueAfter is due some time later.

@@ -1,4 +1,4 @@
--- Reply codes, the same in every script; storage/reply.go has the same list.
+-- Reply codes, the same in every script; storage/codes.go has the same list.
 local DONE = 0              -- applied now
 local REPLAYED = 1          -- applied before, by a call with the same request id
 local UNCHANGED = 2         -- nothing to apply: the run is running already

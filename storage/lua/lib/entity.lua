@@ -77,7 +77,7 @@ local function tell(log, out, fields, own, with_payload)
   return out
 end
 
--- step_of returns what changes of a step, in the order of storage/step_entity.go; false is for what is not there.
+-- step_of returns what changes of a step, in the order of storage/internal/record/step.go; false is for what is not there.
 local function step_of(key)
   return redis.call('HMGET', key, 's', 'a', 'u', 'sa', 'ca', 'ra', 'ie', 'oe', 'ee')
 end

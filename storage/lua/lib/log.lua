@@ -3,8 +3,8 @@
 --   events   hash, position -> record; <position>/p -> payload of a split record
 --   related  zset of <correlation id>/<position>, all with score 0
 -- A position counts from 0. A record is <createdAt>[.]<kind><size>:<size bytes of meta><payload>. With the point
--- the event's id is its slot, else it is made of its time, too (storage/event_id.go). kind is one letter
--- (storage/record.go has the list), in upper case when the payload is in <position>/p.
+-- the event's id is its slot, else it is made of its time, too (storage/internal/record/event_id.go). kind is one letter
+-- (storage/internal/record/record.go has the list), in upper case when the payload is in <position>/p.
 -- Meta and payload are never looked into here.
 
 local KIND_HOOK_CONFLICT = 'o'

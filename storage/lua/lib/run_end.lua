@@ -54,7 +54,7 @@ local function run_end(item, run, new_status, reference, hooks_key, hooks_order,
 end
 
 -- announce_end tells those who await the end of the run. It comes after every write, and a Redis that refuses it changes
--- nothing: they look for themselves, too (storage/run_endings.go).
+-- nothing: they look for themselves, too (storage/internal/waiters).
 local function announce_end(channel, reply)
   if reply[1] == DONE then
     redis.pcall('PUBLISH', channel, log.status)

@@ -1,4 +1,4 @@
--- What the events of a step make of it, by the letters of storage/record.go in lower case.
+-- What the events of a step make of it, by the letters of storage/internal/record/record.go in lower case.
 local STEP_STATUS = {g = 'pending', h = 'running', i = 'pending', j = 'completed', k = 'failed'}
 
 local function kind_at(log, position)

@@ -1,0 +1,131 @@
+package paging
+
+import (
+	"context"
+	"encoding/binary"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/world-redis/world-redis"
+)
+
+// Place is a position in a list that is ordered by time and then by id.
+type Place struct {
+	MS world.Millis
+	ID string
+}
+
+// Cursor is the cursor of the page that ends here.
+func (p Place) Cursor(scope string) string {
+	return sealCursor(scope, append(binary.AppendVarint(nil, int64(p.MS)), p.ID...))
+}
+
+// OpenPlace reads a cursor of a list.
+func OpenPlace(scope, cursor string) (Place, error) {
+	raw, err := openCursor(scope, cursor)
+	if err != nil {
+		return Place{}, err
+	}
+	ms, n := binary.Varint(raw)
+	if n <= 0 || n == len(raw) || len(raw)-n > 600 {
+		return Place{}, BadCursor()
+	}
+	return Place{MS: world.Millis(ms), ID: string(raw[n:])}, nil
+}
+
+// ParsePlace reads what place.text writes; nil for anything else.
+func ParsePlace(text string) *Place {
+	ms, id, ok := strings.Cut(text, " ")
+	number, err := strconv.ParseInt(ms, 10, 64)
+	if !ok || err != nil {
+		return nil
+	}
+	return &Place{MS: world.Millis(number), ID: id}
+}
+
+// Text writes a place for Redis, "" for none.
+func (p *Place) Text() string {
+	if p == nil {
+		return ""
+	}
+	return strconv.FormatInt(int64(p.MS), 10) + " " + p.ID
+}
+
+// Entries reads up to n entries of a zset that come after a place in the given order; a nil
+// place means from the beginning.
+func Entries(ctx context.Context, client redis.Cmdable, key string, after *Place, order world.Order, n int) ([]Place, error) {
+	return EntriesBy(ctx, client, redis.ZRangeArgs{Key: key, Start: "-inf", Stop: "+inf"}, after, order, n)
+}
+
+// EntriesBy is entries between the scores of by.
+func EntriesBy(ctx context.Context, client redis.Cmdable, by redis.ZRangeArgs, after *Place, order world.Order, n int) ([]Place, error) {
+	by.ByScore, by.Count = true, int64(n+1)
+	if order == world.Descending {
+		by.Start, by.Stop, by.Rev = by.Stop, by.Start, true
+	}
+	if after != nil {
+		by.Start = int64(after.MS)
+	}
+	var out []Place
+	// The entries of the very same millisecond are read again and skipped by id.
+	for ; ; by.Offset += by.Count {
+		rows, err := client.ZRangeArgsWithScores(ctx, by).Result()
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range rows {
+			p := Place{MS: world.Millis(row.Score), ID: row.Member.(string)}
+			if after != nil && !p.comesAfter(*after, order) {
+				continue
+			}
+			if out = append(out, p); len(out) == n {
+				return out, nil
+			}
+		}
+		if int64(len(rows)) < by.Count {
+			return out, nil
+		}
+	}
+}
+
+func (p Place) compare(other Place) int {
+	if p.MS != other.MS {
+		if p.MS < other.MS {
+			return -1
+		}
+		return 1
+	}
+	return strings.Compare(p.ID, other.ID)
+}
+
+func (p Place) comesAfter(other Place, order world.Order) bool {
+	if order == world.Descending {
+		return p.compare(other) < 0
+	}
+	return p.compare(other) > 0
+}
+
+// Merged reads from several zsets as if they were one.
+func Merged(ctx context.Context, client redis.Cmdable, keys []string, after *Place, order world.Order, n int) ([]Place, error) {
+	var all []Place
+	for _, key := range keys {
+		rows, err := Entries(ctx, client, key, after, order, n)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, rows...)
+	}
+	if len(keys) > 1 {
+		slices.SortFunc(all, func(a, b Place) int {
+			if order == world.Descending {
+				return b.compare(a)
+			}
+			return a.compare(b)
+		})
+		all = slices.Compact(all) // an id that changes lists is in both for a while
+	}
+	return all[:min(n, len(all))], nil
+}

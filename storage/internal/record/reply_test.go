@@ -1,0 +1,20 @@
+package record
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Bytes of a reply are the reply's own: they have no room, so whoever appends to them gets others.
+func TestBytesOfAReplyAreItsOwn(t *testing.T) {
+	t.Parallel()
+	r := Reply{"payload", "", nil, int64(1)}
+	b := r.Bytes(0)
+	require.Equal(t, []byte("payload"), b)
+	require.Equal(t, len(b), cap(b))
+	require.Equal(t, []byte{}, r.Bytes(1))
+	for i := 2; i < 5; i++ {
+		require.Nil(t, r.Bytes(i))
+	}
+}

@@ -1,0 +1,228 @@
+package storage
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/storage/internal/paging"
+	"github.com/world-redis/world-redis/storage/internal/record"
+	"github.com/world-redis/world-redis/storage/internal/runindex"
+)
+
+// createRun applies run_created. The run enters the lists before it exists: a crash in
+// between leaves an entry that readers skip, not a run that no list shows.
+func (s *Store) createRun(ctx context.Context, c *call) (world.EventResult, error) {
+	entry := s.index.Entry(c.req.RunID, record.TextField(c.req.Data, "workflowName"), c.now, world.RunPending)
+	attributes := firstAttributes(c.req.Data)
+	if err := s.mayKeepNothing(ctx, c.req.RunID, attributes); err != nil {
+		return world.EventResult{}, err
+	}
+	o, err := s.applyWith(ctx, c, true, func(p redis.Pipeliner) { s.index.Add(ctx, p, entry) },
+		s.scripts.runCreate, nil, append([]any{strconv.Itoa(c.req.SpecVersion)}, attributes...)...)
+	if world.ErrorCode(err) == world.CodeConflict || o.code == codeReplayed {
+		s.index.Correct(ctx, entry) // the run may have moved on already
+	}
+	if err != nil {
+		return world.EventResult{}, err
+	}
+	return s.runResult(ctx, c, o, o.rest)
+}
+
+// runResult builds the answer of the run events; run is the part of the reply with the run.
+func (s *Store) runResult(ctx context.Context, c *call, o outcome, run record.Reply) (world.EventResult, error) {
+	_, result, err := s.runResultOf(ctx, c, o, run)
+	return result, err
+}
+
+// runResultOf also returns the run as it was read.
+func (s *Store) runResultOf(ctx context.Context, c *call, o outcome, run record.Reply) (record.Entity, world.EventResult, error) {
+	e, err := record.DecodeEntity(c.req.RunID, run, o.own())
+	if err != nil {
+		return e, world.EventResult{}, fail(err)
+	}
+	if e.Millis("x") != 0 { // nothing of the run is kept, the event that ended it included
+		o.stored.Event = withoutPayload(o.stored.Event)
+		e.Place(o.stored.Position, o.stored.Event)
+	}
+	answer, err := s.runAsOf(ctx, e, o.stored, c.req.ResolveNone)
+	if err != nil {
+		return e, world.EventResult{}, err
+	}
+	return e, world.EventResult{Event: c.answer(o.stored.Event), Run: &answer, MaxEvents: s.maxEvents}, nil
+}
+
+// A log goes along with run_started when it has at most this many events and bytes.
+const (
+	preloadEvents = 800
+	preloadBytes  = deltaBytes
+)
+
+// startRun applies run_started. Data on it is an offer to create the run, for the case that
+// the queue was faster than run_created; the event itself is stored without data.
+func (s *Store) startRun(ctx context.Context, c *call) (world.EventResult, error) {
+	offer := c.req.Data
+	c.event.Data = nil
+	name := record.TextField(offer, "workflowName")
+	offered := name != "" && record.TextField(offer, "deploymentId") != "" && offer.Has("input")
+
+	limit := preloadEvents
+	if c.req.SkipPreload || c.asked.kind == 'a' {
+		limit = 0
+	}
+	args := []any{strconv.Itoa(c.req.SpecVersion), "", "", limit, preloadBytes}
+	entry := s.index.Entry(c.req.RunID, name, c.now, world.RunRunning)
+	var o outcome
+	var err error
+	if offered {
+		created := c.event
+		created.Type, created.Data = world.EventRunCreated, offer
+		encoded, split, encodeErr := record.Encode(created)
+		if encodeErr != nil {
+			return world.EventResult{}, fail(encodeErr)
+		}
+		args[1], args[2] = encoded, split
+		attributes := firstAttributes(offer)
+		if err := s.mayKeepNothing(ctx, c.req.RunID, attributes); err != nil {
+			return world.EventResult{}, err
+		}
+		args = append(args, attributes...)
+		o, err = s.applyWith(ctx, c, true, func(p redis.Pipeliner) { s.index.Add(ctx, p, entry) }, s.scripts.runStart, nil, args...)
+		if err != nil && world.ErrorCode(err) != world.CodeUnavailable {
+			s.index.Correct(ctx, entry)
+		}
+	} else {
+		o, err = s.applyEntered(ctx, c, entry, s.scripts.runStart, nil, args...)
+	}
+	if err != nil {
+		return world.EventResult{}, err
+	}
+	runAt := 1 // after the log
+	if o.code == codeDone {
+		runAt = 2 // and what the run was before
+	}
+	e, err := record.DecodeEntity(c.req.RunID, o.rest.After(runAt), nil)
+	if err != nil {
+		return world.EventResult{}, fail(err)
+	}
+	// The element after the log says what the run was before: pending is a list to leave. A call that
+	// comes again may have failed at just that. A run that has ended is left to the call that ended it.
+	switch status := world.RunStatus(e.Get("s")); {
+	case status.Terminal():
+		s.index.Correct(ctx, entry)
+	case o.code == codeReplayed:
+		if err := s.index.Move(context.WithoutCancel(ctx), entry); err != nil {
+			return world.EventResult{}, fail(err)
+		}
+	case o.code == codeDone && o.rest.Text(1) != "":
+		s.index.Unlist(entry)
+	}
+	return s.startResult(ctx, c, o, e)
+}
+
+// startResult builds the answer of run_started. The script has left out of the run e the event that the log begins with.
+func (s *Store) startResult(ctx context.Context, c *call, o outcome, e record.Entity) (world.EventResult, error) {
+	log := o.rest.List(0)
+	told, err := s.fillDone(ctx, c.req.RunID, 0, log.After(1))
+	if err != nil {
+		return world.EventResult{}, err
+	}
+	events, err := decodeEvents(c.req.RunID, 0, 1, c.req.ResolveNone, told)
+	if err != nil {
+		return world.EventResult{}, fail(err)
+	}
+	if len(events) > 0 {
+		e.Place("0", events[0])
+	}
+	run, err := s.runAsOf(ctx, e, o.stored, c.req.ResolveNone)
+	if err != nil {
+		return world.EventResult{}, err
+	}
+	result := world.EventResult{Run: &run, MaxEvents: s.maxEvents}
+	if o.code != codeUnchanged {
+		result.Event = c.answer(o.stored.Event)
+	}
+	if log == nil || len(events) == 0 && log.Number(0) > 0 { // the first event alone may be too big
+		return result, nil
+	}
+	result.Events, result.HasMore = events, len(events) < log.Number(0)
+	if n := len(events); n > 0 {
+		result.Cursor = paging.LogCursor(paging.EventScope(c.req.RunID, ""), n-1, events[n-1].CreatedAt)
+	}
+	return result, nil
+}
+
+// endRun applies the three terminal events. The hooks of the run are free for others when
+// this returns.
+func (s *Store) endRun(ctx context.Context, c *call, status world.RunStatus, reference string) (world.EventResult, error) {
+	entry := s.entryFor(c, status)
+	o, err := s.applyEntered(ctx, c, entry, s.scripts.runEnd, []string{c.keys.hooks(), c.keys.hooksOrder(), c.keys.leftHooks(), c.keys.ended()},
+		string(status), reference)
+	if err != nil {
+		return world.EventResult{}, err
+	}
+	if o.code == codeReplayed { // the first call may have broken off anywhere
+		return s.endResult(ctx, c, o, status)
+	}
+	// What is committed is finished even if the caller has gone.
+	ctx = context.WithoutCancel(ctx)
+	run, result, err := s.runResultOf(ctx, c, o, o.rest.After(1))
+	if err == nil {
+		err = s.letGo(ctx, o.rest.List(0), run)
+	}
+	if err == nil {
+		s.index.Unlist(entry)
+		s.clearLater(ctx, run)
+	}
+	return result, err
+}
+
+// endResult completes the end of a run outside its slot, and builds the answer.
+func (s *Store) endResult(ctx context.Context, c *call, o outcome, status world.RunStatus) (world.EventResult, error) {
+	ctx = context.WithoutCancel(ctx)
+	run, result, err := s.runResultOf(ctx, c, o, o.rest.After(1))
+	if err != nil {
+		return world.EventResult{}, err
+	}
+	if err := s.cleanUp(ctx, o.rest.List(0), run, s.entryFor(c, status)); err != nil {
+		return result, err
+	}
+	s.clearLater(ctx, run)
+	return result, nil
+}
+
+// cleanUp does what the end of a run leaves to do outside its slot: it lets go of what the run has there, and moves the
+// run in the lists. That comes last, because the sweeper looks after the runs in the lists of the living.
+func (s *Store) cleanUp(ctx context.Context, left record.Reply, run record.Entity, entry runindex.Entry) error {
+	if err := s.letGo(ctx, left, run); err != nil {
+		return err
+	}
+	return fail(s.index.Move(ctx, entry))
+}
+
+// letGo frees the tokens of the hooks that are gone, takes away the streams of a run that keeps nothing, and enters a run
+// of which more is to be removed where the sweeper finds it.
+func (s *Store) letGo(ctx context.Context, left record.Reply, run record.Entity) error {
+	if err := s.noteCleanup(ctx, run); err != nil {
+		return err
+	}
+	if err := s.releaseLeft(ctx, run.RunID, left); err != nil {
+		return err
+	}
+	if run.Millis("x") != 0 {
+		return s.purgeStreams(ctx, run.RunID)
+	}
+	return nil
+}
+
+// settle completes the last change of a run when the call that made it may have broken off.
+func (s *Store) settle(ctx context.Context, run world.Run, entry runindex.Entry) error {
+	left, state, err := s.readLeft(ctx, run.RunID)
+	if err != nil {
+		return err
+	}
+	entry.Name, entry.Status = run.WorkflowName, run.Status
+	return s.cleanUp(ctx, left, state, entry)
+}
