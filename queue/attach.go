@@ -52,7 +52,7 @@ func (l *lane) bringAlong(id any, t takeCall, along []byte, seen world.LogSeen) 
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, c := range l.buffer {
-		if c.id == id && c.owner == t.owner {
+		if c.id == id && c.owner == t.owner.answered() {
 			c.along, c.alongAt, c.seen = along, t.asked, seen
 		}
 	}

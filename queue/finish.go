@@ -77,7 +77,12 @@ func (l *lane) finish(c *claim, o outcome) {
 		cancel()
 		if err == nil {
 			l.q.outage.ended()
-			if !ours {
+			switch {
+			case ours:
+			case c.sent.Load() > 1: // perhaps it is written, and the answer was lost: then this process has not heard of what is to be taken
+				l.log.Debug("the outcome of a delivery was written before, or its lease had lapsed", slog.String("message", c.id))
+				l.heard(o.due)
+			default:
 				l.log.Warn("the answer of a delivery came when its lease had lapsed, and changes nothing",
 					slog.String("message", c.id), slog.String("outcome", string(o.step)))
 			}
@@ -95,7 +100,7 @@ func (l *lane) finish(c *claim, o outcome) {
 
 func (l *lane) write(ctx context.Context, c *claim, o outcome) (ours bool, err error) {
 	k, q := &l.keys, l.q
-	task := k.task + c.id
+	task, owner := k.task+c.id, countedArg{c.owner, &c.sent}
 	processed, expireAt := asynqbridge.Day(k.processed, q.cfg.Clock.Now())
 	var script *luascript.Script
 	var keys []string
@@ -105,7 +110,7 @@ func (l *lane) write(ctx context.Context, c *claim, o outcome) (ours bool, err e
 		script = q.scripts.done
 		keys = []string{task, k.active, k.lease, k.idempotency, processed, k.processed, k.running, k.parked, k.scheduled, k.pending, k.bell, k.completed}
 		args = []any{
-			c.id, c.owner, expireAt, k.task, q.ringing(0),
+			c.id, owner, expireAt, k.task, q.ringing(0),
 			int64(q.nowMillis()), q.cfg.Clock.Now().Add(completedFor).Unix(), completedKept, completedSize,
 		}
 	case stepDead:
@@ -115,7 +120,7 @@ func (l *lane) write(ctx context.Context, c *claim, o outcome) (ours bool, err e
 			task, k.active, k.lease, k.archived, k.idempotency, processed, k.processed, failed, k.failed,
 			k.running, k.parked, k.scheduled, k.pending, k.bell,
 		}
-		args = []any{c.id, c.owner, q.cfg.Clock.Now().Unix(), o.reason, deadKept, k.task, expireAt, q.ringing(0), int64(q.nowMillis())}
+		args = []any{c.id, owner, q.cfg.Clock.Now().Unix(), o.reason, deadKept, k.task, expireAt, q.ringing(0), int64(q.nowMillis())}
 	default:
 		rings := q.ringing(o.due)
 		if o.step == stepCrowded {
@@ -131,7 +136,7 @@ func (l *lane) write(ctx context.Context, c *claim, o outcome) (ours bool, err e
 			keys[len(keys)-1], since = l.suspectsKey(o.app), o.place
 		}
 		args = []any{
-			c.id, c.owner, dueScore(o.due), string(o.step), o.reason, c.wakes, since, rings, k.task, o.unseen,
+			c.id, owner, dueScore(o.due), string(o.step), o.reason, c.wakes, since, rings, k.task, o.unseen,
 			o.goesOn(c), o.hold.Milliseconds(),
 		}
 	}

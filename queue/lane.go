@@ -36,6 +36,7 @@ type lane struct {
 	quiet    <-chan struct{}     // the bell as of when the list was last seen empty
 	backlog  *backlog
 	crowd    *crowd
+	lost     lostAnswers
 	clock    redisClock
 	lengthy  lengthy
 	lookFrom int            // where the next sweep looks for messages without a lease
@@ -59,6 +60,7 @@ type claim struct {
 	along     []byte        // what its delivery brings along, read at
 	alongAt   time.Time     // that moment, by the process's own clock
 	seen      world.LogSeen // read with it
+	sent      atomic.Int64  // how often its outcome was sent to Redis
 	replayed  string        // the v4 run that the app has replayed for it, and
 	took      time.Duration // how long it took
 	trouble   trouble       // what it knows of crashes

@@ -16,6 +16,7 @@ import (
 // Prepared is a message that is ready to be sent, together with what others send. [Queue.Enqueue] does the same by itself.
 type Prepared struct {
 	Batch luascript.Batch // what to send
+	id    string          // of the message, unless it is there already
 	lane  *lane
 	due   world.Millis
 	take  *takeCall // the message is taken in the same round trip, for next, which waits for one; nil: it rings the doorbell
@@ -51,7 +52,7 @@ func (q *Queue) Prepare(ctx context.Context, m world.Message) (*Prepared, error)
 	if err != nil {
 		return nil, err
 	}
-	p := &Prepared{lane: l, due: a.due}
+	p := &Prepared{id: a.id, lane: l, due: a.due}
 	calls := []luascript.Call{q.addCall(l, a, message)}
 	if a.due == 0 && l.awaited() {
 		// One message at a time goes to next at once, which needs no bell.
@@ -127,7 +128,7 @@ func (p *Prepared) Finish(ctx context.Context, answers []luascript.Answer) (mess
 	if unreadable != nil {
 		return "", notStored(unreadable)
 	}
-	if reply[0] == int64(0) && p.take == nil {
+	if added := reply[0] == int64(0) || id == p.id; added && p.take == nil { // an earlier sending may have added it, its answer lost
 		p.lane.heard(p.due) // it is there, confirmed or not
 	}
 	if err != nil {

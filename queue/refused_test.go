@@ -57,7 +57,7 @@ func refuseInQueue(t *testing.T, asked string) {
 			delete(s, statistics) // asynq's own, which nothing depends on
 		}
 	}
-	for _, part := range []func(){q.ends, q.wakeUps, q.comesAgain, q.crashes, q.upkeep, q.removed} {
+	for _, part := range []func(){q.ends, q.wakeUps, q.comesAgain, q.crashes, q.upkeep, q.lostAnswers, q.removed} {
 		part()
 		r.Clear()
 	}
@@ -268,6 +268,24 @@ func (q *refusedQueue) upkeep() {
 	require.NoError(q.t, q.r.Client.Del(q.t.Context(), q.k.lease).Err())
 	q.run(q.scripts.sweep, q.sweepKeys(), q.sweepArgs(2_100_000_000)...)
 	require.LessOrEqual(q.t, 1, q.take())
+}
+
+// lostAnswers are those of calls that took wake-ups of two runs, one of which has ended.
+func (q *refusedQueue) lostAnswers() {
+	k := q.k
+	lost := func() {
+		q.run(q.scripts.lostAnswer, []string{k.pending, k.active, k.lease, k.scheduled, k.bell, k.running, k.parked},
+			k.task, refusedNow*1e6, "ring", "-inf", 0, refusedOwner)
+	}
+	q.add("run_4", "")
+	ended := q.add("run_5", "")
+	q.add("run_4", "") // is parked
+	require.Equal(q.t, 2, q.take())
+	require.NoError(q.t, q.r.Client.HSet(q.t.Context(), k.task+ended, "over", 1).Err())
+	lost()
+	require.Equal(q.t, 1, q.take())
+	lost()
+	require.Equal(q.t, 1, q.take())
 }
 
 // removed drops messages of several states by hand.

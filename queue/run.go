@@ -61,6 +61,9 @@ func (q *Queue) Run(ctx context.Context) error {
 		l.adding.Lock() // waits for what is just being taken
 		l.returnBuffer()
 		l.adding.Unlock()
+		if l.lost.exist() {
+			l.undoLost()
+		}
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 var luaFiles embed.FS
 
 type scripts struct {
-	enqueue, take, begin, done, again, dead, sweep, wake, forward, forget, remove, redrive, rouse, crashed, suspect, cleared, interrupted, register *luascript.Script
+	enqueue, take, begin, done, again, dead, sweep, wake, forward, forget, remove, redrive, rouse, crashed, suspect, cleared, interrupted, register, lostAnswer *luascript.Script
 }
 
 func loadScripts(ctx context.Context, client redis.UniversalClient) (*scripts, error) {
@@ -30,7 +30,7 @@ func loadScriptsOf(ctx context.Context, client redis.UniversalClient, files fs.F
 		"dead": &s.dead, "sweep": &s.sweep, "wake": &s.wake, "begin": &s.begin, "forward": &s.forward,
 		"forget": &s.forget, "remove": &s.remove, "redrive": &s.redrive, "rouse": &s.rouse,
 		"crashed": &s.crashed, "suspect": &s.suspect, "cleared": &s.cleared, "interrupted": &s.interrupted,
-		"register": &s.register,
+		"register": &s.register, "lost_answer": &s.lostAnswer,
 	} {
 		script, err := luascript.Load(files, "lua", name)
 		if err != nil {

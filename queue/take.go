@@ -56,6 +56,9 @@ func (l *lane) next() (message string, ok bool) {
 				continue
 			}
 			l.q.outage.ended()
+			if l.lost.news() {
+				l.work.Go(l.undoLost)
+			}
 			if left == 0 {
 				l.quiet = rung // all that was there is in the buffer
 			}
@@ -78,6 +81,7 @@ func (l *lane) take() (left int64, err error) {
 	t := l.newTake()
 	reply, err := t.call.Script.Run(ctx, l.q.redis, t.call.Keys, t.call.Args...)
 	if err != nil {
+		l.lost.add(t)
 		return 0, err
 	}
 	_, left, err = l.took(t, reply)
@@ -86,14 +90,14 @@ func (l *lane) take() (left int64, err error) {
 
 // takeCall is one call of take.lua.
 type takeCall struct {
-	owner string
+	owner *takeOwner
 	asked time.Time
 	call  luascript.Call
 }
 
 func (l *lane) newTake() takeCall {
 	k := &l.keys
-	t := takeCall{owner: l.q.nextOwner(), asked: time.Now()}
+	t := takeCall{owner: &takeOwner{name: l.q.nextOwner()}, asked: time.Now()}
 	now := l.q.nowMillis()
 	t.call = luascript.Call{
 		Script: l.q.scripts.take,
@@ -109,11 +113,12 @@ func (l *lane) newTake() takeCall {
 // took hears the reply of take.lua: how many messages it brought, and how many are left in Redis;
 // perhaps none, if it was not in time.
 func (l *lane) took(t takeCall, reply []any) (brought int, left int64, err error) {
+	l.lost.addEarlier(t)
 	if len(reply) == 1 {
 		l.clock.forget() // the next try is taken as it is
 		return 0, 1, nil
 	}
-	return l.accept(reply, t.owner, t.asked)
+	return l.accept(reply, t.owner.answered(), t.asked)
 }
 
 // handOver gives next, which waits for just that, what was taken in the round trip that added a message: the message need
@@ -125,13 +130,15 @@ func (l *lane) handOver(ctx context.Context, p *Prepared, answers []luascript.An
 	brought, left, err := 0, int64(0), carriedOut(take.Err)
 	if err == nil {
 		brought, left, err = l.took(*p.take, take.Reply)
+	} else {
+		l.lost.add(*p.take)
 	}
 	// What was read before the take does not have what a wake-up was about that this one absorbed in between.
 	if p.along != nil && carriedOut(answers[2].Err) == nil && !late && len(add.Reply) > 1 {
 		what, seen := p.along.Read(ctx, answers[2].Reply)
 		l.bringAlong(add.Reply[1], *p.take, what, seen)
 	}
-	if added := carriedOut(add.Err) == nil && len(add.Reply) > 0 && add.Reply[0] == int64(0); added && (brought == 0 || late) || left > 0 || err != nil {
+	if added := carriedOut(add.Err) == nil && len(add.Reply) > 0 && add.Reply[0] == int64(0); added && (brought == 0 || late) || left > 0 || err != nil || l.lost.news() {
 		l.bell.ring()
 	}
 	select {

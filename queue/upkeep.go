@@ -45,6 +45,9 @@ func (l *lane) upkeep(ctx context.Context) {
 			continue
 		}
 		l.q.outage.ended()
+		if l.lost.exist() {
+			l.undoLost()
+		}
 		switch {
 		case more:
 			pause.For(ctx, upkeepPause)
@@ -59,7 +62,7 @@ func (l *lane) upkeep(ctx context.Context) {
 // isRelieved reports whether a sweep can be left to another process: there is one, and this one holds no lease and has heard of
 // nothing that is due.
 func (l *lane) isRelieved(swept time.Time) bool {
-	if time.Since(swept) >= relievedInterval || !l.q.cfg.Relieved() || l.due.wait(time.Nanosecond) == 0 {
+	if time.Since(swept) >= relievedInterval || l.lost.exist() || !l.q.cfg.Relieved() || l.due.wait(time.Nanosecond) == 0 {
 		return false
 	}
 	l.mu.Lock()

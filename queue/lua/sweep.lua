@@ -7,8 +7,7 @@
 --         Redis's clock in seconds, 1 if more are to be returned, id of each returned one ..., id of each lease that is no longer the caller's ...}
 -- It makes at most 2,000 calls: three a lease, of which the caller names 250 at most, 16 for each message that it returns, and 6 for
 -- each that is due. What is left is for the next time.
--- $include lib/drop.lua
--- $include lib/release_run.lua
+-- $include lib/give_back.lua
 -- $include lib/server_time.lua
 -- $include lib/may.lua
 local pending = KEYS[1]
@@ -56,23 +55,9 @@ for i = 12, #ARGV, 3 do
 end
 
 local returned, looked, more = {}, 0, 0
-local function give_back(id)
-  redis.call('LREM', active, 1, id)
-  redis.call('ZREM', leases, id)
-  local task = redis.call('HMGET', prefix .. id, 'state', 'over')
-  local state = task[1]
-  if state == 'completed' or state == 'archived' then
-    return -- it was taken off no list when it ended
-  end
-  returned[#returned + 1] = id
-  if task[2] then -- its run ended meanwhile, or it was dropped by hand
-    release_run(prefix .. id, id, running, parked, scheduled, pending, prefix)
-    drop(prefix .. id, id, running)
-  elseif state then
-    redis.call('HDEL', prefix .. id, 'owner', 'parked')
-    release_run(prefix .. id, id, running, parked, scheduled, pending, prefix)
-    redis.call('HSET', prefix .. id, 'state', 'pending', 'pending_since', now_ns)
-    redis.call('RPUSH', pending, id)
+local function return_message(id)
+  if give_back(id, pending, active, leases, scheduled, running, parked, prefix, now_ns) then
+    returned[#returned + 1] = id
   end
 end
 
@@ -81,7 +66,7 @@ if return_lapsed == '1' and (answer_by == '' or clock <= tonumber(answer_by)) th
   if first[2] and tonumber(first[2]) <= clock then
     local lapsed = redis.call('ZRANGEBYSCORE', leases, '-inf', string.format('%.3f', clock), 'LIMIT', 0, MOST_RETURNED + 1)
     for i = 1, math.min(#lapsed, MOST_RETURNED) do
-      give_back(lapsed[i])
+      return_message(lapsed[i])
     end
     more = #lapsed > MOST_RETURNED and 1 or 0
   end
@@ -96,7 +81,7 @@ if return_lapsed == '1' and (answer_by == '' or clock <= tonumber(answer_by)) th
           looked, more = i - 1, 1
           break
         end
-        give_back(id)
+        return_message(id)
       end
     end
   end

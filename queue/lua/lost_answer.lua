@@ -1,0 +1,56 @@
+-- lost_answer: puts back what calls took whose answer was lost, as when its lease lapses; no app has seen it. Run twice it does
+-- no harm, nor if such a call was never carried out.
+-- KEYS: pending active leases scheduled doorbell running parked
+-- ARGV: prefix now_ns ring look_from skip
+--       then the owner token of each such call
+-- REPLY: {messages put back, look_from and skip of the next call; '' and 0: that was all}
+-- It looks at 500 leases, one call each, and puts back 40 messages, with 16 calls each, at most.
+-- $include lib/give_back.lua
+-- $include lib/may.lua
+local pending = KEYS[1]
+local active = KEYS[2]
+local leases = KEYS[3]
+local scheduled = KEYS[4]
+local doorbell = KEYS[5]
+local running = KEYS[6] -- hash: run -> wake-up being delivered
+local parked = KEYS[7] -- hash: run -> wake-up parked until that has ended
+local prefix = ARGV[1] -- of task keys
+local now_ns = ARGV[2]
+local ring = ARGV[3] -- what to say on the doorbell
+local look_from = ARGV[4] -- end of the first lease to look at; a lease that is renewed meanwhile only moves on
+local skip = tonumber(ARGV[5]) -- so many that end at that moment
+
+local MOST_LOOKED, MOST_RETURNED = 500, 40
+may('DEL', 'EXISTS', 'HDEL', 'HGET', 'HMGET', 'HSET', 'LREM', 'RPUSH', 'SREM', 'ZRANGEBYSCORE', 'ZREM')
+local lost = {}
+for i = 6, #ARGV do
+  lost[ARGV[i]] = true
+end
+local found = redis.call('ZRANGEBYSCORE', leases, look_from, '+inf', 'WITHSCORES', 'LIMIT', skip, MOST_LOOKED)
+local theirs, looked, last, tied = {}, 0, look_from, skip
+while looked < #found / 2 and #theirs < MOST_RETURNED do
+  local id, lease_end = found[2 * looked + 1], found[2 * looked + 2]
+  if lost[redis.call('HGET', prefix .. id, 'owner')] then
+    theirs[#theirs + 1] = id
+  elseif lease_end == last then
+    tied = tied + 1
+  else
+    last, tied = lease_end, 1
+  end
+  looked = looked + 1
+end
+-- What was taken first is put back last, so that it is the first to be taken.
+for i = #theirs, 1, -1 do
+  local task = prefix .. theirs[i]
+  if redis.call('HGET', task, 'begun') == 'now' then
+    redis.call('HDEL', task, 'begun')
+  end
+  give_back(theirs[i], pending, active, leases, scheduled, running, parked, prefix, now_ns)
+end
+if #theirs > 0 then
+  redis.pcall('PUBLISH', doorbell, ring)
+end
+if looked < MOST_LOOKED and #theirs < MOST_RETURNED then
+  return {#theirs, '', 0}
+end
+return {#theirs, last, tied}
