@@ -4,7 +4,8 @@ import { parseArgs } from 'node:util';
 
 export const usage = `usage: node bench/run.mjs [options]
 
-  --only LIST      suites, or suite/metric, separated by commas; all of the scale if left out
+  --only LIST      suites, or suite/metric (failover/sentinel-planned-live), separated by commas; all of the
+                   scale if left out, and --list shows them
   --worlds LIST    contenders to measure, separated by commas; all if left out
   --rounds N       how often each contender is measured, in turn with the others (default 5)
   --scale NAME     full, quick or tiny: how much each measurement does (default full)
