@@ -81,6 +81,13 @@ func (c *conns) avoid(stale func(address string) bool) {
 	}
 }
 
+// allow has an address dialled again.
+func (c *conns) allow(address string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.mute, address)
+}
+
 func (c *conns) isMute(address string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -71,13 +71,14 @@ func (m *masters) run(ctx context.Context) {
 		}
 		for range looksMost {
 			next := time.Now().Add(lookEvery)
-			looking, cancel := context.WithTimeout(ctx, lookTime)
-			settled := m.look(looking)
-			cancel()
+			settled, old := m.once(ctx)
+			if old {
+				continue
+			}
 			select {
 			case <-ctx.Done():
 				return
-			case <-m.news: // what was looked at may be old
+			case <-m.news:
 				continue
 			case <-time.After(max(time.Until(next), lookPause)):
 			}
@@ -85,6 +86,22 @@ func (m *masters) run(ctx context.Context) {
 				break
 			}
 		}
+	}
+}
+
+// once is one look. News ends it, for it may wait for a node that hangs and has been replaced: it is old then.
+func (m *masters) once(ctx context.Context) (settled, old bool) {
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	looked := make(chan bool, 1)
+	go func() { looked <- m.look(ctx) }()
+	select {
+	case settled := <-looked:
+		return settled, false
+	case <-m.news:
+		cancel()
+		<-looked
+		return false, true
 	}
 }
 

@@ -40,6 +40,9 @@ func clusterMasters(client *redis.ClusterClient, open *conns) func(ctx context.C
 		if len(masters) == 0 {
 			return false
 		}
+		for address := range masters {
+			open.allow(address) // it was avoided while it was a replica
+		}
 		// First of all: calls wait for these connections to end.
 		open.avoid(func(address string) bool { _, is := masters[address]; return !is })
 		return allAnswer(ctx, masters)

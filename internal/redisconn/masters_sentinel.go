@@ -94,6 +94,7 @@ func (s *sentinels) look(ctx context.Context) (settled bool) {
 	if err != nil || !s.answers(ctx, address) {
 		return false
 	}
+	s.open.allow(address)
 	s.mu.Lock()
 	s.master = address // first, for a dial that is under way is either seen by avoid or sees this
 	s.mu.Unlock()
@@ -105,6 +106,7 @@ func (s *sentinels) answers(ctx context.Context, address string) bool {
 	options := s.node
 	options.Addr = address
 	node := redis.NewClient(&options)
-	defer func() { _ = node.Close() }() // it has asked what it had to
+	defer context.AfterFunc(ctx, func() { _ = node.Close() })() // that a call under way ends
+	defer func() { _ = node.Close() }()                         // it has asked what it had to
 	return isMaster(ctx, node)
 }

@@ -101,7 +101,7 @@ func TestSentinelOfTheNewestFailoverCounts(t *testing.T) {
 	s := redistest.StartSentinelSet(t)
 	slowHandOver(t, s)
 	for _, server := range []*redistest.Server{s.Master, s.Replica} { // Sentinels tell one another by a channel of each Redis
-		require.NoError(t, redistest.Client(t, server.Addr).Do(t.Context(), "ACL", "SETUSER", "default", "resetchannels").Err())
+		require.NoError(t, redistest.Client(t, server.Addr).Do(t.Context(), "ACL", "SETUSER", "default", "-publish").Err())
 	}
 	conn, err := redisconn.Open(t.Context(), s.URL())
 	require.NoError(t, err)

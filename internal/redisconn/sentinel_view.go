@@ -84,25 +84,42 @@ func newest(views []view) (string, error) {
 	return "", errDisagree
 }
 
-// views asks Sentinels, all at once.
+// views asks Sentinels, all at once. Once most have answered it does not wait for one that hangs.
 func (s *sentinels) views(ctx context.Context, hosts []string, patience time.Duration) (views []view, failed sentinelsError) {
+	type answer struct {
+		view
+		err error
+	}
+	answers := make(chan answer, len(hosts))
+	var asking sync.WaitGroup
+	defer asking.Wait()
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	var mu sync.Mutex
-	var asking sync.WaitGroup
 	for _, host := range hosts {
 		asking.Go(func() {
 			v, err := s.view(ctx, host)
-			mu.Lock()
-			defer mu.Unlock()
 			if err != nil {
-				failed = append(failed, fmt.Errorf("the one at %s: %w", host, err))
-				return
+				err = fmt.Errorf("the one at %s: %w", host, err)
 			}
-			views = append(views, v)
+			answers <- answer{v, err}
 		})
 	}
-	asking.Wait()
+	var enough <-chan time.Time
+	for range hosts {
+		select {
+		case a := <-answers:
+			if a.err != nil {
+				failed = append(failed, a.err)
+				continue
+			}
+			views = append(views, a.view)
+			if enough == nil && 2*len(views) > len(hosts) {
+				enough = time.After(lookPause)
+			}
+		case <-enough:
+			return views, failed
+		}
+	}
 	return views, failed
 }
 
@@ -110,7 +127,8 @@ func (s *sentinels) view(ctx context.Context, host string) (view, error) {
 	options := s.options
 	options.Addr = host
 	client := redis.NewSentinelClient(&options)
-	defer func() { _ = client.Close() }() // it has asked what it had to
+	defer context.AfterFunc(ctx, func() { _ = client.Close() })() // that a call under way ends
+	defer func() { _ = client.Close() }()                         // it has asked what it had to
 	// The epoch comes first. If it is refused, or a new master is named in between, that master is not taken for older than it is.
 	known, _ := client.Master(ctx, s.name).Result()
 	epoch, _ := strconv.ParseInt(known["config-epoch"], 10, 64)
