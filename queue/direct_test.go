@@ -1,6 +1,7 @@
 package queue_test
 
 import (
+	"context"
 	"strconv"
 	"sync"
 	"testing"
@@ -29,7 +30,8 @@ func TestAMessageForAWaitingQueueRingsForNobody(t *testing.T) {
 		for i := 0; !quiet && i < 1000; i++ {
 			enqueue(t, q, stepOf("wrun_1", "step_"+strconv.Itoa(i)))
 			a.await(t, 1)
-			require.NoError(t, r.Client.Publish(t.Context(), bell, "end").Err())
+			// By the node of the queue, as the rings are: on a cluster what others publish may overtake them.
+			require.NoError(t, r.Client.Eval(t.Context(), `return redis.call('PUBLISH', KEYS[1], 'end')`, []string{bell}).Err())
 			quiet = (<-heard).Payload == "end"
 			for m := ""; !quiet && m != "end"; {
 				m = (<-heard).Payload
@@ -57,10 +59,9 @@ func TestStopWhileAMessageIsAdded(t *testing.T) {
 		q.stop()
 		adding.Wait()
 		require.Eventually(t, func() bool {
-			d, err := q.Depths(t.Context())
-			require.NoError(t, err)
-			return d[1].Active == 0
-		}, 5*time.Second, time.Millisecond, "no message stays with a process that has ended")
+			d, err := q.Depths(context.Background())
+			return err == nil && d[1].Active == 0
+		}, time.Minute, time.Millisecond, "no message stays with a process that has ended")
 		delivered += len(a.seen())
 	}
 	last := newApp(always(world.Outcome{Verdict: world.Done}))

@@ -57,7 +57,7 @@ func TestBR62IdleQueueAsksLittle(t *testing.T) {
 	go func() { ended <- q.Run(ctx) }()
 	require.Eventually(t, func() bool {
 		return r.Client.PubSubNumSub(t.Context(), q.flows.keys.bell).Val()[q.flows.keys.bell] == 1
-	}, 10*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	list, err := r.Client.Do(t.Context(), "client", "list", "type", "pubsub").Text()
 	require.NoError(t, err)
 	require.Equal(t, 1, strings.Count(list, "\n"), list)

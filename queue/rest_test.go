@@ -74,7 +74,7 @@ func (a resting) begin(t *testing.T, run string) {
 	}
 	a.enqueue(t, world.Message{QueueName: "__wkf_workflow_x", RunID: run}) // the one that starts a run is not a plain wake-up
 	arrives(t, a.flows)
-	require.Eventually(t, func() bool { return a.depth(t).Active == 0 }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return a.depth(t).Active == 0 }, time.Minute, time.Millisecond)
 }
 
 func (a resting) depth(t *testing.T) world.QueueDepth {
@@ -89,7 +89,7 @@ func (a resting) awaitParked(t *testing.T) {
 	require.Eventually(t, func() bool {
 		d := a.depth(t)
 		return d.Scheduled == 1 && d.Pending+d.Active == 0
-	}, 20*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 }
 
 func arrives(t *testing.T, deliveries chan world.Delivery) world.Delivery {
@@ -97,7 +97,7 @@ func arrives(t *testing.T, deliveries chan world.Delivery) world.Delivery {
 	select {
 	case d := <-deliveries:
 		return d
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		require.FailNow(t, "no delivery")
 		return world.Delivery{}
 	}
@@ -123,7 +123,7 @@ func TestRunRestsAfterALongReplayUntilItsStepsHaveEnded(t *testing.T) {
 		require.Eventually(t, func() bool {
 			d := a.depth(t)
 			return d.Scheduled+d.Pending+d.Active == 0
-		}, 20*time.Second, time.Millisecond)
+		}, time.Minute, time.Millisecond)
 		require.Empty(t, a.flows)
 		keys, err := r.Keys(t.Context(), a.Queue.flows.keys.resting+"*")
 		require.NoError(t, err)

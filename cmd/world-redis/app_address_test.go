@@ -44,7 +44,7 @@ func TestBR24PrivateAuthorityAndBasePath(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, text := get(t, base+"/v1/runs/"+runID+"/messages")
 		return strings.Contains(text, app.URL+"/v2/.well-known/workflow/v1/step") && strings.Contains(text, "add its CA (WORKFLOW_WORLD_APP_CA)")
-	}, 20*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	post(t, base+"/v1/runs/"+runID+"/events", `{"event":{"eventType":"hook_created","specVersion":7,"correlationId":"hook_1","eventData":{"token":"tok"}}}`)
 	const webhook = "/.well-known/workflow/v1/webhook/tok"
 	status, text := send(t, base+webhook, `{}`)
@@ -54,7 +54,7 @@ func TestBR24PrivateAuthorityAndBasePath(t *testing.T) {
 
 	base, _, stop = startService(t, append(environ, "WORKFLOW_WORLD_APP_CA="+file)...)
 	require.Equal(t, "/v2/.well-known/workflow/v1/step", <-paths)
-	require.Eventually(t, allDone(t, base, 1), 20*time.Second, 10*time.Millisecond)
+	require.Eventually(t, allDone(t, base, 1), time.Minute, 10*time.Millisecond)
 	require.Empty(t, leftOfMessages(t, r.Client, r.Prefix))
 	status, text = send(t, base+webhook, `{}`)
 	require.Equal(t, http.StatusOK, status, text)

@@ -30,7 +30,7 @@ func TestProxyOfTheEnvironmentIsNotUsedUnasked(t *testing.T) {
 		require.Eventually(t, func() bool {
 			_, text := get(t, base+"/v1/runs/"+runID+"/messages")
 			return reason.MatchString(text) && strings.Contains(text, `"failed":0`)
-		}, 20*time.Second, 10*time.Millisecond, reason.String())
+		}, time.Minute, 10*time.Millisecond, reason.String())
 	}
 
 	p := startProcess(t, environ...)

@@ -35,7 +35,7 @@ func loadingRedis(t *testing.T) (addr string, hurry func()) {
 	require.Eventually(t, func() bool {
 		err := client.Get(t.Context(), "1").Err()
 		return err != nil && strings.HasPrefix(err.Error(), "LOADING")
-	}, 30*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	return server.Addr, func() { require.NoError(t, client.ConfigSet(t.Context(), "key-load-delay", "0").Err()) }
 }
 
@@ -53,7 +53,7 @@ func TestServeWaitsForARedisThatLoadsItsData(t *testing.T) {
 	require.Eventually(t, func() bool {
 		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", listen)
 		return err == nil && conn.Close() == nil
-	}, 30*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	status, body := get(t, base+"/readyz")
 	require.Equal(t, http.StatusServiceUnavailable, status)
 	require.Contains(t, body, "Redis is not ready yet")
@@ -66,7 +66,7 @@ func TestServeWaitsForARedisThatLoadsItsData(t *testing.T) {
 	require.Nil(t, out.Find(regexp.MustCompile(`listens on`)))
 
 	hurry()
-	require.Eventually(t, func() bool { return out.Find(regexp.MustCompile(`listens on`)) != nil }, 60*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return out.Find(regexp.MustCompile(`listens on`)) != nil }, time.Minute, 10*time.Millisecond)
 	status, _ = get(t, base+"/readyz")
 	require.Equal(t, http.StatusOK, status)
 	stop()
@@ -81,7 +81,7 @@ func TestServeThatWaitsForRedisCanBeStopped(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended, logged := make(chan error, 1), &worldtest.Log{}
 	go func() { ended <- serve(ctx, c, slog.New(slog.NewTextHandler(logged, nil)), io.Discard) }()
-	require.Eventually(t, func() bool { return logged.Find(regexp.MustCompile(`Redis is not ready`)) != nil }, 30*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return logged.Find(regexp.MustCompile(`Redis is not ready`)) != nil }, time.Minute, 10*time.Millisecond)
 	stop()
 	require.NoError(t, <-ended)
 }

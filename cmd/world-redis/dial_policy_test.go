@@ -106,7 +106,7 @@ func TestStoredAppsThatTheServiceDoesNotConnectTo(t *testing.T) {
 		require.Eventually(t, func() bool {
 			why := waiting(t, base)[messageID]
 			return strings.Contains(why, `no app of deployment "dpl_1" has registered; there is `+address) && strings.Contains(why, reason)
-		}, 20*time.Second, 10*time.Millisecond, address)
+		}, time.Minute, 10*time.Millisecond, address)
 		require.NoError(t, r.Client.Del(t.Context(), r.Prefix+"apps").Err())
 	}
 	require.Len(t, waiting(t, base), 3, "a message that comes back to the service would be one more")
@@ -157,12 +157,12 @@ func TestOnlyListedHostsAreDialled(t *testing.T) {
 	id := post(t, p.base+"/v1/queue", fmt.Sprintf(`{"queueName":"__wkf_workflow_w","message":{"runId":%q},"deploymentId":"dpl_1"}`, runID))["messageId"].(string)
 	require.Eventually(t, func() bool {
 		return strings.Contains(waiting(t, p.base)[id], "this service does not connect to localhost:"+address.Port()+" (")
-	}, 20*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	status, text = send(t, p.base+"/.well-known/workflow/v1/webhook/tok", `{}`)
 	require.Equal(t, http.StatusServiceUnavailable, status)
 	require.Contains(t, text, "this service does not connect to the app that owns this hook")
 	for _, line := range []string{"no workflow app answers at this address", "no app can be at this address", "a webhook was not passed on"} {
-		require.Eventually(t, func() bool { return strings.Contains(p.out.String(), line) }, 20*time.Second, 10*time.Millisecond, line)
+		require.Eventually(t, func() bool { return strings.Contains(p.out.String(), line) }, time.Minute, 10*time.Millisecond, line)
 		require.Equal(t, 1, strings.Count(p.out.String(), line), line)
 	}
 	require.Empty(t, asked)
@@ -228,7 +228,7 @@ func TestServicesThatTakeEachOtherForApps(t *testing.T) {
 			return strings.Contains(why, "answered 508") && strings.Contains(why, "a world-redis service answers there, not an app")
 		}
 		return false
-	}, 20*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	require.Len(t, waiting(t, one), 1)
 	require.Empty(t, waiting(t, two))
 	require.NoError(t, stopOne())

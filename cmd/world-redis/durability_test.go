@@ -229,12 +229,12 @@ func TestReplicasConfirmWhatIsAcknowledged(t *testing.T) {
 			require.Equal(t, eachIs(first[:1], http.StatusServiceUnavailable), statuses)
 			status, _ = get(t, base+"/v1/runs/"+d.runID)
 			require.Equal(t, http.StatusOK, status)
-			require.Eventually(t, func() bool { status, _ := get(t, base+"/readyz"); return status == http.StatusServiceUnavailable }, 20*time.Second, 50*time.Millisecond)
+			require.Eventually(t, func() bool { status, _ := get(t, base+"/readyz"); return status == http.StatusServiceUnavailable }, time.Minute, 50*time.Millisecond)
 
 			for _, replica := range replicas {
 				require.NoError(t, replica.Thaw())
 			}
-			require.Eventually(t, func() bool { status, _ := get(t, base+"/readyz"); return status == http.StatusOK }, 60*time.Second, 50*time.Millisecond)
+			require.Eventually(t, func() bool { status, _ := get(t, base+"/readyz"); return status == http.StatusOK }, time.Minute, 50*time.Millisecond)
 			statuses, answers = all(t, base, second)
 			require.Equal(t, eachIs(second, http.StatusOK), statuses, answers)
 			d.resumes = 2

@@ -110,7 +110,7 @@ func TestBR03ConnectionsAreCut(t *testing.T) {
 			var runs map[int]string
 			var lives sync.WaitGroup
 			lives.Go(func() { runs = liveUntil(ctx, t, func() string { return through }) })
-			require.Eventually(t, func() bool { return c.cuts.Load() > 150 || t.Failed() }, 60*time.Second, 10*time.Millisecond)
+			require.Eventually(t, func() bool { return c.cuts.Load() > 150 || t.Failed() }, time.Minute, 10*time.Millisecond)
 			cancel()
 			lives.Wait()
 			c.cutting.Store(false)

@@ -60,13 +60,13 @@ func TestTheFormatIsWrittenAgainWhenRedisLostIt(t *testing.T) {
 	ready := func() int { status, _ := get(t, base+"/readyz"); return status }
 	require.Eventually(t, func() bool {
 		return ready() == http.StatusOK && client.Exists(t.Context(), "workflow:format", "workflow:ns:shop:format").Val() == 2
-	}, 20*time.Second, 20*time.Millisecond)
+	}, time.Minute, 20*time.Millisecond)
 	for _, key := range []string{"workflow:format", "workflow:ns:shop:format"} {
 		require.Equal(t, dataFormat, client.Get(t.Context(), key).Val(), key)
 	}
 
 	require.NoError(t, client.Set(t.Context(), "workflow:ns:shop:format", "1", 0).Err())
-	require.Eventually(t, func() bool { return ready() == http.StatusServiceUnavailable }, 20*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return ready() == http.StatusServiceUnavailable }, time.Minute, 20*time.Millisecond)
 	require.Equal(t, "1", client.Get(t.Context(), "workflow:ns:shop:format").Val())
 	require.NoError(t, stop())
 }
@@ -80,7 +80,7 @@ func TestAServiceKeepsItsFormatAndEndsOnAnother(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- f.Run(t.Context()) }()
 	for range 2 {
-		require.Eventually(t, func() bool { return r.Client.Get(t.Context(), key).Val() == dataFormat }, 20*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return r.Client.Get(t.Context(), key).Val() == dataFormat }, time.Minute, time.Millisecond)
 		require.NoError(t, r.Client.Del(t.Context(), key).Err())
 	}
 	require.NoError(t, r.Client.Set(t.Context(), key, "1", 0).Err())

@@ -102,7 +102,7 @@ func plantParked(t *testing.T, client redis.UniversalClient, n int) {
 	for _, key := range []string{"runs:watch", "sweep"} {
 		require.NoError(t, client.Del(ctx, prefix+key).Err())
 	}
-	require.Eventually(t, func() bool { return client.ZCard(ctx, prefix+"runs:by_status:pending").Val() == 0 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return client.ZCard(ctx, prefix+"runs:by_status:pending").Val() == 0 }, time.Minute, time.Millisecond)
 	texts, hash := func(id string) []string {
 		return []string{"wrun_" + id, "hook_" + id, "of_" + id, rediskey.Hash("of_" + id)}
 	}, rediskey.Hash(token)

@@ -43,7 +43,7 @@ func TestAUserWithoutChannelsLosesNothing(t *testing.T) {
 	ended, out, log := make(chan error, 1), &worldtest.Log{}, &worldtest.Log{}
 	go func() { ended <- serve(ctx, c, slog.New(slog.NewTextHandler(log, nil)), out) }()
 	listens := regexp.MustCompile(`listens on (http://\S+),`)
-	require.Eventually(t, func() bool { return out.Find(listens) != nil }, 20*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return out.Find(listens) != nil }, time.Minute, 10*time.Millisecond)
 	base := out.Find(listens)[1]
 
 	p := newPatient(func() string { return base })
@@ -81,7 +81,7 @@ func TestAUserWithoutChannelsLosesNothing(t *testing.T) {
 	}
 	require.ElementsMatch(t, want, got)
 	refused := regexp.MustCompile(`level=WARN msg="Redis refuses notifications`)
-	require.Eventually(t, func() bool { return log.Find(refused) != nil }, 20*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return log.Find(refused) != nil }, time.Minute, 10*time.Millisecond)
 	stop()
 	require.NoError(t, <-ended)
 	require.Empty(t, delivered)

@@ -142,7 +142,7 @@ func TestAWakeUpThatWasAheadOfItsEventIsMadeOnceMore(t *testing.T) {
 			if strings.Contains(string(d.preloaded), "step_completed") {
 				return
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			require.FailNow(t, "the run was not told of the end of its step")
 		}
 	}

@@ -29,7 +29,11 @@ func TestADeliveryThatSawTheWholeLogParksItsRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r, environ := redisOf(t)
-			base, _, stop := startService(t, append(environ, "WORKFLOW_WORLD_RECOVERY_AFTER=6s")...)
+			after := "1m"
+			if name == "v4" { // it waits for recovery, which must not come before a busy machine has got that far
+				after = "12s"
+			}
+			base, _, stop := startService(t, append(environ, "WORKFLOW_WORLD_RECOVERY_AFTER="+after)...)
 			t.Cleanup(func() { require.NoError(t, stop()) })
 			w := &wide{t: t, base: base}
 			var growing atomic.Value
@@ -76,7 +80,7 @@ func TestADeliveryThatSawTheWholeLogParksItsRun(t *testing.T) {
 			require.Eventually(t, func() bool {
 				wake(parked) // not read along when the queue is busy
 				return rested(parked)
-			}, 30*time.Second, 250*time.Millisecond)
+			}, time.Minute, 250*time.Millisecond)
 			woken := func(n int) bool {
 				_, metrics := get(t, base+"/metrics")
 				return strings.Contains(metrics, fmt.Sprint("world_redis_runs_woken_total ", n))
@@ -89,7 +93,7 @@ func TestADeliveryThatSawTheWholeLogParksItsRun(t *testing.T) {
 			lost := approval("2")
 			growing.Store(lost)
 			wake(lost)
-			require.Eventually(t, func() bool { return woken(1) }, 30*time.Second, 100*time.Millisecond)
+			require.Eventually(t, func() bool { return woken(1) }, time.Minute, 100*time.Millisecond)
 			require.True(t, grown.Load())
 		})
 	}

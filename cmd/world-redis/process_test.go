@@ -54,7 +54,7 @@ func startProcess(t *testing.T, environ ...string) *process {
 	require.NoError(t, p.cmd.Start())
 	t.Cleanup(p.kill)
 	pattern := regexp.MustCompile(`listens on (http://\S+),`)
-	require.Eventually(t, func() bool { return out.Find(pattern) != nil }, 60*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return out.Find(pattern) != nil }, time.Minute, 5*time.Millisecond)
 	p.base = out.Find(pattern)[1]
 	return p
 }

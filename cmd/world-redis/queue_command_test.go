@@ -59,7 +59,7 @@ func TestOperatorLooksAtTheQueue(t *testing.T) {
 	require.Eventually(t, func() bool {
 		out, err := ask(t, "queue", "--url", base, "ls", "--run", "wrun_1")
 		return err == nil && strings.Contains(out, `stalled`) && strings.Contains(out, `no app of deployment "dpl_7" has registered`)
-	}, 20*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	shown := queue("show", sent.MessageID)
 	require.Regexp(t, `waits for +dpl_7\n`, shown)
 	var one struct{ State, WaitsFor string }
@@ -149,7 +149,7 @@ func TestDeliveriesAreCounted(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, body = get(t, base+"/metrics")
 		return strings.Contains(body, `world_redis_queue_outcomes_total{kind="step",outcome="done"} 1`)
-	}, 20*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	for _, line := range []string{
 		`world_redis_queue_outcomes_total{kind="step",outcome="moved"} 1`, `world_redis_queue_redeliveries_total{cause="moved",kind="step"} 1`,
 		`world_redis_queue_wait_seconds_count{kind="step"} 2`, `world_redis_queue_delivery_seconds_count{kind="step"} 2`,

@@ -20,13 +20,13 @@ func requireAllEnded(t *testing.T, base string, client redis.UniversalClient, pr
 		statuses := map[string]int{}
 		for _, runID := range runs {
 			code, text := get(t, base+"/v1/runs/"+runID+"?resolveData=none")
-			require.Equal(t, http.StatusOK, code, text)
 			var run struct{ Status string }
-			require.NoError(t, json.Unmarshal([]byte(text), &run))
-			statuses[run.Status]++
+			if code == http.StatusOK && json.Unmarshal([]byte(text), &run) == nil {
+				statuses[run.Status]++
+			}
 		}
 		return statuses["completed"] == len(runs)
-	}, 30*time.Second, 200*time.Millisecond, "runs that have not completed")
+	}, time.Minute, 200*time.Millisecond, "runs that have not completed")
 	var left []string
 	require.Eventually(t, func() bool {
 		left = leftOfMessages(t, client, prefix)

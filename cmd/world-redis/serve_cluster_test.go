@@ -112,10 +112,10 @@ func TestReadyIsFalseWhileSlotsAreLost(t *testing.T) {
 	require.Equal(t, http.StatusOK, ready())
 	require.NoError(t, c.Replicas[0].Kill())
 	require.NoError(t, c.Masters[0].Kill())
-	require.Eventually(t, func() bool { return ready() == http.StatusServiceUnavailable }, 30*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return ready() == http.StatusServiceUnavailable }, time.Minute, 50*time.Millisecond)
 	status, _ := get(t, base+"/healthz")
 	require.Equal(t, http.StatusOK, status)
 	require.NoError(t, c.Masters[0].Restart())
-	require.Eventually(t, func() bool { return ready() == http.StatusOK }, 60*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return ready() == http.StatusOK }, time.Minute, 50*time.Millisecond)
 	require.NoError(t, stop())
 }

@@ -27,7 +27,7 @@ func startService(t *testing.T, environ ...string) (base string, out *worldtest.
 	out = &worldtest.Log{}
 	go func() { ended <- serve(ctx, c, slog.New(slog.DiscardHandler), out) }()
 	pattern := regexp.MustCompile(`listens on (http://\S+),`)
-	require.Eventually(t, func() bool { return out.Find(pattern) != nil }, 20*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return out.Find(pattern) != nil }, time.Minute, 10*time.Millisecond)
 	return out.Find(pattern)[1], out, func() error {
 		cancel()
 		return <-ended
@@ -73,13 +73,13 @@ func TestReadyIsFalseWhileRedisIsAwayAndTrueAgainAfterwards(t *testing.T) {
 	require.Equal(t, http.StatusOK, status)
 	require.NoError(t, server.Stop())
 	var body string
-	require.Eventually(t, func() bool { status, body = get(t, base+"/readyz"); return status == http.StatusServiceUnavailable }, 20*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { status, body = get(t, base+"/readyz"); return status == http.StatusServiceUnavailable }, time.Minute, 50*time.Millisecond)
 	require.Regexp(t, `"message":"Redis (is not reachable|did not answer in time)"`, body)
 	require.NotContains(t, body, server.Addr)
 	status, _ = get(t, base+"/healthz")
 	require.Equal(t, http.StatusOK, status, "the process lives: restarting it would not help")
 	require.NoError(t, server.Restart())
-	require.Eventually(t, func() bool { status, _ := get(t, base+"/readyz"); return status == http.StatusOK }, 20*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { status, _ := get(t, base+"/readyz"); return status == http.StatusOK }, time.Minute, 50*time.Millisecond)
 	require.NoError(t, stop())
 }
 

@@ -209,12 +209,12 @@ func TestBR48LateAndForeignWrites(t *testing.T) {
 	ended := func(stream string) func() bool {
 		return func() bool { return strings.Contains(info(stream), `"done":true`) }
 	}
-	require.Eventually(t, ended(own), 20*time.Second, 50*time.Millisecond)
+	require.Eventually(t, ended(own), time.Minute, 50*time.Millisecond)
 	require.JSONEq(t, `{"tailIndex":1,"done":false}`, info(live))
 	accepted(2, other, live, "g") // ended as it is, it may still write to a stream that lives
 	accepted(1, other, own, "h")  // and so to its own, which nobody has closed
 	post(t, base+"/v1/runs/"+owner+"/events", `{"event":{"eventType":"run_cancelled"}}`)
-	require.Eventually(t, ended(live), 20*time.Second, 50*time.Millisecond)
+	require.Eventually(t, ended(live), time.Minute, 50*time.Millisecond)
 	accepted(3, owner, live, "i")
 	accepted(4, other, live, "j")
 	require.JSONEq(t, `{"tailIndex":4,"done":false}`, info(live))

@@ -48,7 +48,7 @@ func (p *pool) burst(n int) {
 	}
 	require.Eventually(p.t, func() bool {
 		return p.blocked(p.admin.ClientList(p.t.Context()).Val()) == n
-	}, 10*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	for range n {
 		require.NoError(p.t, p.admin.LPush(p.t.Context(), key, "x").Err())
 	}
@@ -75,7 +75,7 @@ func (p *pool) open() int {
 
 func (p *pool) awaitOpen(n int) {
 	p.t.Helper()
-	require.Eventually(p.t, func() bool { return p.open() == n }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(p.t, func() bool { return p.open() == n }, time.Minute, 10*time.Millisecond)
 }
 
 func plain(ctx context.Context, network, address string) (net.Conn, error) {
@@ -125,7 +125,7 @@ func TestWaitingConnectionsStay(t *testing.T) {
 	require.Eventually(t, func() bool {
 		list := p.admin.ClientList(t.Context()).Val()
 		return strings.Contains(list, " sub=1 ") && p.blocked(list) == 1
-	}, 10*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	p.set.Retire(time.Now().Add(idleconn.IdleTime))
 	p.awaitOpen(idleconn.Kept + 2)
 	require.NoError(t, p.admin.Publish(t.Context(), channel, "hello").Err())

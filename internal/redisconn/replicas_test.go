@@ -196,7 +196,7 @@ func brokenConnectionIsNoDifferent(t *testing.T, c *redistest.Replicated) {
 		})
 		written <- err
 	}()
-	require.Eventually(t, func() bool { return strings.Contains(master.Info(t.Context(), "clients").Val(), "blocked_clients:1") }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(master.Info(t.Context(), "clients").Val(), "blocked_clients:1") }, time.Minute, time.Millisecond)
 	require.NoError(t, master.ClientKillByFilter(t.Context(), "TYPE", "normal", "SKIPME", "yes").Err())
 	require.NoError(t, c.Replicas[0].Thaw())
 	require.NoError(t, <-written)
