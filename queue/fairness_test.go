@@ -114,7 +114,7 @@ func TestDueMessagesAreNotStarved(t *testing.T) {
 		fill(t, q, waiting, func(int) world.Message { return flow("wrun_new") })
 		clock.Add(2 * time.Hour)
 		run(t, q)
-		require.Eventually(t, func() bool { return due.Load() == late }, patience, time.Millisecond)
+		require.Eventually(t, func() bool { return due.Load() == late }, 3*patience, time.Millisecond)
 		requireQuiet(t, r)
 	})
 }

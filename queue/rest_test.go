@@ -12,6 +12,9 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
+// soon is how long a test waits: less than parkTime, when a run that rests is looked at in any case.
+const soon = parkTime - 2*time.Second
+
 // resting is a v4 app that holds steps until they are let go, and tells of each delivery.
 type resting struct {
 	*Queue
@@ -74,7 +77,7 @@ func (a resting) begin(t *testing.T, run string) {
 	}
 	a.enqueue(t, world.Message{QueueName: "__wkf_workflow_x", RunID: run}) // the one that starts a run is not a plain wake-up
 	arrives(t, a.flows)
-	require.Eventually(t, func() bool { return a.depth(t).Active == 0 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return a.depth(t).Active == 0 }, soon, time.Millisecond)
 }
 
 func (a resting) depth(t *testing.T) world.QueueDepth {
@@ -89,7 +92,7 @@ func (a resting) awaitParked(t *testing.T) {
 	require.Eventually(t, func() bool {
 		d := a.depth(t)
 		return d.Scheduled == 1 && d.Pending+d.Active == 0
-	}, time.Minute, time.Millisecond)
+	}, soon, time.Millisecond)
 }
 
 func arrives(t *testing.T, deliveries chan world.Delivery) world.Delivery {
@@ -97,7 +100,7 @@ func arrives(t *testing.T, deliveries chan world.Delivery) world.Delivery {
 	select {
 	case d := <-deliveries:
 		return d
-	case <-time.After(time.Minute):
+	case <-time.After(soon):
 		require.FailNow(t, "no delivery")
 		return world.Delivery{}
 	}
@@ -123,7 +126,7 @@ func TestRunRestsAfterALongReplayUntilItsStepsHaveEnded(t *testing.T) {
 		require.Eventually(t, func() bool {
 			d := a.depth(t)
 			return d.Scheduled+d.Pending+d.Active == 0
-		}, time.Minute, time.Millisecond)
+		}, soon, time.Millisecond)
 		require.Empty(t, a.flows)
 		keys, err := r.Keys(t.Context(), a.Queue.flows.keys.resting+"*")
 		require.NoError(t, err)
@@ -148,9 +151,11 @@ func TestRunThatADeadReplicaLetRestGoesOn(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		a := newResting(t, r, restFor)
-		require.NoError(t, r.Client.Set(t.Context(), a.Queue.flows.keys.resting+"wrun_1", "1", 300*time.Millisecond).Err())
+		rests := a.Queue.flows.keys.resting + "wrun_1"
+		require.NoError(t, r.Client.Set(t.Context(), rests, "1", 0).Err())
 		a.wake(t, "wrun_1")
 		a.awaitParked(t)
+		require.NoError(t, r.Client.Del(t.Context(), rests).Err()) // as when it lapses
 		require.Equal(t, "wrun_1", arrives(t, a.flows).RunID)
 	})
 }

@@ -194,7 +194,7 @@ func TestALargeUnitWhoseAnswerIsLostIsStoredOnce(t *testing.T) {
 		}
 		return true
 	})
-	client := redis.NewClient(&redis.Options{Addr: addr, ContextTimeoutEnabled: true, ReadTimeout: 300 * time.Millisecond})
+	client := redis.NewClient(&redis.Options{Addr: addr, ContextTimeoutEnabled: true, ReadTimeout: time.Second})
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
 	s := start(t, client, r.Prefix)
 	var want [][]byte
