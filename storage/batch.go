@@ -74,7 +74,7 @@ func (s *Store) newBatch(req world.CreateBatch, creators []string) *batch {
 	}
 	for i, e := range req.Events {
 		item := *b.call
-		item.req, item.event, item.news = e, eventOf(e), &news{}
+		item.req, item.event, item.delta = e, eventOf(e), &delta{}
 		b.items = append(b.items, &item)
 		if retryAfter, ok := record.MillisField(e.Data, "retryAfter"); ok && e.Type == world.EventStepRetrying {
 			b.extra[i] = strconv.FormatInt(int64(retryAfter), 10)

@@ -21,8 +21,8 @@ type call struct {
 	dials   uint64 // connections to Redis that were opened before it
 	request string // what the request id is remembered as
 	asked   question
-	end     *world.LogEnd // what the caller was given of the log last; nil: it does not say
-	news    *news         // what the script had to tell; nil when nothing was asked
+	end     *world.LogEnd // the last event that the caller has got; nil: it does not say
+	delta   *delta        // what the script answered to it
 }
 
 // requestBytes is how much of a hash is kept of a request id: enough that two calls to one run
@@ -41,7 +41,7 @@ func (s *Store) newCall(req world.CreateEvent) *call {
 	// The same id on another event of the run is another call, so both go into the hash.
 	sum := sha256.Sum256([]byte(req.RequestID + "\x00" + string(req.Type) + "\x00" + req.CorrelationID))
 	c.request = string(sum[:requestBytes])
-	c.news = &news{}
+	c.delta = &delta{}
 	return c
 }
 
@@ -100,7 +100,7 @@ func (s *Store) outcomeOf(ctx context.Context, c *call, r record.Reply, err erro
 	if err != nil {
 		return outcome{}, s.failIn(ctx, c.req.RunID, err)
 	}
-	filled := s.fillNews(ctx, c, r)
+	filled := s.fillDelta(ctx, c, r)
 	o, err := c.outcome(r)
 	if err == nil {
 		err = filled
@@ -135,7 +135,7 @@ func (c *call) outcome(r record.Reply) (outcome, error) {
 	case codeUnchanged:
 		o.rest = r.After(2)
 	}
-	return o, fail(c.hear(o, r.List(len(r)-len(o.rest)-1)))
+	return o, fail(c.readDelta(o, r.List(len(r)-len(o.rest)-1)))
 }
 
 // own returns the event when the script left it out of the entity, as it does when it has

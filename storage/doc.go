@@ -22,7 +22,7 @@
 //
 // # What the caller has missed
 //
-// A caller may ask, with the event, for what it does not know of the log (news.go). The script
+// A caller may ask, with the event, for what it does not know of the log (delta.go). The script
 // that appends answers that as well, so nothing is missing between the two, and the repeat
 // of a call gets the same. A batch is one script of its own, made of the same functions.
 //

@@ -32,7 +32,7 @@ func (s *Store) answerOf(ctx context.Context, c *call, result world.EventResult,
 	if err != nil {
 		return world.EventResult{}, err
 	}
-	c.news.attach(&result)
+	c.delta.addTo(&result)
 	return result, nil
 }
 

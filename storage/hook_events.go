@@ -117,8 +117,8 @@ func (s *Store) receiveHook(ctx context.Context, c *call) (world.EventResult, er
 		return world.EventResult{}, fail(err)
 	}
 	run := e.Run(c.req.ResolveNone)
-	if run.StartedAt == 0 || c.news.events == nil {
-		*c.news = news{} // the SDK can use the run and its log together only
+	if run.StartedAt == 0 || c.delta.events == nil {
+		*c.delta = delta{} // the SDK can use the run and its log together only
 		return result, nil
 	}
 	result.Run, result.MaxEvents = &run, s.maxEvents

@@ -24,7 +24,7 @@ func endOf(req world.CreateEvent) *world.LogEnd {
 	return &last
 }
 
-// known is what the caller asks and says of the log, as lua/lib/event.lua reads it: <news>[@<createdAt>@<position>].
+// known is what the caller asks and says of the log, as lua/lib/event.lua reads it: <question>[@<createdAt>@<position>].
 func (c *call) known() string {
 	if c.end == nil {
 		return c.asked.String()

@@ -16,7 +16,7 @@ import (
 const (
 	// pageBytes is about what the values in one page of a list may take together. A single entry above it goes alone.
 	pageBytes = 8 << 20
-	// deltaBytes is the same for events and entities that come with an answer (NEWS_BYTES in lua/lib/event.lua).
+	// deltaBytes is the same for events and entities that come with an answer (DELTA_BYTES in lua/lib/event.lua).
 	deltaBytes = 4 << 20
 	// portionBytes is what one reply may take.
 	portionBytes = 1 << 20

@@ -24,7 +24,7 @@ type scriptSet struct {
 	legacyRunCreate, legacyRunUpdate          script
 	legacyStepCreate, legacyStepUpdate        script
 	legacyHookCreate, legacyHookDispose       script
-	runRead, stepRead, hookRead, runRest      script
+	runRead, stepRead, hookRead, runIdle      script
 	eventRead, eventPage, eventRelated        script
 	valueClaim, valueSwap, valueRelease       script
 	watchNext, runClear                       script
@@ -45,7 +45,7 @@ func loadScripts() (*scriptSet, error) {
 		"legacy_run_create": &set.legacyRunCreate, "legacy_run_update": &set.legacyRunUpdate,
 		"legacy_step_create": &set.legacyStepCreate, "legacy_step_update": &set.legacyStepUpdate,
 		"legacy_hook_create": &set.legacyHookCreate, "legacy_hook_dispose": &set.legacyHookDispose,
-		"run_read": &set.runRead, "step_read": &set.stepRead, "hook_read": &set.hookRead, "run_rest": &set.runRest,
+		"run_read": &set.runRead, "step_read": &set.stepRead, "hook_read": &set.hookRead, "run_idle": &set.runIdle,
 		"event_read": &set.eventRead, "event_page": &set.eventPage, "event_related": &set.eventRelated,
 		"value_claim": &set.valueClaim, "value_swap": &set.valueSwap, "value_release": &set.valueRelease,
 		"watch_next": &set.watchNext, "run_clear": &set.runClear,

@@ -98,8 +98,8 @@ func (s *Store) enterWatch(ctx context.Context, listed world.RunStatus, entries 
 	}
 	var missing []redis.Z
 	for i, e := range entries {
-		read := restReads{run: reads[i]}
-		rest := read.restOf(0)
+		read := idleReads{run: reads[i]}
+		rest := read.idleOf(0)
 		if read.status() == listed && (rest.Rested || listed == world.RunPaused) {
 			continue
 		}

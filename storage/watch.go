@@ -98,11 +98,11 @@ func (s *Store) readWatched(ctx context.Context, runs []watched) error {
 	for i := range runs {
 		ids[i] = runs[i].look.RunID
 	}
-	reads := make([]restReads, len(runs))
+	reads := make([]idleReads, len(runs))
 	var lists [len(runindex.Living)]*redis.FloatSliceCmd
 	_, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, runID := range ids {
-			reads[i] = s.queueRest(ctx, p, runID)
+			reads[i] = s.queueIdle(ctx, p, runID)
 		}
 		for i, status := range runindex.Living {
 			lists[i] = p.ZMScore(ctx, s.index.Keys.ByStatus(status), ids...)

@@ -1,10 +1,10 @@
 -- attr_set: changes of the run's attributes. once is 1 for a workflow's write, of which each
 -- correlation id has one (contract §3.5).
 -- KEYS: run events related request_now request_before
--- ARGV: request now correlation record payload want news once
+-- ARGV: request now correlation record payload want question once
 --       then the changes: key value ...; a value is '=<text>', or '-' to remove
 -- CODES: DONE REPLAYED RUN_MISSING RUN_ENDED RUN_TOO_NEW RUN_LEGACY ATTRIBUTES_FULL ATTRIBUTE_EXISTS ATTRIBUTES_UNKNOWN
--- REPLY: DONE createdAt position news run... | REPLAYED record payload position note news run...
+-- REPLY: DONE createdAt position delta run... | REPLAYED record payload position note delta run...
 -- $include lib/event.lua
 local once = ARGV[8] == '1'
 local MOST = 64

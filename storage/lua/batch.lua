@@ -2,7 +2,7 @@
 -- event that is refused is left out; the others stand (contract §3.9).
 -- KEYS: run events related request_now request_before hooks hooks_order hooks_left channel steps
 --       then the step of each event, for events without a step any key of the run
--- ARGV: request now correlation record payload want news
+-- ARGV: request now correlation record payload want question
 --       then for each event: type correlation record payload extra
 --       extra is retry_after of step_retrying, or which event of the batch creates the step of step_started, or ''
 -- CODES: DONE REPLAYED RUN_CLOSED RUN_ENDED RUN_EXPIRED RUN_LEGACY RUN_MISSING RUN_TOO_NEW STEP_ENDED STEP_EXISTS STEP_MISSING STEP_TOO_EARLY STEPS_WRONG WAIT_ENDED WAIT_EXISTS WAIT_MISSING

@@ -1,9 +1,9 @@
 -- hook_conflict: the token of a hook_created is held by another hook; at most one conflict
 -- a hook is recorded (contract §3.6).
 -- KEYS: run events related request_now request_before
--- ARGV: request now correlation record payload want news
+-- ARGV: request now correlation record payload want question
 -- CODES: DONE REPLAYED RECORDED RUN_MISSING RUN_CLOSED RUN_TOO_NEW RUN_LEGACY HOOK_EXISTS
--- REPLY: DONE createdAt position news | REPLAYED or RECORDED record payload position note news
+-- REPLY: DONE createdAt position delta | REPLAYED or RECORDED record payload position note delta
 -- $include lib/event.lua
 
 read_run()

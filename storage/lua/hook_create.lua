@@ -1,8 +1,8 @@
 -- hook_create: hook_created, for a caller that holds the token (contract §3.6).
 -- KEYS: run events related request_now request_before hooks hooks_order fence
--- ARGV: request now correlation record payload want news nonce token_hash retained_until place
+-- ARGV: request now correlation record payload want question nonce token_hash retained_until place
 -- CODES: DONE REPLAYED RECORDED RUN_MISSING RUN_CLOSED RUN_TOO_NEW RUN_LEGACY HOOK_EXISTS CLAIM_REVOKED
--- REPLY: DONE createdAt position news | REPLAYED or RECORDED record payload position note news
+-- REPLY: DONE createdAt position delta | REPLAYED or RECORDED record payload position note delta
 -- $include lib/event.lua
 local hooks_key = KEYS[6]
 local hooks_order = KEYS[7]

@@ -1,8 +1,8 @@
 -- hook_dispose: hook_disposed (contract §3.6).
 -- KEYS: run events related request_now request_before hooks hooks_order hooks_left
--- ARGV: request now correlation record payload want news
+-- ARGV: request now correlation record payload want question
 -- CODES: DONE REPLAYED RUN_EXPIRED RUN_TOO_NEW RUN_LEGACY HOOK_MISSING
--- REPLY: DONE createdAt position news hooks | REPLAYED record payload position note news hooks
+-- REPLY: DONE createdAt position delta hooks | REPLAYED record payload position note delta hooks
 --        hooks is {hook id, hook, ...} of those to release
 -- $include lib/event.lua
 -- $include lib/leave.lua

@@ -1,8 +1,8 @@
 -- hook_receive: hook_received; a resume id is good for one event of the run (contract §3.6).
 -- KEYS: run events related request_now request_before hooks resumes
--- ARGV: request now correlation record payload want news resume digest want_run
+-- ARGV: request now correlation record payload want question resume digest want_run
 -- CODES: DONE REPLAYED RECORDED RUN_EXPIRED RUN_TOO_NEW RUN_LEGACY HOOK_MISSING RESUME_TAKEN
--- REPLY: DONE createdAt position news run... | REPLAYED or RECORDED record payload position note news run...
+-- REPLY: DONE createdAt position delta run... | REPLAYED or RECORDED record payload position note delta run...
 -- $include lib/event.lua
 -- $include lib/hook.lua
 local hooks_key = KEYS[6]

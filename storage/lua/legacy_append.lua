@@ -1,9 +1,9 @@
 -- legacy_append: the event of a legacy call, and wait_completed and hook_received of a run of
 -- spec 1: the event, nothing else (contract §3.10, §9).
 -- KEYS: run events related request_now request_before
--- ARGV: request now correlation record payload want news refuse_ended
+-- ARGV: request now correlation record payload want question refuse_ended
 -- CODES: DONE REPLAYED RUN_MISSING RUN_EXPIRED RUN_MODERN
--- REPLY: DONE createdAt position news | REPLAYED record payload position note news
+-- REPLY: DONE createdAt position delta | REPLAYED record payload position note delta
 -- $include lib/event.lua
 local refuse_ended = ARGV[8] == '1'
 

@@ -1,8 +1,8 @@
 -- run_cancel: run_cancelled of a call that cancels many runs: one that is cancelled is left alone.
 -- KEYS: run events related request_now request_before hooks hooks_order hooks_left channel
--- ARGV: request now correlation record payload want news
+-- ARGV: request now correlation record payload want question
 -- CODES: DONE REPLAYED RUN_MISSING RUN_ENDED RUN_TOO_NEW RUN_LEGACY
--- REPLY: DONE createdAt position news hooks run... | REPLAYED record payload position note news hooks run...
+-- REPLY: DONE createdAt position delta hooks run... | REPLAYED record payload position note delta hooks run...
 --        hooks is {hook id, hook, ...} of those to release
 -- $include lib/event.lua
 -- $include lib/run_end.lua

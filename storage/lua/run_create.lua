@@ -1,9 +1,9 @@
 -- run_create: run_created (contract §3.3).
 -- KEYS: run events related request_now request_before
--- ARGV: request now correlation record payload want news spec
+-- ARGV: request now correlation record payload want question spec
 --       then the attributes: key value ...
 -- CODES: DONE REPLAYED RUN_EXISTS
--- REPLY: DONE createdAt position news run... | REPLAYED record payload position note news run...
+-- REPLY: DONE createdAt position delta run... | REPLAYED record payload position note delta run...
 -- $include lib/event.lua
 -- $include lib/attributes.lua
 local spec = ARGV[8]

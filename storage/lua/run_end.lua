@@ -1,8 +1,8 @@
 -- run_end: run_completed, run_failed and run_cancelled; removes the run's hooks (contract §3.2, §3.3).
 -- KEYS: run events related request_now request_before hooks hooks_order hooks_left channel
--- ARGV: request now correlation record payload want news status reference
+-- ARGV: request now correlation record payload want question status reference
 -- CODES: DONE REPLAYED RUN_MISSING RUN_ENDED RUN_TOO_NEW RUN_LEGACY
--- REPLY: DONE createdAt position news hooks run... | REPLAYED record payload position note news hooks run...
+-- REPLY: DONE createdAt position delta hooks run... | REPLAYED record payload position note delta hooks run...
 --        hooks is {hook id, hook, ...} of those to release
 -- $include lib/event.lua
 -- $include lib/run_end.lua

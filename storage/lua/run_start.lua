@@ -1,10 +1,10 @@
 -- run_start: run_started, also for a run that does not exist yet when the caller offers
 -- what run_created would have carried (contract §3.1 step 5, §3.3).
 -- KEYS: run events related request_now request_before
--- ARGV: request now correlation record payload want news spec created_record created_payload preload_events preload_bytes
+-- ARGV: request now correlation record payload want question spec created_record created_payload preload_events preload_bytes
 --       then the attributes of a run that is created here: key value ...
 -- CODES: DONE REPLAYED UNCHANGED RUN_MISSING RUN_EXPIRED RUN_TOO_NEW RUN_LEGACY
--- REPLY: DONE createdAt position news log previous run... | REPLAYED record payload position note news log run... | UNCHANGED news log run...
+-- REPLY: DONE createdAt position delta log previous run... | REPLAYED record payload position note delta log run... | UNCHANGED delta log run...
 --        log is {total, record, payload, ...} or false; the run leaves out what is in it; previous is the status before, '' when created here
 -- $include lib/event.lua
 -- $include lib/attributes.lua
@@ -56,7 +56,7 @@ if ended(status) then
 end
 if status == 'running' then
   local told = preload()
-  return tell(log, {UNCHANGED, news(log.count - 1), told}, run, own(told), with_payload)
+  return tell(log, {UNCHANGED, delta(log.count - 1), told}, run, own(told), with_payload)
 end
 
 if creates then

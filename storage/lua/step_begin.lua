@@ -1,9 +1,9 @@
 -- step_begin: step_started that brings what step_created would have carried: the first caller
 -- creates the step and starts it, everybody else has lost (contract §3.4).
 -- KEYS: run events related request_now request_before step steps
--- ARGV: request now correlation record payload want news created_record created_payload
+-- ARGV: request now correlation record payload want question created_record created_payload
 -- CODES: DONE REPLAYED RUN_MISSING RUN_CLOSED RUN_TOO_NEW RUN_LEGACY STEP_EXISTS
--- REPLY: DONE createdAt position news step... | REPLAYED record payload position attempt news step...
+-- REPLY: DONE createdAt position delta step... | REPLAYED record payload position attempt delta step...
 -- $include lib/event.lua
 local step_key = KEYS[6]
 local steps_key = KEYS[7]

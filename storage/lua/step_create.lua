@@ -1,8 +1,8 @@
 -- step_create: step_created (contract §3.4).
 -- KEYS: run events related request_now request_before step steps
--- ARGV: request now correlation record payload want news
+-- ARGV: request now correlation record payload want question
 -- CODES: DONE REPLAYED RUN_MISSING RUN_CLOSED RUN_TOO_NEW RUN_LEGACY STEP_EXISTS
--- REPLY: DONE createdAt position news step... | REPLAYED record payload position attempt news step...
+-- REPLY: DONE createdAt position delta step... | REPLAYED record payload position attempt delta step...
 -- $include lib/event.lua
 -- $include lib/step_create.lua
 local step_key = KEYS[6]

@@ -1,8 +1,8 @@
 -- step_end: step_completed and step_failed (contract §3.2, §3.4).
 -- KEYS: run events related request_now request_before step
--- ARGV: request now correlation record payload want news status reference consults_run
+-- ARGV: request now correlation record payload want question status reference consults_run
 -- CODES: DONE REPLAYED RUN_EXPIRED RUN_TOO_NEW RUN_LEGACY STEP_MISSING STEP_ENDED
--- REPLY: DONE createdAt position news step... | REPLAYED record payload position attempt news step...
+-- REPLY: DONE createdAt position delta step... | REPLAYED record payload position attempt delta step...
 -- $include lib/event.lua
 -- $include lib/step_end.lua
 local step_key = KEYS[6]

@@ -1,8 +1,8 @@
 -- step_retry: step_retrying (contract §3.1 step 4, §3.4).
 -- KEYS: run events related request_now request_before step
--- ARGV: request now correlation record payload want news retry_after
+-- ARGV: request now correlation record payload want question retry_after
 -- CODES: DONE REPLAYED STEP_MISSING STEP_ENDED
--- REPLY: DONE createdAt position news step... | REPLAYED record payload position attempt news step...
+-- REPLY: DONE createdAt position delta step... | REPLAYED record payload position attempt delta step...
 -- $include lib/event.lua
 -- $include lib/step_retry.lua
 local step_key = KEYS[6]

@@ -1,8 +1,8 @@
 -- step_start: step_started of a step that exists (contract §3.2, §3.4).
 -- KEYS: run events related request_now request_before step
--- ARGV: request now correlation record payload want news
+-- ARGV: request now correlation record payload want question
 -- CODES: DONE REPLAYED RUN_EXPIRED RUN_TOO_NEW RUN_LEGACY STEP_MISSING STEP_ENDED STEP_TOO_EARLY
--- REPLY: DONE createdAt position news step... | REPLAYED record payload position attempt news step...
+-- REPLY: DONE createdAt position delta step... | REPLAYED record payload position attempt delta step...
 -- $include lib/event.lua
 -- $include lib/step_start.lua
 local step_key = KEYS[6]

@@ -1,8 +1,8 @@
 -- wait_complete: wait_completed (contract §3.5).
 -- KEYS: run events related request_now request_before
--- ARGV: request now correlation record payload want news
+-- ARGV: request now correlation record payload want question
 -- CODES: DONE REPLAYED RUN_TOO_NEW RUN_LEGACY WAIT_MISSING WAIT_ENDED
--- REPLY: DONE createdAt position news created | REPLAYED ... created; created is {position, record, payload} of wait_created
+-- REPLY: DONE createdAt position delta created | REPLAYED ... created; created is {position, record, payload} of wait_created
 -- $include lib/event.lua
 -- $include lib/wait_complete.lua
 

@@ -1,8 +1,8 @@
 -- wait_create: wait_created. A wait has no key of its own: its events are all there is (contract §3.5).
 -- KEYS: run events related request_now request_before
--- ARGV: request now correlation record payload want news
+-- ARGV: request now correlation record payload want question
 -- CODES: DONE REPLAYED RUN_MISSING RUN_CLOSED RUN_TOO_NEW RUN_LEGACY WAIT_EXISTS
--- REPLY: DONE createdAt position news | REPLAYED record payload position note news
+-- REPLY: DONE createdAt position delta | REPLAYED record payload position note delta
 -- $include lib/event.lua
 -- $include lib/wait_create.lua
 

@@ -2,15 +2,15 @@
 -- $include lib/append.lua
 -- $include lib/entity.lua
 -- What every script for an event starts with: its first five KEYS and seven ARGV.
--- A table that has all its fields from the beginning need not grow, which is dear.
+-- A table that has all its fields from the beginning avoids growing, which is expensive.
 local log = {run = KEYS[1], events = KEYS[2], related = KEYS[3], status = false, spec = 0, purged = false, count = '0',
   last = false, told = '0', first_bucket = false, earlier_bucket = false, expires = false, new_bucket = false, stamp = false}
 local request = {now = KEYS[4], before = KEYS[5], id = ARGV[1]}
 local event = {now = ARGV[2], correlation = ARGV[3], record = ARGV[4], payload = ARGV[5]}
 local with_payload = ARGV[6] == 'all'
--- News are events that the caller does not have yet: 'a<p>' asks for all after position p,
--- 'b<p>' for those between p and the caller's own event, '' for none. Behind them may stand '@' and the event that the caller has
--- been given last, as has_end reads it (lib/log.lua).
+-- The question asks for a delta, the events that the caller does not have yet: 'a<p>' for all after position p, 'b<p>' for those
+-- between p and the caller's own event, '' for none. It may be followed by '@' and the last event that the caller has got, as
+-- has_end reads it (lib/log.lua).
 local asked, seen = ARGV[7], false
 local seen_at = string.find(asked, '@', 1, true)
 if seen_at == 1 then
@@ -20,7 +20,7 @@ elseif seen_at then
   seen = string.sub(asked, seen_at)
   asked = string.sub(asked, 1, seen_at - 1)
 end
-local NEWS_BYTES = 4194304
+local DELTA_BYTES = 4194304
 
 -- bucket is the number of request.now: a bucket takes new ids for ten minutes (storage/keys.go).
 local bucket = math.floor(event.now / 600000)
@@ -79,9 +79,9 @@ local function read_whole_run()
   return run
 end
 
--- news returns {count, record, payload, ...} for the events up to position last, or
+-- delta returns {count, record, payload, ...} for the events up to position last, or
 -- false when the caller asked for none. There are fewer than count when they are too big or too many.
-local function news(last)
+local function delta(last)
   if asked == '' then
     return false
   end
@@ -90,7 +90,7 @@ local function news(last)
     return {0}
   end
   local _, page = reader()
-  local told = page(log, first, math.min(last, first + PAGE_EVENTS - 1), NEWS_BYTES, 0, with_payload)
+  local told = page(log, first, math.min(last, first + PAGE_EVENTS - 1), DELTA_BYTES, 0, with_payload)
   table.insert(told, 1, last - first + 1)
   return told
 end
@@ -113,8 +113,8 @@ local function demand_end()
   end
 end
 
--- replayed returns {REPLAYED, record, payload, position, note, news} when a call with this request
--- id was applied before, else nil; what else the answer has comes after that. The news are those of the first
+-- replayed returns {REPLAYED, record, payload, position, note, delta} when a call with this request
+-- id was applied before, else nil; what else the answer has comes after that. The delta is that of the first
 -- answer. The payload is there in any case: it may be an error, which entities keep without payloads, too. A call that was
 -- not applied before stops where the log has lost its end.
 local function replayed()
@@ -126,16 +126,16 @@ local function replayed()
   local position, note = string.match(value, '^(%d+) ?(%d*)$')
   local event_at = reader()
   local record, payload = event_at(log, position, true)
-  return {REPLAYED, record, payload, position, note, news(tonumber(position) - 1)}
+  return {REPLAYED, record, payload, position, note, delta(tonumber(position) - 1)}
 end
 
--- recorded returns the same for an event that another call appended; the news go to the end
+-- recorded returns the same for an event that another call appended; the delta goes to the end
 -- of the log.
 local function recorded(position)
   local event_at = reader()
   local record, payload = event_at(log, position, true)
   local last = (string.sub(asked, 1, 1) == 'b' and position or log.count) - 1
-  return {RECORDED, record, payload, position, '', news(last)}
+  return {RECORDED, record, payload, position, '', delta(last)}
 end
 
 -- remember writes what there is to say of the log, unless that is done, and keeps what a request id stands for,
@@ -153,13 +153,13 @@ local function remember(value)
 end
 
 -- finish completes the reply of an event that was applied now, {DONE, createdAt, position, false, ...}: it remembers
--- the call, with the reply's note if it has one, adds the news, and says whether the event's id is its slot.
+-- the call, with the reply's note if it has one, adds the delta, and says whether the event's id is its slot.
 -- Refusals pass through.
 local function finish(reply)
   if reply[1] == DONE then
     local position = reply[3]
     remember(reply.note and (position .. ' ' .. reply.note) or position)
-    reply[2], reply[4] = log.stamp, asked ~= '' and news(position - 1)
+    reply[2], reply[4] = log.stamp, asked ~= '' and delta(position - 1)
   end
   return reply
 end

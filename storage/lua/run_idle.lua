@@ -1,4 +1,4 @@
--- run_rest: notes on the run that it is at rest with so many events, unless there are more by now.
+-- run_idle: notes on the run that it is idle with so many events, unless there are more by now.
 -- KEYS: run
 -- ARGV: count
 -- CODES: DONE UNCHANGED RUN_MISSING

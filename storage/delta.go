@@ -9,10 +9,10 @@ import (
 	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
-// question is what else than its own event a caller wants to be told (contract §3.8). The
-// scripts answer it in the same step as they append (lua/lib/event.lua).
+// question is which events a caller wants to get besides its own (contract §3.8). The script that appends answers it, so nothing
+// can be appended between the two (lua/lib/event.lua).
 type question struct {
-	kind  byte // 'a': all events after a position; 'b': those between it and the own event; 0: none
+	kind  byte // 'a': all events after a position; 'b': those between it and the caller's own event; 0: none
 	after int
 }
 
@@ -42,15 +42,15 @@ func (q question) String() string {
 	return string(q.kind) + strconv.Itoa(q.after)
 }
 
-// news is the answer to a question.
-type news struct {
-	events  []world.Event // nil: nothing to tell
+// delta is the answer to a question: the events that the caller lacks.
+type delta struct {
+	events  []world.Event // nil: there is nothing to add
 	cursor  string
 	hasMore bool
 }
 
-// hear reads the news of a script: {count, record, payload, ...}.
-func (c *call) hear(o outcome, told record.Reply) error {
+// readDelta reads the delta in the answer of a script: {count, record, payload, ...}.
+func (c *call) readDelta(o outcome, told record.Reply) error {
 	if c.asked.kind == 0 || told == nil {
 		return nil
 	}
@@ -60,34 +60,34 @@ func (c *call) hear(o outcome, told record.Reply) error {
 	}
 	complete := len(events) == told.Number(0)
 	if !complete && (c.req.PreloadEvents || len(events) == 0) {
-		return nil // half a log is none, and the caller can list the events as well
+		return nil // half a log is of no use, and the caller can list the events
 	}
 	if c.asked.kind == 'b' {
 		if told.Number(0) > 0 && record.HasSlotID(o.stored.Event.EventID) {
-			*c.news = news{events: events, hasMore: !complete}
+			*c.delta = delta{events: events, hasMore: !complete}
 		}
 		return nil
 	}
 	last := c.asked.after + len(events)
-	// The script leaves the own event out: it is here already.
+	// The script leaves out the caller's own event, which is here already.
 	if own := record.Int(o.stored.Position); complete && own == last+1 {
 		events, last = append(events, *c.answer(o.stored.Event)), own
 	}
-	*c.news = news{events: events, hasMore: !complete, cursor: c.req.SinceCursor}
+	*c.delta = delta{events: events, hasMore: !complete, cursor: c.req.SinceCursor}
 	if n := len(events); n > 0 {
-		c.news.cursor = paging.LogCursor(paging.EventScope(c.req.RunID, ""), last, events[n-1].CreatedAt)
+		c.delta.cursor = paging.LogCursor(paging.EventScope(c.req.RunID, ""), last, events[n-1].CreatedAt)
 	}
 	return nil
 }
 
-// fillNews reads what a reply has only the lengths of in its news.
-func (s *Store) fillNews(ctx context.Context, c *call, r record.Reply) error {
+// fillDelta reads the values of which the delta of a reply has only the lengths.
+func (s *Store) fillDelta(ctx context.Context, c *call, r record.Reply) error {
 	if c.asked.kind == 0 {
 		return nil
 	}
 	code, err := r.Code()
 	if err != nil || code < 0 {
-		return nil //nolint:nilerr // the caller finds it, too
+		return nil //nolint:nilerr // the caller reports it
 	}
 	at, ok := map[int]int{codeDone: 3, codeReplayed: 5, codeRecorded: 5, codeUnchanged: 1}[code]
 	if !ok {
@@ -102,9 +102,9 @@ func (s *Store) fillNews(ctx context.Context, c *call, r record.Reply) error {
 	return err
 }
 
-// attach puts the news into an answer.
-func (n *news) attach(result *world.EventResult) {
-	if n.events != nil {
-		result.Events, result.Cursor, result.HasMore = n.events, n.cursor, n.hasMore
+// addTo adds the delta to an answer.
+func (d *delta) addTo(result *world.EventResult) {
+	if d.events != nil {
+		result.Events, result.Cursor, result.HasMore = d.events, d.cursor, d.hasMore
 	}
 }

@@ -12,47 +12,47 @@ import (
 
 var _ world.RestStore = (*Store)(nil)
 
-// restReads are the reads that tell whether a run is at rest.
-type restReads struct {
+// idleReads are the reads that tell whether a run is at rest.
+type idleReads struct {
 	run   *redis.SliceCmd
 	hooks *redis.IntCmd
 }
 
-// queueRest queues two small reads, whose cost does not depend on the length of the log. A key that EXISTS is asked for
+// queueIdle queues two small reads, whose cost does not depend on the length of the log. A key that EXISTS is asked for
 // twice counts twice, so the one count tells both: 1 for hooks that live, 2 for some to release.
-func (s *Store) queueRest(ctx context.Context, p redis.Pipeliner, runID string) restReads {
+func (s *Store) queueIdle(ctx context.Context, p redis.Pipeliner, runID string) idleReads {
 	k := s.keys.of(runID)
-	return restReads{
+	return idleReads{
 		run:   p.HMGet(ctx, k.run(), "rs", "en", "et", "s", "u"),
 		hooks: p.Exists(ctx, k.hooksOrder(), k.leftHooks(), k.leftHooks()),
 	}
 }
 
-func (r restReads) rest() world.RunRest { return r.restOf(r.hooks.Val()) }
+func (r idleReads) rest() world.RunRest { return r.idleOf(r.hooks.Val()) }
 
-// restOf is rest with what EXISTS said.
-func (r restReads) restOf(hooks int64) world.RunRest {
+// idleOf is rest with what EXISTS said.
+func (r idleReads) idleOf(hooks int64) world.RunRest {
 	run := record.Reply(r.run.Val())
 	rest := world.RunRest{Events: int64(run.Number(1)), LastAt: world.Millis(max(run.Number(2), run.Number(4))), Hooks: hooks%2 == 1}
 	rest.Rested = run.Text(0) == strconv.FormatInt(rest.Events, 10)
 	return rest
 }
 
-func (r restReads) status() world.RunStatus {
+func (r idleReads) status() world.RunStatus {
 	return world.RunStatus(record.Reply(r.run.Val()).Text(3))
 }
 
-func (r restReads) left() bool { return r.hooks.Val() > 1 }
+func (r idleReads) left() bool { return r.hooks.Val() > 1 }
 
 // RunsRest implements world.RestStore, in one round trip a server.
 func (s *Store) RunsRest(ctx context.Context, runIDs []string) ([]world.RunRest, error) {
 	if len(runIDs) == 0 {
 		return nil, nil
 	}
-	all := make([]restReads, len(runIDs))
+	all := make([]idleReads, len(runIDs))
 	_, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, runID := range runIDs {
-			all[i] = s.queueRest(ctx, p, runID)
+			all[i] = s.queueIdle(ctx, p, runID)
 		}
 		return nil
 	})
@@ -72,6 +72,6 @@ func (s *Store) MarkRested(ctx context.Context, runID string, events int64) erro
 		return badID("runId", runID)
 	}
 	k := s.keys.of(runID)
-	_, err := s.send.Run(ctx, s.scripts.runRest, []string{k.run()}, events)
+	_, err := s.send.Run(ctx, s.scripts.runIdle, []string{k.run()}, events)
 	return fail(err)
 }
