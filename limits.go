@@ -8,3 +8,11 @@ const (
 	MaxBatch      = 256       // events of a batch. Its script makes at most seven Redis calls for each; the SDK sends at most 32
 	MaxPosition   = 1<<31 - 1 // of an event in its log
 )
+
+// Limits of a run's attributes (docs/contract.md §3.5).
+const (
+	MaxAttributes     = 64
+	MaxAttributeKey   = 256   // UTF-16 units, as JavaScript counts
+	MaxAttributeValue = 256   // UTF-8 bytes
+	MaxAttributeData  = 8_192 // bytes of an attr_set's eventData as JSON
+)

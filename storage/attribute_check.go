@@ -18,14 +18,8 @@ import (
 	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
-// What the SDK promises of attributes (contract §3.5).
-const (
-	maxAttributes     = 64
-	maxAttributeKey   = 256   // UTF-16 units, as JavaScript counts
-	maxAttributeValue = 256   // UTF-8 bytes
-	maxAttributeData  = 8_192 // bytes of eventData as JSON
-	reservedPrefix    = "$"
-)
+// reservedPrefix begins the keys of the SDK's own attributes.
+const reservedPrefix = "$"
 
 // change is one entry of eventData.changes; a nil value removes the key.
 type change struct {
@@ -71,8 +65,8 @@ func checkFirstAttributes(data world.Fields) error {
 	if err := cbor.Unmarshal(raw, &attributes); err != nil {
 		return attributeInvalid("The attributes must be texts by key")
 	}
-	if len(attributes) > maxAttributes {
-		return attributeInvalid("Run attribute count would exceed limit %d (post-merge %d)", maxAttributes, len(attributes))
+	if len(attributes) > world.MaxAttributes {
+		return attributeInvalid("Run attribute count would exceed limit %d (post-merge %d)", world.MaxAttributes, len(attributes))
 	}
 	reserved := record.BoolField(data, "allowReservedAttributes")
 	for key, value := range attributes {
@@ -112,8 +106,8 @@ func checkAttributeChanges(req *world.CreateEvent) error {
 	if err != nil {
 		return err
 	}
-	if size > maxAttributeData {
-		return attributeInvalid("Attribute eventData exceeds limit %d UTF-8 JSON bytes (received %d bytes)", maxAttributeData, size)
+	if size > world.MaxAttributeData {
+		return attributeInvalid("Attribute eventData exceeds limit %d UTF-8 JSON bytes (received %d bytes)", world.MaxAttributeData, size)
 	}
 	return nil
 }
@@ -123,12 +117,12 @@ func checkAttribute(key string, value *string, reserved bool) error {
 	switch {
 	case key == "":
 		return attributeInvalid("Attribute key must not be empty")
-	case length > maxAttributeKey:
-		return attributeInvalid("Attribute key length %d exceeds limit %d: %q", length, maxAttributeKey, short(key))
+	case length > world.MaxAttributeKey:
+		return attributeInvalid("Attribute key length %d exceeds limit %d: %q", length, world.MaxAttributeKey, short(key))
 	case strings.HasPrefix(key, reservedPrefix) && !reserved:
 		return attributeInvalid("Attribute key %q starts with reserved prefix %q", short(key), reservedPrefix)
-	case value != nil && len(*value) > maxAttributeValue:
-		return attributeInvalid("Attribute value byte length %d exceeds limit %d", len(*value), maxAttributeValue)
+	case value != nil && len(*value) > world.MaxAttributeValue:
+		return attributeInvalid("Attribute value byte length %d exceeds limit %d", len(*value), world.MaxAttributeValue)
 	}
 	return nil
 }

@@ -20,15 +20,15 @@ const (
 // checkEvent checks a request as far as that goes without Redis, and fills in defaults.
 func (s *Store) checkEvent(req *world.CreateEvent) error {
 	if !req.Type.Known() {
-		return world.Errorf(world.CodeInvalid, "Event type %q cannot be created by a client", req.Type)
+		return unsupported(req.Type)
 	}
 	if req.SpecVersion == 0 {
 		req.SpecVersion = defaultSpec
 	}
 	switch {
 	case req.RunID != "":
-		if !world.ValidID(req.RunID) {
-			return badID("runId", req.RunID)
+		if err := world.CheckID("runId", req.RunID); err != nil {
+			return err
 		}
 		if req.Type == world.EventRunCreated {
 			if err := checkRunTime(req.RunID, s.now()); err != nil {
@@ -40,8 +40,10 @@ func (s *Store) checkEvent(req *world.CreateEvent) error {
 	default:
 		return world.Errorf(world.CodeInvalid, "runId is required for %s events", req.Type)
 	}
-	if (req.CorrelationID != "" || req.Type.OfEntity()) && !world.ValidID(req.CorrelationID) {
-		return badID("correlationId", req.CorrelationID)
+	if req.CorrelationID != "" || req.Type.OfEntity() {
+		if err := world.CheckID("correlationId", req.CorrelationID); err != nil {
+			return err
+		}
 	}
 	if req.SinceCursor != "" {
 		if _, err := paging.OpenEventCursor(paging.EventScope(req.RunID, ""), req.SinceCursor); err != nil {
@@ -51,11 +53,11 @@ func (s *Store) checkEvent(req *world.CreateEvent) error {
 	return s.checkData(req)
 }
 
-// checkData looks for what storage itself reads of an event. The shape of a request is the API's matter.
+// checkData checks what storage itself reads of eventData, and what depends on its settings. The shape is checked by the API.
 func (s *Store) checkData(req *world.CreateEvent) error {
 	for _, key := range req.Type.RequiredData() {
 		if !readable(req.Data, key) {
-			return missing(req.Type, key)
+			return unreadable(req.Type, key)
 		}
 	}
 	switch req.Type {
@@ -64,26 +66,25 @@ func (s *Store) checkData(req *world.CreateEvent) error {
 	case world.EventAttrSet:
 		return checkAttributeChanges(req)
 	case world.EventHookCreated:
-		if err := checkToken(record.TextField(req.Data, "token")); err != nil {
-			return err
-		}
 		if until, _ := record.MillisField(req.Data, "tokenRetentionUntil"); until > s.now()+world.Millis(s.retention.Milliseconds()) {
 			return world.Errorf(world.CodeInvalid, "The hook's minimum retention cannot exceed %s", days(s.retention))
 		}
 	case world.EventStepRetrying:
 		if _, ok := record.MillisField(req.Data, "retryAfter"); req.Data.Has("retryAfter") && !ok {
-			return world.Errorf(world.CodeInvalid, "eventData.retryAfter of %s is no timestamp", req.Type)
+			return unreadable(req.Type, "retryAfter")
 		}
 	}
 	return nil
 }
 
-// readable reports whether storage can read a required entry of eventData. Payloads may be absent: whether a workflow
+// readable reports whether storage can read an entry of eventData that it needs. Payloads may be absent: whether a workflow
 // has an input is between it and the SDK. Attributes have checks of their own.
 func readable(data world.Fields, key string) bool {
 	switch key {
-	case "deploymentId", "workflowName", "stepName", "token":
+	case "deploymentId", "workflowName", "stepName":
 		return record.TextField(data, key) != ""
+	case "token":
+		return validToken(record.TextField(data, key))
 	case "resumeAt":
 		_, ok := record.MillisField(data, key)
 		return ok
@@ -92,25 +93,15 @@ func readable(data world.Fields, key string) bool {
 	}
 }
 
-func checkToken(token string) error {
-	if token == "" || len(token) > world.MaxToken {
-		return world.Errorf(world.CodeInvalid, "The hook token has %d bytes; 1 to %d are allowed", len(token), world.MaxToken)
-	}
-	return nil
+func validToken(token string) bool { return token != "" && len(token) <= world.MaxToken }
+
+// unreadable is the refusal of an event whose shape is wrong. The API refuses it first, and says more.
+func unreadable(t world.EventType, key string) error {
+	return world.Errorf(world.CodeInvalid, "eventData.%s of %s is missing or not valid", key, t)
 }
 
-func missing(t world.EventType, what string) error {
-	return world.Errorf(world.CodeInvalid, "eventData of %s lacks %s", t, what)
-}
-
-func badID(name, id string) error {
-	if id == "" {
-		return world.Errorf(world.CodeInvalid, "%s is required", name)
-	}
-	if len(id) > 300 {
-		id = id[:300] + "…"
-	}
-	return world.Errorf(world.CodeInvalid, "%s %q is not valid: it %s", name, id, world.IDRule)
+func unsupported(t world.EventType) error {
+	return world.Errorf(world.CodeInvalid, "Event type %q is not supported", t)
 }
 
 // checkRunTime refuses a client's run id that is no ULID or whose time is too far from ours.

@@ -64,6 +64,6 @@ func (s *Store) create(ctx context.Context, c *call) (world.EventResult, error) 
 	case world.EventHookDisposed:
 		return s.disposeHook(ctx, c)
 	default:
-		return world.EventResult{}, world.Errorf(world.CodeInvalid, "Event type %q is not supported", c.req.Type)
+		return world.EventResult{}, unsupported(c.req.Type)
 	}
 }

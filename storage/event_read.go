@@ -20,11 +20,11 @@ const (
 
 // GetEvent implements world.EventStore.
 func (s *Store) GetEvent(ctx context.Context, runID, eventID string, resolveNone bool) (world.Event, error) {
-	if !world.ValidID(runID) {
-		return world.Event{}, badID("runId", runID)
+	if err := world.CheckID("runId", runID); err != nil {
+		return world.Event{}, err
 	}
-	if !world.ValidID(eventID) {
-		return world.Event{}, badID("eventId", eventID)
+	if err := world.CheckID("eventId", eventID); err != nil {
+		return world.Event{}, err
 	}
 	missing := world.Errorf(world.CodeEventNotFound, "Event %q not found", eventID)
 	position, ok := record.PositionOf(eventID)
@@ -64,8 +64,8 @@ func (s *Store) ListEvents(ctx context.Context, q world.EventQuery) (world.Page[
 	if q.CorrelationID != "" {
 		return s.listRelated(ctx, q)
 	}
-	if !world.ValidID(q.RunID) {
-		return world.Page[world.Event]{}, badID("runId", q.RunID)
+	if err := world.CheckID("runId", q.RunID); err != nil {
+		return world.Page[world.Event]{}, err
 	}
 	walk := logWalk{store: s, q: q, scope: paging.EventScope(q.RunID, "")}
 	return walk.page(ctx)

@@ -11,8 +11,8 @@ import (
 // listRelated reads a page of one entity's events.
 func (s *Store) listRelated(ctx context.Context, q world.EventQuery) (world.Page[world.Event], error) {
 	out := world.Page[world.Event]{Data: []world.Event{}}
-	if !world.ValidID(q.CorrelationID) {
-		return out, badID("correlationId", q.CorrelationID)
+	if err := world.CheckID("correlationId", q.CorrelationID); err != nil {
+		return out, err
 	}
 	if q.RunID == "" {
 		located, err := s.locate(ctx, q.CorrelationID)
@@ -21,8 +21,8 @@ func (s *Store) listRelated(ctx context.Context, q world.EventQuery) (world.Page
 		}
 		q.RunID = located
 	}
-	if !world.ValidID(q.RunID) {
-		return out, badID("runId", q.RunID)
+	if err := world.CheckID("runId", q.RunID); err != nil {
+		return out, err
 	}
 	scope := paging.EventScope(q.RunID, q.CorrelationID)
 	after := -1

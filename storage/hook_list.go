@@ -24,11 +24,11 @@ func hookPlace(hookID string) string {
 
 // ListHooks implements world.HookStore.
 func (s *Store) ListHooks(ctx context.Context, q world.HookQuery) (world.Page[world.Hook], error) {
-	if q.RunID != "" && !world.ValidID(q.RunID) {
-		return world.Page[world.Hook]{}, badID("runId", q.RunID)
-	}
 	key := s.keys.hooksIndex()
 	if q.RunID != "" {
+		if err := world.CheckID("runId", q.RunID); err != nil {
+			return world.Page[world.Hook]{}, err
+		}
 		key = s.keys.of(q.RunID).hooksOrder()
 	}
 	l := lister[foundHook]{

@@ -14,8 +14,8 @@ import (
 
 // GetHook implements world.HookStore.
 func (s *Store) GetHook(ctx context.Context, hookID string, resolveNone bool) (world.Hook, error) {
-	if !world.ValidID(hookID) {
-		return world.Hook{}, badID("hookId", hookID)
+	if err := world.CheckID("hookId", hookID); err != nil {
+		return world.Hook{}, err
 	}
 	value, err := s.redis.Get(ctx, s.keys.hook(hookID)).Result()
 	if errors.Is(err, redis.Nil) {

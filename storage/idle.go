@@ -68,8 +68,8 @@ func (s *Store) RunsRest(ctx context.Context, runIDs []string) ([]world.RunRest,
 
 // MarkRested implements world.RestStore.
 func (s *Store) MarkRested(ctx context.Context, runID string, events int64) error {
-	if !world.ValidID(runID) {
-		return badID("runId", runID)
+	if err := world.CheckID("runId", runID); err != nil {
+		return err
 	}
 	k := s.keys.of(runID)
 	_, err := s.send.Run(ctx, s.scripts.runIdle, []string{k.run()}, events)

@@ -69,8 +69,8 @@ func optionalMillis(ms world.Millis) string {
 // checkLegacyIDs checks pairs of names and ids.
 func checkLegacyIDs(pairs ...string) error {
 	for i := 0; i+1 < len(pairs); i += 2 {
-		if !world.ValidID(pairs[i+1]) {
-			return badID(pairs[i], pairs[i+1])
+		if err := world.CheckID(pairs[i], pairs[i+1]); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -24,8 +24,10 @@ func (s *Store) CreateLegacyEvent(ctx context.Context, req world.CreateLegacyEve
 	if !known {
 		return world.Event{}, world.Errorf(world.CodeInvalid, "Event type %q is none of the legacy calls", req.Type)
 	}
-	if req.CorrelationID != "" && !world.ValidID(req.CorrelationID) {
-		return world.Event{}, badID("correlationId", req.CorrelationID)
+	if req.CorrelationID != "" {
+		if err := world.CheckID("correlationId", req.CorrelationID); err != nil {
+			return world.Event{}, err
+		}
 	}
 	c := s.newCall(world.CreateEvent{
 		RunID: req.RunID, Type: req.Type, CorrelationID: req.CorrelationID, Data: req.Data,

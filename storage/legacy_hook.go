@@ -16,8 +16,8 @@ func (s *Store) CreateLegacyHook(ctx context.Context, req world.CreateLegacyHook
 	if err := checkLegacyIDs("runId", req.RunID, "hookId", req.HookID); err != nil {
 		return world.Hook{}, err
 	}
-	if err := checkToken(req.Token); err != nil {
-		return world.Hook{}, err
+	if !validToken(req.Token) {
+		return world.Hook{}, unreadable(world.EventHookCreated, "token")
 	}
 	encoded, payload, err := legacyHookRecord(req)
 	if err != nil {

@@ -60,7 +60,7 @@ func refusal(req world.CreateEvent, now world.Millis, code int, r record.Reply) 
 	case codeNoAttributes:
 		return attributeInvalid("The run has spec version %d; attributes came with version 4", r.Number(1))
 	case codeAttributesFull:
-		return attributeInvalid("Run attribute count would exceed limit %d (post-merge %d)", maxAttributes, r.Number(1))
+		return attributeInvalid("Run attribute count would exceed limit %d (post-merge %d)", world.MaxAttributes, r.Number(1))
 	case codeHookMissing:
 		return world.HookNotFound(id)
 	case codeHookExists:

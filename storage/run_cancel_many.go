@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"unicode/utf16"
 
 	"github.com/fxamacker/cbor/v2"
 	"golang.org/x/sync/errgroup"
@@ -37,20 +36,13 @@ func (s *Store) CancelRuns(ctx context.Context, req world.CancelRuns) ([]world.C
 }
 
 func checkCancelRuns(req world.CancelRuns) error {
-	if n := len(req.RunIDs); n == 0 || n > world.MaxCancelRuns {
-		return world.Errorf(world.CodeInvalid, "%d run ids are given; 1 to %d are allowed", n, world.MaxCancelRuns)
+	if len(req.RunIDs) == 0 {
+		return world.Errorf(world.CodeInvalid, "No run ids are given")
 	}
-	if err := world.CheckRepeated("run id", req.RunIDs); err != nil {
+	if err := world.CheckList("run id", req.RunIDs, world.MaxCancelRuns); err != nil {
 		return err
 	}
-	return checkCancelReason(req.Reason)
-}
-
-func checkCancelReason(reason string) error {
-	if n := len(utf16.Encode([]rune(reason))); n > world.MaxCancelReason {
-		return world.Errorf(world.CodeInvalid, "The cancel reason has %d characters; the most is %d", n, world.MaxCancelReason)
-	}
-	return nil
+	return world.CheckCancelReason(req.Reason)
 }
 
 // cancelOne cancels one run and says what became of it.

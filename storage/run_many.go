@@ -8,15 +8,12 @@ import (
 
 // GetRuns implements world.RunStore.
 func (s *Store) GetRuns(ctx context.Context, runIDs []string, resolveNone bool) ([]*world.Run, error) {
-	if len(runIDs) > world.MaxGetRuns {
-		return nil, world.Errorf(world.CodeInvalid, "%d run ids are asked for; the most is %d", len(runIDs), world.MaxGetRuns)
-	}
 	for _, runID := range runIDs {
-		if !world.ValidID(runID) {
-			return nil, badID("runId", runID)
+		if err := world.CheckID("runId", runID); err != nil {
+			return nil, err
 		}
 	}
-	if err := world.CheckRepeated("run id", runIDs); err != nil {
+	if err := world.CheckList("run id", runIDs, world.MaxGetRuns); err != nil {
 		return nil, err
 	}
 	out := make([]*world.Run, 0, len(runIDs))

@@ -9,8 +9,8 @@ import (
 
 // GetRun implements world.RunStore.
 func (s *Store) GetRun(ctx context.Context, runID string, resolveNone bool) (world.Run, error) {
-	if !world.ValidID(runID) {
-		return world.Run{}, badID("runId", runID)
+	if err := world.CheckID("runId", runID); err != nil {
+		return world.Run{}, err
 	}
 	keys := s.keys.of(runID)
 	r, err := s.scripts.runRead.Run(ctx, s.redis, []string{keys.run(), keys.events()}, want(resolveNone), roomOf(1))

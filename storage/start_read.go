@@ -13,8 +13,8 @@ import (
 // or has more than maxEvents events, or their records more than maxBytes bytes. length is that of the log of a run that
 // is running, and otherwise 0.
 func (s *Store) ReadStart(ctx context.Context, runID string, maxEvents, maxBytes int) (result world.EventResult, length int64, ok bool, err error) {
-	if !world.ValidID(runID) {
-		return world.EventResult{}, 0, false, badID("runId", runID)
+	if err := world.CheckID("runId", runID); err != nil {
+		return world.EventResult{}, 0, false, err
 	}
 	call := s.StartCall(runID, maxEvents, maxBytes)
 	answer, err := s.send.Run(ctx, call.Script, call.Keys, call.Args...)

@@ -13,8 +13,8 @@ import (
 
 // GetStep implements world.StepStore.
 func (s *Store) GetStep(ctx context.Context, runID, stepID string, resolveNone bool) (world.Step, error) {
-	if !world.ValidID(stepID) {
-		return world.Step{}, badID("stepId", stepID)
+	if err := world.CheckID("stepId", stepID); err != nil {
+		return world.Step{}, err
 	}
 	if runID == "" {
 		located, err := s.locate(ctx, stepID)
@@ -25,8 +25,8 @@ func (s *Store) GetStep(ctx context.Context, runID, stepID string, resolveNone b
 			return world.Step{}, world.StepNotFound(stepID)
 		}
 	}
-	if !world.ValidID(runID) {
-		return world.Step{}, badID("runId", runID)
+	if err := world.CheckID("runId", runID); err != nil {
+		return world.Step{}, err
 	}
 	heads, err := s.stepHeads(ctx, runID, []string{stepID}, resolveNone)
 	if err != nil {
@@ -91,8 +91,8 @@ func (s *Store) stepHeads(ctx context.Context, runID string, stepIDs []string, r
 
 // ListSteps implements world.StepStore.
 func (s *Store) ListSteps(ctx context.Context, q world.StepQuery) (world.Page[world.Step], error) {
-	if !world.ValidID(q.RunID) {
-		return world.Page[world.Step]{}, badID("runId", q.RunID)
+	if err := world.CheckID("runId", q.RunID); err != nil {
+		return world.Page[world.Step]{}, err
 	}
 	l := lister[world.Step]{
 		store: s, scope: "steps/" + q.RunID, order: world.Descending, limit: 20,

@@ -15,8 +15,6 @@ import (
 // What the contract says of attributes (§3.5).
 const (
 	firstAttributeSpec = 4
-	maxAttributes      = 64
-	maxAttributeData   = 8_192
 	writerWorkflow     = "workflow"
 	writerStep         = "step"
 )

@@ -87,7 +87,7 @@ func flaws() []flaw {
 		flawed(attribute, changing("a", "1", "b", "2", "a", nil), world.EventAttrSet),
 		flawed(attribute, changing("a", strings.Repeat("é", 129)), world.EventAttrSet),
 		flawed(attribute, changing(strings.Repeat("k", 257), "1"), world.EventAttrSet),
-		flawed(attribute, with("note", strings.Repeat("n", maxAttributeData)), world.EventAttrSet),
+		flawed(attribute, with("note", strings.Repeat("n", world.MaxAttributeData)), world.EventAttrSet),
 	}
 }
 

@@ -18,11 +18,11 @@ func (m *mix) runData(c *Caller) world.Fields {
 		attributes[m.attribute()] = fmt.Sprint(m.rng.IntN(10))
 	}
 	if m.chance(25) {
-		for i := range maxAttributes - m.rng.IntN(2) - len(attributes) {
+		for i := range world.MaxAttributes - m.rng.IntN(2) - len(attributes) {
 			attributes[fmt.Sprintf("key %d", i)] = ""
 		}
 	}
-	if m.chance(25) && len(attributes) < maxAttributes {
+	if m.chance(25) && len(attributes) < world.MaxAttributes {
 		attributes["$retention"] = []string{"0", "0", "1"}[m.rng.IntN(3)]
 	}
 	return append(fields, Data(c.T, "attributes", attributes, "allowReservedAttributes", true)...)

@@ -127,7 +127,7 @@ func (r *modelRun) predictRun(req world.CreateEvent, done prediction) prediction
 func (r *modelRun) setAttributes(req world.CreateEvent, done prediction) prediction {
 	after, writer := applyChanges(r.attributes, req.Data)
 	switch {
-	case len(after) > maxAttributes:
+	case len(after) > world.MaxAttributes:
 		return refuse(world.CodeAttributeInvalid)
 	case writer == writerWorkflow && r.written[req.CorrelationID]:
 		return refuse(world.CodeConflict)

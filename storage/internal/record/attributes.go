@@ -18,9 +18,9 @@ const attributeField = "@"
 
 // EncodeAttributes writes attributes in the order of their keys.
 func EncodeAttributes(attributes map[string]string) world.Raw {
-	out := []byte{0xa0 + byte(len(attributes))} //nolint:gosec // at most maxAttributes
+	out := []byte{0xa0 + byte(len(attributes))} //nolint:gosec // at most world.MaxAttributes
 	if len(attributes) > 23 {
-		out = []byte{0xb8, byte(len(attributes))} //nolint:gosec // at most maxAttributes
+		out = []byte{0xb8, byte(len(attributes))} //nolint:gosec // at most world.MaxAttributes
 	}
 	for _, key := range slices.Sorted(maps.Keys(attributes)) {
 		for _, text := range []string{key, attributes[key]} {
