@@ -59,7 +59,7 @@ func seen(result world.EventResult, length int64, whole bool) world.LogSeen {
 // encodePreload returns nil if there is no answer, or if it is too long.
 func (t *tenant) encodePreload(runID string, result world.EventResult, ok bool, err error) []byte {
 	if err != nil {
-		t.log.Debug("a delivery is sent without the log of its run", slog.String("run", runID), slog.String("error", err.Error()))
+		t.log.Debug("a delivery is sent without the log of its run", slog.String("run_id", runID), slog.String("error", err.Error()))
 		return nil
 	}
 	if !ok {

@@ -44,7 +44,7 @@ func withoutRepeats(next slog.Handler) slog.Handler {
 // what and whom list the attributes that tell warnings, and errors, apart.
 var (
 	what = []string{"app", "deployment", "instead", "kind", "from", "variable", "namespace", "queue", "route"}
-	whom = []string{"run", "run_id", "step", "message", "request", "reason"}
+	whom = []string{"run_id", "step_id", "message", "request", "reason"}
 )
 
 // Enabled implements slog.Handler.

@@ -56,7 +56,7 @@ func TestAWarningComesOnceInTenMinutes(t *testing.T) {
 		}
 		require.Equal(t, 4, count("level=WARN", "it is down"))
 		for _, run := range []string{"wrun_1", "wrun_2", "wrun_1"} {
-			say(log, slog.LevelError, "it is lost", slog.String("run", run))
+			say(log, slog.LevelError, "it is lost", slog.String("run_id", run))
 		}
 		require.Equal(t, 2, count("level=ERROR", "it is lost"))
 

@@ -91,7 +91,7 @@ func TestARunThatHasNotLookedAtItsLogIsWokenOnce(t *testing.T) {
 		require.NoError(t, b.pass(t.Context()))
 		require.ElementsMatch(t, []string{payload, step, open}, b.queue.woken())
 		for runID, level := range map[string]string{payload: "INFO", step: "INFO", open: "WARN"} {
-			require.Regexp(t, "level="+level+" msg=[^\n]*woken[^\n]* run="+runID, log.String())
+			require.Regexp(t, "level="+level+" msg=[^\n]*woken[^\n]* run_id="+runID, log.String())
 		}
 		b.queue.requests = map[string]bool{} // the queue has forgotten by now
 		b.clock.Add(time.Minute)

@@ -210,7 +210,7 @@ func (r *Reconciler) look(ctx context.Context, look world.RunLook) (world.Millis
 			return 0, err
 		}
 		// A run that cannot be read must not prevent the check of those after it.
-		r.cfg.Logger.ErrorContext(ctx, "a run that may be forgotten is skipped", slog.String("run", look.RunID), slog.Any("error", err))
+		r.cfg.Logger.ErrorContext(ctx, "a run that may be forgotten is skipped", slog.String("run_id", look.RunID), slog.Any("error", err))
 	}
 	return r.since(0), nil
 }

@@ -30,7 +30,7 @@ func (r *Reconciler) wake(ctx context.Context, run world.Run, rest world.RunRest
 		return err
 	}
 	r.cfg.Logger.Log(ctx, level, why,
-		slog.String("run", run.RunID), slog.String("workflow", run.WorkflowName), slog.Int64("events", rest.Events),
+		slog.String("run_id", run.RunID), slog.String("workflow", run.WorkflowName), slog.Int64("events", rest.Events),
 		slog.Time("still_since", rest.LastAt.Time()), slog.String("message", id))
 	r.cfg.Woken()
 	return nil

@@ -33,6 +33,6 @@ func (w Waker) WakeRun(ctx context.Context, runID string) (world.RunWake, error)
 	if err != nil {
 		return world.RunWake{}, err
 	}
-	w.Logger.InfoContext(ctx, "an operator woke a run", slog.String("run", runID), slog.String("workflow", run.WorkflowName), slog.String("message", id))
+	w.Logger.InfoContext(ctx, "an operator woke a run", slog.String("run_id", runID), slog.String("workflow", run.WorkflowName), slog.String("message", id))
 	return world.RunWake{Run: run, MessageID: id}, nil
 }

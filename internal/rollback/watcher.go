@@ -192,7 +192,7 @@ func (w *Watcher) tell(ctx context.Context, home *Home, lost []world.AnsweredCal
 			home.unsaid++
 			continue
 		}
-		about := []any{slog.String("run", c.RunID), slog.String("workflow", c.WorkflowName), slog.Time("answered", c.At.Time())}
+		about := []any{slog.String("run_id", c.RunID), slog.String("workflow", c.WorkflowName), slog.Time("answered", c.At.Time())}
 		text := "an acknowledged start was lost with its Redis master; start it again"
 		if c.Kind == world.AnsweredResume {
 			text = "an acknowledged resume was lost with its Redis master; resume the hook again"

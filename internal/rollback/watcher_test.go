@@ -70,7 +70,7 @@ func TestWhatAChangeOfMasterLosesIsListed(t *testing.T) {
 		},
 	}, list.Data)
 	require.Equal(t, 2, strings.Count(log.String(), "level=ERROR"), log.String())
-	require.Contains(t, log.String(), "start it again\" run="+started.RunID)
+	require.Contains(t, log.String(), "start it again\" run_id="+started.RunID)
 	require.Contains(t, log.String(), "hook="+hookID)
 	require.NotContains(t, log.String(), "token of", "who knows it may resume")
 

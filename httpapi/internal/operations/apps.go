@@ -16,8 +16,8 @@ const (
 	maxBaseURL = 2048              // bytes
 	maxLease   = 30 * 24 * 60 * 60 // seconds
 
-	// attachStart is what an app takes along with a delivery: the answer to run_started.
-	attachStart = string(world.EventRunStarted)
+	// preloadStart is what an app takes with a delivery: the answer to run_started.
+	preloadStart = string(world.EventRunStarted)
 )
 
 func decodeApp(r *input.Request) (world.App, error) {
@@ -57,7 +57,7 @@ func writeApp(e *wire.Encoder, a *world.App) {
 	if a.Attach {
 		o.Key("attach")
 		e.Array(1)
-		e.Text(attachStart)
+		e.Text(preloadStart)
 	}
 	o.OptionalWhole("leaseSeconds", int(a.Lease/time.Second))
 	o.OptionalMillis("seenAt", a.SeenAt)
@@ -74,7 +74,7 @@ func readApp(o *input.Object) (world.App, error) {
 		SDK:          o.Text("sdk", input.MaxResolve),
 		Namespace:    o.Namespace("namespace"),
 		Lease:        o.Seconds("leaseSeconds", maxLease),
-		Attach:       o.HasName("attach", attachStart),
+		Attach:       o.HasName("attach", preloadStart),
 	}
 	base := o.Text("baseUrl", maxBaseURL)
 	if o.Err != nil {
