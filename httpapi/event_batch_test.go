@@ -75,16 +75,16 @@ func TestBadBatches(t *testing.T) {
 		many[i] = good
 	}
 	for name, body := range map[string]any{
-		"no list":        m{},
-		"not a list":     m{"events": m{}},
-		"no event":       m{"events": []m{good, {}}},
-		"not an object":  m{"events": []any{good, 7}},
-		"too many":       m{"events": many},
-		"an unknown one": m{"events": []m{{"event": m{"eventType": "noop"}}}},
-		"no entity":      m{"events": []m{{"event": m{"eventType": "step_started"}}}},
-		"no input":       m{"events": []m{{"event": m{"eventType": "step_created", "correlationId": "s", "eventData": m{"stepName": "a"}}}}},
-		"a bad moment":   m{"events": []m{{"event": m{"eventType": "run_completed"}, "occurredAt": "soon"}}},
-		"a bad param":    m{"events": []m{good}, "params": m{"resolveData": "some"}},
+		"no list":         m{},
+		"not a list":      m{"events": m{}},
+		"no event":        m{"events": []m{good, {}}},
+		"not an object":   m{"events": []any{good, 7}},
+		"too many":        m{"events": many},
+		"an unknown one":  m{"events": []m{{"event": m{"eventType": "noop"}}}},
+		"no entity":       m{"events": []m{{"event": m{"eventType": "step_started"}}}},
+		"no input":        m{"events": []m{{"event": m{"eventType": "step_created", "correlationId": "s", "eventData": m{"stepName": "a"}}}}},
+		"a bad timestamp": m{"events": []m{{"event": m{"eventType": "run_completed"}, "occurredAt": "soon"}}},
+		"a bad param":     m{"events": []m{good}, "params": m{"resolveData": "some"}},
 	} {
 		status, text := post(t, newServer(t, newFakes(t)), batchPath, body)
 		require.Equal(t, http.StatusBadRequest, status, "%s: %s", name, text)

@@ -104,11 +104,11 @@ func TestLegacyBadInput(t *testing.T) {
 		{"/runs/r1/steps", `{"stepId":"s","input":1}`, "body.stepName is missing"},
 		{"/runs/r1/steps", `{"stepId":"s","stepName":"s"}`, "body.input is missing"},
 		{"/runs/r1/steps/s1", `{"attempt":-1}`, "body.attempt must be a whole number that is not negative"},
-		{"/runs/r1/steps/s1", `{"retryAfter":"soon"}`, "body.retryAfter must be a moment: epoch milliseconds or an ISO 8601 text"},
+		{"/runs/r1/steps/s1", `{"retryAfter":"soon"}`, "body.retryAfter must be a timestamp: epoch milliseconds or an ISO 8601 text"},
 		{"/runs/r1/events", `{}`, "body.eventType is missing"},
 		{
 			"/runs/r1/events", `{"eventType":"wait_created","eventData":{"resumeAt":"soon"}}`,
-			"event.eventData.resumeAt must be a moment: epoch milliseconds or an ISO 8601 text",
+			"event.eventData.resumeAt must be a timestamp: epoch milliseconds or an ISO 8601 text",
 		},
 		{"/runs/r1/hooks", `{"token":"t"}`, "body.hookId is missing"},
 		{"/runs/r1/hooks", `{"hookId":"h"}`, "body.token is missing"},

@@ -187,10 +187,11 @@ func TestCancelRuns(t *testing.T) {
 		`{"runId":"a","outcome":"cancelled"},{"runId":"b","outcome":"already_cancelled"},{"runId":"c","outcome":"not_cancellable","status":"failed"},`+
 		`{"runId":"no such","outcome":"not_found"},{"runId":"e","outcome":"failed","code":"unavailable","retryable":true}]}`, w.Body.String())
 	for given, want := range map[string]string{
-		`{}`:                                  "body.runIds is missing",
-		`{"runIds":[""]}`:                     "body.runIds has an entry that must be text",
-		`{"runIds":["a"],"cancelReason":5}`:   "body.cancelReason must be text",
-		`{"runIds":[` + manyTexts(501) + `]}`: "body.runIds has more entries than the limit of 500",
+		`{}`:                                "body.runIds is missing",
+		`{"runIds":[""]}`:                   "body.runIds has an entry that must be text",
+		`{"runIds":["a"],"cancelReason":5}`: "body.cancelReason must be text",
+		`{"runIds":["a"],"cancelReason":"` + strings.Repeat("ä", 513) + `"}`: "body.cancelReason has more than 512 characters",
+		`{"runIds":[` + manyTexts(501) + `]}`:                                "body.runIds has more entries than the limit of 500",
 	} {
 		status, body := post(t, s, "/v1/runs/cancel", given)
 		require.Equal(t, http.StatusBadRequest, status, given)

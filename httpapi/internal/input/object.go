@@ -92,8 +92,8 @@ func (o *Object) Flag(key string) bool {
 	return v
 }
 
-// MomentRule is what a timestamp has to be.
-const MomentRule = "must be a moment: epoch milliseconds or an ISO 8601 text"
+// TimestampRule is what a timestamp has to be.
+const TimestampRule = "must be a timestamp: epoch milliseconds or an ISO 8601 text"
 
 // Millis returns a timestamp, 0 when absent.
 func (o *Object) Millis(key string) world.Millis {
@@ -103,7 +103,7 @@ func (o *Object) Millis(key string) world.Millis {
 	}
 	ms, ok := cboritem.TimestampOf(item)
 	if !ok {
-		o.Fail(key, MomentRule)
+		o.Fail(key, TimestampRule)
 	}
 	return ms
 }

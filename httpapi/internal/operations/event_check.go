@@ -44,14 +44,16 @@ func checkDatum(f *world.Field) error {
 	case "resumeAt", "retryAfter", "tokenRetentionUntil":
 		ms, ok := cboritem.TimestampOf(f.Value)
 		if !ok {
-			return refuse.Invalid("event.eventData.%s %s", f.Key, input.MomentRule)
+			return refuse.Invalid("event.eventData.%s %s", f.Key, input.TimestampRule)
 		}
 		f.Value = cboritem.AppendInt(nil, int64(ms))
 	case "token":
 		return checkDatumText(f, world.MaxToken)
 	case "cancelReason":
-		if s, ok := cboritem.TextOf(f.Value); ok && len(utf16.Encode([]rune(s))) > world.MaxCancelReason {
-			return refuse.Invalid("event.eventData.cancelReason has more than %d characters", world.MaxCancelReason)
+		if s, ok := cboritem.TextOf(f.Value); ok {
+			if err := checkReason("event.eventData.cancelReason", s); err != nil {
+				return err
+			}
 		}
 		return checkDatumText(f, input.MaxName)
 	case "deploymentId", "workflowName", "stepName", "errorCode", "encryptionPublicKey", "ownerMessageId":
@@ -68,6 +70,14 @@ func checkDatum(f *world.Field) error {
 		if cboritem.MajorOf(f.Value) != cboritem.MajorArray {
 			return refuse.Invalid("event.eventData.%s must be a list", f.Key)
 		}
+	}
+	return nil
+}
+
+// checkReason refuses a reason to cancel that is too long. JavaScript counts characters as UTF-16 does.
+func checkReason(path, reason string) error {
+	if len(utf16.Encode([]rune(reason))) > world.MaxCancelReason {
+		return refuse.Invalid("%s has more than %d characters", path, world.MaxCancelReason)
 	}
 	return nil
 }

@@ -129,7 +129,10 @@ func decodeCancel(r *input.Request) (world.CancelRuns, error) {
 		Reason:    body.Text("cancelReason", 4*world.MaxCancelReason),
 		RequestID: r.ID,
 	}
-	return req, body.Err
+	if body.Err != nil {
+		return req, body.Err
+	}
+	return req, checkReason("body.cancelReason", req.Reason)
 }
 
 func (a *API) cancelRuns(ctx context.Context, req world.CancelRuns) ([]world.CancelResult, error) {
