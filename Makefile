@@ -100,6 +100,16 @@ test: ## lint, vet, race tests, client tests, the SDK's suites, end-to-end tests
 test-of-go:
 	@for part in lint-go test-go; do $(MAKE) --no-print-directory "$$part"; done
 
+.PHONY: examples
+examples: build client e2e/apps/v4/$(BUNDLE) e2e/managers/$(PACKAGES) need-redis ## the client's tarball, installed by npm, Yarn 4, Plug'n'Play, pnpm and Bun
+	$(SAY) 'examples'
+	@E2E_MANAGERS=all "$$(scripts/node22.sh e2e/apps/v4)" --test --test-reporter=spec e2e/packages.test.mjs
+
+# Where npm does not run install scripts, Bun's is run by hand: it puts the binary of its platform, a package, in its place.
+e2e/managers/$(PACKAGES): e2e/managers/package.json e2e/managers/package-lock.json
+	cd e2e/managers && $(NPM_CI) && (node_modules/.bin/bun --version || node node_modules/bun/install.js) >/dev/null
+	@touch $@
+
 .PHONY: vet
 vet: ## go vet
 	$(SAY) 'go vet'
@@ -246,4 +256,4 @@ need-redis:
 .PHONY: clean
 clean: ## remove everything that was built or installed here
 	rm -rf bin dist .tools .cache client/dist client/build client/build-test client/node_modules
-	rm -rf $(APPS:%=%/node_modules) $(APPS:%=%/.well-known) $(APPS:%=%/.swc) $(E2E_APPS:%=%/workflows) $(BENCH_APPS:%=%/workflows) $(SUITES:%=%/node_modules) bench/apps/bullmq/node_modules bench/out
+	rm -rf $(APPS:%=%/node_modules) $(APPS:%=%/.well-known) $(APPS:%=%/.swc) $(E2E_APPS:%=%/workflows) $(BENCH_APPS:%=%/workflows) $(SUITES:%=%/node_modules) e2e/managers/node_modules bench/apps/bullmq/node_modules bench/out

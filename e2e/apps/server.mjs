@@ -1,21 +1,23 @@
 // @ts-check
 // The end-to-end app of any SDK version: a Hono server around the bundles that `workflow build` left in the
-// working directory, with a small API through which the tests drive it.
+// working directory, with a small API through which the tests drive it. With E2E_APP the bundles and the SDK are those of
+// that folder, and the working directory has nothing but the World, which the SDK looks for there.
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-const require = createRequire(join(process.cwd(), 'index.js'));
+const home = process.env.E2E_APP || process.cwd();
+const require = createRequire(join(home, 'index.js'));
 const load = (name) => import(pathToFileURL(require.resolve(name)).href);
-const modules = join(process.cwd(), 'node_modules');
+const modules = join(home, 'node_modules');
 const { serve } = await load('@hono/node-server');
 const { Hono } = await load('hono');
 // The SDK's export map has no require condition for these two.
 const { getHookByToken, getRun, resumeHook, resumeWebhook, start } = await import(join(modules, 'workflow/dist/api.js'));
 const { getWorld } = await import(join(modules, 'workflow/dist/runtime.js'));
 
-const bundles = join(process.cwd(), '.well-known/workflow/v1');
+const bundles = join(home, '.well-known/workflow/v1');
 const port = Number(process.env.PORT);
 const world = await getWorld();
 const workflows = Object.assign({}, ...Object.values(JSON.parse(readFileSync(join(bundles, 'manifest.json'), 'utf8')).workflows));
@@ -60,7 +62,7 @@ app.post('/start-without-events/:workflow', async (c) => {
 
 // Calls a step as the plain function that it is outside of a run.
 app.post('/direct/:file/:step', async (c) => {
-  const module = await import(pathToFileURL(join(process.cwd(), 'workflows', `${c.req.param('file')}.ts`)).href);
+  const module = await import(pathToFileURL(join(home, 'workflows', `${c.req.param('file')}.ts`)).href);
   return c.json(await module[c.req.param('step')](...(await c.req.json())));
 });
 

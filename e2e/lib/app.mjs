@@ -11,9 +11,14 @@ export class App {
   #child;
   #supervised = false;
 
-  /** @param {{ sdk: string, service: { clientEnv: Environment, url?: string }, port: number, deploymentId?: string, env?: Environment }} options */
-  constructor({ sdk, service, port, deploymentId, env }) {
+  /**
+   * `folder`: that of another project with the World, where the app of that SDK runs; otherwise the app's own.
+   *
+   * @param {{ sdk: string, service: { clientEnv: Environment, url?: string }, port: number, deploymentId?: string, env?: Environment, folder?: string }} options
+   */
+  constructor({ sdk, service, port, deploymentId, env, folder }) {
     this.sdk = sdk;
+    this.folder = folder;
     this.deploymentId = deploymentId;
     this.service = service;
     this.env = env;
@@ -31,8 +36,9 @@ export class App {
 
   #spawn() {
     this.#child = new Child('app', nodeOf(this.sdk), [appServer], {
-      cwd: appFolder(this.sdk),
+      cwd: this.folder ?? appFolder(this.sdk),
       env: {
+        ...(this.folder && { E2E_APP: appFolder(this.sdk) }),
         ...this.service.clientEnv,
         PORT: new URL(this.url).port,
         WORKFLOW_TARGET_WORLD: world,

@@ -23,18 +23,19 @@ import { notPersistent } from './warns.mjs';
  * @param {string} [options.token]  of the service, if it is to want one
  * @param {Environment} [options.serviceEnv]  further variables
  * @param {Environment} [options.appEnv]  further variables
+ * @param {string} [options.appFolder]  a project that has the World, in which the app runs; its own if left out
  * @param {number} [options.appPort]  that the app listens on; a free one if left out
  * @param {string[]} [options.redisArgs]  further arguments of the redis-server
  * @param {RegExp[]} [options.warns]  patterns of the warnings that the test provokes
  */
-export async function startStack(t, { redis = 'server', sdk = 'v4', deploymentId, token, serviceEnv, appEnv, appPort, redisArgs = [], warns = [] } = {}) {
+export async function startStack(t, { redis = 'server', sdk = 'v4', deploymentId, token, serviceEnv, appEnv, appFolder, appPort, redisArgs = [], warns = [] } = {}) {
   const stack = new Stack(warns);
   t.after(() => stack.stop(t));
   if (redis === 'server') stack.redis = await RedisServer.start({ more: redisArgs });
   if (redis === 'cluster') stack.redis = await RedisCluster.start();
   stack.service = new Service({ redis: stack.redis, token, port: await freePort(), env: serviceEnv });
   await stack.service.start();
-  stack.app = new App({ sdk, deploymentId, service: stack.service, port: appPort ?? (await freePort()), env: appEnv });
+  stack.app = new App({ sdk, deploymentId, service: stack.service, port: appPort ?? (await freePort()), env: appEnv, folder: appFolder });
   await stack.app.start();
   stack.api = new Api(stack.service.url, token);
   return stack;
