@@ -1,38 +1,38 @@
 import { type FastPaths, readFastPaths } from './fastPaths.js';
 import { WorkflowWorldError } from './sdk/errors.js';
 
-/** Settings of a World. What is left out comes from the environment. */
+/** Settings of a World. Missing ones are read from the environment. */
 export interface WorldOptions {
   /** Address of the service. `WORKFLOW_WORLD_URL`, otherwise `http://127.0.0.1:8787`. */
   url?: string;
   /** Bearer token of the service. `WORKFLOW_WORLD_TOKEN`, otherwise none. */
   token?: string;
-  /** Key with which the service signs deliveries, several with commas. `WORKFLOW_WORLD_SIGNING_KEY`, otherwise derived from the token. */
+  /** Key with which the service signs deliveries; separate several with commas. `WORKFLOW_WORLD_SIGNING_KEY`, otherwise derived from the token. */
   signingKey?: string;
   /** Address at which the service reaches this app. `WORKFLOW_BASE_URL`, otherwise `http://localhost:$PORT`. */
   baseUrl?: string;
   /** Name of this deployment. `WORKFLOW_DEPLOYMENT_ID`, otherwise `dpl_world-redis`. */
   deploymentId?: string;
-  /** How long a call is tried again while the service cannot be reached, in milliseconds; 10,000. */
+  /** How long a call is retried while the service cannot be reached, in milliseconds; 10,000. */
   retryForMs?: number;
-  /** How long a write to a stream, or its close, is tried again, in milliseconds. `WORKFLOW_WORLD_STREAM_RETRY_SECONDS`, otherwise 60 seconds. */
+  /** How long a write to a stream, or its close, is retried, in milliseconds. `WORKFLOW_WORLD_STREAM_RETRY_SECONDS`, otherwise 60 seconds. */
   streamRetryForMs?: number;
-  /** How long one try waits for an answer, in milliseconds; 60,000. Live stream reads wait for ever. */
+  /** How long one try waits for an answer, in milliseconds; 60,000. Live stream reads have no limit. */
   timeoutMs?: number;
 }
 
-/** The settings in force for one call. */
+/** The settings for one call. */
 export interface Config {
   url: string;
   token: string | undefined;
   /** All tokens; {@link token} is the first. */
   tokens: string[];
-  /** The keys of the settings; without any, those derived from the tokens are in force. */
+  /** The keys of the settings. If there are none, the keys are derived from the tokens. */
   signingKeys: string[];
-  /** The app's address if the settings name it; undefined means that only `start()` may guess it. */
+  /** The app's address if the settings have one; if undefined, only `start()` may guess it. */
   baseUrl: string | undefined;
   deploymentId: string;
-  /** Whether the settings name the deployment, as opposed to the default. */
+  /** Whether the settings name the deployment, so that it is not the default. */
   deploymentNamed: boolean;
   /** Namespace of this app's queue names, if it has one. */
   namespace: string | undefined;
@@ -44,16 +44,16 @@ export interface Config {
 
 const DEFAULT_URL = 'http://127.0.0.1:8787';
 const DEFAULT_DEPLOYMENT_ID = 'dpl_world-redis';
-/** Long enough to ride out a restart of the service or of Redis behind it (5 s is usual). */
+/** Longer than a restart of the service or of its Redis, which usually takes 5 s. */
 const DEFAULT_RETRY_FOR_MS = 10_000;
 const DEFAULT_TIMEOUT_MS = 60_000;
 const DEFAULT_STREAM_RETRY_SECONDS = 60;
-/** The service knows a repeat for 10 minutes. The last try may begin at the end of this time, and then waits for its answer. */
+/** The service recognises a repeat for 10 minutes. The last try may begin at the end of this time, and then waits for its answer. */
 const LONGEST_STREAM_RETRY_SECONDS = 540;
 
 /**
- * Reads the settings. Called at use and never at import or in `createWorld`, because the SDK creates
- * Worlds while an app is being built, when the environment of the running app is not there yet.
+ * Reads the settings. It is called at use, never at import or in `createWorld`: the SDK creates Worlds while an app
+ * is being built, when the environment of the running app does not exist yet.
  *
  * @internal Exported for tests.
  */
@@ -63,7 +63,7 @@ export function readConfig(options: WorldOptions): Config {
   const tokens = list(options.token || env['WORKFLOW_WORLD_TOKEN']);
   return {
     url: options.url || env['WORKFLOW_WORLD_URL'] || DEFAULT_URL,
-    // The service takes a list, for rotation; an app that shares its environment sends the first of it.
+    // The service accepts a list, for rotation; an app with the same environment sends the first token.
     token: tokens[0],
     tokens,
     signingKeys: list(options.signingKey || env['WORKFLOW_WORLD_SIGNING_KEY']),
@@ -87,16 +87,16 @@ function streamRetryForMs(option: number | undefined, variable: string | undefin
   throw new WorkflowWorldError(`${which}, which is not a number of ${range}`, { code: 'INVALID_CONFIG' });
 }
 
-/** How long settings are cached, in milliseconds: reading them from the environment took 4 % of what a call costs the app. */
+/** How long settings are cached, in milliseconds: reading them from the environment took 4 % of a call's CPU in the app. */
 const CACHED_MS = 100;
 
-/** A {@link readConfig} for many calls: it reads at the first, and again when what it read is a tenth of a second old. */
+/** A cached {@link readConfig}: it reads at the first call, and again once the settings are a tenth of a second old. */
 export function configReader(options: WorldOptions): () => Config {
   let config: Config | undefined;
   let until = 0;
   return () => {
     const now = Date.now();
-    // A clock that was set back must not make them last.
+    // The cache must not last longer because the clock was set back.
     if (config === undefined || now >= until || now < until - CACHED_MS) {
       config = readConfig(options);
       until = now + CACHED_MS;
@@ -105,17 +105,17 @@ export function configReader(options: WorldOptions): () => Config {
   };
 }
 
-/** The app's address as `start()` registers it: the one named, otherwise this machine at `PORT` (3000 if unset). */
+/** The address that `start()` registers for the app: the one in the settings, otherwise this machine at `PORT` (3000 if unset). */
 export function appBaseUrl(config: Config): string {
   return config.baseUrl ?? `http://localhost:${process.env['PORT'] || 3000}`;
 }
 
-/** Whether what one of two Worlds is answered holds for the other. */
+/** Whether an answer for one of two Worlds is valid for the other. */
 export function sameService(a: Config, b: Config): boolean {
   return a.url === b.url && a.token === b.token && a.deploymentId === b.deploymentId;
 }
 
-/** The parts of a list with commas, without empty ones. */
+/** The parts of a comma-separated list, without empty ones. */
 function list(text: string | undefined): string[] {
   return (text ?? '')
     .split(',')

@@ -1,19 +1,19 @@
 import { WorkflowWorldError } from './sdk/errors.js';
 
 /**
- * Ways of doing something with less work, beside a plain way that comes to the same (docs/fast-paths.md). The service
- * has the same setting, so some of these names are only for it.
+ * Cheaper ways to get the same result as the plain path (docs/fast-paths.md). The service has the same setting, so
+ * some of these names apply only to it.
  */
 const NAMES = ['pipeline', 'preload', 'anticipate', 'bundles', 'socket', 'fan-in', 'request-body', 'quiet'] as const;
 
 export type FastPath = (typeof NAMES)[number];
 
-/** The fast paths that are on. */
+/** The enabled fast paths. */
 export type FastPaths = ReadonlySet<FastPath>;
 
 let last: { list: string; socket: string | undefined; paths: FastPaths } | undefined;
 
-/** Reads `WORKFLOW_WORLD_FAST_PATHS` and `WORKFLOW_WORLD_SOCKET`. It throws for a name that it does not know. */
+/** Reads `WORKFLOW_WORLD_FAST_PATHS` and `WORKFLOW_WORLD_SOCKET`. It throws for an unknown name. */
 export function readFastPaths(): FastPaths {
   const list = process.env['WORKFLOW_WORLD_FAST_PATHS'] ?? '';
   const socket = process.env['WORKFLOW_WORLD_SOCKET'];

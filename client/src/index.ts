@@ -1,5 +1,5 @@
 /**
- * The client of world-redis: a World of the Vercel Workflow SDK that keeps nothing itself and asks the service for
+ * The client of world-redis: a World of the Vercel Workflow SDK that stores nothing itself and uses the service for
  * everything. Set `WORKFLOW_TARGET_WORLD=@world-redis/client`.
  */
 import { createWorld } from './world/world.js';

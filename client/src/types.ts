@@ -8,7 +8,7 @@ export interface Pagination {
 /** `none` leaves the payloads out of the answer. */
 export type ResolveData = 'all' | 'none';
 
-/** One page of a list. `cursor` is the position of its last item, also when there is no more. */
+/** One page of a list. `cursor` is the position of its last item, even if there are no more. */
 export interface Page {
   data: any[];
   cursor: string | null;
@@ -24,7 +24,7 @@ export interface QueueOptions {
   specVersion?: number;
 }
 
-/** What a queue handler is called with beside the message. */
+/** The second argument of a queue handler. */
 export interface MessageMeta {
   /** 1 at the first delivery. */
   attempt: number;
@@ -33,7 +33,7 @@ export interface MessageMeta {
   messageId: any;
 }
 
-/** A queue handler; `timeoutSeconds` asks for the same message again after that time. */
+/** A queue handler; `timeoutSeconds` requests the same message again after that time. */
 export type MessageHandler = (message: unknown, meta: MessageMeta) => Promise<any>;
 
 /** Options of a snapshot of chunks. */
@@ -50,26 +50,26 @@ export interface ChunkPage {
   done: boolean;
 }
 
-/** One writer of a stream; `chunkSeq` is its own number of the first chunk, from 0. */
+/** One writer of a stream; `chunkSeq` is the writer's number of the first chunk, from 0. */
 export interface StreamWriteSession {
   write(chunkSeq: number, chunks: (string | Uint8Array)[]): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A stream's state; `tailIndex` is -1 when it is empty. */
+/** A stream's state; `tailIndex` is -1 if it is empty. */
 export interface StreamInfo {
   tailIndex: number;
   done: boolean;
 }
 
-/** What one call may ask of the answer. */
+/** What the answer of a call contains. */
 interface Resolve {
   resolveData?: ResolveData;
 }
 
 /**
- * The calls of SDKs from before event sourcing, where the caller changes the entities itself. A World has them only in a
- * process with such an SDK: tools of later ones take them for the way to go where they find them.
+ * The calls of SDKs from before event sourcing, where the caller changes the entities itself. A World has them only
+ * in a process with such an SDK, because tools of later SDKs would use them.
  */
 export interface LegacyCalls {
   runs: {
@@ -87,14 +87,14 @@ export interface LegacyCalls {
     create(runId: string, hook: { hookId: string; token: string; metadata?: any }, params?: Resolve): Promise<any>;
     dispose(hookId: string, params?: Resolve): Promise<any>;
   };
-  /** The form that events.create has there: it answers with the event itself. */
+  /** events.create of those SDKs: it returns the event itself. */
   createEvent(runId: string, event: { eventType?: unknown; correlationId?: unknown; eventData?: unknown }, params?: Resolve): Promise<any>;
 }
 
 /**
- * A World of the Workflow SDK. It fits the `World` type of the SDK that loads it; entities are `any` here so that
- * one build fits every version and no type of the SDK has to be installed. Every member is an own property that
- * needs no `this`, so a World can be spread and taken apart.
+ * A World of the Workflow SDK. It fits the `World` type of the SDK that loads it. Entities are `any` here, so that
+ * one build fits every version and no type of the SDK has to be installed. Every member is an own property that needs
+ * no `this`, so a World can be spread and destructured.
  */
 export interface RedisWorld {
   specVersion: number;
@@ -111,11 +111,11 @@ export interface RedisWorld {
     list(params?: { workflowName?: string; status?: string | string[]; pagination?: Pagination; resolveData?: ResolveData }): Promise<Page>;
     /** Several runs in the order of their ids, null for those that do not exist. */
     getMany(ids: readonly string[], params?: { resolveData?: ResolveData }): Promise<any[]>;
-    /** The run when it has ended, or as it is after `timeoutMs` (0 if not given) or when the signal fires. */
+    /** The run when it has ended, or in its current state after `timeoutMs` (default 0) or when the signal fires. */
     waitForTerminalStatus(id: string, params?: { timeoutMs?: number; signal?: AbortSignal; resolveData?: ResolveData }): Promise<any>;
-    /** Cancels up to 500 runs and says of each what became of it. */
+    /** Cancels up to 500 runs and returns the outcome of each. */
     cancelMany(request: { runIds: string[]; cancelReason?: string }): Promise<any>;
-    /** Sets attributes, or deletes those whose value is null; answers with all of the run's. */
+    /** Sets attributes, or deletes those whose value is null; returns all attributes of the run. */
     experimentalSetAttributes(
       runId: string,
       changes: { key: string; value: string | null }[],
@@ -128,11 +128,11 @@ export interface RedisWorld {
   };
   events: {
     /**
-     * Answers with `{event, run?, step?, …}`. An event without a spec version on a run of {@link LegacyCalls} is
-     * appended as it is, and the answer is the event itself.
+     * Returns `{event, run?, step?, …}`. An event without a spec version on a run of {@link LegacyCalls} is appended
+     * unchanged, and the answer is the event itself.
      */
     create(runId: string | null, event: any, params?: any): Promise<any>;
-    /** Several events in one write, each with a result of its own, in their order. */
+    /** Several events in one write, each with its own result, in order. */
     createBatch(runId: string, events: readonly { event: any; occurredAt?: Date }[], params?: { resolveData?: ResolveData }): Promise<{ results: any[] }>;
     get(runId: string, eventId: string, params?: { resolveData?: ResolveData }): Promise<any>;
     list(params: { runId: string; pagination?: Pagination; resolveData?: ResolveData }): Promise<Page>;
@@ -150,7 +150,7 @@ export interface RedisWorld {
   listStreamsByRunId(runId: string): Promise<string[]>;
   getStreamChunks(name: string, runId: string, options?: GetChunksOptions): Promise<ChunkPage>;
   getStreamInfo(name: string, runId: string): Promise<StreamInfo>;
-  /** The stream operations as v5 of the SDK calls them. */
+  /** The stream operations as SDK v5 calls them. */
   streams: {
     write(runId: string, name: string, chunk: string | Uint8Array): Promise<void>;
     writeMulti(runId: string, name: string, chunks: (string | Uint8Array)[]): Promise<void>;

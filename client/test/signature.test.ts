@@ -111,8 +111,8 @@ test('the same delivery twice runs once, also by way of another bundle of the ap
   const two = handlerWith({ signingKey: KEY });
   const twice = signature({ t: Date.now() - 60_000 });
   assert.equal((await one.handle(delivery(twice))).status, 200);
-  await refused(await one.handle(delivery(twice)), /been here before/);
-  await refused(await two.handle(delivery(twice)), /been here before/);
+  await refused(await one.handle(delivery(twice)), /received before/);
+  await refused(await two.handle(delivery(twice)), /received before/);
   assert.deepEqual([one.runs(), two.runs()], [1, 0]);
 });
 

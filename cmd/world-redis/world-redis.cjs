@@ -6834,7 +6834,7 @@ function readConfig(options) {
   const tokens = list(options.token || env["WORKFLOW_WORLD_TOKEN"]);
   return {
     url: options.url || env["WORKFLOW_WORLD_URL"] || DEFAULT_URL,
-    // The service takes a list, for rotation; an app that shares its environment sends the first of it.
+    // The service accepts a list, for rotation; an app with the same environment sends the first token.
     token: tokens[0],
     tokens,
     signingKeys: list(options.signingKey || env["WORKFLOW_WORLD_SIGNING_KEY"]),
@@ -6918,7 +6918,7 @@ function readCbor(bytes, views) {
   return new Reader(bytes, views).whole();
 }
 var Reader = class {
-  /** Plain, since a slice of a Buffer would be a Buffer. */
+  /** A plain array, since a slice of a Buffer would be a Buffer. */
   #bytes;
   #buffer;
   #view;
@@ -6934,7 +6934,7 @@ var Reader = class {
   }
   whole() {
     const value = this.#item(0);
-    if (this.#at !== this.#end) throw malformed("something follows the item");
+    if (this.#at !== this.#end) throw malformed("there are bytes after the item");
     return value;
   }
   #item(depth) {
@@ -6967,7 +6967,7 @@ var Reader = class {
     if (byte === void 0) throw malformed("it ends too early");
     return byte;
   }
-  /** The number that follows an initial byte. From 2^53 on it is not exact, as all numbers here. */
+  /** The number after an initial byte. From 2^53 on it is not exact, like all numbers here. */
   #argument(info) {
     if (info < 24) return info;
     if (info > 27) throw malformed(`a head ends in ${info}`);
@@ -7059,7 +7059,7 @@ var Reader = class {
         throw malformed("a head ends in 31");
     }
   }
-  /** A key of an object. One that is neither text nor a scalar becomes the text of its {@link Unshown}. */
+  /** A key of an object. A key that is neither text nor a scalar becomes the text of its {@link Unshown}. */
   #key() {
     const start = this.#at;
     const initial = this.#bytes[start] ?? 0;
@@ -7073,7 +7073,7 @@ var Reader = class {
     const value = isPlain ? this.#item(0) : this.#unshown(start);
     return typeof value === "object" && value !== null ? JSON.stringify(value) : safe(String(value));
   }
-  /** Answers say the same few keys again and again; those are neither decoded nor allocated each time. */
+  /** Answers repeat the same few keys, so those are neither decoded nor allocated each time. */
   #shortKey(n) {
     this.#need(n);
     const bytes = this.#bytes;
@@ -7126,7 +7126,7 @@ var Reader = class {
     const value = this.#content(tag, depth);
     return value === UNFIT ? this.#unshown(start) : value;
   }
-  /** What a tag makes of its content, as the client's encoder writes it. Other tags are passed over: what is inside says it. */
+  /** The value of a tagged content, for the tags that the client's encoder writes. Other tags are ignored, and the content is returned. */
   #content(tag, depth) {
     const initial = this.#bytes[this.#at] ?? 0;
     const major = initial >> 5;
@@ -7164,7 +7164,7 @@ var Reader = class {
     if (size > 1 && isBigEndian(tag) !== ((0, import_node_os.endianness)() === "BE")) swap(own, size);
     return new ArrayType(own.buffer);
   }
-  /** `["RegExp", source, flags]`; what else stands for an object of a class is not made one. */
+  /** `["RegExp", source, flags]`; other representations of class instances are not converted. */
   #regExp() {
     const initial = this.#initial();
     if (initial !== 131) return UNFIT;
@@ -7187,7 +7187,7 @@ var Reader = class {
     this.#skip();
     return { __type: "CBOR", data: this.#buffer.toString("base64", start, this.#at) };
   }
-  /** Goes behind the next item, however deep it is. */
+  /** Skips the next item, whatever its depth. */
   #skip() {
     const open = [];
     do {
@@ -7803,11 +7803,11 @@ var SeenNonces = class {
   }
   windowMs;
   most;
-  /** Nonce → when it was signed, in the order of arrival. */
+  /** Nonce → time of the signature, in order of arrival. */
   #signedAt = /* @__PURE__ */ new Map();
-  /** What was signed at this time or before may have been forgotten, and so is refused. */
+  /** A nonce signed at this time or earlier may have been forgotten, so it is refused. */
   #forgotten = Number.NEGATIVE_INFINITY;
-  /** Whether this is the first time; it is no longer afterwards. */
+  /** Whether the nonce is new; afterwards it is not. */
   add(nonce, signedAt, now) {
     if (signedAt <= this.#forgotten || this.#signedAt.has(nonce)) return false;
     this.#signedAt.set(nonce, signedAt);
@@ -7856,9 +7856,9 @@ function refusalOfDelivery(headers, kind, body, keys3, now) {
     const expected = (0, import_node_crypto.createHmac)("sha256", key).update(signed).digest();
     for (const value of signature.values) if ((0, import_node_crypto.timingSafeEqual)(value, expected)) match = true;
   }
-  if (!match) return "the signature is wrong; have the service and this app the same key?";
+  if (!match) return "the signature is wrong; do the service and this app have the same key?";
   const first = seenNonces(WINDOW_MS).add(signature.nonce, Number(signature.timestamp), now);
-  return first ? void 0 : "this delivery has been here before";
+  return first ? void 0 : "this delivery was received before";
 }
 function warnOfUnsigned(headers) {
   const signed = headers.has(HEADER);
@@ -7868,7 +7868,7 @@ function warnOfUnsigned(headers) {
   warned.once = true;
   const why = signed ? "the service signs its deliveries" : "this is production";
   process.stderr.write(
-    `[world-redis] WARNING: ${why}, but this app has no key, so it runs whatever anybody posts to its workflow routes. Set WORKFLOW_WORLD_TOKEN or WORKFLOW_WORLD_SIGNING_KEY, as on the service.
+    `[world-redis] WARNING: ${why}, but this app has no key, so it accepts any request to its workflow routes. Set WORKFLOW_WORLD_TOKEN or WORKFLOW_WORLD_SIGNING_KEY, as on the service.
 `
   );
 }
@@ -7999,7 +7999,7 @@ function readAll(incoming) {
       resolve(new Uint8Array(whole.buffer, whole.byteOffset, whole.byteLength));
     });
     incoming.once("error", reject);
-    incoming.once("close", () => reject(new Error("the connection closed amid the body")));
+    incoming.once("close", () => reject(new Error("the connection closed within the body")));
     incoming.on("pause", () => incoming.resume());
   });
 }
@@ -8201,7 +8201,7 @@ function errorFromWire(wire, refusal2) {
     default:
       return new WorkflowWorldError(message, {
         status: number(wire?.status) ?? refusal2.status,
-        // A 413 is always about the size of the request, also that of a proxy: another try would be refused, too.
+        // A 413 is always about the request's size, even from a proxy: a retry would be refused, too.
         code: text(wire?.code) ?? (refusal2.status === 413 ? "too_large" : void 0),
         url: refusal2.url,
         retryAfter
@@ -8255,7 +8255,7 @@ var Bundles = class {
   #basePath;
   #waiting = [];
   #aloneUntil;
-  /** `basePath` is that of the service's URL, without a trailing slash. Without `together` each call is a request as it is. */
+  /** `basePath` is that of the service's URL, without a trailing slash. Without `together`, each call is a plain request. */
   constructor(exchange, sockets, basePath, together = true) {
     this.#aloneUntil = together ? 0 : Number.POSITIVE_INFINITY;
     this.#exchange = exchange;
@@ -8263,7 +8263,7 @@ var Bundles = class {
     this.#basePath = basePath;
     this.#path = `${basePath}/v1/calls`;
   }
-  /** `next` is a call to make as soon as the first has succeeded, in the same request; it is left out where that cannot or need not be. */
+  /** `next` is a call to make in the same request once the first has succeeded; it is left out if it cannot or need not be sent with it. */
   request(outgoing2, next) {
     if (!this.#fits(outgoing2)) return this.#exchange.request(outgoing2);
     const fitting = next && this.#fits(next) ? next : void 0;
@@ -8272,8 +8272,9 @@ var Bundles = class {
     });
   }
   /**
-   * Sends when all has run that is about to run. A socket brings the answers of a bundle at once, so the calls that
-   * follow from them are made by then; separate requests bring them one by one, and calls wait for the others of the turn.
+   * Sends once the current code has run. A socket delivers the answers of a bundle together, so the calls that follow
+   * from them are made by the end of the callback. Separate requests deliver them one by one, so calls wait for the
+   * others of the turn.
    */
   #soon({ headers }) {
     const flush = () => this.#flush();
@@ -8399,7 +8400,7 @@ var CallSockets = class {
   constructor(url) {
     this.#url = url.replace(/^http/, "ws");
   }
-  /** The open socket of a token. Undefined: there is none now; asking for it has one opened, sooner or later. */
+  /** The open socket of a token. If there is none, it returns undefined, and the socket is opened after several calls. */
   of(authorization) {
     let socket = this.#ofToken.get(authorization);
     if (!socket) this.#ofToken.set(authorization, socket = new CallSocket(this.#url, authorization));
@@ -8409,7 +8410,7 @@ var CallSockets = class {
   isOpen(authorization) {
     return this.#ofToken.get(authorization)?.usable ?? false;
   }
-  /** Ends all sockets: those with calls under way when they are answered, or when the grace is over. */
+  /** Ends all sockets. Sockets with calls in progress end once they are answered, or when the grace is over. */
   async close(graceMs) {
     await Promise.all([...this.#ofToken.values()].map((socket) => socket.close(graceMs)));
   }
@@ -8429,7 +8430,7 @@ var CallSocket = class {
   get usable() {
     return this.#line?.usable ?? false;
   }
-  /** The open line; if there is none, one is opened for the calls to come. */
+  /** The open line. If there is none, one is opened for later calls. */
   ready() {
     if (this.#line?.usable) return this.#line;
     if (++this.#asked > BUNDLES_BEFORE && !this.#opening && !this.#closed && Date.now() >= this.#notBefore) this.#open();
@@ -8442,7 +8443,7 @@ var CallSocket = class {
       handshakeTimeout: OPEN_TIMEOUT_MS,
       perMessageDeflate: false,
       maxPayload: 0,
-      // A process that has nothing else to do need not wait for it.
+      // The process may end without waiting for it.
       finishRequest: (request) => {
         request.on("socket", (under2) => under2.unref());
         request.end();
@@ -8484,7 +8485,7 @@ var Line = class {
   #waiting = /* @__PURE__ */ new Map();
   #count = 0;
   #retired = false;
-  /** `silent` is called when it has been given up because an answer did not come in time, or was none. */
+  /** `silent` is called when the socket is given up because an answer was late or invalid. */
   constructor(socket, under, silent) {
     this.#socket = socket;
     this.#under = under;
@@ -8496,12 +8497,12 @@ var Line = class {
     });
     socket.on("close", () => this.#end(withCode("ECONNRESET", "the connection ended")));
   }
-  /** Whether it takes calls. */
+  /** Whether it accepts calls. */
   get usable() {
     if (!this.#retired && Date.now() > this.#until) this.retire();
     return !this.#retired && this.#socket.readyState === this.#socket.OPEN;
   }
-  /** Sends the body of a `POST /v1/calls` and returns its answer. It is rejected when none came, for whatever reason. */
+  /** Sends the body of a `POST /v1/calls` and returns its answer. It is rejected if there is none, for whatever reason. */
   request(body, timeoutMs) {
     const id = this.#count = this.#count + 1 >>> 0;
     const message = Buffer.allocUnsafe(ID_BYTES + body.byteLength);
@@ -8536,7 +8537,7 @@ var Line = class {
     this.#under.unref();
     if (this.#retired) this.#socket.close(1e3);
   }
-  /** Takes no more calls, and ends when those that it has are answered. */
+  /** Accepts no more calls, and ends when its calls are answered. */
   retire() {
     this.#retired = true;
     this.#rest();
@@ -8573,7 +8574,7 @@ var Exchange = class {
   #http;
   #open = 0;
   #idle;
-  /** `connections` is how many there are at most; further requests wait for a free one. */
+  /** `connections` is their largest number; further requests wait for a free one. */
   constructor(origin, connections2) {
     this.#origin = new URL(origin);
     const secure = this.#origin.protocol === "https:";
@@ -8581,7 +8582,7 @@ var Exchange = class {
     const options = { keepAlive: true, maxSockets: connections2, maxFreeSockets: 64, timeout: IDLE_MS, scheduling: "lifo" };
     this.#agent = new this.#http.Agent(options);
   }
-  /** Makes a request. It is rejected when no whole answer came, for whatever reason. */
+  /** Makes a request. It is rejected if there is no complete answer, for whatever reason. */
   async request(outgoing2) {
     this.#open++;
     try {
@@ -8598,7 +8599,7 @@ var Exchange = class {
         agent: this.#agent,
         protocol: this.#origin.protocol,
         hostname: this.#origin.hostname.replace(/^\[|\]$/g, ""),
-        // an IPv6 address stands in brackets in a URL only
+        // an IPv6 address has brackets only in a URL
         port: this.#origin.port,
         method,
         path,
@@ -8622,7 +8623,7 @@ var Exchange = class {
       request.end(body);
     });
   }
-  /** Ends every connection: those under way when they are done, or when the grace is over. */
+  /** Ends every connection; those in use when they are done, or when the grace is over. */
   async close(graceMs) {
     if (this.#open > 0) {
       await new Promise((resolve) => {
@@ -9071,7 +9072,7 @@ function showLegacyCalls(world, calls) {
       enumerable: true,
       configurable: true,
       get: () => isLegacySdk() ? legacy : usual,
-      // A World is a plain object, and its members can be replaced.
+      // A World is a plain object whose members can be replaced.
       set: (value) => Object.defineProperty(world, member, { value, enumerable: true, configurable: true, writable: true })
     });
   }
@@ -9108,7 +9109,7 @@ function queueCall(settings, { queueName, message, options }) {
   const own = settings.deploymentNamed ? settings.deploymentId : app?.deploymentId;
   const body = encode({
     queueName,
-    // The apps of v5 look into what is delivered to them and know JSON only, as the SDK's own Worlds deliver it.
+    // The apps of v5 inspect a delivered message and know only JSON, as in the SDK's own Worlds.
     ...detectSdk() === "v5" ? { jsonMessage: encodeJson(message) } : { message },
     idempotencyKey: options.idempotencyKey,
     delaySeconds: options.delaySeconds,
@@ -9131,12 +9132,12 @@ var MOST_STEPS = 1e4;
 var SETTLE_MS = 1e4;
 var QUIET_TURNS = 2;
 var StepWrites = class {
-  /** The attempt that runs, of each step that began in this process. */
+  /** The running attempt of each step that began in this process. */
   #running = /* @__PURE__ */ new Map();
   #givenUp = /* @__PURE__ */ new Map();
-  /** The attempt that wrote last, of each step that has written. */
+  /** The attempt that wrote last, for each step that has written. */
   #wrote = /* @__PURE__ */ new Map();
-  /** Bounded by the calls under way. */
+  /** Limited by the calls in progress. */
   #underWay = /* @__PURE__ */ new Map();
   began({ runId, stepId, attempt }) {
     const key = keyOf(runId, stepId);
@@ -9149,7 +9150,7 @@ var StepWrites = class {
     this.#givenUp.delete(key);
     this.#wrote.delete(key);
   }
-  /** Notes that a write, or a close, is under way. The caller says how it ends. */
+  /** Records that a write, or a close, is in progress. The caller reports its end. */
   writes(step) {
     const key = keyOf(step.runId, step.stepId);
     if (this.#wrote.get(key) !== step.attempt) remember(this.#wrote, key, step.attempt);
@@ -9162,15 +9163,15 @@ var StepWrites = class {
     writes.add(write);
     return write;
   }
-  /** Notes that a write was given up before it was stored. Those of an attempt that is over are ignored. */
+  /** Records that a write was abandoned before it was stored. Writes of an earlier attempt are ignored. */
   gaveUp({ runId, stepId, attempt }, error) {
     const key = keyOf(runId, stepId);
     if (attempt < (this.#running.get(key) ?? attempt)) return;
     remember(this.#givenUp, key, { attempt, error });
   }
   /**
-   * Throws when the step must not be completed. If it has written, the caller has to wait for the promise that is returned
-   * until its writes are stored; it is rejected if one of them is given up.
+   * Throws if the step must not be completed. If it has written, the caller waits for the returned promise until its
+   * writes are stored; it is rejected if one of them is abandoned.
    */
   requireAllStored(runId, stepId) {
     const key = keyOf(runId, stepId);
@@ -9212,7 +9213,7 @@ var StepWrite = class {
     };
   }
   attempt;
-  /** It is being tried again. */
+  /** It is being retried. */
   failed = false;
   ended;
   #end;
@@ -9414,7 +9415,7 @@ function createStorage(config) {
         return { results: await createBatch(runId, requests, params?.resolveData) };
       },
       get: async (runId, eventId, params) => getOne(`/v1/runs/${pathSegment(runId)}/events/${pathSegment(eventId)}`, params, reviveEvent),
-      // Without a limit the whole log is asked for; the service sends a long one in several pages.
+      // Without a limit the whole log is requested; the service sends a long one in several pages.
       list: async ({ runId, pagination, resolveData }) => {
         const path = `/v1/runs/${pathSegment(runId)}/events`;
         const { limit, cursor, sortOrder } = pagination ?? {};
@@ -9547,15 +9548,15 @@ function encodeFrames(chunks) {
   return body;
 }
 var FrameDecoder = class {
-  /** Whether the end frame was read. Nothing after it counts. */
+  /** Whether the end frame was read. Anything after it is ignored. */
   ended = false;
   #pieces = [];
-  /** How much of the first piece has been taken. */
+  /** How much of the first piece was consumed. */
   #at = 0;
   #buffered = 0;
-  /** Length of the frame whose header has been read; undefined between frames. */
+  /** Length of the frame whose header was read; undefined between frames. */
   #length;
-  /** Takes the next piece and returns the chunks that it completes, in order. */
+  /** Adds the next piece and returns the chunks that it completes, in order. */
   push(piece) {
     this.#pieces.push(piece);
     this.#buffered += piece.byteLength;
@@ -9582,7 +9583,7 @@ var FrameDecoder = class {
     this.#buffered -= HEADER_BYTES2;
     return bigEndian(first, at);
   }
-  /** Removes `count` bytes from the front, which must be there, and returns a copy of them. */
+  /** Removes `count` bytes from the front, which must be available, and returns a copy of them. */
   #take(count2) {
     const taken2 = ownBytes(count2);
     let filled = 0;
@@ -9641,7 +9642,7 @@ var Pieces = class {
       this.#wake?.();
     });
   }
-  /** The next piece; undefined at the end. What came before a failure is returned before it is thrown. */
+  /** The next piece; undefined at the end. Pieces from before a failure are returned before it is thrown. */
   async next() {
     for (; ; ) {
       const piece = this.#came.shift();
@@ -9677,7 +9678,7 @@ var LiveRead = class {
   cancelled = false;
   #config;
   #path;
-  /** Index to ask for next; negative until the service has said what that means. */
+  /** The next index to request; negative until the service has resolved it. */
   #nextIndex;
   #body;
   #decoder = new FrameDecoder();
@@ -9692,7 +9693,7 @@ var LiveRead = class {
     this.#path = `/v1/streams/${pathSegment(name)}`;
     this.#nextIndex = startIndex;
   }
-  /** The next chunks that are not empty, at least one; undefined at the end of the stream or when cancelled. */
+  /** The next non-empty chunks, at least one; undefined at the end of the stream or when cancelled. */
   async next() {
     while (!this.cancelled) {
       const ready = this.#ready;
@@ -9714,7 +9715,7 @@ var LiveRead = class {
   get #closed() {
     return this.#connection?.closing.signal.aborted ?? false;
   }
-  /** Takes one piece of the body, connecting first if need be. */
+  /** Reads one piece of the body, and connects first if necessary. */
   async #readOn() {
     try {
       this.#body ??= await this.#connect();
@@ -9739,7 +9740,7 @@ var LiveRead = class {
       headers: { ...commonHeaders(this.#config), accept: CHUNKS },
       body: void 0,
       timeoutMs: 0,
-      // a stream may be silent for hours; that is not a fault
+      // a stream may be silent for hours without a fault
       signal: this.#abort.signal
     });
     const contentType = String(answer.headers["content-type"] ?? "");
@@ -9751,7 +9752,7 @@ var LiveRead = class {
     this.#connectedAt = Date.now();
     return new Pieces(answer.body);
   }
-  /** Reads a body past the end frame to its own end, so that its connection can be used again and holds up no other read. */
+  /** Reads a body after the end frame to its end, so that its connection can be reused and blocks no other read. */
   #release(body) {
     const timer = setTimeout(() => this.#abort.abort(), LINGER_MS);
     const drain = async () => {
@@ -9773,7 +9774,7 @@ var LiveRead = class {
     const error = errorFromWire(wire?.error, { status, url, retryAfter });
     return new Refused(error, status >= 500 || status === 429, (retryAfter ?? 0) * 1e3);
   }
-  /** Waits before the next connection, or throws when there is no point in one. */
+  /** Waits before the next connection, or throws if a further one is useless. */
   async #afterFailure(failure) {
     const now = Date.now();
     if (now - this.#connectedAt > GOOD_CONNECTION_MS) this.#failures = 0;
@@ -9922,8 +9923,8 @@ function createWorld(options = {}) {
   const world = {
     specVersion: specVersionForSdk(),
     capabilities: { hookRetention: { active: true }, hookResumeDedup: true },
-    // The SDK lets a writer wait for its flush before it takes the next chunk, so an interval never gathers
-    // anything: it only delays every single chunk. One append costs a fraction of a millisecond.
+    // The SDK makes a writer wait for its flush before it accepts the next chunk, so an interval would never collect
+    // anything and only delay every chunk. One append takes a fraction of a millisecond.
     streamFlushIntervalMs: 0,
     start: () => startRegistering(config),
     close: async () => {

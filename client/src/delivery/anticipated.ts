@@ -8,25 +8,26 @@ import type { Enqueued } from './enqueued.js';
 import { processWide } from './processWide.js';
 
 /**
- * SDK v4 follows three of its events with a call of queue() each time, whose arguments are known before it makes it:
- * the end of a step with a wake-up of the run, the creation of a step with the step's message. That call is sent
- * with the event, in one request, and the service makes it once the event is written; when the SDK then calls queue(),
- * its answer is here. That is one way to the service and back less, twice a step, where nothing else goes on.
+ * After three of its events, SDK v4 always calls queue(), with arguments that are known in advance: the end of a step
+ * is followed by a wake-up of the run, and the creation of a step by the step's message. The client sends that call
+ * with the event, in one request, and the service makes it once the event is written. When the SDK then calls
+ * queue(), the answer is already here. This saves a round trip to the service twice per step, while nothing else is
+ * in progress.
  *
- * A message that the SDK would not have sent after all does no harm: a wake-up only has the run look at its log, and
- * the message of a step has the step's idempotency key, under which there is one at a time, and finds in the log
- * whether there is something to do. Nor is one of the SDK's own lost: an answer is used once, for a call that is equal,
- * in the delivery in which it was made, and what it stands for was queued after the event that the SDK has just written.
+ * A message that the SDK would not have sent does no harm. A wake-up only makes the run read its log. A step's
+ * message has the step's idempotency key, so there is only one at a time, and the log says whether there is anything
+ * to do. No message of the SDK is lost either: an answer is used once, for an equal call in the same delivery, and
+ * its message was queued after the event that the SDK has just written.
  */
 
-/** A delivery that this process works on. */
+/** A delivery in progress in this process. */
 interface Delivery {
   kind: string;
   namespace: string | undefined;
   message: Fields;
-  /** The delivery's run, as the answer to its run_started has it. */
+  /** The delivery's run, from the answer to its run_started. */
   run: Fields | undefined;
-  /** What has been queued and not yet asked for. */
+  /** Queued messages that the SDK has not asked for yet. */
   open: Anticipated[];
   ended: boolean;
 }
@@ -39,28 +40,28 @@ interface Anticipated {
   passedOver: boolean;
 }
 
-/** What the SDK marks the input of a step with that it creates only to fail it, without a message. */
+/** The SDK's mark in the input of a step that it creates only to fail it, without a message. */
 const NEVER_QUEUED = '__workflowUnserializableStepInput';
-/** Such an input is short; a longer one is not looked through. */
+/** Such an input is short; a longer one is not searched. */
 const LONGEST_NEVER_QUEUED = 1024;
 
 interface State {
   deliveries: AsyncLocalStorage<Delivery>;
-  /** How many steps of a run are under way here. */
+  /** How many steps of a run are in progress in this process. */
   steps: Map<unknown, number>;
-  /** Set for good once the SDK turned out to send other messages, such as ones with a trace carrier. */
+  /** Set permanently once the SDK sent other messages than expected, such as ones with a trace carrier. */
   off: boolean;
 }
 
 function state(): State {
   return processWide('anticipated', () => {
-    // Loaded here and not at import, so that an app that is only being built does not pay for it.
+    // Loaded here and not at import, so that building an app does not load it.
     const { AsyncLocalStorage } = require('node:async_hooks') as typeof import('node:async_hooks');
     return { deliveries: new AsyncLocalStorage(), steps: new Map(), off: false };
   });
 }
 
-/** Works on a delivery to the handler of a prefix; what is anticipated in there ends with it. */
+/** Runs a delivery to the handler of a prefix. Its anticipated messages end with it. */
 export async function inDelivery<T>(prefix: string, message: unknown, work: () => Promise<T>): Promise<T> {
   const handler = parseQueueName(prefix);
   if (!handler || !isFields(message) || detectSdk() !== 'v4' || state().off) return work();
@@ -76,12 +77,12 @@ export async function inDelivery<T>(prefix: string, message: unknown, work: () =
     const others = (steps.get(runId) ?? 1) - 1;
     if (others > 0) steps.set(runId, others);
     else steps.delete(runId);
-    // Every further one would be a message too many.
+    // Every further one would be an unnecessary message.
     if (delivery.open.some(({ passedOver }) => passedOver)) state().off = true;
   }
 }
 
-/** What the SDK will queue when this event is written; undefined where that is not known. */
+/** The message that the SDK will queue when this event is written; undefined if that is not known. */
 export function anticipated(runId: string | null, event: Fields): Enqueued | undefined {
   const delivery = current();
   if (!delivery || runId === null || event['specVersion'] === undefined) return undefined;
@@ -89,8 +90,9 @@ export function anticipated(runId: string | null, event: Fields): Enqueued | und
 }
 
 /**
- * The wake-up of the run, when the delivery's step has ended. Not while others of its steps are under way: one that
- * waits for them all would only be woken more often, and each time it asks for every step again that has not ended.
+ * The wake-up of the run after the end of the delivery's step, unless other steps of the run are in progress. A run
+ * that waits for all of them would only be woken more often, and each time it requests every step again that has not
+ * ended.
  */
 function afterStep({ namespace, message }: Delivery, runId: string, event: Fields): Enqueued | undefined {
   const { workflowRunId, workflowName, stepId } = message;
@@ -128,7 +130,7 @@ function neverQueued(input: unknown): boolean {
   return Buffer.from(input.buffer, input.byteOffset, input.byteLength).includes(NEVER_QUEUED);
 }
 
-/** Is called with what an event came to: messages of steps name when their run was started. */
+/** Is called with the result of an event: the messages of steps contain the start time of their run. */
 export function noteRun(runId: string | null, event: Fields, result: unknown): void {
   const delivery = current();
   if (!delivery || event['eventType'] !== 'run_started' || delivery.message['runId'] !== runId || !isFields(result)) return;
@@ -141,7 +143,7 @@ export function keepAnticipated(config: Config, enqueued: Enqueued, reply: Antic
   current()?.open.push({ config, enqueued, reply, passedOver: false });
 }
 
-/** The answer to a call of queue() that has been made already; undefined: it is to be made. */
+/** The answer to a call of queue() that was already made; undefined if it has to be made. */
 export function takeAnticipated(config: Config, wanted: Enqueued): Anticipated['reply'] | undefined {
   const open = current()?.open;
   if (!open || open.length === 0) return undefined;
@@ -157,7 +159,7 @@ function current(): Delivery | undefined {
   return delivery?.ended ? undefined : delivery;
 }
 
-/** All that the service receives, except when the SDK asked for it. */
+/** The fields that the service receives, except the time of the SDK's request. */
 function sentFields({ queueName, message, options }: Enqueued): unknown[] {
   const { idempotencyKey, delaySeconds, headers = {}, deploymentId, specVersion } = options;
   const content = isFields(message) ? { ...message, requestedAt: undefined } : message;

@@ -1,20 +1,21 @@
 import { processWide } from './processWide.js';
 
-/** What a handler came to: how the delivery is answered. */
+/** A handler's result: the answer to the delivery. */
 export interface Reply {
   status: number;
   body: Record<string, unknown>;
 }
 
 /**
- * Runs deliveries of one message one after the other, in whatever bundle of this process they arrive: the service may
- * deliver a message again because it was restarted, or because the connection broke, while the handler still runs.
+ * Runs deliveries of one message one after the other, even if they arrive in different bundles of this process. The
+ * service may deliver a message again while the handler still runs, because the service was restarted or the
+ * connection broke.
  *
- * A message of its own kind (`whole`) is then worked on once: the later delivery gets the answer of the earlier one,
- * unless that failed. Other messages are different: while a wake-up lies in the queue again, the service folds
- * newer wake-ups of the run into it, and the handler that runs already may have looked before those came. So the
- * later delivery runs, too, when the earlier one has ended; it finds in the log all that was done. `work` is called with
- * whether it had to wait: what the service read for the delivery is then older than what the earlier one did.
+ * A message for one step (`whole`) is processed only once: the later delivery gets the answer of the earlier one,
+ * unless that failed. Other messages differ: while a wake-up is queued again, the service merges newer wake-ups of
+ * the run into it, and the running handler may have read the log before those. So the later delivery runs, too, once
+ * the earlier one has ended, and finds all results in the log. `work` is called with whether it had to wait: a
+ * preload is then older than the results of the earlier delivery.
  */
 export async function inTurn(messageId: string, whole: boolean, work: (waited: boolean) => Promise<Reply>): Promise<Reply> {
   const underWay = processWide('deliveries', () => new Map<string, Promise<Reply>>());

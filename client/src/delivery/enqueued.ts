@@ -1,6 +1,6 @@
 import type { QueueOptions } from '../types.js';
 
-/** What queue() is called with. */
+/** The arguments of queue(). */
 export interface Enqueued {
   queueName: string;
   message: unknown;

@@ -4,20 +4,20 @@ import type { Fields } from '../wire/timestamps.js';
 import { processWide } from './processWide.js';
 
 /**
- * SDK v5 runs each step of a fan-out in a delivery of its own, which then reads the whole log and, when no step is open
- * any more, replays the run. A thousand steps would read and decode a thousand logs; and when the last of them end
- * together, each of the dozens that are under way finds no step open, and replays: a replay of a thousand steps takes
- * up to half a gigabyte, and the app runs out of memory.
+ * SDK v5 runs each step of a fan-out in its own delivery. That delivery then reads the whole log and, if no step is
+ * open any more, replays the run. A thousand steps would read and decode a thousand logs. And when the last of them
+ * end at the same time, each of the dozens in progress finds no step open and replays: a replay of a thousand steps
+ * takes up to half a gigabyte, and the app runs out of memory.
  *
- * So in one process the deliveries of a run that want to read its log at the same time read it once; and of those that
- * find no step open, the one whose step ended last goes on. The others are shown the log as it was just before that,
- * when its step was open, and leave the rest to it, as they do with any step that is open: its message is
- * acknowledged only when it has gone on, and delivered again if this process dies.
+ * So within one process, the deliveries of a run that read its log at the same time share one read. Of those that
+ * find no step open, the one whose step ended last continues. The others get the log as it was just before that, with
+ * its step open, and leave the rest to it, as with any open step: its message is acknowledged only after it has
+ * continued, and delivered again if this process dies.
  */
 interface StepDelivery {
   runId: string;
   stepId: string;
-  /** Only the first time does it want to know which steps are open. Whatever it reads later it replays. */
+  /** Only the first read is about open steps. The SDK replays everything that it reads later. */
   hasRead: boolean;
 }
 
@@ -28,17 +28,17 @@ interface Reader {
 }
 
 const deliveries = () => processWide('stepDeliveries', () => new AsyncLocalStorage<StepDelivery>());
-/** Those that wait for the next read of a run's log, while one is under way. */
+/** The readers that wait for the next read of a run's log while one is in progress. */
 const reading = () => processWide('stepReads', () => new Map<string, Reader[]>());
 
-/** Handles a delivery; of one step, if the message is for one of v5. */
+/** Handles a delivery. If the message is for a step of v5, the delivery is that of the step. */
 export function inStepDelivery<T>(message: unknown, handle: () => T): T {
   const { runId, stepId } = (message ?? {}) as Partial<Record<'runId' | 'stepId', unknown>>;
   if (typeof runId !== 'string' || typeof stepId !== 'string') return handle();
   return deliveries().run({ runId, stepId, hasRead: false }, handle);
 }
 
-/** Reads the whole log of a run with `read`, together with other deliveries of its steps if this is done in one. */
+/** Reads the whole log of a run with `read`. Within a delivery of a step, it shares the read with the run's other deliveries. */
 export function readTogether(runId: string, read: () => Promise<Page>): Promise<Page> {
   const delivery = deliveries().getStore();
   if (delivery?.runId !== runId || delivery.hasRead) return read();
@@ -52,7 +52,7 @@ export function readTogether(runId: string, read: () => Promise<Page>): Promise<
   });
 }
 
-/** A reader never gets a read that began before it asked: its own step must be in there. */
+/** A reader never gets a read that began before its request, because the log must contain the end of its own step. */
 async function readFor(runId: string, first: Reader[], read: () => Promise<Page>): Promise<void> {
   for (let readers = first; readers.length > 0; readers = reading().get(runId) ?? []) {
     reading().set(runId, []);
@@ -71,8 +71,8 @@ function share(page: Page, readers: Reader[]): void {
   const mine = last?.reader ?? readers[0];
   for (const reader of readers) {
     if (reader === mine) continue;
-    // They only look which steps are open, so the events need not be copied; the lists are the SDK's to change. Without
-    // a cursor the SDK reads the log anew, should it want to go on from there.
+    // These readers only check which steps are open, so the events need not be copied; the arrays belong to the SDK.
+    // Without a cursor, the SDK reads the log again if it wants to continue from there.
     reader.resolve(last ? { data: events.slice(0, last.at), cursor: null, hasMore: false } : { ...page, data: [...events] });
   }
   mine?.resolve(page);
@@ -87,7 +87,7 @@ function noStepOpen(events: Fields[]): boolean {
   return open.size === 0;
 }
 
-/** Which of the readers has the step that ended last, and where in the log. */
+/** The reader whose step ended last, and the position of that end in the log. */
 function lastToEnd(events: Fields[], readers: Reader[]): { reader: Reader; at: number } | undefined {
   for (let at = events.length - 1; at >= 0; at--) {
     const event = events[at] as Fields;

@@ -6,40 +6,40 @@ import { detectSdk } from '../sdk/sdk.js';
 import { type Fields, isFields } from '../wire/timestamps.js';
 import { processWide } from './processWide.js';
 
-/** One execution of a step, as a write to a stream names it. */
+/** One execution of a step, as in a write to a stream. */
 export interface StepAttempt {
   stepId: string;
   attempt: number;
 }
 
 /**
- * SDK v5 opens the streams among a step's arguments outside of the step's context, so nothing says which step writes to
- * them. But the delivery knows which steps it runs, and their inputs hold the names of these streams. The steps that run
- * when a stream is opened, and have its name in their input, are those that may write to it.
+ * SDK v5 opens the streams among a step's arguments outside of the step's context, so the step that writes to them is
+ * unknown. But the delivery knows which steps it runs, and their inputs contain the names of these streams. The steps
+ * that run when a stream is opened, and have its name in their input, are the possible writers.
  */
 interface Delivery {
   steps: Map<string, Started>;
   /**
-   * Settled once all steps that run are known here: the SDK runs the first steps of a run beside the call that starts the run, and
-   * makes that for their own start afterwards.
+   * Settled once all running steps are known here: the SDK runs the first steps of a run in parallel with the call
+   * that starts the run, and makes the calls for their own start afterwards.
    */
   ready: Promise<unknown> | undefined;
 }
 
 interface Started extends StepAttempt {
   input: unknown;
-  /** What is looked for names; made once it is needed. */
+  /** The text that is searched for names, computed when it is needed. */
   text?: Promise<Buffer | undefined>;
 }
 
-/** What a compressed input may come to. */
+/** The largest size of a decompressed input. */
 const LONGEST_INPUT = 64 * 1024 * 1024;
-/** More than the service takes, and more than tells anything. */
+/** More than the service accepts, and too many to be useful. */
 const MOST_WRITERS = 16;
 
 function deliveries(): AsyncLocalStorage<Delivery> {
   return processWide('givenStreams', () => {
-    // Loaded here and not at import, so that an app that is only being built does not pay for it.
+    // Loaded here and not at import, so that building an app does not load it.
     const { AsyncLocalStorage } = require('node:async_hooks') as typeof import('node:async_hooks');
     return new AsyncLocalStorage();
   });
@@ -49,17 +49,17 @@ function current(): Delivery | undefined {
   return detectSdk() === 'v5' ? deliveries().getStore() : undefined;
 }
 
-/** Works on a delivery. Its writes may come after its end. */
+/** Runs a delivery. Its writes may come after its end. */
 export function withGivenStreams<T>(work: () => T): T {
   return detectSdk() === 'v5' ? deliveries().run({ steps: new Map(), ready: undefined }, work) : work();
 }
 
-/** Takes note of an event that is being created. */
+/** Records an event that is being created. */
 export function noteBegin({ eventType, correlationId: stepId, eventData }: Fields, answer: Promise<unknown>): void {
   const delivery = eventType === 'run_started' || eventType === 'step_started' ? current() : undefined;
   if (!delivery) return;
   if (eventType === 'run_started') {
-    // The SDK goes on within the turn in which it gets the answer.
+    // The SDK continues in the same turn in which it gets the answer.
     delivery.ready = answer.then(
       () => nextTurn(),
       () => nextTurn(),
@@ -68,12 +68,12 @@ export function noteBegin({ eventType, correlationId: stepId, eventData }: Field
   }
   const input = isFields(eventData) ? eventData['input'] : undefined;
   if (typeof stepId !== 'string' || input === undefined) return;
-  // The SDK may run a step that comes with its input before it has the answer. Such a step is new.
+  // The SDK may run a step that is created with its input before it has the answer. Such a step is new.
   delivery.steps.set(stepId, { stepId, attempt: 1, input });
   answer.catch(() => delivery.steps.delete(stepId));
 }
 
-/** Notes that a step of the delivery has started. Its input is that of the event, if the answer has none. */
+/** Records that a step of the delivery has started. Its input is that of the event, if the answer has none. */
 export function noteGiven(stepId: string, attempt: number, input: unknown): void {
   const delivery = current();
   if (!delivery) return;
@@ -82,14 +82,14 @@ export function noteGiven(stepId: string, attempt: number, input: unknown): void
   else if (input !== undefined) delivery.steps.set(stepId, { stepId, attempt, input });
 }
 
-/** Notes that a step has ended. Streams that it has opened are still its own. */
+/** Records that a step has ended. The streams that it has opened still belong to it. */
 export function noteTaken(stepId: string): void {
   current()?.steps.delete(stepId);
 }
 
 /**
- * The steps that may be the one which opens a stream here and now, outside of its context; none where that is not known, as of
- * an input that is encrypted. Must be asked before the caller waits for anything.
+ * The steps that may be opening a stream at this point, outside of their context; none if that is unknown, as with an
+ * encrypted input. It must be called before the caller awaits anything.
  */
 export function writersOf(name: string): Promise<StepAttempt[]> | undefined {
   const delivery = current();
@@ -113,7 +113,7 @@ async function holdersOf(name: string, steps: Started[]): Promise<StepAttempt[]>
   return holders.length > MOST_WRITERS ? [] : holders;
 }
 
-/** The bytes of an input as the SDK wrote them, without the compression that it gives to long ones. */
+/** The bytes of an input as the SDK wrote them, without its compression of long inputs. */
 async function textOf(input: unknown): Promise<Buffer | undefined> {
   if (!types.isUint8Array(input)) return undefined;
   const bytes = Buffer.from(input.buffer, input.byteOffset, input.byteLength);

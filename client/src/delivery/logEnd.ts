@@ -5,13 +5,14 @@ import { type Fields, isFields } from '../wire/timestamps.js';
 import { processWide } from './processWide.js';
 
 /**
- * Redis copies to its replicas behind the answer, so one that takes over may lack the last events of a run. What the SDK
- * decides on these must not come behind what is left: no replay could explain such a log. So each event says which one
- * of its run's log the SDK was given last in this delivery, and the service answers 412 where that is not there.
+ * Redis replicates after it has answered, so a replica that takes over may lack the last events of a run. The SDK's
+ * decisions on those events must not be appended to the remaining ones, because no replay could explain such a log.
+ * So each event names the last event of its run's log that the SDK received in this delivery, and the service answers
+ * 412 if the log does not have it.
  *
- * Events that the SDK has in its memory stay there until it loads the log from the beginning. SDK v5 does so after a 412,
- * and decides anew. v4 adds what it loads to what it has, and sends the same event again, so it gets the same answer for the rest of its
- * delivery; then it has itself called again.
+ * The SDK keeps events in memory until it loads the log from the beginning. SDK v5 does so after a 412, and decides
+ * again. v4 adds what it loads to what it has, and sends the same event again, so it gets the same answer for the
+ * rest of its delivery. Then it requests another delivery.
  */
 export interface LogEnd {
   /** Counted from 0. */
@@ -23,28 +24,28 @@ export interface LogEnd {
 /** A delivery to a handler. */
 interface Delivery {
   runId: string;
-  /** The last event that the SDK was given. */
+  /** The last event that the SDK received. */
   end: LogEnd | undefined;
-  /** The log does not have all that the SDK was given. */
+  /** The log lacks events that the SDK received. */
   lost: boolean;
-  /** The SDK has got a 412 for it. */
+  /** The SDK has received a 412 for that. */
   sdkKnows: boolean;
-  /** How often it has loaded the log anew since. */
+  /** How often it has loaded the log again since. */
   loads: number;
 }
 
-/** After how many seconds a delivery comes again that has ended with a 412. */
+/** The delay, in seconds, before a delivery that ended with a 412 is repeated. */
 const AGAIN_AFTER = 1;
 
 function deliveries(): AsyncLocalStorage<Delivery> {
   return processWide('logEnd', () => {
-    // Loaded here and not at import, so that an app that is only being built does not pay for it.
+    // Loaded here and not at import, so that building an app does not load it.
     const { AsyncLocalStorage } = require('node:async_hooks') as typeof import('node:async_hooks');
     return new AsyncLocalStorage();
   });
 }
 
-/** Works on a delivery. What comes after its end in the same context, a step that goes on, is still the delivery's. */
+/** Runs a delivery. Work that continues after its end in the same context, such as a step, still belongs to it. */
 export function withLogEnd<T>(message: unknown, work: () => T): T {
   const { runId, workflowRunId } = (message ?? {}) as { runId?: unknown; workflowRunId?: unknown };
   const id = runId ?? workflowRunId;
@@ -52,17 +53,17 @@ export function withLogEnd<T>(message: unknown, work: () => T): T {
   return deliveries().run({ runId: id, end: undefined, lost: false, sdkKnows: false, loads: 0 }, work);
 }
 
-/** A call that writes to the run's log, from here to its answer. */
+/** A call that writes to the run's log, until its answer. */
 export interface LogWrite {
-  /** To be sent with the call; absent where the SDK was given nothing. */
+  /** To be sent with the call; undefined if the SDK received no event. */
   readonly end: LogEnd | undefined;
-  /** Notes the events that an answer brings. */
+  /** Records the events in an answer. */
   answered(result: unknown): void;
-  /** Notes why there is none. */
+  /** Records why there is no answer. */
   failed(error: unknown): void;
 }
 
-/** Throws when the SDK must not write, because it was given events that the log does not have. Undefined: the run is not that of the caller's delivery. */
+/** Throws if the SDK must not write, because it received events that the log does not have. Returns undefined if the caller's delivery is for another run. */
 export function beforeWrite(runId: string | null): LogWrite | undefined {
   const delivery = of(runId);
   if (!delivery) return undefined;
@@ -75,13 +76,13 @@ export function beforeWrite(runId: string | null): LogWrite | undefined {
     end,
     answered: (result) => noteResult(delivery, result),
     failed: (error) => {
-      // One that comes after the SDK has loaded the log anew says nothing of that.
+      // A refusal from before the SDK loaded the log again says nothing about that.
       if (isLogEndRefusal(error) && loads === delivery.loads) delivery.lost = delivery.sdkKnows = true;
     },
   };
 }
 
-/** Notes a page of a log, oldest event first. `whole` is one that begins with the first event and has all that follow. */
+/** Records a page of a log, oldest event first. `whole` means that it begins with the first event and has all that follow. */
 export function notePage(runId: string, events: unknown[], whole: boolean): void {
   const delivery = of(runId);
   if (!delivery) return;
@@ -89,7 +90,7 @@ export function notePage(runId: string, events: unknown[], whole: boolean): void
     note(delivery, events.at(-1));
     return;
   }
-  // With the list that follows a cursor's refusal the SDK does not begin anew either: it adds that to what it has.
+  // After a refused cursor, the following list does not reset the SDK either: it adds the list to what it has.
   if (delivery.lost && (!delivery.sdkKnows || detectSdk() === 'v4')) return;
   delivery.lost = delivery.sdkKnows = false;
   delivery.loads++;
@@ -97,7 +98,7 @@ export function notePage(runId: string, events: unknown[], whole: boolean): void
   note(delivery, events.at(-1));
 }
 
-/** Notes that the service does not know a cursor of the log: the event that it stands for is gone. */
+/** Records that the service does not know a cursor of the log: the cursor's event is gone. */
 export function noteRefusedCursor(runId: string, error: unknown): void {
   const delivery = of(runId);
   if (delivery?.end && isRefusedCursor(error)) delivery.lost = true;
@@ -108,7 +109,7 @@ export function isRefusedCursor(error: unknown): boolean {
   return (error as { status?: unknown } | null | undefined)?.status === 400;
 }
 
-/** After how many seconds a delivery has to come again whose handler threw this; undefined: for another reason. */
+/** The delay in seconds before a delivery is repeated whose handler threw this error; undefined if the reason is another one. */
 export function replayWait(error: unknown): number | undefined {
   return isLogEndRefusal(error) ? AGAIN_AFTER : undefined;
 }
@@ -139,10 +140,10 @@ function note(delivery: Delivery, event: unknown): void {
 
 const DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const SLOT = /^evnt_(\d{26})$/;
-/** The position is the last four bytes of a ULID, whose last seven digits have five bits each. */
+/** The position is the last four bytes of a ULID. Its last seven digits have five bits each. */
 const ULID = /^wevt_[\dA-HJKMNP-TV-Z]{19}([\dA-HJKMNP-TV-Z]{7})$/;
 
-/** Where an event stands in its log, as its id says it (docs/protocol.md, "The end of a log"). */
+/** The position of an event in its log, from its id (docs/protocol.md, "The end of a log"). */
 function positionOf({ eventId }: Fields): number | undefined {
   if (typeof eventId !== 'string') return undefined;
   const slot = SLOT.exec(eventId)?.[1];

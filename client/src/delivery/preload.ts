@@ -8,28 +8,27 @@ import { processWide } from './processWide.js';
 import { PRELOAD_HEADER } from './signature.js';
 
 /**
- * The first call that SDK v4 makes of a wake-up is run_started, which changes nothing of a run that is running: it
- * brings the run and its log. The service preloads that answer: it reads it just before the wake-up and sends both in
- * one delivery, and the call is answered from here.
+ * For a wake-up, SDK v4 first calls run_started. For a running run this changes nothing: it only returns the run and
+ * its log. The service preloads that answer: it reads it just before the wake-up and sends both in one delivery, and
+ * the client answers the call from it.
  *
- * What happens to the run after the reading is the same as what happens after that call: a write to the log is followed by a wake-up
- * of the run, with a message that is not folded into one that is being delivered, and what cannot be
- * written any more, because the run has ended, is refused when it is tried.
+ * A change after the read has the same effect as a change after the call: a write to the log is followed by a wake-up
+ * of the run, which is not merged into one in delivery. A write after the end of the run is refused.
  */
 
-/** What the service may preload for this app: answers to these events. */
+/** The events whose answers the service may preload for this app. */
 export function preloadable(config: Config): string[] {
   return detectSdk() === 'v4' && taken(config) ? ['run_started'] : [];
 }
 
-/** Whether this app takes the preload of a delivery. */
+/** Whether this app uses the preload of a delivery. */
 function taken(config: Config): boolean {
   return config.fastPaths.has('preload') && trusted(config);
 }
 
 /**
- * Whether a preload can be trusted: a forged one would decide what a run has gone through. Without a key it
- * cannot, and an app in production then asks the service as usual.
+ * Whether a preload can be trusted: a forged one would change a run's history. Without a key it cannot be verified,
+ * and an app in production then asks the service as usual.
  */
 function trusted({ signingKeys, tokens }: Config): boolean {
   return signingKeys.length > 0 || tokens.length > 0 || process.env['NODE_ENV'] !== 'production';
@@ -38,21 +37,21 @@ function trusted({ signingKeys, tokens }: Config): boolean {
 /** A delivery with its preload. */
 interface Delivery {
   config: Config;
-  /** Still encoded, so that each caller gets a copy of its own; undefined once an event was created. */
+  /** Still encoded, so that each caller gets its own copy; undefined once an event was created. */
   bytes: Uint8Array | undefined;
-  /** The step that this delivery runs; one of v4 runs one at most. */
+  /** The step that this delivery runs; in v4 there is at most one. */
   step?: StepExecution;
 }
 
 function deliveries(): AsyncLocalStorage<Delivery> {
   return processWide('preload', () => {
-    // Loaded here and not at import, so that an app that is only being built does not pay for it.
+    // Loaded here and not at import, so that building an app does not load it.
     const { AsyncLocalStorage } = require('node:async_hooks') as typeof import('node:async_hooks');
     return new AsyncLocalStorage();
   });
 }
 
-/** Splits the body of a delivery into message and preload; undefined when it is not what the header says. */
+/** Splits the body of a delivery into message and preload; undefined if it does not match the header. */
 export function splitBody(headers: Headers, body: Uint8Array): { message: Uint8Array; preload?: Uint8Array } | undefined {
   const length = headers.get(PRELOAD_HEADER);
   if (length === null) return { message: body };
@@ -60,7 +59,7 @@ export function splitBody(headers: Headers, body: Uint8Array): { message: Uint8A
   return at > 0 ? { message: body.subarray(0, at), preload: body.subarray(at) } : undefined;
 }
 
-/** Works on a delivery; its preload ends with it. */
+/** Runs a delivery. Its preload ends with it. */
 export async function withPreload<T>(config: Config, bytes: Uint8Array | undefined, work: () => Promise<T>): Promise<T> {
   if (detectSdk() !== 'v4') return work();
   const delivery: Delivery = { config, bytes: taken(config) ? bytes : undefined };
@@ -72,8 +71,8 @@ export async function withPreload<T>(config: Config, bytes: Uint8Array | undefin
 }
 
 /**
- * The answer to an event that is about to be created, decoded and not revived yet; undefined if there is none here. It
- * is for the first event of the delivery, and only for a run_started that asks for nothing else.
+ * The answer to an event that is about to be created, decoded but not revived; undefined if there is none. It is used
+ * only for the first event of the delivery, and only for a run_started without other parameters.
  */
 export function takePreload(config: () => Config, runId: string | null, request: () => Fields): Fields | undefined {
   const delivery = current();
@@ -88,7 +87,7 @@ export function takePreload(config: () => Config, runId: string | null, request:
   }
 }
 
-/** The preload of this delivery, for the last time. */
+/** Returns and removes the preload of this delivery. */
 export function spendPreload(): Uint8Array | undefined {
   const delivery = current();
   const bytes = delivery?.bytes;
@@ -96,7 +95,7 @@ export function spendPreload(): Uint8Array | undefined {
   return bytes;
 }
 
-/** Notes that the delivery has started a step. */
+/** Records that the delivery has started a step. */
 export function noteDeliveredStep(step: StepExecution): void {
   const delivery = current();
   if (delivery) delivery.step = step;
@@ -111,7 +110,7 @@ function current(): Delivery | undefined {
   return detectSdk() === 'v4' ? deliveries().getStore() : undefined;
 }
 
-/** Whether the body of events.create says no more than that the run starts. */
+/** Whether the body of events.create says only that the run starts. */
 function isBareStart({ event, params }: Fields): boolean {
   const { eventType, specVersion, ...more } = event as Fields;
   const others = [...Object.values(more), ...Object.values(params as Fields)];

@@ -1,9 +1,9 @@
-/** The keys, which are asked for several times a call. */
+/** Cache of the keys, which are needed several times per call. */
 const keys = new Map<string, symbol>();
 
 /**
  * State that all copies of this client in one process share: an app may have several bundles (v4 builds the flow and
- * the step route apart), and each may hold a copy of its own.
+ * the step route separately), each with its own copy.
  */
 export function processWide<T>(name: string, make: () => T): T {
   let key = keys.get(name);

@@ -16,9 +16,10 @@ import { fastPathsForSdk } from './sdkVersion.js';
 import { refusalOfDelivery, refusalOfHeaders, signingKeys, warnOfUnsigned } from './signature.js';
 
 /**
- * Makes the app's route for messages of one kind (contract §5.4). It answers 200 with `{ok: true}`, or with
- * `{timeoutSeconds}` when the message is to come again; 401 to what the service has not signed, where there is a key;
- * 400 to what is not a message for this handler; 500 when the handler threw, which makes the service deliver again.
+ * Creates the app's route for messages of one kind (contract §5.4). It answers 200 with `{ok: true}`, or with
+ * `{timeoutSeconds}` if the message is to be delivered again; 401 to a request that the service has not signed, if
+ * there is a key; 400 to an invalid message, or one for another handler; 500 if the handler threw, and the service
+ * then delivers again.
  */
 export function createQueueHandler(config: () => Config, prefix: string, handler: MessageHandler): (request: Request) => Promise<Response> {
   if (readFastPaths().has('request-body')) noteArrivals();
@@ -70,7 +71,8 @@ export function createQueueHandler(config: () => Config, prefix: string, handler
       const answer = () => replyOf(() => withPreload(settings, waited ? undefined : parts.preload, handle));
       return fast.has('fan-in') ? inStepDelivery(message, answer) : answer();
     });
-    // Not Response.json(): @hono/node-server writes a Response of text as it stands, and reads any other as a stream.
+    // Not Response.json(): @hono/node-server writes a Response with a text body directly, and reads any other as a
+    // stream.
     return new Response(JSON.stringify(reply), { status, headers: { 'content-type': 'application/json', ...OURS } });
   };
 }
@@ -84,18 +86,18 @@ async function replyOf(handle: () => Promise<unknown>): Promise<Reply> {
     }
     return { status: 200, body: { ok: true } };
   } catch (error) {
-    // The service has too much to do for the moment, and that is no failure of the message: it comes again.
-    // Nor is it one that Redis has lost events which the handler has seen: the next delivery sees what is there.
+    // The service is overloaded at the moment. That is no failure of the message, which is delivered again. The same
+    // holds if Redis lost events that the handler has seen: the next delivery reads the remaining ones.
     const wait = overBudgetWait(error) ?? replayWait(error);
     if (wait !== undefined) return { status: 200, body: { timeoutSeconds: wait } };
-    // Not logged here: the SDK has done so, and the service records the answer. A value that is too large would be so
-    // at each further delivery, and the SDK has no error for it, so the service then fails the run.
+    // Not logged here: the SDK has done so, and the service records the answer. A value that is too large would fail
+    // at every further delivery, and the SDK has no error for it, so the service fails the run.
     const refused = tooLarge(error);
     return { status: 500, body: { error: messageOf(error), ...(refused && { refused }) } };
   }
 }
 
-/** Whether a message is for one step: such a one is never merged with another, neither of v4 nor of v5. */
+/** Whether a message is for one step: such a message is never merged with another, in v4 or v5. */
 function isStepOfItsOwn(queueName: string, message: unknown): boolean {
   const stepId = (message as { stepId?: unknown } | null | undefined)?.stepId;
   return typeof stepId === 'string' || parseQueueName(queueName)?.kind === 'step';
@@ -105,14 +107,14 @@ function decodeMessage(body: Uint8Array, contentType: string): unknown {
   return contentType.startsWith(CBOR) ? decode(body) : decodeJson(Buffer.from(body).toString('utf8'));
 }
 
-/** Tells the service that the answer is the app's, and not one of a proxy on the way. */
+/** Marks the answer as the app's, not a proxy's. */
 const OURS = { 'x-world-redis-client': '1' };
 
 function refuse(status: number, error: string): Response {
   return Response.json({ error }, { status, headers: OURS });
 }
 
-/** The header tells the service that this 401 is not one of a proxy in front of the handler. */
+/** The header marks this 401 as the handler's, not a proxy's. */
 function refuseStranger(reason: string): Response {
   return Response.json({ error: `Not from the service: ${reason}` }, { status: 401, headers: { 'www-authenticate': 'World-Signature', ...OURS } });
 }
@@ -122,8 +124,8 @@ function messageOf(error: unknown): string {
 }
 
 /**
- * The text of a header. A queue name holds a file's path and so perhaps more than ASCII: the service percent-encodes
- * it, and raw UTF-8 arrives byte by byte.
+ * The text of a header. A queue name contains a file path, so it may have non-ASCII characters: the service
+ * percent-encodes it, and raw UTF-8 arrives byte by byte.
  */
 function headerText(value: string | null): string | null {
   if (value === null) return null;
@@ -131,7 +133,7 @@ function headerText(value: string | null): string | null {
     if (value.includes('%')) return decodeURIComponent(value);
     if (/[\u0080-\uffff]/.test(value)) return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(value, 'latin1'));
   } catch {
-    // Neither form: taken as it stands.
+    // Neither form: used unchanged.
   }
   return value;
 }

@@ -8,42 +8,42 @@ import { connectionTo } from '../transport/connection.js';
 import { encode } from '../wire/encoding.js';
 import { preloadable } from './preload.js';
 
-/** An app as the service knows it: where to deliver the messages of a deployment. */
+/** An app in the service's registry: where to deliver the messages of a deployment. */
 export interface App {
   baseUrl: string;
   deploymentId: string;
   sdk: Sdk;
-  /** Namespace of the queue names that it serves; absent: none. */
+  /** Namespace of the queue names that it serves; absent if none. */
   namespace?: string;
-  /** What the service may preload for its deliveries; nothing if absent. */
+  /** What the service may preload for its deliveries; absent means nothing. */
   attach?: string[];
-  /** How long it counts as alive without another registration; absent: for long. */
+  /** How long it counts as alive without another registration; absent means a long time. */
   leaseSeconds?: number;
 }
 
-/** How often an app says that it is there, so that its lease lasts and a service that lost its memory learns of it again. */
+/** How often an app registers again, so that its lease continues and a service that lost its data gets to know it again. */
 const REFRESH_MS = 30_000;
-/** The lease of an app that `start()` registers: it may miss two refreshes. */
+/** The lease of an app registered by `start()`: it may miss two refreshes. */
 const LEASE_SECONDS = 90;
-/** How long `close()` waits for the service to take the app off its list. */
+/** How long `close()` waits for the service to unregister the app. */
 const GOODBYE_MS = 1_000;
-/** How long `start()` waits for the service before it lets the app go on booting. */
+/** How long `start()` waits for the service before the app continues to boot. */
 const START_WAIT_MS = 2_000;
 
 interface Registration {
   app: App;
   timer: NodeJS.Timeout | undefined;
-  /** Set when a newer start() or close() took over: what is still under way then changes nothing. */
+  /** Set when a newer start() or close() took over: calls in progress then change nothing. */
   ended: boolean;
 }
 
-// By service, not by World: the SDK creates two Worlds in every process.
+// Per service, not per World: the SDK creates two Worlds in every process.
 const registrations = new Map<string, Registration>();
 
 /**
- * Registers this process as the place to deliver to, and keeps it registered until {@link stopRegistering}. Resolves
- * when the service has accepted, or after two seconds; the rest then goes on in the background, where it does not
- * keep the process alive.
+ * Registers this process as the place to deliver to, and keeps it registered until {@link stopRegistering}. It
+ * resolves once the service has accepted, or after two seconds; registration then continues in the background,
+ * without keeping the process alive.
  */
 export async function startRegistering(readConfig: () => Config): Promise<void> {
   const config = readConfig();
@@ -61,7 +61,7 @@ export async function startRegistering(readConfig: () => Config): Promise<void> 
   });
 }
 
-/** Ends what {@link startRegistering} began, in this process; returns the app that was registered. */
+/** Ends a {@link startRegistering} of this process, and returns the app that was registered. */
 function stopRegistering(url: string): App | undefined {
   const registration = registrations.get(url);
   if (!registration) return undefined;
@@ -72,8 +72,8 @@ function stopRegistering(url: string): App | undefined {
 }
 
 /**
- * The same, and tells the service, which would otherwise go on delivering here until the lease lapses. A service that does
- * not answer within a second learns of it that way.
+ * Stops registering and unregisters the app. Otherwise the service would deliver here until the lease expires, which
+ * also happens if the service does not answer within a second.
  */
 export async function unregister(config: Config): Promise<void> {
   const app = stopRegistering(config.url);
@@ -83,21 +83,21 @@ export async function unregister(config: Config): Promise<void> {
 }
 
 /**
- * The app to name in a queue() call: the one at the base URL of the settings, otherwise the one that start() registered.
+ * The app for a queue() call: the one at the base URL of the settings, otherwise the one that start() registered.
  * Undefined for a process that only enqueues; it never becomes a target.
  */
 export function appForQueue(config: Config): App | undefined {
   const started = registrations.get(config.url)?.app;
   if (config.baseUrl === undefined) return started;
   const app = appOf(config, config.baseUrl);
-  // One that start() keeps registered has its lease here too; any other, such as a function that is frozen between
-  // two requests, could not renew it.
+  // An app that start() keeps registered has its lease here, too. Any other app, such as a function that is frozen
+  // between two requests, could not renew one.
   return started?.baseUrl === app.baseUrl && started.deploymentId === app.deploymentId ? started : app;
 }
 
 /**
- * The lease to ask for. Where processes are frozen while nothing comes in, timers do not run:
- * `WORKFLOW_WORLD_APP_LEASE_SECONDS=0` then asks for a long one.
+ * The lease to request. If processes are frozen while there are no requests, timers do not run:
+ * `WORKFLOW_WORLD_APP_LEASE_SECONDS=0` then requests a long lease.
  */
 function lease(): { leaseSeconds?: number } {
   const setting = process.env['WORKFLOW_WORLD_APP_LEASE_SECONDS'];
@@ -108,10 +108,10 @@ function lease(): { leaseSeconds?: number } {
   return seconds === 0 ? {} : { leaseSeconds: seconds };
 }
 
-/** Namespaces of the workflow handlers that this process has made; `undefined` is none. */
+/** Namespaces of the workflow handlers that this process has created; `undefined` means none. */
 const handled = new Set<string | undefined>();
 
-/** Is called when the app makes a handler for a prefix: its namespace can be an option of the SDK, which shows there. */
+/** Is called when the app creates a handler for a prefix. Its namespace may be an option of the SDK, which is visible there. */
 export function noteHandler(prefix: string): void {
   const name = parseQueueName(prefix);
   if (name?.kind === 'workflow') handled.add(name.namespace);
@@ -134,7 +134,7 @@ function keepRegistered(readConfig: () => Config, registration: Registration, on
       failures = 0;
       onSuccess();
     } catch (error) {
-      // Logged once an outage. On stderr: the SDK's command line promises pure JSON on stdout.
+      // Logged once per outage, on stderr: the SDK's command line promises pure JSON on stdout.
       if (failures === 0 && !registration.ended) {
         process.stderr.write(`[world-redis] ${registration.app.baseUrl} could not be registered: ${messageOf(error)}\n`);
       }
@@ -158,7 +158,7 @@ function appOf(config: Config, baseUrl: string): App {
   return { ...app, ...servedNamespace(config), ...(attach.length > 0 && { attach }) };
 }
 
-/** Whether the service answered and said no: asking again soon would change nothing. */
+/** Whether the service answered with a refusal, so that a retry would change nothing soon. */
 function isRefusal(error: unknown): boolean {
   const status = (error as { status?: unknown } | null)?.status;
   return typeof status === 'number' && status >= 400 && status < 500;

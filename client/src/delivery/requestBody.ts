@@ -3,19 +3,19 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { processWide } from './processWide.js';
 
 /**
- * Where the app is served by Node's own `http`, a Request is made of Node's message, and its body read through two kinds
- * of streams: on the way of a workflow of one step those are a tenth of the time. So the body is read from Node's
- * message itself, if that is known and nobody has begun to read it; otherwise from the Request, as usual.
+ * If the app is served by Node's own `http`, the server creates a Request from Node's message and reads its body
+ * through two kinds of streams. For a workflow of one step, that is a tenth of the time. So the body is read from
+ * Node's message directly, if the message is known and nothing has begun to read it; otherwise from the Request as
+ * usual.
  *
- * Node tells of each request that comes in (the diagnostics channel `http.server.request.start`). Which of them a
- * Request was made of is told by the id of the delivered message: where two open requests have the same, neither is
- * taken.
+ * Node reports each incoming request (diagnostics channel `http.server.request.start`). The id of the delivered
+ * message tells which of them a Request was created from. If two open requests have the same id, neither is used.
  */
 
 const MESSAGE_ID = 'x-vqs-message-id';
 const ATTEMPT = 'x-vqs-message-attempt';
 
-/** The requests that are being answered, by the ids of the messages that they deliver. */
+/** The requests in progress, by the ids of the messages that they deliver. */
 type Arrived = Map<string, IncomingMessage[]>;
 
 function arrived(): Arrived {
@@ -37,18 +37,18 @@ function note(open: Arrived, { request, response }: { request: IncomingMessage; 
   });
 }
 
-/** Has Node's messages noted from now on. */
+/** Starts recording Node's messages. */
 export function noteArrivals(): void {
   arrived();
 }
 
-/** Reads the whole body of a delivery, from Node's message if `direct`. Rejected when it broke off, or somebody else has read it. */
+/** Reads the whole body of a delivery, from Node's message if `direct`. It is rejected if the body is incomplete, or was already read. */
 export async function bodyOf(request: Request, direct: boolean): Promise<Uint8Array> {
   const incoming = direct ? incomingOf(request) : undefined;
   return incoming ? await readAll(incoming) : new Uint8Array(await request.arrayBuffer());
 }
 
-/** Node's message behind a request, if it is certain, and its body untouched. */
+/** Node's message behind a request, if it is certain and its body was not touched. */
 function incomingOf({ headers }: Request): IncomingMessage | undefined {
   const [incoming, ...others] = arrived().get(headers.get(MESSAGE_ID) ?? '') ?? [];
   const untouched = incoming?.readableFlowing === null && !incoming.readableDidRead && !incoming.destroyed;
@@ -64,8 +64,8 @@ function readAll(incoming: IncomingMessage): Promise<Uint8Array> {
       resolve(new Uint8Array(whole.buffer, whole.byteOffset, whole.byteLength));
     });
     incoming.once('error', reject);
-    incoming.once('close', () => reject(new Error('the connection closed amid the body')));
-    // Who made a stream of it meanwhile without reading that would have it stop.
+    incoming.once('close', () => reject(new Error('the connection closed within the body')));
+    // Code that has made a stream of it without reading would pause it.
     incoming.on('pause', () => incoming.resume());
   });
 }

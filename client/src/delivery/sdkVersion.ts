@@ -8,25 +8,25 @@ import { type Fields, isFields } from '../wire/timestamps.js';
 import { processWide } from './processWide.js';
 
 /**
- * Which version of the SDK is in this process, for the fast paths that only tested versions may use. Each run that the
- * SDK starts here says it: the SDK writes its own version into run_created. Before that the package.json of
- * `@workflow/core` says it, where the app or its main script can resolve it. A bundler such as Next's may have left
- * that file out; then the version is unknown until a run is started here, and unknown counts as not tested.
+ * The version of the SDK in this process, for the fast paths that are used only with tested versions. The SDK writes
+ * its version into the run_created of each run that it starts here. Before the first one, the package.json of
+ * `@workflow/core` has it, if the app or its main script can resolve that file. A bundler such as Next's may have
+ * left it out; then the version is unknown until a run is started here, and unknown counts as not tested.
  *
- * The version of the run that a delivery is for is not used: another process may have started it with another SDK.
+ * The version of a delivery's run is not used: another process may have started that run with another SDK.
  */
 interface State {
-  /** What the SDK in this process said itself. */
+  /** The version that the SDK in this process has reported. */
   own?: string;
-  /** What the packages say; read once. */
+  /** The versions in the packages; read once. */
   installed?: string[];
-  /** The line in the log was written. */
+  /** The log line was written. */
   logged?: boolean;
 }
 
 const state = () => processWide<State>('sdkVersion', () => ({}));
 
-/** Takes the SDK's version from the event with which it starts a run. */
+/** Reads the SDK's version from the event with which it starts a run. */
 export function noteStart({ eventType, eventData }: Fields): void {
   if (eventType !== 'run_created' || !isFields(eventData)) return;
   const context = eventData['executionContext'];
@@ -34,7 +34,7 @@ export function noteStart({ eventType, eventData }: Fields): void {
   if (typeof version === 'string') state().own = version;
 }
 
-/** The fast paths that are on, without those that the SDK in this process was not tested with. */
+/** The enabled fast paths, without those that were not tested with the SDK in this process. */
 export function fastPathsForSdk(on: FastPaths): FastPaths {
   const guessing = GUESSING.filter((path) => on.has(path));
   if (guessing.length === 0) return on;
@@ -54,18 +54,19 @@ export function isTested(version: string): boolean {
   return TESTED.some(({ pattern }) => pattern.test(version));
 }
 
-/** The versions that the SDK in this process may have; none: unknown. */
+/** The versions that the SDK in this process may have; none if unknown. */
 function sdkVersions(): string[] {
   const { own } = state();
   if (own !== undefined) return [own];
   const generation = detectSdk().slice(1);
   const versions = (state().installed ??= installedVersions(process.argv[1]));
-  // A package of another generation is not the one that is loaded.
+  // A package of another generation is not the loaded one.
   return versions.every((version) => version.startsWith(`${generation}.`)) ? versions : [];
 }
 
 /**
- * Versions of `@workflow/core` as the app's folder and the main script resolve it, which are one version mostly.
+ * Versions of `@workflow/core` as the app's folder and the main script resolve it; usually the same one.
+ *
  * @internal Exported for tests.
  */
 export function installedVersions(script: string | undefined): string[] {
@@ -78,20 +79,20 @@ export function installedVersions(script: string | undefined): string[] {
 }
 
 function coreVersionFrom(folder: string): string | undefined {
-  // With pnpm the core is beside the real folder of the package that depends on it.
+  // With pnpm, the core is next to the real folder of the package that depends on it.
   const core = packageFolder('@workflow/core', packageFolder('workflow', folder) ?? folder);
   if (core === undefined) return undefined;
   const { version } = JSON.parse(readFileSync(join(core, 'package.json'), 'utf8')) as { version?: unknown };
   return typeof version === 'string' ? version : undefined;
 }
 
-/** Not by require.resolve: the packages do not export their package.json. */
+/** Without require.resolve: the packages do not export their package.json. */
 function packageFolder(name: string, from: string): string | undefined {
   for (const folder of createRequire(join(from, 'package.json')).resolve.paths(name) ?? []) {
     try {
       return dirname(realpathSync(join(folder, name, 'package.json')));
     } catch {
-      // Not in this one.
+      // Not in this folder.
     }
   }
   return undefined;

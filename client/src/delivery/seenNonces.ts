@@ -1,13 +1,13 @@
 import { processWide } from './processWide.js';
 
-/** How many are remembered at most: about ten megabytes. */
+/** The most nonces that are remembered: about ten megabytes. */
 const MOST_NONCES = 100_000;
 
-/** The nonces of the deliveries that this process has accepted, as long as their signatures are valid. */
+/** The nonces of the deliveries that this process has accepted, for as long as their signatures are valid. */
 export class SeenNonces {
-  /** Nonce → when it was signed, in the order of arrival. */
+  /** Nonce → time of the signature, in order of arrival. */
   readonly #signedAt = new Map<string, number>();
-  /** What was signed at this time or before may have been forgotten, and so is refused. */
+  /** A nonce signed at this time or earlier may have been forgotten, so it is refused. */
   #forgotten = Number.NEGATIVE_INFINITY;
 
   constructor(
@@ -15,7 +15,7 @@ export class SeenNonces {
     private readonly most: number = MOST_NONCES,
   ) {}
 
-  /** Whether this is the first time; it is no longer afterwards. */
+  /** Whether the nonce is new; afterwards it is not. */
   add(nonce: string, signedAt: number, now: number): boolean {
     if (signedAt <= this.#forgotten || this.#signedAt.has(nonce)) return false;
     this.#signedAt.set(nonce, signedAt);
@@ -33,7 +33,7 @@ export class SeenNonces {
   }
 }
 
-/** Those of this process. */
+/** The nonces of this process. */
 export function seenNonces(windowMs: number): SeenNonces {
   return processWide('nonces', () => new SeenNonces(windowMs));
 }

@@ -10,25 +10,25 @@ import { seenNonces } from './seenNonces.js';
  */
 export const WINDOW_MS = 5 * 60_000;
 const HEADER = 'x-world-signature';
-/** How many bytes at the end of the body are not the message, but its preload. */
+/** The length, in bytes, of the preload that follows the message in the body. */
 export const PRELOAD_HEADER = 'x-world-redis-attached';
-/** Must be that of the service, which derives its keys in the same way. */
+/** Must equal the service's label, which derives its keys in the same way. */
 const TOKEN_LABEL = 'world-redis delivery signature v1';
 
-/** A signature as it arrived. */
+/** A received signature. */
 interface Signature {
   timestamp: string;
   nonce: string;
   values: Buffer[];
 }
 
-/** The keys of the settings: those named, else one derived from each token; none when there is neither. */
+/** The keys: those of the settings, otherwise one derived from each token; none if there are neither. */
 export function signingKeys({ signingKeys: named, tokens }: Pick<Config, 'signingKeys' | 'tokens'>): Buffer[] {
   if (named.length > 0) return named.map((key) => Buffer.from(key, 'utf8'));
   return tokens.map((token) => createHmac('sha256', token).update(TOKEN_LABEL).digest());
 }
 
-/** What is wrong with the headers of a delivery, before its body is read; undefined when they may be right. */
+/** What is wrong with the headers of a delivery, before its body is read; undefined if they may be valid. */
 export function refusalOfHeaders(headers: Headers, now: number): string | undefined {
   const text = headers.get(HEADER);
   if (text === null) return 'the signature is missing';
@@ -40,9 +40,10 @@ export function refusalOfHeaders(headers: Headers, now: number): string | undefi
   return undefined;
 }
 
-/** What is wrong with a delivery; undefined when one of the keys has signed just this and it has not been here before. */
+/** What is wrong with a delivery; undefined if one of the keys has signed exactly this and it was not received before. */
 export function refusalOfDelivery(headers: Headers, kind: string, body: Uint8Array, keys: Buffer[], now: number): string | undefined {
-  // Again: the body may have taken its time, and a nonce is not remembered any longer than the signature is good.
+  // Checked again: reading the body may have taken long, and a nonce is remembered only as long as its signature is
+  // valid.
   const unfit = refusalOfHeaders(headers, now);
   const signature = parse(headers.get(HEADER) ?? '');
   if (unfit !== undefined || !signature) return unfit;
@@ -50,15 +51,15 @@ export function refusalOfDelivery(headers: Headers, kind: string, body: Uint8Arr
   let match = false;
   for (const key of keys) {
     const expected = createHmac('sha256', key).update(signed).digest();
-    // All are compared, so that the time does not tell which one is near.
+    // All are compared, so that the time does not show which one is close.
     for (const value of signature.values) if (timingSafeEqual(value, expected)) match = true;
   }
-  if (!match) return 'the signature is wrong; have the service and this app the same key?';
+  if (!match) return 'the signature is wrong; do the service and this app have the same key?';
   const first = seenNonces(WINDOW_MS).add(signature.nonce, Number(signature.timestamp), now);
-  return first ? undefined : 'this delivery has been here before';
+  return first ? undefined : 'this delivery was received before';
 }
 
-/** Says once, on stderr, that this app believes everybody although it is in production or its service does sign. */
+/** Warns once, on stderr, that this app accepts every sender although it runs in production or its service signs. */
 export function warnOfUnsigned(headers: Headers): void {
   const signed = headers.has(HEADER);
   if (!signed && process.env['NODE_ENV'] !== 'production') return;
@@ -67,12 +68,12 @@ export function warnOfUnsigned(headers: Headers): void {
   warned.once = true;
   const why = signed ? 'the service signs its deliveries' : 'this is production';
   process.stderr.write(
-    `[world-redis] WARNING: ${why}, but this app has no key, so it runs whatever anybody posts to its workflow routes. ` +
+    `[world-redis] WARNING: ${why}, but this app has no key, so it accepts any request to its workflow routes. ` +
       'Set WORKFLOW_WORLD_TOKEN or WORKFLOW_WORLD_SIGNING_KEY, as on the service.\n',
   );
 }
 
-/** What is signed, a line each (docs/protocol.md). The headers stand as they were sent. */
+/** The signed text, with one item per line (docs/protocol.md). Headers are used as they were sent. */
 function signedText(headers: Headers, kind: string, { timestamp, nonce }: Signature, body: Uint8Array): string {
   const sent = (name: string) => headers.get(name) ?? '';
   const preloadLength = sent(PRELOAD_HEADER);
@@ -84,7 +85,7 @@ function signedText(headers: Headers, kind: string, { timestamp, nonce }: Signat
   ].join('\n');
 }
 
-/** Reads `t=<ms>,n=<nonce>,v1=<hex>,…`. Other fields are for versions to come. */
+/** Reads `t=<ms>,n=<nonce>,v1=<hex>,…`. Other fields are reserved for later versions. */
 function parse(text: string): Signature | undefined {
   const fields = text.split(',').map((field) => field.trim().split('=') as [string, string?]);
   const all = (name: string) => fields.filter(([key]) => key === name).map(([, value]) => value ?? '');

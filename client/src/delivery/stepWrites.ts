@@ -8,23 +8,24 @@ import { processWide } from './processWide.js';
 
 /** How many steps are remembered; the oldest are forgotten first. */
 const MOST_STEPS = 10_000;
-/** After how many milliseconds a step is completed that goes on writing after it has returned. */
+/** After how many milliseconds a step is completed that continues to write after it has returned. */
 const SETTLE_MS = 10_000;
-/** The SDK sends what it has gathered when the write before has ended: after how many turns of the event loop nothing more comes. */
+/** The SDK sends buffered chunks when the previous write has ended: after this many turns of the event loop, nothing more comes. */
 const QUIET_TURNS = 2;
 
 /**
- * What happened to the stream writes of the steps of this process. SDK v5 goes on without those that were not awaited: it
- * only logs that they failed, and completes the step. A step whose write was given up must not be completed, so that
- * it runs again; and one whose write is under way must not be completed yet, since the process may end before it is stored.
+ * The results of the stream writes of the steps of this process. SDK v5 continues without writes that were not
+ * awaited: it only logs that they failed, and completes the step. A step with an abandoned write must not be
+ * completed, so that it runs again. A step with a write in progress must not be completed yet, since the process may
+ * end before the write is stored.
  */
 class StepWrites {
-  /** The attempt that runs, of each step that began in this process. */
+  /** The running attempt of each step that began in this process. */
   readonly #running = new Map<string, number>();
   readonly #givenUp = new Map<string, { attempt: number; error: unknown }>();
-  /** The attempt that wrote last, of each step that has written. */
+  /** The attempt that wrote last, for each step that has written. */
   readonly #wrote = new Map<string, number>();
-  /** Bounded by the calls under way. */
+  /** Limited by the calls in progress. */
   readonly #underWay = new Map<string, Set<StepWrite>>();
 
   began({ runId, stepId, attempt }: StepExecution): void {
@@ -40,7 +41,7 @@ class StepWrites {
     this.#wrote.delete(key);
   }
 
-  /** Notes that a write, or a close, is under way. The caller says how it ends. */
+  /** Records that a write, or a close, is in progress. The caller reports its end. */
   writes(step: StepExecution): StepWrite {
     const key = keyOf(step.runId, step.stepId);
     if (this.#wrote.get(key) !== step.attempt) remember(this.#wrote, key, step.attempt);
@@ -54,7 +55,7 @@ class StepWrites {
     return write;
   }
 
-  /** Notes that a write was given up before it was stored. Those of an attempt that is over are ignored. */
+  /** Records that a write was abandoned before it was stored. Writes of an earlier attempt are ignored. */
   gaveUp({ runId, stepId, attempt }: StepExecution, error: unknown): void {
     const key = keyOf(runId, stepId);
     if (attempt < (this.#running.get(key) ?? attempt)) return;
@@ -62,8 +63,8 @@ class StepWrites {
   }
 
   /**
-   * Throws when the step must not be completed. If it has written, the caller has to wait for the promise that is returned
-   * until its writes are stored; it is rejected if one of them is given up.
+   * Throws if the step must not be completed. If it has written, the caller waits for the returned promise until its
+   * writes are stored; it is rejected if one of them is abandoned.
    */
   requireAllStored(runId: string, stepId: string): Promise<void> | undefined {
     const key = keyOf(runId, stepId);
@@ -96,9 +97,9 @@ class StepWrites {
   }
 }
 
-/** A write that is under way. */
+/** A write in progress. */
 class StepWrite {
-  /** It is being tried again. */
+  /** It is being retried. */
   failed = false;
   readonly ended: Promise<void>;
   readonly #end: () => void;
@@ -120,12 +121,12 @@ class StepWrite {
   }
 }
 
-/** The one memory of this process. */
+/** The one instance of this process. */
 export function stepWrites(): StepWrites {
   return processWide('stepWrites', () => new StepWrites());
 }
 
-/** Takes note of what an event that was created says about its step. `input` is the step's, if the answer has none. */
+/** Records what a created event says about its step. `input` is the step's, if the answer has none. */
 export function noteStepEvent(runId: string | null, event: Fields, result: unknown, input?: unknown): void {
   const { eventType, correlationId: stepId } = event;
   if (!runId || typeof stepId !== 'string') return;
@@ -142,14 +143,14 @@ export function noteStepEvent(runId: string | null, event: Fields, result: unkno
   }
 }
 
-/** What has to be asked before an event is written; undefined for all but the completion of a step. */
+/** The check before an event is written; undefined for all but the completion of a step. */
 export function beforeStepEvent(runId: string | null, { eventType, correlationId }: Fields): (() => Promise<void> | undefined) | undefined {
   if (!runId || eventType !== 'step_completed' || typeof correlationId !== 'string') return undefined;
   return () => stepWrites().requireAllStored(runId, correlationId);
 }
 
 /**
- * Both SDKs take a 5xx for trouble that passes: they leave the step as it is, the delivery fails, and the service
+ * Both SDKs treat a 5xx as a temporary problem: they leave the step as it is, the delivery fails, and the service
  * delivers its message again.
  */
 function refusal(stepId: string, cause: unknown): WorkflowWorldError {

@@ -1,6 +1,6 @@
 /**
  * The SDK's error classes, as far as a World throws them. The SDK recognises them by `name` and fields alone
- * (contract §7), so these are our own and nothing of the SDK is needed at run time.
+ * (contract §7), so these are our own and the SDK is not needed at run time.
  */
 export class WorkflowError extends Error {
   constructor(message: string, options?: { cause?: unknown }) {
@@ -9,15 +9,15 @@ export class WorkflowError extends Error {
   }
 }
 
-/** What a {@link WorkflowWorldError} carries beside its message. */
+/** The fields of a {@link WorkflowWorldError} in addition to its message. */
 export interface WorldErrorDetails {
-  /** HTTP status of the answer; absent when there was none. */
+  /** HTTP status of the answer; absent if there was none. */
   status?: number | undefined;
-  /** The service's stable code, or `TRANSPORT` / `TIMEOUT` when the service was not reached or did not answer. */
+  /** The service's stable code, or `TRANSPORT` / `TIMEOUT` if the service was not reached or did not answer. */
   code?: string | undefined;
   /** The URL of the call. */
   url?: string | undefined;
-  /** Seconds after which a new try makes sense. */
+  /** Seconds after which a retry is useful. */
   retryAfter?: number | undefined;
   cause?: unknown;
 }
@@ -47,7 +47,7 @@ export class EntityConflictError extends WorkflowWorldError {
   }
 }
 
-/** The run is over. */
+/** The run has ended. */
 export class RunExpiredError extends WorkflowWorldError {
   constructor(message: string) {
     super(message);
@@ -55,7 +55,7 @@ export class RunExpiredError extends WorkflowWorldError {
   }
 }
 
-/** The stream could not be read or written (SDK v5); the SDK blames the World for it and not the workflow. */
+/** The stream could not be read or written (SDK v5). The SDK attributes it to the World and not to the workflow. */
 export class StreamError extends WorkflowWorldError {
   constructor(message: string, details: Omit<WorldErrorDetails, 'code' | 'retryAfter'> = {}) {
     super(message, { ...details, code: 'STREAM_ERROR' });
@@ -63,7 +63,7 @@ export class StreamError extends WorkflowWorldError {
   }
 }
 
-/** The stream is gone for good with the data of its run. */
+/** The stream was deleted with the data of its run. */
 export class StreamExpiredError extends WorkflowWorldError {
   readonly runId: string;
   readonly streamId: string;
@@ -86,7 +86,7 @@ export class TooEarlyError extends WorkflowWorldError {
   }
 }
 
-/** The service asks for less; `retryAfter` is in seconds. */
+/** The service limits requests; `retryAfter` is in seconds. */
 export class ThrottleError extends WorkflowWorldError {
   constructor(message: string, options: { retryAfter?: number | undefined; code?: string | undefined } = {}) {
     super(message, options);
@@ -102,7 +102,7 @@ export class PreconditionFailedError extends WorkflowWorldError {
   }
 }
 
-/** There is no such run. */
+/** The run does not exist. */
 export class WorkflowRunNotFoundError extends WorkflowError {
   readonly runId: string;
 
@@ -113,7 +113,7 @@ export class WorkflowRunNotFoundError extends WorkflowError {
   }
 }
 
-/** There is no such hook; `token` is what was asked for, a token or a hook id. */
+/** The hook does not exist; `token` is the requested token or hook id. */
 export class HookNotFoundError extends WorkflowError {
   readonly token: string;
 
@@ -124,7 +124,7 @@ export class HookNotFoundError extends WorkflowError {
   }
 }
 
-/** The run was made by a newer SDK than the World speaks. */
+/** The run was created by a newer SDK than the World supports. */
 export class RunNotSupportedError extends WorkflowError {
   readonly runSpecVersion: number;
   readonly worldSpecVersion: number;

@@ -1,6 +1,6 @@
 import { WorkflowError } from './errors.js';
 
-/** The one error class of SDKs from before event sourcing; they go by its `status`. */
+/** The one error class of SDKs from before event sourcing, which check its `status`. */
 class WorkflowAPIError extends WorkflowError {
   readonly status: number | undefined;
   readonly code: string | undefined;
@@ -17,7 +17,7 @@ class WorkflowAPIError extends WorkflowError {
   }
 }
 
-/** The statuses of the classes that later SDKs tell apart by name alone. */
+/** The statuses of the classes that later SDKs distinguish by name alone. */
 const STATUS: Record<string, number> = {
   EntityConflictError: 409,
   RunExpiredError: 410,
@@ -28,7 +28,7 @@ const STATUS: Record<string, number> = {
   RunNotSupportedError: 422,
 };
 
-/** The same refusal as such an SDK knows it. */
+/** The refusal in the form that such an SDK knows. */
 export function asApiError(error: unknown): unknown {
   if (!(error instanceof WorkflowError)) return error;
   const details = error as { status?: number; code?: string; url?: string; retryAfter?: number };

@@ -4,7 +4,7 @@ import type { AsyncLocalStorage } from 'node:async_hooks';
 export interface StepExecution {
   runId: string;
   stepId: string;
-  /** Counted from 1; each execution has its own. */
+  /** Counted from 1; each execution has its own number. */
   attempt: number;
 }
 
@@ -16,8 +16,8 @@ interface StepContext {
 }
 
 /**
- * The step in whose code the caller runs, as the SDK itself knows it (v4 and v5). What a step began stays in its context when
- * its function has returned, so flushes and closes that come late have the right one.
+ * The step whose code the caller runs in, as the SDK knows it (v4 and v5). Work that a step began stays in its
+ * context after its function has returned, so late flushes and closes get the right step.
  */
 export function stepOfCode(): StepExecution | undefined {
   const storage = (globalThis as Record<symbol, unknown>)[CONTEXT_STORAGE] as AsyncLocalStorage<StepContext> | undefined;

@@ -3,26 +3,26 @@ import type { CallSockets } from './callSocket.js';
 import type { Exchange, Incoming, Outgoing } from './exchange.js';
 
 /**
- * The calls that the service takes in a bundle: those that are short, many, and small both ways. A test of the service
- * (httpapi/internal/operations/table_test.go) makes both lines from its table, and fails when they are other ones.
+ * The calls that the service accepts in a bundle: frequent calls with small requests and answers. A test of the
+ * service (httpapi/internal/operations/table_test.go) generates both lines from its table, and fails if they differ.
  */
 const POSTS = /^\/v1\/(events|runs\/[^/?]+\/events|queue)$/;
 const GETS = /^\/v1\/(runs\/lost|runs\/[^/?]+|runs\/[^/?]+\/steps\/[^/?]+)(\?.*)?$/;
 /**
- * The most calls in one bundle. More would have this process and the service wait for each other in turn
- * instead of working side by side.
+ * The most calls in one bundle. With more, this process and the service would wait for each other in turn instead of
+ * working in parallel.
  */
 const MOST_CALLS = 32;
-/** A larger body travels by itself: it gains nothing, and others would wait for it. */
+/** A larger body is sent separately: a bundle saves it nothing, and others would wait for it. */
 const LARGEST_BODY = 32 * 1024;
-/** What a service answers that does not know bundles, or takes none of this size; nothing has been done then. */
+/** Answers of a service that does not know bundles, or accepts none of this size; it has done nothing then. */
 const NOT_THIS_WAY = new Set([400, 404, 405, 413, 415]);
-/** How long such a service is asked call by call, in milliseconds. */
+/** How long such a service gets separate calls, in milliseconds. */
 const ASK_AGAIN_AFTER_MS = 60_000;
 
-/** An answer, with that of the call that was to be made next. */
+/** An answer, with that of the next call in the request. */
 export interface Answered extends Incoming {
-  /** Absent: it was left out, or the service does not know of such calls; nothing was done for it then. */
+  /** Absent if it was left out, or the service does not support next calls; nothing was done for it then. */
   next?: Incoming;
 }
 
@@ -34,8 +34,8 @@ interface Waiting {
 }
 
 /**
- * Sends the calls that are made at the same time together, each with its own answer: over a socket if
- * there is one, otherwise as a request. A call that is alone in its turn is a request as it is, where there is no socket.
+ * Sends concurrent calls together, each with its own answer: over a socket if there is one, otherwise in a request.
+ * Without a socket, a call that is alone in its turn is a plain request.
  */
 export class Bundles {
   readonly #exchange: Exchange;
@@ -45,7 +45,7 @@ export class Bundles {
   #waiting: Waiting[] = [];
   #aloneUntil: number;
 
-  /** `basePath` is that of the service's URL, without a trailing slash. Without `together` each call is a request as it is. */
+  /** `basePath` is that of the service's URL, without a trailing slash. Without `together`, each call is a plain request. */
   constructor(exchange: Exchange, sockets: CallSockets | undefined, basePath: string, together = true) {
     this.#aloneUntil = together ? 0 : Number.POSITIVE_INFINITY;
     this.#exchange = exchange;
@@ -54,7 +54,7 @@ export class Bundles {
     this.#path = `${basePath}/v1/calls`;
   }
 
-  /** `next` is a call to make as soon as the first has succeeded, in the same request; it is left out where that cannot or need not be. */
+  /** `next` is a call to make in the same request once the first has succeeded; it is left out if it cannot or need not be sent with it. */
   request(outgoing: Outgoing, next?: Outgoing): Promise<Answered> {
     if (!this.#fits(outgoing)) return this.#exchange.request(outgoing);
     const fitting = next && this.#fits(next) ? next : undefined;
@@ -64,8 +64,9 @@ export class Bundles {
   }
 
   /**
-   * Sends when all has run that is about to run. A socket brings the answers of a bundle at once, so the calls that
-   * follow from them are made by then; separate requests bring them one by one, and calls wait for the others of the turn.
+   * Sends once the current code has run. A socket delivers the answers of a bundle together, so the calls that follow
+   * from them are made by the end of the callback. Separate requests deliver them one by one, so calls wait for the
+   * others of the turn.
    */
   #soon({ headers }: Outgoing): void {
     const flush = () => this.#flush();
@@ -82,7 +83,7 @@ export class Bundles {
   }
 
   #flush(): void {
-    // Those of one token together: a bundle is authorised as a whole.
+    // Grouped by token: a bundle is authorised as a whole.
     const ofToken = new Map<string | undefined, Waiting[]>();
     for (const one of this.#waiting) {
       const { authorization } = one.outgoing.headers;
@@ -109,7 +110,7 @@ export class Bundles {
     const socket = this.#sockets?.of(headers['authorization']);
     if (!socket && calls.length === 1 && !first.next) return this.#alone(first);
     const partOf = ({ path, headers: { 'idempotency-key': key }, body }: Outgoing) => ({ path: path.slice(this.#basePath.length), key, body });
-    // A service that knows no `then` passes over it, does the first call and answers nothing to the next.
+    // A service that does not know `then` ignores it, makes the first call and returns no answer to the next.
     const body = encode({
       calls: calls.map(({ outgoing, next }) => ({ ...partOf(outgoing), ...(next && { then: partOf(next) }) })),
     });
@@ -135,8 +136,8 @@ export class Bundles {
 }
 
 /**
- * Where several calls of one turn and one path have a next, none has: they share the way to the service and back, so
- * nothing would be saved, and what comes of the first would be in the way of the others.
+ * If several calls of one turn with the same path have a next, all of these are left out: the calls share a round
+ * trip, so nothing would be saved, and they could interfere with each other.
  */
 function leaveOutShared(calls: Waiting[]): void {
   const first = new Map<string, Waiting>();
@@ -148,7 +149,7 @@ function leaveOutShared(calls: Waiting[]): void {
   }
 }
 
-/** Parts of at most {@link MOST_CALLS} calls; a call and its next are two, which stay together. */
+/** Parts of at most {@link MOST_CALLS} calls; a call and its next count as two and stay together. */
 function portions(calls: Waiting[]): Waiting[][] {
   const parts: Waiting[][] = [];
   let room = 0;
@@ -171,7 +172,7 @@ interface Answer {
   then?: Answer;
 }
 
-/** The answers of a bundle; undefined when the whole is not one, which each call then takes for a bad gateway. */
+/** The answers of a bundle; undefined if the whole is not one. Each call then treats it as a bad gateway. */
 function answersOf({ body }: Incoming, count: number): Answered[] | undefined {
   let answers: Answer[] | undefined;
   try {
@@ -186,7 +187,7 @@ function answersOf({ body }: Incoming, count: number): Answered[] | undefined {
   });
 }
 
-/** The answer to one call. What is none is a bad gateway to that call, and the others keep theirs. */
+/** The answer to one call. If it is invalid, that call gets a bad gateway, and the others keep theirs. */
 function incomingOf(answer: Answer | null | undefined): Incoming {
   const { status, body = new Uint8Array(), retryAfter } = (answer ?? {}) as Partial<Answer>;
   if (!Number.isInteger(status) || !(body instanceof Uint8Array)) return { status: 502, headers: {}, body: new Uint8Array() };

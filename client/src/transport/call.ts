@@ -11,7 +11,7 @@ import type { Incoming, Outgoing } from './exchange.js';
 import { newRequestId } from './requestId.js';
 import { transportError } from './transportError.js';
 
-/** One call of the service. */
+/** One call to the service. */
 export interface Call {
   method: 'GET' | 'POST';
   /** Path and query, already percent-encoded. */
@@ -19,55 +19,54 @@ export interface Call {
   body?: Uint8Array;
   contentType?: string;
   headers?: Record<string, string> | undefined;
-  /** How long the service may keep the answer to itself, in milliseconds, on top of the usual time. Such a call has a socket of its own. */
+  /** How long the service may delay the answer, in milliseconds, in addition to the usual time. Such a call has its own socket. */
   holdMs?: number;
-  /** Gives the call up. */
+  /** Cancels the call. */
   signal?: AbortSignal | undefined;
-  /** A call to make as soon as this one has succeeded, in the same request. */
+  /** A call to make in the same request once this one has succeeded. */
   next?: NextCall | undefined;
-  /** For a call that is tried for longer than others, and after every answer that may be another one later. */
+  /** For a call that is retried for longer than others, and after every answer that may change later. */
   patience?: Patience | undefined;
-  /** Is called before each try. It holds the try back with a promise, or ends the call with an error. */
+  /** Is called before each try. It delays the try by a promise, or ends the call by an error. */
   beforeTry?: (() => Promise<void> | undefined) | undefined;
 }
 
-/** How a call is tried again that is to get through. */
+/** How a call is retried until it succeeds. */
 export interface Patience {
-  /** How long, in milliseconds; infinite: as long as the process lives. */
+  /** How long, in milliseconds; infinite means for the life of the process. */
   forMs: number;
-  /** How long a try waits for an answer, in milliseconds: one that gets none must leave time for others. */
+  /** How long a try waits for an answer, in milliseconds: if there is none, there must be time for further tries. */
   timeoutMs: number;
   /** Is called with each failure that is followed by another try. */
   failed(): void;
-  /** Is called with the failure after which there is no other try, though it might have passed. */
+  /** Is called with the failure after which there is no other try, although a later one might have succeeded. */
   gaveUp(error: Error): void;
 }
 
-/** A call that is sent in one request with another. It may be left out, and it is not tried again once the first has succeeded. */
+/** A call that is sent in one request with another. It may be left out, and it is not retried once the first has succeeded. */
 export interface NextCall {
   call: Call;
-  /** Is called with the decoded answer, before the first call's is returned; not called when there is none or a refusal. */
+  /** Is called with the decoded answer, before the first call's is returned; not called if there is none, or a refusal. */
   answered(value: unknown): void;
 }
 
 /** Pauses between tries grow from the first to the second of these. */
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
-/** The longest pause of a call that is tried until it gets through, once it has been tried for as long as others. */
+/** The longest pause of a call that is retried until it succeeds, once it has been retried for as long as others. */
 const LONGEST_LATE_PAUSE_MS = 5_000;
-/** Answers after which the same call may succeed: the service or something in front of it is not ready. */
+/** Statuses after which the same call may succeed: the service or a proxy in front of it is not ready. */
 const TRY_AGAIN = new Set([502, 503, 504]);
 
 /**
- * Makes a call and returns the decoded answer. A call that did not get through is tried again for
- * `config.retryForMs`: GETs change nothing, and every POST carries an `Idempotency-Key` of its own under which the
- * service answers a repeat without doing it again. One that the service has no memory for at the moment (429 with the code
- * `over_budget`) is repeated by itself, for `config.timeoutMs` at least: that long it would have waited for its answer,
- * too. Any other refusal (4xx, 500) is never repeated; a call with {@link Call.patience} is repeated after each 429 and a
- * 500, too.
+ * Makes a call and returns the decoded answer. A call that failed is retried for `config.retryForMs`: GETs change
+ * nothing, and every POST has its own `Idempotency-Key`, under which the service answers a repeat without making the
+ * call again. A call for which the service has no memory at the moment (429 with the code `over_budget`) is repeated
+ * separately, for at least `config.timeoutMs`, because it would have waited that long for its answer. No other
+ * refusal (4xx, 500) is repeated, except that a call with {@link Call.patience} is repeated after each 429 and 500.
  */
 export async function call(config: Config, request: Call): Promise<unknown> {
-  // The keys are the same at every try, that of the next call, too.
+  // The keys are the same at every try, including that of the next call.
   const headers = requestHeaders(config, request);
   const nextHeaders = request.next && requestHeaders(config, request.next.call);
   const { patience } = request;
@@ -89,17 +88,18 @@ export async function call(config: Config, request: Call): Promise<unknown> {
     if (!result.again) throw result.error;
     const elapsed = Date.now() - began;
     const over = isOverBudget(result.error);
-    // Within a bundle others may have taken the room, and by itself a call is waited with at the service.
+    // In a bundle, other calls may have used the memory. A separate call waits for memory at the service.
     if (over && !alone) result.waitMs = 0;
     alone ||= over;
-    // Without a deadline a call is late at some time, too: it must not keep a process alive for ever that is done otherwise.
+    // Without a deadline a call becomes late, too: it must not keep a process alive for ever that has finished
+    // otherwise.
     const late = deadline === Number.POSITIVE_INFINITY && elapsed > config.streamRetryForMs;
     const pause = Math.max(late ? Math.min(LONGEST_LATE_PAUSE_MS, elapsed / 4) : pauseBefore(attempt), result.waitMs);
     const until = over ? Math.max(deadline, began + config.timeoutMs) : deadline;
     if (!signal.aborted && began + elapsed + pause <= until) {
       patience?.failed();
       await pauseFor(pause, signal, !late);
-      // If close() was called meanwhile, a try now would open the connection again behind the caller's back.
+      // If close() was called in the meantime, a try would silently open the connection again.
       if (!signal.aborted) continue;
     }
     patience?.gaveUp(result.error);
@@ -107,7 +107,7 @@ export async function call(config: Config, request: Call): Promise<unknown> {
   }
 }
 
-/** The same without a second try. */
+/** Makes a call without retrying it. */
 export async function callOnce(config: Config, request: Call): Promise<unknown> {
   const headers = requestHeaders(config, request);
   const answer = await send(config, request, headers).catch((cause: unknown) => unanswered(config, request, cause));
@@ -137,7 +137,7 @@ interface Failed {
 
 type Headers = Record<string, string>;
 
-/** Makes one try. Rejected when there was no answer. */
+/** Makes one try. It is rejected if there was no answer. */
 function send(config: Config, request: Call, headers: Headers, nextHeaders?: Headers): Promise<Answered> {
   const { bundles, waits, basePath } = connectionTo(config.url);
   const first = outgoing(basePath, config, request, headers);
@@ -145,7 +145,7 @@ function send(config: Config, request: Call, headers: Headers, nextHeaders?: Hea
   return bundles.request(first, request.next && nextHeaders && outgoing(basePath, config, request.next.call, nextHeaders));
 }
 
-/** Makes one try that shares its request with no other call. */
+/** Makes one try in a separate request. */
 function sendAlone(config: Config, request: Call, headers: Headers): Promise<Answered> {
   const { calls, waits, basePath } = connectionTo(config.url);
   return (request.holdMs === undefined ? calls : waits).request(outgoing(basePath, config, request, headers));
@@ -160,7 +160,7 @@ function unanswered(config: Config, { path, signal }: Call, cause: unknown): Fai
   return { error: transportError(cause, serviceUrl(config, path)), again: !signal?.aborted, waitMs: 0 };
 }
 
-/** What an answer comes to. It throws only what the caller's own `answered` throws. */
+/** The result of an answer. It throws only what the caller's own `answered` throws. */
 function resultOf(config: Config, { path, next, body, patience }: Call, answer: Answered): Result {
   const bytes = answer.body;
   const contentType = String(answer.headers['content-type'] ?? '');
@@ -192,7 +192,7 @@ function succeeded({ status }: Incoming): boolean {
   return status >= 200 && status < 300;
 }
 
-/** The headers every request to the service has. */
+/** The headers of every request to the service. */
 export function commonHeaders(config: Config): Record<string, string> {
   return config.token === undefined ? {} : { authorization: bearer(config.token) };
 }
@@ -214,13 +214,13 @@ function requestHeaders(config: Config, request: Call): Record<string, string> {
   return headers;
 }
 
-/** The decoded body; undefined when it is not one of the two encodings or is broken. */
+/** The decoded body; undefined if it has neither encoding or is malformed. */
 export function decodeBody(bytes: Uint8Array, contentType: string): unknown {
   try {
     if (contentType.startsWith(CBOR)) return decode(bytes);
     if (contentType.startsWith('application/json')) return decodeJson(Buffer.from(bytes).toString('utf8'));
   } catch {
-    // The caller gets an error for a broken body, not the parser's.
+    // The caller gets an error about a malformed body instead of the parser's.
   }
   return undefined;
 }

@@ -3,23 +3,23 @@ import type { RawData, WebSocket } from 'ws';
 import { CBOR } from '../wire/encoding.js';
 import type { Incoming } from './exchange.js';
 
-/** What the messages of a socket are: docs/protocol.md, "Bundles over a WebSocket". */
+/** The format of a socket's messages: docs/protocol.md, "Bundles over a WebSocket". */
 const PROTOCOL = 'world-redis.calls.1';
-/** A process that makes no more bundles than these, such as a command line, is done before a socket pays. */
+/** A process with fewer bundles than these, such as a command line, ends before a socket is worth it. */
 const BUNDLES_BEFORE = 8;
 const OPEN_TIMEOUT_MS = 5_000;
-/** How long after a failed attempt a socket is tried again: when there was no answer, and when it was refused. */
+/** How long after a failed attempt a socket is opened again: after no answer, and after a refusal. */
 const FAILED_MS = 1_000;
 const REFUSED_MS = 60_000;
-/** How long one socket is used, so that a process does not stay with one of several services for ever; up to a fifth less. */
+/** How long one socket is used, so that a process does not stay with one of several services; up to a fifth less. */
 const LIFE_MS = 10 * 60_000;
 const RETIRE = 'retire';
 const ID_BYTES = 4;
 const HEADER_BYTES = ID_BYTES + 2;
 
 /**
- * Loads what opens sockets. Loaded here and not at import, so that an app that is only being built does not pay for it:
- * 20 ms and more. An app that is going to serve loads it before the first calls would wait for it.
+ * Loads the module that opens sockets. It is loaded here and not at import, so that building an app does not load it,
+ * which takes 20 ms and more. A serving app loads it before its first calls.
  */
 export function loadSockets(): typeof import('ws') {
   return require('ws') as typeof import('ws');
@@ -35,7 +35,7 @@ export class CallSockets {
     this.#url = url.replace(/^http/, 'ws');
   }
 
-  /** The open socket of a token. Undefined: there is none now; asking for it has one opened, sooner or later. */
+  /** The open socket of a token. If there is none, it returns undefined, and the socket is opened after several calls. */
   of(authorization: string | undefined): Line | undefined {
     let socket = this.#ofToken.get(authorization);
     if (!socket) this.#ofToken.set(authorization, (socket = new CallSocket(this.#url, authorization)));
@@ -47,13 +47,13 @@ export class CallSockets {
     return this.#ofToken.get(authorization)?.usable ?? false;
   }
 
-  /** Ends all sockets: those with calls under way when they are answered, or when the grace is over. */
+  /** Ends all sockets. Sockets with calls in progress end once they are answered, or when the grace is over. */
   async close(graceMs: number): Promise<void> {
     await Promise.all([...this.#ofToken.values()].map((socket) => socket.close(graceMs)));
   }
 }
 
-/** The one socket of a token, opened when it is used and again when it has ended. */
+/** The one socket of a token, opened at use and again after it has ended. */
 class CallSocket {
   readonly #url: string;
   readonly #headers: Record<string, string>;
@@ -72,7 +72,7 @@ class CallSocket {
     return this.#line?.usable ?? false;
   }
 
-  /** The open line; if there is none, one is opened for the calls to come. */
+  /** The open line. If there is none, one is opened for later calls. */
   ready(): Line | undefined {
     if (this.#line?.usable) return this.#line;
     if (++this.#asked > BUNDLES_BEFORE && !this.#opening && !this.#closed && Date.now() >= this.#notBefore) this.#open();
@@ -86,7 +86,7 @@ class CallSocket {
       handshakeTimeout: OPEN_TIMEOUT_MS,
       perMessageDeflate: false,
       maxPayload: 0,
-      // A process that has nothing else to do need not wait for it.
+      // The process may end without waiting for it.
       finishRequest: (request) => {
         request.on('socket', (under) => under.unref());
         request.end();
@@ -107,7 +107,7 @@ class CallSocket {
     socket.on('open', () => {
       if (this.#closed) return socket.terminate();
       this.#opening = undefined;
-      // One that falls silent may be the work of something on the way that takes WebSockets and does nothing with them.
+      // If it stays silent, an intermediary may accept WebSockets without forwarding their messages.
       this.#line = new Line(socket, under, () => failed(REFUSED_MS));
     });
     socket.on('error', () => undefined); // "close" follows
@@ -139,38 +139,38 @@ export class Line {
   #count = 0;
   #retired = false;
 
-  /** `silent` is called when it has been given up because an answer did not come in time, or was none. */
+  /** `silent` is called when the socket is given up because an answer was late or invalid. */
   constructor(socket: WebSocket, under: IncomingMessage['socket'], silent: () => void) {
     this.#socket = socket;
     this.#under = under;
     this.#silent = silent;
     socket.on('message', (data: RawData, binary: boolean) => {
-      const bytes = data as Buffer; // as ws gives it by default
+      const bytes = data as Buffer; // the default of ws
       if (binary) this.#answered(bytes);
       else if (bytes.toString() === RETIRE) this.retire();
     });
     socket.on('close', () => this.#end(withCode('ECONNRESET', 'the connection ended')));
   }
 
-  /** Whether it takes calls. */
+  /** Whether it accepts calls. */
   get usable(): boolean {
     if (!this.#retired && Date.now() > this.#until) this.retire();
     return !this.#retired && this.#socket.readyState === this.#socket.OPEN;
   }
 
-  /** Sends the body of a `POST /v1/calls` and returns its answer. It is rejected when none came, for whatever reason. */
+  /** Sends the body of a `POST /v1/calls` and returns its answer. It is rejected if there is none, for whatever reason. */
   request(body: Uint8Array, timeoutMs: number): Promise<Incoming> {
     const id = (this.#count = (this.#count + 1) >>> 0);
     const message = Buffer.allocUnsafe(ID_BYTES + body.byteLength);
     message.writeUInt32BE(id, 0);
     message.set(body, ID_BYTES);
     return new Promise((resolve, reject) => {
-      // Silence has the whole line given up: whatever is the matter with it, the other calls wait, too.
+      // A late answer ends the whole line: whatever the cause, the other calls wait, too.
       const timer = setTimeout(() => {
         this.#silent();
         this.#end(withCode('ETIMEDOUT', 'no answer'));
       }, timeoutMs);
-      // The process stays for as long as there are answers to wait for.
+      // The process stays alive while there are answers to wait for.
       if (this.#waiting.size === 0) this.#under.ref();
       this.#waiting.set(id, { resolve, reject, timer });
       this.#socket.send(message);
@@ -179,7 +179,7 @@ export class Line {
 
   #answered(bytes: Buffer): void {
     if (bytes.byteLength < HEADER_BYTES) {
-      // Not an answer of the service, so whatever sits at the other end cannot be relied on for the other calls either.
+      // Not an answer of the service, so the other end cannot be trusted with the other calls either.
       this.#silent();
       this.#end(withCode('ECONNRESET', `a message of ${bytes.byteLength} bytes is not an answer`));
       return;
@@ -199,7 +199,7 @@ export class Line {
     if (this.#retired) this.#socket.close(1000);
   }
 
-  /** Takes no more calls, and ends when those that it has are answered. */
+  /** Accepts no more calls, and ends when its calls are answered. */
   retire(): void {
     this.#retired = true;
     this.#rest();

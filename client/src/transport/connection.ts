@@ -6,43 +6,43 @@ import { CallSockets } from './callSocket.js';
 import { Exchange } from './exchange.js';
 
 /**
- * Sockets for short calls. Enough to keep the service busy from one process; above that, calls wait their turn
- * instead of opening a thousand sockets at once.
+ * Connections for short calls. They are enough to keep the service busy from one process; further calls wait instead
+ * of opening a thousand connections.
  */
 const CALL_CONNECTIONS = 64;
-/** How long `close()` lets calls under way finish. */
+/** How long `close()` waits for calls in progress. */
 const CLOSE_GRACE_MS = 2_000;
 
-/** Everything this process holds open towards one service. */
+/** Everything that this process keeps open to one service. */
 export interface Connection {
   /** The path of the service's URL, without a trailing slash; usually empty. */
   basePath: string;
-  /** For calls; they travel on {@link calls}. */
+  /** For calls; they use {@link calls}. */
   bundles: Bundles;
   calls: Exchange;
-  /** For bundles, too; undefined: they are off. */
+  /** For bundles, too; undefined if they are off. */
   sockets: CallSockets | undefined;
-  /** For calls that the service may keep waiting, which must not starve the others. */
+  /** For calls that the service may keep waiting; they must not delay the others. */
   waits: Exchange;
-  /** For live reads, which keep a socket for as long as they last and must not starve the calls. */
+  /** For live reads, which occupy a connection for as long as they last; they must not delay the calls. */
   reads: Exchange;
   /** Fires when the connection is closed: nothing that began on it may open it again. */
   closing: AbortController;
 }
 
-// One per service and process, not per World: the SDK creates two Worlds in every process.
+// Per service and process, not per World: the SDK creates two Worlds in every process.
 const connections = new Map<string, Connection>();
 
 /**
- * The connection to a service, made when it is first asked for and again after {@link closeConnection}. Idle sockets
- * do not keep the process alive (Node unrefs them).
+ * The connection to a service, created at the first use and again after {@link closeConnection}. Idle connections do
+ * not keep the process alive (Node unrefs them).
  */
 export function connectionTo(url: string): Connection {
   const existing = connections.get(url);
   if (existing) return existing;
   const { origin, basePath } = parseServiceUrl(url);
   const closing = new AbortController();
-  setMaxListeners(0, closing.signal); // every waiting call listens, and Node would warn at eleven
+  setMaxListeners(0, closing.signal); // every waiting call listens, and Node would warn from eleven on
   const calls = new Exchange(origin, CALL_CONNECTIONS);
   const fast = readFastPaths();
   const sockets = fast.has('socket') && fast.has('bundles') ? new CallSockets(`${origin}${basePath}/v1/calls`) : undefined;
@@ -59,14 +59,14 @@ export function connectionTo(url: string): Connection {
   return connection;
 }
 
-/** Ends the connection to a service: live reads at once, calls under way when they are done or after two seconds. */
+/** Ends the connection to a service: live reads immediately, calls in progress when they are done or after two seconds. */
 export async function closeConnection(url: string): Promise<void> {
   const connection = connections.get(url);
   if (!connection) return;
   connections.delete(url);
   connection.closing.abort();
   const { calls, sockets, waits, reads } = connection;
-  await new Promise((resolve) => setImmediate(resolve)); // calls made just now are sent at the end of the turn
+  await new Promise((resolve) => setImmediate(resolve)); // calls that were just made are sent at the end of the turn
   await Promise.all([reads.close(0), waits.close(0), calls.close(CLOSE_GRACE_MS), sockets?.close(CLOSE_GRACE_MS)]);
 }
 

@@ -8,30 +8,30 @@ export interface Outgoing {
   path: string;
   headers: Record<string, string>;
   body: Uint8Array | undefined;
-  /** How long the connection may be silent, in milliseconds; 0: for ever. */
+  /** How long the connection may be silent, in milliseconds; 0 means for ever. */
   timeoutMs: number;
   signal: AbortSignal | undefined;
 }
 
-/** An answer whose body has yet to be read. */
+/** An answer whose body is not read yet. */
 export interface Answer {
   status: number;
   headers: IncomingMessage['headers'];
   body: IncomingMessage;
 }
 
-/** An answer, read to the end. */
+/** An answer that was read completely. */
 export interface Incoming {
   status: number;
   headers: IncomingMessage['headers'];
   body: Uint8Array;
 }
 
-// Node's own client and not undici's: from 7.28 on that one waits for a timer before it uses an idle socket again, which
-// makes every call a millisecond longer.
+// Node's own client and not undici: from 7.28 on, undici waits for a timer before it uses an idle socket again, which
+// adds a millisecond to every call.
 
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Below the service's own limit for idle connections, so that it is rarely the service that hangs up first. */
+/** Shorter than the service's own limit for idle connections, so that the service rarely closes one first. */
 const IDLE_MS = 30_000;
 
 /** Keeps connections to one service and makes requests on them. */
@@ -42,17 +42,17 @@ export class Exchange {
   #open = 0;
   #idle: (() => void) | undefined;
 
-  /** `connections` is how many there are at most; further requests wait for a free one. */
+  /** `connections` is their largest number; further requests wait for a free one. */
   constructor(origin: string, connections: number) {
     this.#origin = new URL(origin);
-    // Loaded here and not at import, so that an app that is only being built does not pay for it.
+    // Loaded here and not at import, so that building an app does not load it.
     const secure = this.#origin.protocol === 'https:';
     this.#http = secure ? (require('node:https') as typeof import('node:https')) : (require('node:http') as typeof import('node:http'));
     const options = { keepAlive: true, maxSockets: connections, maxFreeSockets: 64, timeout: IDLE_MS, scheduling: 'lifo' as const };
     this.#agent = new this.#http.Agent(options);
   }
 
-  /** Makes a request. It is rejected when no whole answer came, for whatever reason. */
+  /** Makes a request. It is rejected if there is no complete answer, for whatever reason. */
   async request(outgoing: Outgoing): Promise<Incoming> {
     this.#open++;
     try {
@@ -69,7 +69,7 @@ export class Exchange {
       const request = this.#http.request({
         agent: this.#agent as Agent,
         protocol: this.#origin.protocol,
-        hostname: this.#origin.hostname.replace(/^\[|\]$/g, ''), // an IPv6 address stands in brackets in a URL only
+        hostname: this.#origin.hostname.replace(/^\[|\]$/g, ''), // an IPv6 address has brackets only in a URL
         port: this.#origin.port,
         method,
         path,
@@ -82,7 +82,7 @@ export class Exchange {
         answer = body;
         resolve({ status: body.statusCode ?? 0, headers: body.headers, body });
       });
-      // Of a request that has an answer Node would say no more than that it was aborted.
+      // For a request that already has an answer, Node would only report that it was aborted.
       request.on('timeout', () => (answer ?? request).destroy(withCode('ETIMEDOUT', 'no answer')));
       request.on('error', reject);
       request.on('socket', (socket) => {
@@ -95,7 +95,7 @@ export class Exchange {
     });
   }
 
-  /** Ends every connection: those under way when they are done, or when the grace is over. */
+  /** Ends every connection; those in use when they are done, or when the grace is over. */
   async close(graceMs: number): Promise<void> {
     if (this.#open > 0) {
       await new Promise<void>((resolve) => {
@@ -110,7 +110,7 @@ export class Exchange {
   }
 }
 
-/** Reads a body to its end. */
+/** Reads a body completely. */
 export function readAll(body: IncomingMessage): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const parts: Buffer[] = [];
@@ -120,7 +120,7 @@ export function readAll(body: IncomingMessage): Promise<Uint8Array> {
   });
 }
 
-/** The parts as bytes of their own: those of small answers lie in memory that Node shares among buffers. */
+/** The joined parts in their own memory: Node shares the memory of small answers among buffers. */
 function joined(parts: Buffer[]): Uint8Array {
   let size = 0;
   for (const part of parts) size += part.byteLength;

@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
 
 /**
- * A body piece by piece, as it came from the socket. The body's own iterator would first join what has gathered into
- * one piece, which is a copy of everything that is read faster than it is used.
+ * A body in pieces, as received from the socket. The body's own iterator would first join the buffered pieces, which
+ * copies everything that is read faster than it is used.
  */
 export class Pieces {
   readonly #body: Readable;
@@ -23,7 +23,7 @@ export class Pieces {
       this.#ended = true;
       this.#wake?.();
     });
-    // The next read sees a failure; without a listener one that comes in between would end the process.
+    // The next read reports a failure. Without a listener, a failure between two reads would end the process.
     body.on('error', (error) => {
       this.#failure = error;
       this.#wake?.();
@@ -34,7 +34,7 @@ export class Pieces {
     });
   }
 
-  /** The next piece; undefined at the end. What came before a failure is returned before it is thrown. */
+  /** The next piece; undefined at the end. Pieces from before a failure are returned before it is thrown. */
   async next(): Promise<Uint8Array | undefined> {
     for (;;) {
       const piece = this.#came.shift();

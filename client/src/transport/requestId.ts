@@ -6,9 +6,8 @@ let millis = 0;
 let millisText = '';
 
 /**
- * A request id that no other call has, of this process or any other; cheaper than a UUID a call. The random part is
- * the process's, the count its call's, and the time keeps apart the copies of a process that was restored from a
- * snapshot.
+ * A request id that no other call of any process has; cheaper than a UUID per call. The random part is per process,
+ * the count per call, and the time distinguishes copies of a process that was restored from a snapshot.
  */
 export function newRequestId(): string {
   prefix ??= randomBytes(15).toString('base64url');

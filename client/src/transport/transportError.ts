@@ -4,7 +4,7 @@ const TIMEOUTS = new Set(['ETIMEDOUT']);
 const NOBODY_LISTENS = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ECONNTIMEOUT']);
 
 /**
- * The error for a call that got no answer. Its codes are the ones the SDK takes for passing trouble: `TIMEOUT` when
+ * The error of a call without an answer. Its codes are those that the SDK treats as temporary problems: `TIMEOUT` if
  * the service was silent for too long, `TRANSPORT` for everything else.
  */
 export function transportError(cause: unknown, url: string): WorkflowWorldError {
@@ -19,7 +19,7 @@ export function transportError(cause: unknown, url: string): WorkflowWorldError 
 }
 
 function causeCode(cause: unknown): string {
-  // When a name has several addresses Node wraps the refusals of all of them in one error.
+  // If a name has several addresses, Node wraps their errors in one.
   const inner = cause instanceof AggregateError && cause.errors.length > 0 ? (cause.errors[0] as unknown) : cause;
   const code = (inner as { code?: unknown } | null | undefined)?.code;
   return typeof code === 'string' ? code : '';

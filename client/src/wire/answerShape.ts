@@ -1,6 +1,6 @@
 import { WorkflowWorldError } from '../sdk/errors.js';
 
-/** The list that an answer has under a key. Any other answer throws an error that names the call, instead of a TypeError in the caller. */
+/** The list under a key of an answer. For any other answer it throws an error that names the call, instead of a TypeError in the caller. */
 export function listIn<T = unknown>(answer: unknown, key: string, url: string): T[] {
   const list = (answer as Record<string, unknown> | null | undefined)?.[key];
   if (Array.isArray(list)) return list as T[];

@@ -1,26 +1,26 @@
 import { endianness } from 'node:os';
 
 /**
- * Reads CBOR. Values are stored as the bytes that were written, so any item that is well-formed is read, whatever is
- * in it: what has no form in JavaScript, or would cost too much to bring into one, becomes an {@link Unshown}, and those
- * beside it stay what they are. Only bytes that are no item at all are an error. No value makes the reader call
- * anything, and the time that it takes grows with the bytes, not with what they claim.
+ * Reads CBOR. Values are stored as the bytes that were written, so the reader accepts any well-formed item. A value
+ * that JavaScript cannot represent, or that would be too expensive to convert, becomes an {@link Unshown}, and the
+ * values beside it are not affected. Only malformed bytes are an error. No value makes the reader call code of its
+ * own, and the time grows with the number of bytes, not with the lengths that they declare.
  *
- * cbor-x's own decoder is none of this: one date that is none ends the whole answer, and a whole number of 100 KB
- * takes seconds.
+ * cbor-x's own decoder does none of this: one invalid date fails the whole answer, and an integer of 100 KB takes
+ * seconds.
  */
 
-/** A value as its type and bytes (base64), in the form that the service's JSON has for it, too. */
+/** A value as its type and bytes (base64), in the same form as in the service's JSON. */
 interface Unshown {
   __type: 'CBOR';
   data: string;
 }
 
-/** The service takes values of 512 levels, and answers have a few around them. */
+/** The service accepts values of 512 levels, and answers add a few. */
 const MAX_DEPTH = 600;
-/** Whole numbers of more bytes are not made a BigInt: writing one as text takes a time that grows with the square of its size. */
+/** Larger integers, in bytes, do not become a BigInt: the time to print one grows with the square of its size. */
 const MAX_BIGNUM_BYTES = 4096;
-/** A regular expression of more characters is not made one. */
+/** A longer regular expression, in characters, is not converted. */
 const MAX_REGEXP_LENGTH = 4096;
 
 const INDEFINITE = 31;
@@ -35,16 +35,16 @@ const MAP = 5;
 const TAG = 6;
 const SIMPLE = 7;
 
-/** What is in a tag does not fit it. */
+/** The content of a tag does not fit the tag. */
 const UNFIT = Symbol();
 
-/** Reads one item, which must be all there is. With `views`, byte strings are views of `bytes`; otherwise they own their memory. */
+/** Reads one item, which must be all of the bytes. With `views`, byte strings are views of `bytes`; otherwise they own their memory. */
 export function readCbor(bytes: Uint8Array, views: boolean): unknown {
   return new Reader(bytes, views).whole();
 }
 
 class Reader {
-  /** Plain, since a slice of a Buffer would be a Buffer. */
+  /** A plain array, since a slice of a Buffer would be a Buffer. */
   readonly #bytes: Uint8Array;
   readonly #buffer: Buffer;
   readonly #view: DataView;
@@ -62,7 +62,7 @@ class Reader {
 
   whole(): unknown {
     const value = this.#item(0);
-    if (this.#at !== this.#end) throw malformed('something follows the item');
+    if (this.#at !== this.#end) throw malformed('there are bytes after the item');
     return value;
   }
 
@@ -98,7 +98,7 @@ class Reader {
     return byte;
   }
 
-  /** The number that follows an initial byte. From 2^53 on it is not exact, as all numbers here. */
+  /** The number after an initial byte. From 2^53 on it is not exact, like all numbers here. */
   #argument(info: number): number {
     if (info < 24) return info;
     if (info > 27) throw malformed(`a head ends in ${info}`);
@@ -199,7 +199,7 @@ class Reader {
     }
   }
 
-  /** A key of an object. One that is neither text nor a scalar becomes the text of its {@link Unshown}. */
+  /** A key of an object. A key that is neither text nor a scalar becomes the text of its {@link Unshown}. */
   #key(): string {
     const start = this.#at;
     const initial = this.#bytes[start] ?? 0;
@@ -214,7 +214,7 @@ class Reader {
     return typeof value === 'object' && value !== null ? JSON.stringify(value) : safe(String(value));
   }
 
-  /** Answers say the same few keys again and again; those are neither decoded nor allocated each time. */
+  /** Answers repeat the same few keys, so those are neither decoded nor allocated each time. */
   #shortKey(n: number): string {
     this.#need(n);
     const bytes = this.#bytes;
@@ -270,7 +270,7 @@ class Reader {
     return value === UNFIT ? this.#unshown(start) : value;
   }
 
-  /** What a tag makes of its content, as the client's encoder writes it. Other tags are passed over: what is inside says it. */
+  /** The value of a tagged content, for the tags that the client's encoder writes. Other tags are ignored, and the content is returned. */
   #content(tag: number, depth: number): unknown {
     const initial = this.#bytes[this.#at] ?? 0;
     const major = initial >> 5;
@@ -310,7 +310,7 @@ class Reader {
     return new ArrayType(own.buffer);
   }
 
-  /** `["RegExp", source, flags]`; what else stands for an object of a class is not made one. */
+  /** `["RegExp", source, flags]`; other representations of class instances are not converted. */
   #regExp(): unknown {
     const initial = this.#initial();
     if (initial !== 0x83) return UNFIT;
@@ -335,9 +335,9 @@ class Reader {
     return { __type: 'CBOR', data: this.#buffer.toString('base64', start, this.#at) };
   }
 
-  /** Goes behind the next item, however deep it is. */
+  /** Skips the next item, whatever its depth. */
   #skip(): void {
-    const open: number[] = []; // how many items each array or map around still has; infinite: up to a break
+    const open: number[] = []; // items left in each enclosing array or map; infinite until a break
     do {
       const initial = this.#initial();
       const [major, info] = [initial >> 5, initial & 31];
@@ -361,7 +361,7 @@ class Reader {
         open.push(inside);
         continue;
       }
-      // It is done, and so is what is around it where this was the last.
+      // It is complete, and so are the enclosing items if it was their last.
       for (let left = 0; open.length > 0 && left === 0; ) {
         left = (open.pop() as number) - 1;
         if (left > 0) open.push(left);
@@ -379,7 +379,7 @@ function isAscii(bytes: Uint8Array, at: number, n: number): boolean {
   return true;
 }
 
-/** As cbor-x has it: `__proto__` would not become a key but the object's prototype. */
+/** Like cbor-x: `__proto__` would set the object's prototype instead of a key. */
 function safe(key: string): string {
   return key === '__proto__' ? '__proto_' : key;
 }
@@ -414,7 +414,7 @@ type TypedArray =
   | typeof Float32Array
   | typeof Float64Array;
 
-/** The tags of RFC 8746 that JavaScript has a class for, big-endian ones first. */
+/** The tags of RFC 8746 for which JavaScript has a class, big-endian ones first. */
 const typedArrays = new Map<number, TypedArray>([
   [64, Uint8Array],
   [65, Uint16Array],

@@ -4,10 +4,10 @@ export const CHUNKS = 'application/vnd.world-redis.chunks';
 const END = 0xffffffff;
 const KEEP_ALIVE = 0xfffffffe;
 const HEADER_BYTES = 4;
-/** From which size on clearing memory costs more than the detour that saves it. */
+/** The size, in bytes, from which clearing memory costs more than avoiding it. */
 const UNCLEARED_BYTES = 4096;
 
-/** Writes chunks as frames: `[u32 big-endian length][bytes]` each. */
+/** Encodes chunks as frames: `[u32 big-endian length][bytes]` each. */
 export function encodeFrames(chunks: Uint8Array[]): Uint8Array {
   const total = chunks.reduce((sum, chunk) => sum + HEADER_BYTES + chunk.byteLength, 0);
   const body = Buffer.allocUnsafe(total);
@@ -21,20 +21,20 @@ export function encodeFrames(chunks: Uint8Array[]): Uint8Array {
 }
 
 /**
- * Reads frames from a body that arrives in arbitrary pieces. Chunks handed out are copies that own their memory: the
- * pieces are views of the socket's buffers, and the reader of a chunk may transfer it.
+ * Decodes frames from a body that arrives in arbitrary pieces. Returned chunks are copies that own their memory: the
+ * pieces are views of the socket's buffers, and the receiver of a chunk may transfer it.
  */
 export class FrameDecoder {
-  /** Whether the end frame was read. Nothing after it counts. */
+  /** Whether the end frame was read. Anything after it is ignored. */
   ended = false;
   #pieces: Uint8Array[] = [];
-  /** How much of the first piece has been taken. */
+  /** How much of the first piece was consumed. */
   #at = 0;
   #buffered = 0;
-  /** Length of the frame whose header has been read; undefined between frames. */
+  /** Length of the frame whose header was read; undefined between frames. */
   #length: number | undefined;
 
-  /** Takes the next piece and returns the chunks that it completes, in order. */
+  /** Adds the next piece and returns the chunks that it completes, in order. */
   push(piece: Uint8Array): Uint8Array[] {
     this.#pieces.push(piece);
     this.#buffered += piece.byteLength;
@@ -57,18 +57,18 @@ export class FrameDecoder {
   #takeLength(): number {
     const first = this.#pieces[0] as Uint8Array;
     const at = this.#at;
-    // Nearly always it lies within one piece; then it needs no memory of its own.
+    // The header is nearly always within one piece and then needs no memory.
     if (at + HEADER_BYTES >= first.byteLength) return bigEndian(this.#take(HEADER_BYTES), 0);
     this.#at += HEADER_BYTES;
     this.#buffered -= HEADER_BYTES;
     return bigEndian(first, at);
   }
 
-  /** Removes `count` bytes from the front, which must be there, and returns a copy of them. */
+  /** Removes `count` bytes from the front, which must be available, and returns a copy of them. */
   #take(count: number): Uint8Array {
     const taken = ownBytes(count);
     let filled = 0;
-    let used = 0; // pieces read to their end; removed in one go, so that many small pieces stay cheap
+    let used = 0; // fully read pieces; removed together, so that many small pieces stay cheap
     while (filled < count) {
       const piece = this.#pieces[used] as Uint8Array;
       const end = Math.min(piece.byteLength, this.#at + count - filled);
@@ -92,7 +92,7 @@ function bigEndian(bytes: Uint8Array, at: number): number {
   return value;
 }
 
-/** Memory that nothing else lives in; large ones are not cleared first, since all of them is overwritten. */
+/** Memory that is not shared. Large blocks are not cleared first, since all of it is overwritten. */
 function ownBytes(count: number): Uint8Array {
   if (count < UNCLEARED_BYTES) return new Uint8Array(count);
   return new Uint8Array(Buffer.allocUnsafeSlow(count).buffer);

@@ -9,7 +9,7 @@ export function pathSegment(text: string): string {
   return percentEncode(text);
 }
 
-/** Appends the parameters that are defined; a list is repeated, an empty one becomes an empty parameter. */
+/** Appends the defined parameters. A list becomes repeated parameters, an empty list one empty parameter. */
 export function withQuery(path: string, query: Record<string, string | number | string[] | undefined>): string {
   const pairs: string[] = [];
   for (const [key, value] of Object.entries(query)) {

@@ -1,34 +1,34 @@
 import { types } from 'node:util';
 
-/** A plain object off the wire. */
+/** A plain object from the wire. */
 export type Fields = Record<string, unknown>;
 
 /** The timestamps of entities and events (contract §10, trap 2). */
 const ENTITY_TIMESTAMPS = new Set(['createdAt', 'updatedAt', 'startedAt', 'completedAt', 'expiredAt', 'retryAfter', 'resumeAt', 'tokenRetentionUntil', 'occurredAt']);
 
-/** The timestamps among an event's own data. Everything else in there is somebody's payload and is left alone. */
+/** The timestamps in an event's own data. All other data is payload and left unchanged. */
 const EVENT_DATA_TIMESTAMPS = new Set(['retryAfter', 'resumeAt', 'tokenRetentionUntil']);
 
-/** The event data to send: known timestamps as epoch milliseconds, which is what the wire has. */
+/** The event data to send: known timestamps as epoch milliseconds, the wire's form. */
 export function eventDataToWire(eventData: unknown): unknown {
   if (!isFields(eventData)) return eventData;
   let wire = eventData;
   for (const key of EVENT_DATA_TIMESTAMPS) {
     if (!types.isDate(eventData[key])) continue;
-    if (wire === eventData) wire = { ...eventData }; // the caller's own is left as it is
+    if (wire === eventData) wire = { ...eventData }; // the caller's object is left unchanged
     wire[key] = Number(eventData[key]);
   }
   return wire;
 }
 
-/** A `Date` as epoch milliseconds; anything else as it is (the service also takes ISO 8601 text). */
+/** A `Date` as epoch milliseconds; any other value unchanged (the service also accepts ISO 8601 text). */
 export function toMillis(value: unknown): unknown {
   return types.isDate(value) ? Number(value) : value;
 }
 
 /**
- * Makes an entity (run, step, hook, wait) what the SDK expects, in place: timestamps are `Date`s, and an absent field is
- * absent, never null.
+ * Converts an entity (run, step, hook, wait) in place to the SDK's form: timestamps are `Date`s, and an absent field
+ * is absent, never null.
  */
 export function reviveEntity(entity: unknown): unknown {
   if (!isFields(entity)) return entity;
@@ -40,7 +40,7 @@ export function reviveEntity(entity: unknown): unknown {
   return entity;
 }
 
-/** The same for an event and its data. Nulls in the data stay: there they may be a payload. */
+/** The same for an event and its data. Nulls in the data stay, because they may be payload. */
 export function reviveEvent(event: unknown): unknown {
   if (!isFields(event)) return event;
   reviveEntity(event);
@@ -55,7 +55,7 @@ function reviveTimestamps(fields: Fields, keys: Set<string>): void {
   }
 }
 
-/** Whether a value is a plain object rather than bytes, a date, an array or a scalar. */
+/** Whether a value is a plain object, and not bytes, a date, an array or a scalar. */
 export function isFields(value: unknown): value is Fields {
   if (typeof value !== 'object' || value === null) return false;
   if (Object.getPrototypeOf(value) === Object.prototype) return true;

@@ -1,18 +1,17 @@
 import type { Fields } from './timestamps.js';
 
-/** The refusal of a value for its size, by the service or by something in front of it. */
+/** The refusal of a value because of its size, by the service or a proxy. */
 export interface TooLarge {
   code: 'too_large';
   message: string;
 }
 
-/** How far down an error's causes are looked at. */
+/** How many levels of an error's causes are checked. */
 const CAUSES = 5;
 
 /**
- * The refusal of a value for its size, if that is what an error or one of its causes is. One by something in front of the
- * service counts as well: every further delivery would come to the same until somebody raises its limit, which the
- * message asks for.
+ * The refusal of a value because of its size, if an error or one of its causes is one. A proxy's refusal counts, too:
+ * every further delivery would fail in the same way until an operator raises the proxy's limit, as the message says.
  */
 export function tooLarge(error: unknown): TooLarge | undefined {
   let cause = error as { status?: unknown; code?: unknown; message?: unknown; cause?: unknown } | null | undefined;
@@ -22,13 +21,13 @@ export function tooLarge(error: unknown): TooLarge | undefined {
   return undefined;
 }
 
-/** From this spec version on, the error of a step is bytes of the SDK's own format (contract §2.5). */
+/** From this spec version on, a step's error is bytes in the SDK's own format (contract §2.5). */
 const FIRST_BYTES_SPEC = 4;
 
 /**
- * The event that takes the place of a step_completed whose result is too large. The SDK has no error for that: it would
- * run the step again, as often as it may, and each time for nothing. As with a result that cannot be serialized, the step
- * fails for good, and its workflow can catch that.
+ * The event that replaces a step_completed whose result is too large. The SDK has no error for that: it would run the
+ * step again, up to its limit, and always in vain. As with a result that cannot be serialized, the step fails
+ * permanently, and its workflow can catch that.
  */
 export function failedForSize({ correlationId, specVersion, eventData }: Fields, { message }: TooLarge): Fields {
   const sentence = `The result of the step is too large: ${message}`;
@@ -37,15 +36,15 @@ export function failedForSize({ correlationId, specVersion, eventData }: Fields,
   return { eventType: 'step_failed', correlationId, specVersion, eventData: { stepName, workflowName, ...error } };
 }
 
-/** A FatalError as SDK v5 writes it: values in a list that refer to one another by index. */
+/** A FatalError as SDK v5 writes it: a list of values that refer to each other by index. */
 function fatalError(message: string): Uint8Array {
   const parts = [['FatalError', 1], { message: 2, stack: 3 }, message, `FatalError: ${message}`];
   return new TextEncoder().encode(`devl${JSON.stringify(parts)}`);
 }
 
 /**
- * Where a batch that is too large together can be parted: in the middle, but never between the events of one entity,
- * which are next to each other and count as one. Undefined when there is no such place.
+ * Where to split a batch that is too large as a whole: in the middle, but never between the events of one entity,
+ * which are adjacent and count as one. Undefined if there is no such place.
  */
 export function parting(entities: readonly unknown[]): number | undefined {
   const middle = entities.length >> 1;

@@ -12,7 +12,7 @@ import {
   WorkflowWorldError,
 } from '../sdk/errors.js';
 
-/** The `error` object of a refusal, as the service writes it. Nothing in it is taken for granted. */
+/** The `error` object of the service's refusal. None of its fields is guaranteed. */
 export interface WireError {
   name?: unknown;
   message?: unknown;
@@ -23,24 +23,24 @@ export interface WireError {
   token?: unknown;
   runSpecVersion?: unknown;
   worldSpecVersion?: unknown;
-  /** Of a stream that is gone with its run: its name, and since when in epoch milliseconds. */
+  /** For a stream that was deleted with its run: its name, and since when in epoch milliseconds. */
   stream?: unknown;
   expiredAt?: unknown;
 }
 
-/** Where a refusal came from. */
+/** The source of a refusal. */
 export interface Refusal {
   status: number;
   url: string;
-  /** The `Retry-After` header in seconds, if there was a usable one. */
+  /** The `Retry-After` header in seconds, if there was a valid one. */
   retryAfter: number | undefined;
-  /** How many bytes the request's body had. */
+  /** The size of the request's body in bytes. */
   bytes?: number | undefined;
 }
 
 /**
- * Rebuilds the SDK's error from a refusal. Without a name (a proxy answered, not the service) the statuses that
- * only ever mean one thing are mapped; a bare 404 is not, since it usually means a wrong address.
+ * Rebuilds the SDK's error from a refusal. If it has no name (the answer came from a proxy, not the service), only
+ * unambiguous statuses are mapped. A bare 404 is not, since it usually means a wrong address.
  */
 export function errorFromWire(wire: WireError | undefined, refusal: Refusal): Error {
   const message = text(wire?.message) ?? unnamedMessage(refusal);
@@ -72,7 +72,7 @@ export function errorFromWire(wire: WireError | undefined, refusal: Refusal): Er
     default:
       return new WorkflowWorldError(message, {
         status: number(wire?.status) ?? refusal.status,
-        // A 413 is always about the size of the request, also that of a proxy: another try would be refused, too.
+        // A 413 is always about the request's size, even from a proxy: a retry would be refused, too.
         code: text(wire?.code) ?? (refusal.status === 413 ? 'too_large' : undefined),
         url: refusal.url,
         retryAfter,

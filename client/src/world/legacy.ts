@@ -8,8 +8,8 @@ import { pathSegment } from '../wire/path.js';
 import { eventDataToWire, type Fields, reviveEntity, reviveEvent, toMillis } from '../wire/timestamps.js';
 
 /**
- * What SDKs from before event sourcing call (contract §9): there the caller changes the entities itself, and events
- * are a log beside them. Payloads are plain JSON values. Refusals are the one error class of that time.
+ * The calls of SDKs from before event sourcing (contract §9). There the caller changes the entities itself, and
+ * events are only a log. Payloads are plain JSON values. Refusals are that SDK's one error class.
  */
 export function createLegacyCalls(config: () => Config): LegacyCalls {
   const post = async (path: string, body: Fields = {}) => {
@@ -62,8 +62,8 @@ export function createLegacyCalls(config: () => Config): LegacyCalls {
 const LEGACY_MEMBERS = ['runs', 'steps', 'hooks'] as const;
 
 /**
- * Shows the calls on a World in a process with such an SDK, and nowhere else. Which it is cannot be known yet when the
- * World is made, so it is looked up whenever one of the members is taken.
+ * Adds the calls to a World only in a process with such an SDK. The SDK is not known yet when the World is created,
+ * so it is checked at each access to one of the members.
  */
 export function showLegacyCalls(world: RedisWorld, calls: LegacyCalls): RedisWorld {
   for (const member of LEGACY_MEMBERS) {
@@ -73,7 +73,7 @@ export function showLegacyCalls(world: RedisWorld, calls: LegacyCalls): RedisWor
       enumerable: true,
       configurable: true,
       get: () => (isLegacySdk() ? legacy : usual),
-      // A World is a plain object, and its members can be replaced.
+      // A World is a plain object whose members can be replaced.
       set: (value: unknown) => Object.defineProperty(world, member, { value, enumerable: true, configurable: true, writable: true }),
     });
   }
@@ -97,8 +97,8 @@ const LEGACY_TYPES = new Set([
 ]);
 
 /**
- * Whether a call of events.create may be one of such an SDK: it knows no spec versions, while later ones name theirs
- * in every event, and their tools say `v1Compat` when they touch a run of that time.
+ * Whether a call of events.create may come from such an SDK. It knows no spec versions, while later SDKs set theirs
+ * in every event, and their tools pass `v1Compat` when they access a run of that time.
  */
 export function mayBeLegacy(event: Fields, params: Fields | undefined): boolean {
   return event['specVersion'] === undefined && !params?.['v1Compat'] && LEGACY_TYPES.has(String(event['eventType']));

@@ -7,7 +7,7 @@ import { type Call, call } from '../transport/call.js';
 import type { QueueOptions, RedisWorld } from '../types.js';
 import { encode, encodeJson } from '../wire/encoding.js';
 
-/** Builds queue(); nothing happens until it is called. Without a queueBatch() the SDK calls it for many messages at once. */
+/** Builds queue(). It does nothing until it is called. There is no queueBatch(), so the SDK makes concurrent calls for several messages. */
 export function createQueue(config: () => Config): RedisWorld['queue'] {
   return async (queueName, message, options: QueueOptions = {}) => {
     const settings = config();
@@ -19,12 +19,12 @@ export function createQueue(config: () => Config): RedisWorld['queue'] {
 /** The call that queues a message. */
 export function queueCall(settings: Config, { queueName, message, options }: Enqueued): Call {
   const app = appForQueue(settings);
-  // A process that serves no app and names no deployment (a script, the SDK's command line) has nothing to say
-  // about where a message belongs; the service then goes by the run and by who is registered.
+  // A process that serves no app and names no deployment (a script, the SDK's command line) does not know where a
+  // message belongs. The service then uses the run and the registered apps.
   const own = settings.deploymentNamed ? settings.deploymentId : app?.deploymentId;
   const body = encode({
     queueName,
-    // The apps of v5 look into what is delivered to them and know JSON only, as the SDK's own Worlds deliver it.
+    // The apps of v5 inspect a delivered message and know only JSON, as in the SDK's own Worlds.
     ...(detectSdk() === 'v5' ? { jsonMessage: encodeJson(message) } : { message }),
     idempotencyKey: options.idempotencyKey,
     delaySeconds: options.delaySeconds,
@@ -38,7 +38,7 @@ export function queueCall(settings: Config, { queueName, message, options }: Enq
   return { method: 'POST', path: '/v1/queue', body };
 }
 
-/** What queue() returns, of the service's answer. */
+/** The result of queue(), from the service's answer. */
 export function queuedAs(answer: unknown): { messageId: string | null } {
   return { messageId: (answer as { messageId?: string } | null | undefined)?.messageId ?? null };
 }

@@ -8,13 +8,13 @@ import { encode } from '../wire/encoding.js';
 import { pathSegment, withQuery } from '../wire/path.js';
 import { reviveEntity } from '../wire/timestamps.js';
 
-/** The run operations of v5 beyond get and list. */
+/** The run operations of v5 in addition to get and list. */
 export type RunOperations = Pick<RedisWorld['runs'], 'getMany' | 'waitForTerminalStatus' | 'cancelMany' | 'experimentalSetAttributes'>;
 
-/** The most ids that one call may have. */
+/** The most ids in one call. */
 const MOST_RUNS = 1000;
 
-/** Builds the run operations; nothing happens until one is called. */
+/** Builds the run operations. They do nothing until one is called. */
 export function createRunOperations(config: () => Config): RunOperations {
   const post = (path: string, body: unknown) => call(config(), { method: 'POST', path, body: encode(body) });
 
@@ -23,7 +23,8 @@ export function createRunOperations(config: () => Config): RunOperations {
 
   return {
     async getMany(ids, params) {
-      // Each id is sent once. The service leaves out what has no room in its answer, and is asked again for that.
+      // Each id is sent once. The service leaves out runs that do not fit into its answer, and they are requested
+      // again.
       const runIds = [...new Set(ids)];
       const runs = new Map<string, any>();
       while (runs.size < runIds.length) {
@@ -45,10 +46,10 @@ export function createRunOperations(config: () => Config): RunOperations {
       try {
         return reviveEntity(await callOnce(settings, { method: 'GET', path, holdMs: timeoutMs, signal }));
       } catch (error) {
-        // After close() a snapshot would open the connection again.
+        // After close(), a snapshot would open the connection again.
         if (closing.signal.aborted) throw error;
-        // Cut off, or given up by the caller: both are answered with the run as it is now, and a run that does not
-        // exist gives its error once more.
+        // The wait was interrupted, or cancelled by the caller: both return the run in its current state. If the run
+        // does not exist, that call reports it again.
         return snapshot(id, resolveData);
       }
     },

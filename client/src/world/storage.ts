@@ -20,13 +20,13 @@ import { createRunOperations } from './runs.js';
 /** The parts of a World that store and list entities. */
 export type Storage = Pick<RedisWorld, 'runs' | 'steps' | 'events' | 'hooks'>;
 
-/** Builds the storage operations; nothing happens until one is called. */
+/** Builds the storage operations. They do nothing until one is called. */
 export function createStorage(config: () => Config): Storage {
   const get = (path: string) => call(config(), { method: 'GET', path });
 
   const legacy = createLegacyCalls(config);
 
-  /** Not async itself: each of its callers waits in its own way, and a promise less is made for every event. */
+  /** Not async: each caller awaits the promise in its own way, which saves one promise per event. */
   const postEvent = (runId: string | null, event: Fields, params: Fields | undefined, logEnd: LogEnd | undefined): Promise<unknown> => {
     const settings = config();
     const path = runId ? `/v1/runs/${pathSegment(runId)}/events` : '/v1/events';
@@ -34,7 +34,7 @@ export function createStorage(config: () => Config): Storage {
     return call(settings, { method: 'POST', path, body, next: nextCall(settings, runId, event), beforeTry: beforeStepEvent(runId, event) });
   };
 
-  /** Writes an event: what the SDK is answered then is an event of the log that it was given. */
+  /** Writes an event. The returned event then counts as received by the SDK. */
   const writeEvent = async (runId: string | null, event: Fields, params: Fields | undefined): Promise<unknown> => {
     const write = beforeWrite(runId);
     try {
@@ -49,7 +49,7 @@ export function createStorage(config: () => Config): Storage {
     }
   };
 
-  /** Many events that are too large only together go in several calls, as the SDK itself cuts long batches. */
+  /** If many events are too large only together, they are sent in several calls, as the SDK itself splits long batches. */
   const createBatch = async (runId: string, requests: BatchRequest[], resolveData: ResolveData | undefined): Promise<unknown[]> => {
     const write = beforeWrite(runId);
     const body = encode({ events: requests, params: { resolveData, logEnd: write?.end } });
@@ -108,7 +108,8 @@ export function createStorage(config: () => Config): Storage {
           try {
             return await legacy.createEvent(runId, event as Fields, params as { resolveData?: ResolveData } | undefined);
           } catch (error) {
-            // Not a run of that time, or none at all. No SDK gets here: later ones name their spec version.
+            // Not a run of that time, or not an existing one. No SDK gets here, since later ones set their spec
+            // version.
             const { status } = error as { status?: number };
             if (status !== 409 && status !== 404) throw error;
           }
@@ -134,7 +135,7 @@ export function createStorage(config: () => Config): Storage {
         return { results: await createBatch(runId, requests, params?.resolveData) };
       },
       get: async (runId, eventId, params) => getOne(`/v1/runs/${pathSegment(runId)}/events/${pathSegment(eventId)}`, params, reviveEvent),
-      // Without a limit the whole log is asked for; the service sends a long one in several pages.
+      // Without a limit the whole log is requested; the service sends a long one in several pages.
       list: async ({ runId, pagination, resolveData }) => {
         const path = `/v1/runs/${pathSegment(runId)}/events`;
         const { limit, cursor, sortOrder } = pagination ?? {};
@@ -151,7 +152,7 @@ export function createStorage(config: () => Config): Storage {
         const read = () =>
           readAll().catch((error: unknown) => {
             if (cursor !== undefined) noteRefusedCursor(runId, error);
-            else if (limit === undefined && isRefusedCursor(error)) return readAll(); // what was listed is gone by now
+            else if (limit === undefined && isRefusedCursor(error)) return readAll(); // the listed events are gone by now
             throw error;
           });
         const fromStart = limit === undefined && cursor === undefined && sortOrder === 'asc';
@@ -169,7 +170,7 @@ export function createStorage(config: () => Config): Storage {
   };
 }
 
-/** The message that the SDK is going to queue when this event is written. */
+/** The message that the SDK will queue when this event is written. */
 function nextCall(settings: Config, runId: string | null, event: Fields): NextCall | undefined {
   const enqueued = anticipated(runId, event);
   return (
@@ -180,7 +181,7 @@ function nextCall(settings: Config, runId: string | null, event: Fields): NextCa
   );
 }
 
-/** A batch is refused whole when it completes a step that must not be. */
+/** A batch is refused as a whole if it completes a step that must not be completed. */
 function beforeStepEvents(runId: string, requests: BatchRequest[]): (() => Promise<void> | undefined) | undefined {
   const checks = requests.flatMap(({ event }) => beforeStepEvent(runId, event) ?? []);
   if (checks.length === 0) return undefined;
@@ -190,7 +191,7 @@ function beforeStepEvents(runId: string, requests: BatchRequest[]): (() => Promi
   };
 }
 
-/** The input of a step that is created and started in one batch. */
+/** The input of a step that is created and started in the same batch. */
 function inputIn(requests: BatchRequest[], { eventType, correlationId }: Fields): unknown {
   if (eventType !== 'step_started') return undefined;
   const created = requests.find(({ event }) => event['eventType'] === 'step_created' && event['correlationId'] === correlationId);
@@ -215,8 +216,9 @@ interface Query {
 }
 
 /**
- * The body of events.create. A resume id is a parameter to the SDK and part of the event to the service. The SDK passes
- * other parameters, too, among them functions and trace ids, so those that the service knows are picked by name.
+ * The body of events.create. A resume id is a parameter in the SDK, but part of the event in the service. The SDK
+ * passes other parameters, too, including functions and trace ids, so those that the service knows are selected by
+ * name.
  */
 function createRequest(event: Fields, params: Fields = {}, logEnd?: LogEnd): Fields {
   const { resolveData, v1Compat, eventCount, sinceCursor, skipPreload, preloadEvents, resumePayloadDigest, occurredAt, resumeId } = params;
@@ -242,7 +244,7 @@ function eventToWire({ eventType, correlationId, specVersion, eventData }: Field
 
 const ENTITIES = ['run', 'step', 'hook', 'wait'];
 
-/** The answer of events.create as the SDK expects it. */
+/** The answer of events.create in the SDK's form. */
 function reviveResult(result: unknown): unknown {
   if (!isFields(result)) return result;
   for (const key of ENTITIES) reviveEntity(result[key]);

@@ -3,9 +3,8 @@ import { StreamError, WorkflowWorldError } from '../sdk/errors.js';
 type Operation = (...args: any[]) => Promise<any>;
 
 /**
- * The same operations with the errors that v5 expects of streams: what is only known as trouble with the World
- * becomes a StreamError, which fails a run with the code STREAM_ERROR instead of blaming its author. Errors that
- * say more than that stay.
+ * The same operations with the errors that v5 expects of streams. A general problem of the World becomes a
+ * StreamError, which fails a run with the code STREAM_ERROR instead of blaming its author. More specific errors stay.
  */
 export function withStreamErrors<T extends Record<keyof T, Operation>>(operations: T): T {
   const wrapped = {} as Record<keyof T, Operation>;

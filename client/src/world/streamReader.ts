@@ -9,17 +9,17 @@ import { CHUNKS, FrameDecoder } from '../wire/frames.js';
 import { pathSegment } from '../wire/path.js';
 import { errorFromWire, type WireError } from '../wire/wireError.js';
 
-/** How long a read keeps trying to get back to a service that does not answer, before the stream errors. */
+/** How long a read tries to reconnect to a service that does not answer, before the stream fails. */
 const GIVE_UP_AFTER_MS = 30_000;
-/** A connection that lasted this long was a good one, even if nothing came through it. */
+/** A connection that lasted this long was good, even if it carried nothing. */
 const GOOD_CONNECTION_MS = 5_000;
-/** How long a body may take to end after its end frame, before its connection is given up. */
+/** How long a body may take to end after its end frame, before its connection is closed. */
 const LINGER_MS = 1_000;
 
 /**
- * Opens a live read of a stream. It begins at once (a negative start index counts from the end as of now), reads on
- * only as its reader does, survives lost connections by going on at the next index, and ends when the stream's end is
- * recorded. Cancelling it ends the request.
+ * Opens a live read of a stream. It begins immediately (a negative start index counts from the current end), reads
+ * only as fast as its reader, survives lost connections by continuing at the next index, and ends when the stream's
+ * end is recorded. Cancelling it ends the request.
  */
 export function openStream(config: Config, name: string, startIndex: number): ReadableStream<Uint8Array> {
   const live = new LiveRead(config, name, startIndex);
@@ -27,7 +27,8 @@ export function openStream(config: Config, name: string, startIndex: number): Re
     async pull(controller) {
       const chunks = await live.next();
       if (live.cancelled) return;
-      // All that came together: the stream asks again only when they are taken, so an error never overtakes them.
+      // All chunks received together: the stream asks again only after they were taken, so an error never overtakes
+      // them.
       for (const chunk of chunks ?? []) controller.enqueue(chunk);
       if (chunks === undefined) controller.close();
     },
@@ -35,12 +36,12 @@ export function openStream(config: Config, name: string, startIndex: number): Re
   });
 }
 
-/** One live read across however many connections it takes. */
+/** One live read over any number of connections. */
 class LiveRead {
   cancelled = false;
   readonly #config: Config;
   readonly #path: string;
-  /** Index to ask for next; negative until the service has said what that means. */
+  /** The next index to request; negative until the service has resolved it. */
   #nextIndex: number;
   #body: Pieces | undefined;
   #decoder = new FrameDecoder();
@@ -57,13 +58,13 @@ class LiveRead {
     this.#nextIndex = startIndex;
   }
 
-  /** The next chunks that are not empty, at least one; undefined at the end of the stream or when cancelled. */
+  /** The next non-empty chunks, at least one; undefined at the end of the stream or when cancelled. */
   async next(): Promise<Uint8Array[] | undefined> {
     while (!this.cancelled) {
       const ready = this.#ready;
       this.#ready = [];
       this.#nextIndex += ready.length;
-      // An empty chunk has an index but no bytes, and a byte stream refuses to be given none.
+      // An empty chunk has an index but no bytes, and a byte stream does not accept it.
       const chunks = ready.filter((chunk) => chunk.byteLength > 0);
       if (chunks.length > 0) return chunks;
       if (this.#decoder.ended) return undefined;
@@ -83,7 +84,7 @@ class LiveRead {
     return this.#connection?.closing.signal.aborted ?? false;
   }
 
-  /** Takes one piece of the body, connecting first if need be. */
+  /** Reads one piece of the body, and connects first if necessary. */
   async #readOn(): Promise<void> {
     try {
       this.#body ??= await this.#connect();
@@ -94,7 +95,7 @@ class LiveRead {
       if (this.#decoder.ended) this.#release(this.#body);
     } catch (error) {
       this.#body = undefined;
-      // What the cut connection had begun to send will be sent again, whole.
+      // The service sends an interrupted chunk again completely.
       this.#decoder = new FrameDecoder();
       if (!this.cancelled) await this.#afterFailure(error);
     }
@@ -109,7 +110,7 @@ class LiveRead {
       path: connection.basePath + path,
       headers: { ...commonHeaders(this.#config), accept: CHUNKS },
       body: undefined,
-      timeoutMs: 0, // a stream may be silent for hours; that is not a fault
+      timeoutMs: 0, // a stream may be silent for hours without a fault
       signal: this.#abort.signal,
     });
     const contentType = String(answer.headers['content-type'] ?? '');
@@ -122,7 +123,7 @@ class LiveRead {
     return new Pieces(answer.body);
   }
 
-  /** Reads a body past the end frame to its own end, so that its connection can be used again and holds up no other read. */
+  /** Reads a body after the end frame to its end, so that its connection can be reused and blocks no other read. */
   #release(body: Pieces): void {
     const timer = setTimeout(() => this.#abort.abort(), LINGER_MS);
     const drain = async () => {
@@ -146,7 +147,7 @@ class LiveRead {
     return new Refused(error, status >= 500 || status === 429, (retryAfter ?? 0) * 1000);
   }
 
-  /** Waits before the next connection, or throws when there is no point in one. */
+  /** Waits before the next connection, or throws if a further one is useless. */
   async #afterFailure(failure: unknown): Promise<void> {
     const now = Date.now();
     if (now - this.#connectedAt > GOOD_CONNECTION_MS) this.#failures = 0;
@@ -161,7 +162,7 @@ class LiveRead {
   }
 }
 
-/** An error answer, with what it means for the read. */
+/** An error answer, with its meaning for the read. */
 class Refused extends Error {
   constructor(
     readonly error: Error,

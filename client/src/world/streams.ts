@@ -14,15 +14,15 @@ import { openStream } from './streamReader.js';
 /** What the SDK may write as one chunk. */
 type Chunk = string | Uint8Array;
 
-/** Several chunks go out in one request up to about this size, well below the service's limit for a body. */
+/** Several chunks are sent in one request of up to about this size, well below the service's limit for a body. */
 const BATCH_BYTES = 8 * 1024 * 1024;
 
-/** How long a try may wait for its answer at least, however short the time is for all of them. */
+/** The shortest timeout of one try, however little time is left in total. */
 const SHORTEST_TIMEOUT_MS = 5_000;
-/** How many names of streams are asked for at a time. */
+/** How many stream names are requested at a time. */
 const NAMES = 1000;
 
-/** The stream operations in the service's own argument order: run first. Both SDK generations map onto them. */
+/** The stream operations in the service's argument order, with the run first. Both SDK generations use them. */
 export interface Streams {
   write(runId: string | Promise<string>, name: string, chunk: Chunk): Promise<void>;
   writeMulti(runId: string | Promise<string>, name: string, chunks: Chunk[]): Promise<void>;
@@ -35,23 +35,23 @@ export interface Streams {
   getInfo(name: string): Promise<StreamInfo>;
 }
 
-/** A writer's own numbering: its id, and the number of the first chunk that it sends now. */
+/** A writer's own numbering: its id, and the number of the first chunk in this call. */
 interface Writer {
   id: string;
   sequence: number;
 }
 
-/** Who writes. */
+/** The source of a write. */
 interface Source {
   step: StepExecution | undefined;
-  /** Which steps it may be, where the SDK does not say it. */
+  /** The steps that it may be, if the SDK does not name one. */
   oneOf?: Promise<StepAttempt[]> | undefined;
-  /** It is tried until it gets through. */
+  /** It is retried until it succeeds. */
   endless?: boolean;
   writer?: Writer;
 }
 
-/** Builds the stream operations; nothing happens until one is called. */
+/** Builds the stream operations. They do nothing until one is called. */
 export function createStreams(config: () => Config): Streams {
   const streamPath = async (runId: string | Promise<string>, name: string) => `/v1/runs/${pathSegment(await runId)}/streams/${pathSegment(name)}`;
 
@@ -84,8 +84,8 @@ export function createStreams(config: () => Config): Streams {
     close: (runId, name) => close(runId, name, sourceOf(name)),
     createWriteSession(runId, name, { writerId }) {
       const source = sourceOf(name);
-      // No step waits for a stream that is written outside of steps, such as one that a step returned. What is buffered of
-      // it is lost when it is given up, and no step would run again.
+      // No step waits for a stream that is written outside of steps, such as one that a step returned. If it were
+      // abandoned, its buffered data would be lost, and no step would run again.
       const from = { ...source, endless: source.step === undefined };
       return {
         write: (sequence, chunks) => append(runId, name, chunks, { ...from, writer: { id: writerId, sequence } }),
@@ -102,7 +102,7 @@ export function createStreams(config: () => Config): Streams {
         const page = await call(config(), { method: 'GET', path });
         names.push(...listIn<string>(page, 'data', serviceUrl(config(), path)));
         const { hasMore, cursor: next } = page as { hasMore?: boolean; cursor?: string | null };
-        // An older service knows of no pages and sends all of them.
+        // An older service has no pages and sends all names.
         if (!hasMore || !next) return names;
         cursor = next;
       }
@@ -123,13 +123,13 @@ export function createStreams(config: () => Config): Streams {
   };
 }
 
-/** Who writes here and now to a stream. Must be asked before the caller waits for anything. */
+/** The source of a write to a stream at this point. It must be called before the caller awaits anything. */
 function sourceOf(name: string): Source {
   const step = currentStep();
   return step ? { step } : { step, oneOf: writersOf(name) };
 }
 
-/** Makes a call that adds to a stream or ends it, and remembers if that of a step was given up. */
+/** Makes a call that writes to a stream or ends it, and records if a step's call was abandoned. */
 async function send(config: Config, { step, oneOf, endless }: Source, request: Call): Promise<void> {
   const write = step && stepWrites().writes(step);
   const patience: Patience = {
@@ -151,8 +151,8 @@ async function send(config: Config, { step, oneOf, endless }: Source, request: C
 }
 
 /**
- * Which execution of which step writes, so that the service takes what a step writes behind its own close. Of several steps
- * it is one, and nothing says which.
+ * The step execution that writes, so that the service accepts a step's writes after its own close. If there are
+ * several, one of them writes, and it is not known which.
  */
 function stepHeaders(steps: StepAttempt[] | undefined): Record<string, string> | undefined {
   const [first, ...others] = steps ?? [];
@@ -165,7 +165,7 @@ function toBytes(chunk: Chunk): Uint8Array {
   return typeof chunk === 'string' ? Buffer.from(chunk, 'utf8') : chunk;
 }
 
-/** Splits chunks into runs of at most {@link BATCH_BYTES}; a larger chunk goes alone. */
+/** Splits chunks into groups of at most {@link BATCH_BYTES}; a larger chunk is alone. */
 function* batches(chunks: Uint8Array[]): Generator<Uint8Array[]> {
   let batch: Uint8Array[] = [];
   let size = 0;

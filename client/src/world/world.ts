@@ -13,8 +13,8 @@ import { withStreamErrors } from './streamError.js';
 import { createStreams } from './streams.js';
 
 /**
- * Creates a World backed by a world-redis service. Does no work, opens no socket and sets no timer: settings are read,
- * and the connection is made, when a member is first called. Only a fast path that does not exist is refused here.
+ * Creates a World backed by a world-redis service. It does no work, opens no socket and sets no timer: settings are
+ * read, and the connection is made, when a member is first called. Only an unknown fast path is refused here.
  */
 export function createWorld(options: WorldOptions = {}): RedisWorld {
   readFastPaths();
@@ -24,8 +24,8 @@ export function createWorld(options: WorldOptions = {}): RedisWorld {
   const world = {
     specVersion: specVersionForSdk(),
     capabilities: { hookRetention: { active: true }, hookResumeDedup: true },
-    // The SDK lets a writer wait for its flush before it takes the next chunk, so an interval never gathers
-    // anything: it only delays every single chunk. One append costs a fraction of a millisecond.
+    // The SDK makes a writer wait for its flush before it accepts the next chunk, so an interval would never collect
+    // anything and only delay every chunk. One append takes a fraction of a millisecond.
     streamFlushIntervalMs: 0,
 
     start: () => startRegistering(config),
