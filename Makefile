@@ -116,12 +116,13 @@ vet: ## go vet
 	@go vet ./...
 
 .PHONY: lint
-lint: lint-go lint-ts lint-package ## the linters of Go (with the rules of who may import whom), of TypeScript and .mjs, and of the npm package; go.mod is tidy
+lint: lint-go lint-ts lint-package ## the linters of Go (with the rules of who may import whom), of TypeScript and .mjs, and of the npm package; no dead code; go.mod is tidy
 
 .PHONY: lint-go
 lint-go:
 	$(SAY) 'golangci-lint'
 	@lint="$$(scripts/golangci-lint.sh)" && "$$lint" run ./...
+	@scripts/deadcode.sh
 	@go mod tidy -diff
 
 BIOME := client/node_modules/.bin/biome

@@ -115,7 +115,7 @@ func shareMemory(bytes int64, others int) func() *budget.Pool {
 	return func() *budget.Pool { return process.Part(bytes) }
 }
 
-// Handler returns the routes without a listener, for tests and for mounting elsewhere.
+// Handler returns the routes without a listener.
 func (s *Server) Handler() http.Handler { return s.echo }
 
 // Listening is closed once the address is bound.
@@ -193,7 +193,7 @@ func (s *Server) close() {
 // a whole answer or body: live reads last as long as their streams.
 func (s *Server) serverOf(work context.Context) *http.Server {
 	return &http.Server{
-		Handler:           s.echo,
+		Handler:           s.Handler(),
 		ReadHeaderTimeout: readHeaderTimeout,
 		MaxHeaderBytes:    maxHeader,
 		IdleTimeout:       idleTimeout,

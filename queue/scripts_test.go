@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
-	"github.com/world-redis/world-redis/internal/rediskey"
+	"github.com/world-redis/world-redis/internal/redistest"
 )
 
 // A script of Redis Cluster may touch one slot only; every key of a queue is in the
@@ -18,14 +18,14 @@ import (
 func TestKeysOfAQueueAreInOneSlot(t *testing.T) {
 	t.Parallel()
 	k := keysOf("workflow:", "workflow_flows")
-	slot := rediskey.Slot("asynq:{workflow_flows}:pending")
+	slot := redistest.Slot("asynq:{workflow_flows}:pending")
 	for _, key := range []string{
 		k.task + "msg_1", k.pending, k.paused, k.active, k.lease, k.scheduled, k.retry, k.archived, k.processed + ":2026-01-01", k.failed,
 		k.idempotency, k.request + "x", k.stalled, k.wakes, k.bell, k.waiting, k.running, k.parked, k.delayed,
 		k.completed, k.ofRun + "wrun_1", k.crowded + "app", k.resting + "wrun_1",
 		k.interrupted + "app", k.suspect + "app", k.suspects + "app",
 	} {
-		require.Equal(t, slot, rediskey.Slot(key), key)
+		require.Equal(t, slot, redistest.Slot(key), key)
 	}
 }
 

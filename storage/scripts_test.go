@@ -13,6 +13,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/rediskey"
+	"github.com/world-redis/world-redis/internal/redistest"
 	"github.com/world-redis/world-redis/storage/internal/record"
 	"github.com/world-redis/world-redis/storage/internal/runindex"
 )
@@ -148,10 +149,10 @@ func TestKeysOfARunShareASlot(t *testing.T) {
 	space := keyspace{prefix: "workflow:"}
 	for _, runID := range []string{"wrun_01J00000000000000000000000", "a", "x.y:z-_"} {
 		k := space.of(runID)
-		slot := rediskey.Slot("{" + runID + "}")
+		slot := redistest.Slot("{" + runID + "}")
 		for _, key := range append(k.event(1_800_000_000_000), k.step("step_1"), k.steps(), k.hooks(), k.hooksOrder(),
 			k.leftHooks(), k.fence(), k.resumes(), k.ended()) {
-			require.Equal(t, slot, rediskey.Slot(key), key)
+			require.Equal(t, slot, redistest.Slot(key), key)
 		}
 		require.Len(t, k.event(0), 5)
 	}

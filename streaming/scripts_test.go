@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis/internal/luascript"
-	"github.com/world-redis/world-redis/internal/rediskey"
+	"github.com/world-redis/world-redis/internal/redistest"
 )
 
 func everyScript(t *testing.T) []*luascript.Script {
@@ -57,9 +57,9 @@ func TestTheKeysOfAStreamShareASlot(t *testing.T) {
 	s := &Service{prefix: "workflow:"}
 	for _, name := range []string{"strm_01ARZ3NDEKTSV4RRFFQ69G5FAV_user", "a{b}c{", "}", "__health_check__x", strings.Repeat("n", 1024)} {
 		keys, buckets := s.keys(name), s.requestKeys(name, time.Now())
-		slot := rediskey.Slot(keys.stream)
+		slot := redistest.Slot(keys.stream)
 		for _, key := range append(buckets[:], keys.meta, keys.channel, keys.second, keys.arriving) {
-			require.Equal(t, slot, rediskey.Slot(key), key)
+			require.Equal(t, slot, redistest.Slot(key), key)
 			require.True(t, strings.HasPrefix(key, "workflow:"))
 		}
 	}

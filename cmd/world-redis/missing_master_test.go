@@ -11,13 +11,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/world-redis/world-redis/internal/rediskey"
 	"github.com/world-redis/world-redis/internal/redistest"
 	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
 // masterOf is the place, among the three masters of a test's cluster, of the one that has a key.
-func masterOf(key string) int { return rediskey.Slot(key) * 3 / 16384 }
+func masterOf(key string) int { return redistest.Slot(key) * 3 / 16384 }
 
 // A master of a cluster is away, and so is its replica, when the service starts. Where that master has the format of the data,
 // or the whole cluster is down, the service waits for it; otherwise it begins. In both cases it is not ready until the

@@ -33,17 +33,6 @@ func NewCluster(tb testing.TB) *Redis {
 	return binary.cluster.connect(tb)
 }
 
-// StartCluster starts a cluster for one test.
-func StartCluster(tb testing.TB) *Redis {
-	tb.Helper()
-	c, err := launchCluster()
-	if err != nil {
-		tb.Fatalf("redis-server cluster: %v", err)
-	}
-	tb.Cleanup(c.end)
-	return c.connect(tb)
-}
-
 type cluster struct{ nodes []*Server }
 
 func (c *cluster) addrs() []string {

@@ -66,16 +66,6 @@ func (s *SentinelSet) URL() string {
 	return (&Redis{Addr: strings.Join(addrs, ","), Mode: redisconn.Sentinel}).URL()
 }
 
-// FailOver promotes the replica as an operator would, and waits until the Sentinels report it.
-func (s *SentinelSet) FailOver(ctx context.Context, tb testing.TB) {
-	tb.Helper()
-	asking := Client(tb, s.Sentinels[0].Addr)
-	await(ctx, tb, "a Sentinel begins the failover", func() bool {
-		return asking.Do(ctx, "SENTINEL", "FAILOVER", SentinelMaster).Err() == nil
-	})
-	s.AwaitReplica(ctx, tb, s.Sentinels[0])
-}
-
 // AwaitReplica waits until a Sentinel names the replica as the master.
 func (s *SentinelSet) AwaitReplica(ctx context.Context, tb testing.TB, sentinel *Server) {
 	tb.Helper()
