@@ -1,5 +1,5 @@
 // @ts-check
-// `make bench`: measures world-redis and its peers in turn and prints one table. docs/performance.md tells how to read it.
+// `make bench`: measures world-redis and its peers in turn and prints one table. docs/performance.md explains it.
 import { patience } from './lib/job.mjs';
 import { describeMachine } from './lib/machine.mjs';
 import { readOptions, usage } from './lib/options.mjs';
@@ -31,7 +31,7 @@ if (options.list) {
 }
 
 if (options.scale !== 'full') patience.ms = 30_000;
-// Through exit(), so that no server of ours outlives an interrupted bench.
+// With exit(), so that no server of ours outlives an interrupted bench.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1));
 
 const result = { machine: describeMachine(), scale: options.scale, suites: [] };
@@ -39,12 +39,12 @@ if (result.machine.busy) say(`the machine is busy (load ${result.machine.loadAtS
 for (const { suite, metrics } of chosen(options.only)) {
   if (options.worlds && !suite.contenders.some((name) => options.worlds.includes(name))) continue;
   result.suites.push(await runSuite(suite, { ...options, metrics }));
-  // After each: what hours have brought must not depend on the last suite.
+  // Written after each suite, so that results of hours do not depend on the last suite.
   say(`written to ${await writeResult(result, options.out ?? outFolder)}`);
 }
-process.stdout.write(plainTable(result), () => process.exit(0)); // whatever a failed contender left open
+process.stdout.write(plainTable(result), () => process.exit(0)); // exits even if a failed contender left something open
 
-/** The suites that --only names, each with the metrics asked for (undefined: all). */
+/** The suites in --only, each with the requested metrics (undefined means all). */
 function chosen(only) {
   if (!only) return suites.filter(({ fullOnly }) => !fullOnly || options.scale === 'full').map((suite) => ({ suite }));
   const byName = new Map();

@@ -1,6 +1,6 @@
 // @ts-check
-// AbortController, on SDK v5: a hook that makes it last and a stream that carries it to steps that are under way. All
-// aborted steps would go on for 30 s by themselves and say that they finished; none of them may.
+// AbortController on SDK v5: a hook that makes it durable, and a stream that carries it to running steps. An aborted
+// step would otherwise continue for 30 s and report that it finished; none may.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';

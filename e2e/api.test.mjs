@@ -1,5 +1,5 @@
 // @ts-check
-// What a clumsy or hostile caller sends: each gets a clear answer, and the service goes on.
+// Invalid and hostile requests: each gets a clear answer, and the service continues.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -91,8 +91,8 @@ test('bad requests', async (t) => {
 });
 
 /**
- * Sends a huge body by hand and returns the status of the answer; a server that has seen enough may
- * answer and hang up in the middle, which fetch() would report as a broken connection.
+ * Sends a huge body by hand and returns the status of the answer. The server may answer and close the connection
+ * early, which fetch() would report as a broken connection.
  */
 async function sendBig(base, path, size, announced) {
   const { hostname, port } = new URL(base);

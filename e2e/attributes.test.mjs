@@ -1,5 +1,5 @@
 // @ts-check
-// Attributes, on SDK v5: who may write which, what the log says of it, and what they survive.
+// Attributes on SDK v5: who may write which, what the log says about it, and what they survive.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkEndedRun } from './lib/invariants.mjs';

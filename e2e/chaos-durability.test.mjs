@@ -1,4 +1,4 @@
-// What `make chaos` takes for lost by Redis, and what for a fault of ours.
+// What `make chaos` attributes to Redis, and what to a fault of ours.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mayLoseConfirmed } from './chaos/durability.mjs';

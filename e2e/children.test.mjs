@@ -9,7 +9,7 @@ import { startStack } from './lib/stack.mjs';
 
 for (const sdk of sdks) {
   test(`SDK ${sdk}: child runs`, { concurrency: true }, async (t) => {
-    // Ten slots, of which ten parents that wait for their children would take all.
+    // Ten slots, which ten parents that wait for their children would all occupy.
     const stack = await startStack(t, { sdk, serviceEnv: { WORKFLOW_REDIS_WORKER_CONCURRENCY: '10' } });
     const { api } = stack;
     const { value } = rowsOn(stack);

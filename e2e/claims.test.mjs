@@ -1,5 +1,6 @@
 // @ts-check
-// Hooks as claims, on SDK v5: a run looks who holds a token before it waits for anything, and does something about it.
+// Hooks as claims on SDK v5: before it waits for anything, a run checks which run holds a token, and acts on the
+// result.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkEndedRun } from './lib/invariants.mjs';
@@ -16,7 +17,7 @@ test('SDK v5: claims', { concurrency: 6 }, async (t) => {
   const typesOf = async (runId) => (await checkEndedRun(api, runId)).map((e) => e.eventType);
   const completed = async (runId, value) => assert.deepEqual(await app.outcome(runId), { status: 'completed', value });
   const tokenIsFree = (token) => assert.rejects(app.hook(token), { name: 'HookNotFoundError', message: /not found/i });
-  /** An owner that waits on its token. */
+  /** A run that waits for its token. */
   const owner = async (workflow, ...args) => {
     const runId = await app.begin(workflow, ...args);
     await hookOf(runId);

@@ -1,6 +1,6 @@
 // @ts-check
-// The SDK's own tools on our client: the command line and the web page of SDK v4 and v5. errors.test.mjs has `inspect steps`:
-// each call loads the SDK anew, which costs seconds.
+// The SDK's own tools with our client: the command line and the web page of SDK v4 and v5. `inspect steps` is in
+// errors.test.mjs, because each call loads the SDK again, which takes seconds.
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
@@ -21,7 +21,7 @@ for (const sdk of sdks) {
     assert.equal((await app.outcome(streamed)).status, 'completed');
     const options = { cwd: appFolder(sdk), env: { ...service.clientEnv, WORKFLOW_NO_UPDATE_CHECK: '1' } };
 
-    /** Runs the tool; it must end by itself, with 0, and print nothing on stdout but JSON. */
+    /** Runs the tool; it must end by itself, with 0, and print only JSON on stdout. */
     const workflow = async (...args) => {
       const { code, stdout, tail } = await run(nodeOf(sdk), [workflowCLI(sdk), ...args, '--json', '--backend', world], options);
       assert.equal(code, 0, `workflow ${args.join(' ')}: ${tail}`);
@@ -159,7 +159,7 @@ for (const sdk of sdks) {
       const port = await freePort();
       const args = [workflowCLI(sdk), 'web', '--backend', world, '--noBrowser', '--webPort', String(port)];
       const web = new Child('workflow web', nodeOf(sdk), args, options);
-      /** Asks the page's server what the page would ask it. */
+      /** Sends the requests of the page to its server. */
       const rpc = async (method, params) => {
         const response = await fetch(`http://localhost:${port}/api/rpc`, {
           method: 'POST',

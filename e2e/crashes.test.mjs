@@ -1,5 +1,5 @@
 // @ts-check
-// A workflow ends the app's process each time it runs. Its run is failed, and those beside it complete.
+// A workflow ends the app's process each time it runs. Its run fails, and other runs complete.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { checkEndedRun, checkQueueEmpty } from './lib/invariants.mjs';
@@ -8,7 +8,7 @@ import { startStack } from './lib/stack.mjs';
 import { until } from './lib/wait.mjs';
 import { appAway, processEnds } from './lib/warns.mjs';
 
-/** E2E_BOMB=full: as many crashes as by default, and steps of a minute. */
+/** E2E_BOMB=full: as many crashes as the default, and steps of a minute. */
 const full = process.env.E2E_BOMB === 'full';
 const crashes = full ? 15 : 1;
 const long = full ? 60_000 : 3_000;

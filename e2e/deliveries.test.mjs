@@ -1,6 +1,6 @@
 // @ts-check
-// How many deliveries a run takes. SDK v5 runs steps where it runs the workflow, so it needs few, and exactly so many
-// (contract §4.2); of SDK v4, wake-ups that wait are folded into one. And what becomes of a message without an app.
+// The number of deliveries of a run. SDK v5 runs steps in the delivery of the workflow, so it needs few, and an exact number of
+// them (contract §4.2); with SDK v4, waiting wake-ups are merged. Also: a message without an app.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startGate } from './lib/gate.mjs';
@@ -22,7 +22,7 @@ test('deliveries of SDK v5', async (t) => {
   const stack = await startStack(t, { sdk: 'v5', serviceEnv, warns: [givenUp] });
   const { app, api } = stack;
 
-  /** Lets a run end and returns how many deliveries it took until nothing of it is left in the queue. */
+  /** Lets a run end and returns the number of deliveries until none of its messages is left in the queue. */
   const deliveriesOf = async (workflow, args, expected, act) => {
     const before = (await app.deliveries()).flow;
     const runId = await app.begin(workflow, ...args);
@@ -56,7 +56,8 @@ test('deliveries of SDK v4', async (t) => {
   const stack = await startStack(t, { sdk: 'v4', serviceEnv, appPort, appEnv: { WORKFLOW_BASE_URL: gate.url }, warns: [givenUp] });
   const { app, api } = stack;
 
-  // That the client still foresees what the SDK queues: if it did not, nothing would fail, and each step would take two requests more.
+  // Checks that the client still predicts what the SDK queues: otherwise nothing would fail, but each step would take
+  // two more requests.
   await t.test('steps in a row: each message goes along with its event', async () => {
     const requests = async (route) => {
       const { text } = await api.request('/metrics');
@@ -69,13 +70,13 @@ test('deliveries of SDK v4', async (t) => {
     assert.deepEqual(await app.outcome(runId), { status: 'completed', value: 10 });
     assert.equal((await requests('/v1/queue')) - queued, 21, 'one to start, two a step');
     assert.ok((await requests('/v1/calls')) - bundles >= 20, 'two a step, each with its event');
-    // Three a step and three of the run: run_started of the wake-ups, ten more, is answered from what they bring along. On a
-    // busy machine the service does not wait for that, so one or the other may be asked for.
+    // Three per step and three of the run: the run_started of the wake-ups, ten more, is answered from the preload.
+    // On a busy machine the service does not wait for the preload, so some of them may be requested.
     const asked = (await requests(eventsRoute)) - events;
     assert.ok(asked >= 33 && asked <= 37, `${asked} events`);
   });
 
-  /** A run that waits for its hook, and the wake-up of a first payload, which is held back with what it brings along. */
+  /** A run that waits for its hook, and the wake-up of a first payload, which is held back with its preload. */
   const heldBack = async (token) => {
     const runId = await app.begin('collect', token);
     await until('the hook', async () => (await api.hooks(runId)).length === 1);
@@ -114,7 +115,7 @@ test('deliveries of SDK v4', async (t) => {
       await checkQueueEmpty(stack);
       const { flow, step } = await app.deliveries();
       t.diagnostic(`${flow - before.flow} deliveries of flows, ${step - before.step} of steps`);
-      // A replay that read the log before a step's end enqueues it once more; the SDK then sees that it is done.
+      // A replay that read the log before a step's end queues the step once more; the SDK then sees that it is done.
       assert.ok(step - before.step <= 100, `${step - before.step} step deliveries`);
       assert.ok(flow - before.flow <= 12, `${flow - before.flow} flow deliveries`);
     }

@@ -1,5 +1,5 @@
 // @ts-check
-// Errors and retries: what is thrown where, how often it is tried, and what the run, its steps and the tools tell of it.
+// Errors and retries: what is thrown where, how often it is tried, and what the run, its steps and the tools show.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -27,7 +27,7 @@ for (const sdk of sdks) {
     const { app, api, service } = stack;
     const { completes, value, fails, stepsOf } = rowsOn(stack);
 
-    /** What the run keeps of its error: v4 as fields, v5 as the bytes of the SDK beside the code. */
+    /** The run's stored error: in v4 fields, in v5 the SDK's bytes next to the code. */
     const keeps = ({ error, errorCode }, message) => {
       if (sdk === 'v4') {
         assert.deepEqual([error.message, error.code], [message, 'USER_ERROR']);
@@ -37,7 +37,7 @@ for (const sdk of sdks) {
       }
     };
 
-    /** What the SDK's command line shows, with data. */
+    /** The output of the SDK's command line, with data. */
     const inspect = async (...what) => {
       const args = [workflowCLI(sdk), 'inspect', ...what, '--withData', '--json', '--backend', world];
       const options = { cwd: appFolder(sdk), env: { ...service.clientEnv, WORKFLOW_NO_UPDATE_CHECK: '1' } };
@@ -46,10 +46,10 @@ for (const sdk of sdks) {
       return JSON.parse(stdout);
     };
 
-    /** The stack in a row of the service, character by character: a field of v4, in the bytes of v5. */
+    /** The stack in a row of the service, unchanged: a field in v4, part of the bytes in v5. */
     const storedStack = ({ error }) => (sdk === 'v4' ? error.stack : JSON.parse(plainText(error)).find((part) => /^\w*Error: .*\n/.test(part)));
 
-    /** Frames as the SDK's builds name them: v4 by file, line and column of the source, v5 by module. */
+    /** Frames as the SDK's builds name them: in v4 by file, line and column of the source, in v5 by module. */
     const frame = (name, file) => new RegExp(sdk === 'v4' ? `at ${name} \\(workflows/${file}\\.ts:(\\d+):\\d+\\)` : `at ${name} \\(\\./workflows/[\\w-]+:(\\d+):\\d+\\)`);
 
     await Promise.all([
@@ -95,7 +95,7 @@ for (const sdk of sdks) {
           assert.deepEqual(await stepsOf(runId), [[step, 'failed', 1]]);
           const [row] = await api.steps(runId);
           assert.equal(storedStack(row), seen.stack);
-          if (!afar) return; // once is enough: the tool takes its time to start
+          if (!afar) return; // once is enough: the tool starts slowly
           assert.equal(seen.stack, await app.thrown(), 'as the step threw it');
           const [listed] = await inspect('steps', '--runId', runId);
           assert.equal(listed.status, 'failed');

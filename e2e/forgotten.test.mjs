@@ -1,5 +1,6 @@
 // @ts-check
-// Messages are lost around the queue: Redis lost its last second, a process died between two writes. Runs go on all the same.
+// Messages get lost around the queue: Redis lost its last second, or a process died between two writes. Runs continue
+// anyway.
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,7 +11,7 @@ import { sdks } from './lib/sdks.mjs';
 import { startStack } from './lib/stack.mjs';
 import { until } from './lib/wait.mjs';
 
-/** Everything that the queue holds is gone, as after a power cut. */
+/** Deletes everything in the queue, as after a power cut. */
 const loseTheQueue = (redis) => redis.command('EVAL', "for _, key in ipairs(redis.call('KEYS', '*{workflow_*')) do redis.call('DEL', key) end return 1", 0);
 
 for (const sdk of sdks) {
@@ -44,14 +45,14 @@ const count = async (api, runId, type) => (await api.events(runId)).filter((e) =
 const quiet = (redis) => until('quiet', async () => (await redis.command('LLEN', 'asynq:{workflow_flows}:active')) === 0);
 const woken = (service, runId) => service.output.split('\n').filter((line) => /woken/.test(line) && line.includes(runId));
 
-/** Waits until the service has noted that a run needs no wake-up as its log is. */
+/** Waits until the service has recorded that a run with its current log needs no wake-up. */
 const parked = (redis, runId) =>
   until('the run to be parked', async () => {
     const [rested, events] = await redis.command('HMGET', `workflow:run:{${runId}}`, 'rs', 'en');
     return rested !== null && rested === events;
   });
 
-/** The files of a step that begins at once and ends when its gate opens. */
+/** The files of a step that begins immediately and ends when its gate opens. */
 async function gateOf(t) {
   const folder = await mkdtemp(join(tmpdir(), 'world-redis-e2e-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
@@ -68,7 +69,8 @@ for (const sdk of sdks) {
     const runId = await app.begin('approval', 'ordinary', ...args);
     await until('the step', async () => (await count(api, runId, 'step_completed')) === 1);
     await parked(redis, runId);
-    // The delivery that ran the step in v5 began before the step's end, so a wake-up makes sure; it is no warning.
+    // The delivery that ran the step in v5 began before the step's end, so one precautionary wake-up is allowed; it
+    // is no warning.
     assert.ok(woken(service, runId).length <= (sdk === 'v4' ? 0 : 1), service.tail);
 
     await app.resume('ordinary', 'yes');
@@ -88,7 +90,7 @@ for (const sdk of sdks) {
     await app.resume('lossy', { n: 1 });
     assert.equal(await count(api, runId, 'hook_received'), 1);
     const before = await app.deliveries();
-    await loseTheQueue(redis); // the pause, too
+    await loseTheQueue(redis); // including the pause
     await until('the wake-up', async () => (await app.deliveries()).flow > before.flow);
     await parked(redis, runId);
     const lines = woken(service, runId);

@@ -1,5 +1,5 @@
 // @ts-check
-// The checks of lib/invariants.mjs themselves: a good log passes, and each way a log can be wrong is found.
+// Tests of the checks in lib/invariants.mjs: a good log passes, and each kind of wrong log is found.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkEndedRun } from './lib/invariants.mjs';

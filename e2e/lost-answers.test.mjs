@@ -1,6 +1,6 @@
 // @ts-check
-// BR-06: what an app asks for is done, but the answer is lost, every second time. Nothing is done twice for that: each event
-// is in the log once, each step is started once and its body runs once, each chunk is in its stream once.
+// BR-06: the service makes an app's call, but every second answer is lost. Nothing is done twice: each event is in
+// the log once, each step is started and run once, and each chunk is in its stream once.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { App } from './lib/app.mjs';
@@ -34,7 +34,7 @@ for (const sdk of sdks) {
       completes('naps', [1000], 'awake'),
       completes('streamer', [10, 100], 10).then(async ({ runId }) => {
         const [name] = (await api.get(`/v1/runs/${runId}/streams`)).data;
-        // The SDK closes the stream beside the run; when that is tried again, the run may be over first.
+        // The SDK closes the stream in parallel with the run; if the close is retried, the run may end first.
         const info = () => api.get(`/v1/streams/${name}/info`);
         await until('the end of the stream', async () => (await info()).done);
         assert.equal((await info()).tailIndex, 9);

@@ -1,5 +1,5 @@
 // @ts-check
-// Two houses share one service: the same names and ids, and neither sees anything of the other (BR-25).
+// Two isolated tenants share one service, with the same names and ids (BR-25).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Api } from './lib/api.mjs';
@@ -17,24 +17,24 @@ for (const sdk of sdks) {
   test(`SDK ${sdk}: apps of two namespaces, of one deployment id, run their own work alone`, async (t) => {
     const stack = await startStack(t, {
       sdk,
-      token: 'token-of-the-house',
+      token: 'token-of-the-default',
       serviceEnv: {
         WORKFLOW_WORLD_NAMESPACES: Object.entries(tokens)
           .map((entry) => entry.join('='))
           .join(','),
       },
     });
-    const houses = { shop: undefined, blog: undefined };
-    for (const name of Object.keys(houses)) {
+    const tenants = { shop: undefined, blog: undefined };
+    for (const name of Object.keys(tenants)) {
       const env = { WORKFLOW_WORLD_TOKEN: tokens[name] };
       const app = new App({ sdk, service: stack.service, port: await freePort(), env });
       t.after(() => app.stop());
       await app.start();
-      houses[name] = { app, api: new Api(stack.service.url, tokens[name]) };
+      tenants[name] = { app, api: new Api(stack.service.url, tokens[name]) };
     }
 
     await Promise.all(
-      Object.entries(houses).map(async ([name, { app, api }]) => {
+      Object.entries(tenants).map(async ([name, { app, api }]) => {
         const waiting = await app.begin('hookwf', 'the same token');
         const { outcomes } = await app.flood('addition', [20, name.length], RUNS, 10);
         assert.deepEqual(
@@ -46,7 +46,7 @@ for (const sdk of sdks) {
         assert.deepEqual(await app.outcome(waiting), { status: 'completed', value: name });
         const runIds = outcomes.map((o) => o.runId).concat(waiting);
         for (const runId of runIds) await checkEndedRun(api, runId);
-        houses[name].runIds = new Set(runIds);
+        tenants[name].runIds = new Set(runIds);
       }),
     );
 
@@ -54,12 +54,12 @@ for (const sdk of sdks) {
       ['shop', 'blog'],
       ['blog', 'shop'],
     ]) {
-      const { api, runIds } = houses[name];
+      const { api, runIds } = tenants[name];
       assert.deepEqual(new Set((await api.runs()).map((run) => run.runId)), runIds);
-      const [foreign] = houses[other].runIds;
+      const [foreign] = tenants[other].runIds;
       assert.equal((await api.request(`/v1/runs/${foreign}`)).status, 404);
     }
-    assert.deepEqual(await stack.api.runs(), [], 'nor does the house itself');
+    assert.deepEqual(await stack.api.runs(), [], 'nor does the default namespace');
     assert.deepEqual(await stack.app.deliveries(), { flow: 0, step: 0 });
     assert.equal((await stack.api.request('/v1/runs', { token: 'nobody' })).status, 401);
   });

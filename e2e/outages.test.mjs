@@ -1,5 +1,5 @@
 // @ts-check
-// Redis goes away while steps write streams: no chunk is lost, and no step is completed without what it wrote.
+// Redis is unavailable while steps write streams: no chunk is lost, and no step is completed without what it wrote.
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -13,10 +13,10 @@ import { startStack } from './lib/stack.mjs';
 import { until } from './lib/wait.mjs';
 import { redisAway } from './lib/warns.mjs';
 
-/** What writers as `slowTicks` have written in the end, when only one execution wrote. */
+/** The final chunks of writers like `slowTicks` if only one execution wrote. */
 const ticks = (attempt, count) => Array.from({ length: count }, (_, i) => `${attempt}:${i}`);
 
-/** Waits until so many chunks of the run's only stream are stored; returns its name. */
+/** Waits until this many chunks of the run's only stream are stored; returns its name. */
 async function stored(api, runId, count) {
   return until(`${count} chunks`, async () => {
     const [name] = (await api.get(`/v1/runs/${runId}/streams`)).data;
@@ -24,7 +24,7 @@ async function stored(api, runId, count) {
   });
 }
 
-// They wait most of the time, so several wait at once.
+// The tests mostly wait, so several run at the same time.
 suite('Redis is away', { concurrency: 3 }, () => {
   for (const sdk of sdks) {
     test(`SDK ${sdk}: it answers nobody for twelve seconds: a step's chunks are there once and in order, of one execution`, async (t) => {
@@ -63,7 +63,7 @@ suite('Redis is away', { concurrency: 3 }, () => {
 
     test(`SDK ${sdk}: it is dead for longer than writes are tried: steps run once more, and what they write then is whole`, async (t) => {
       const { app, api, redis } = await startStack(t, { sdk, redisArgs: safe, appEnv: { WORKFLOW_WORLD_STREAM_RETRY_SECONDS: '4' }, warns: [redisAway] });
-      // The careless step has returned when its write is given up, so only the client can have it run again.
+      // The careless step has returned when its write is abandoned, so only the client can make it run again.
       const runIds = [await app.begin('slowTicks', 30, 200), await app.begin('carelessTicks', 30, 100)];
       for (const runId of runIds) await stored(api, runId, 3);
 

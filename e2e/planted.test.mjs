@@ -1,7 +1,7 @@
 // @ts-check
-// BR-03: somebody changed what is in Redis, so that a run can never go on, or believes of a step what no event says. The
-// run is failed with a code, or mended, at its next delivery, and named; it is not delivered again and again. An ended run
-// takes no deliveries, so there is no need to watch it for minutes.
+// BR-03: the data in Redis was changed by hand, so that a run can never continue, or a step has a state that no event
+// explains. At its next delivery, the run is failed with a code, or repaired, and logged. It is not delivered again
+// and again. An ended run gets no deliveries, so the test need not watch it for minutes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkEndedRun, checkQueueEmpty } from './lib/invariants.mjs';
@@ -58,7 +58,7 @@ for (const sdk of sdks) {
       assert.deepEqual([await metric('world_redis_runs_lost_total'), await metric('world_redis_steps_mended_total')], [2, 2]);
       const after = await app.deliveries();
       const [flow, step] = ['flow', 'step'].map((kind) => after[kind] - before[kind]);
-      // Of each mended step two wake-ups: the one that was queued behind the event that was refused, and the one behind the event.
+      // Two wake-ups per repaired step: the one queued after the refused event, and the one after the event.
       assert.ok(flow + step <= 18, `${flow} and ${step} deliveries for four runs`);
     });
   });

@@ -1,6 +1,6 @@
 // @ts-check
-// Many things at once in one run, over and over: steps, hooks and timers race each other while the log grows under
-// everybody's feet. No run may end otherwise than completed, its ledger must add up, and its log must be whole.
+// Many concurrent operations in one run, repeatedly: steps, hooks and timers race each other while the log grows.
+// Every run must complete, its ledger must add up, and its log must be complete.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -15,12 +15,12 @@ const runsOfEach = 2;
 
 for (const sdk of sdks) {
   test(`SDK ${sdk}: races`, { concurrency: 3 }, async (t) => {
-    // Not on SDK v4, whatever the World: its replay parks a sleep behind payloads that nobody reads, but not a step's
-    // result, which so overtakes the sleep that the log has first.
+    // Not on SDK v4, whatever the World: its replay delays a sleep after payloads that nobody reads, but not a step's
+    // result, which then overtakes the sleep that comes first in the log.
     const pokesUnread = sdk !== 'v4';
     const { app, api, redis } = await startStack(t, { sdk });
 
-    /** Goes on doing `act` until the run has ended; returns its outcome. */
+    /** Repeats `act` until the run has ended; returns its outcome. */
     const whileRunning = async (runId, act) => {
       let ended = false;
       const outcome = app.outcome(runId, 120_000).finally(() => (ended = true));
@@ -28,7 +28,7 @@ for (const sdk of sdks) {
       while (!ended) await act();
       return await outcome;
     };
-    // A run that ends meanwhile has given its tokens back.
+    // A run that ends meanwhile has released its tokens.
     const poke = (token, payload) =>
       app.resume(token, payload).then(
         () => true,
@@ -66,7 +66,7 @@ for (const sdk of sdks) {
       assert.equal(events.filter((e) => e.eventType === 'hook_received').length, pokes, 'every poke is in the log, once');
     });
 
-    /** Resumes each hook of a run that comes up, `gap` milliseconds apart, or all that there are at once. */
+    /** Resumes each new hook of a run, `gap` milliseconds apart, or all existing ones at the same time. */
     const hookStorm = (token, args, resumeAll) => async (i) => {
       const runId = await app.begin('hookStorm', `${token}/${i}`, rounds, branches, ...args);
       const seen = new Set();

@@ -1,5 +1,5 @@
 // @ts-check
-// The app goes away in the middle of something; the run goes on when it is back.
+// The app goes down during some work; the run continues when the app is back.
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ import { sdks } from './lib/sdks.mjs';
 import { startStack } from './lib/stack.mjs';
 import { until } from './lib/wait.mjs';
 
-/** A step that lasts until its gate opens, and a journal of how often it began and ended. */
+/** A step that lasts until its gate opens, and a journal of its begins and ends. */
 async function gatedStep(t) {
   const folder = await mkdtemp(join(tmpdir(), 'world-redis-e2e-'));
   t.after(() => rm(folder, { recursive: true, force: true }));

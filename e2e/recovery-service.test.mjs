@@ -1,5 +1,5 @@
 // @ts-check
-// The service or its Redis goes away under load; every run goes on by itself.
+// The service or its Redis goes down under load; every run continues by itself.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -9,11 +9,11 @@ import { startStack } from './lib/stack.mjs';
 import { until } from './lib/wait.mjs';
 import { redisAway, replicaGone } from './lib/warns.mjs';
 
-// SDK v5 looks after a step that another delivery runs with a message of its own, due when that one's lease
-// ends. With the usual 860 s such messages would outlast the test, and their runs.
+// SDK v5 watches a step that another delivery runs, with a message that is due when that delivery's lease ends. With
+// the usual 860 s, such messages would outlast the test.
 const appEnv = { WORKFLOW_INLINE_OWNERSHIP_LEASE_SECONDS: '10' };
 
-/** Starts `count` runs of the workflow that has something of everything. */
+/** Starts `count` runs of the workflow that uses a bit of everything. */
 async function startBusyRuns(app, count, rounds) {
   return Promise.all(Array.from({ length: count }, () => app.begin('busy', rounds)));
 }

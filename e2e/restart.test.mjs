@@ -1,5 +1,5 @@
 // @ts-check
-// What the official suites ask of a restart: nobody does anything for the runs that were in flight, and they go on.
+// What the official suites require of a restart: runs in progress continue without any help.
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,7 @@ import { sdks } from './lib/sdks.mjs';
 import { startStack } from './lib/stack.mjs';
 import { until } from './lib/wait.mjs';
 
-/** Seconds that a step of SDK v5 belongs to the delivery that began it; far more unless told. */
+/** Seconds that a step of SDK v5 belongs to the delivery that began it; the default is far longer. */
 const LEASE = '5';
 
 describe('restart', { concurrency: true }, () => {
@@ -25,17 +25,17 @@ describe('restart', { concurrency: true }, () => {
       const folder = await mkdtemp(join(tmpdir(), 'world-redis-e2e-'));
       t.after(() => rm(folder, { recursive: true, force: true }));
 
-      /** A step that lasts until its gate opens, and a journal of how often it began and ended. */
+      /** A step that lasts until its gate opens, and a journal of its begins and ends. */
       const gated = async (name) => {
         const [journal, gate] = [join(folder, name), join(folder, `${name}.gate`)];
         const lines = async () => (await readFile(journal, 'utf8')).split('\n').filter(Boolean);
         const runId = await app.begin('gated', journal, gate);
-        // SDK v5 begins a step while the service is yet to hear of it.
+        // SDK v5 begins a step before the service knows about it.
         await until('the step to begin', async () => (await lines()).length === 1 && (await api.steps(runId))[0]?.attempt === 1);
         return { runId, lines, open: () => writeFile(gate, '') };
       };
 
-      /** Looks at the service alone, which is not asking anything of the app. */
+      /** Asks only the service, which asks nothing of the app. */
       const completed = async (runId) => {
         await until('the run to complete', async () => (await api.run(runId)).status === 'completed');
         return checkEndedRun(api, runId);

@@ -1,6 +1,6 @@
 // @ts-check
-// Redis loses writes that it has acknowledged, as after a failover, while runs are at work. A step is executed once more, and no run
-// fails, hangs or has a log that a replay does not explain.
+// Redis loses writes that it has acknowledged, as after a failover, while runs are in progress. Steps are executed
+// once more, and no run fails, hangs or has a log that a replay cannot explain.
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ async function begin(t, app, workflow, ...args) {
   return {
     runId,
     journal,
-    /** Waits until a step has begun so many times. */
+    /** Waits until a step has begun this many times. */
     began: (name, times = 1) => until(`step ${name} of ${workflow}`, async () => (await journal()).filter((one) => one === name).length >= times),
     open: async (...names) => {
       for (const name of names) await writeFile(join(folder, name), '');
@@ -33,7 +33,7 @@ async function begin(t, app, workflow, ...args) {
   };
 }
 
-/** Each step has begun so often. */
+/** Checks how often each step has begun. */
 async function checkExecutions(run, expected) {
   const counts = {};
   for (const name of await run.journal()) counts[name] = (counts[name] ?? 0) + 1;
@@ -80,7 +80,7 @@ for (const sdk of sdks) {
     app.env = { WORKFLOW_WORLD_URL: gate.url, WORKFLOW_WORLD_SOCKET: 'off' };
     await app.start();
 
-    /** Redis goes back to where step a of a run was at work, once the run has come to a moment from which it is let go on. */
+    /** Resets Redis to where step a of a run was running, once the run has reached the point from which it then continues. */
     const story = (name, arrive, expected) =>
       t.test(name, async (t) => {
         const run = await begin(t, app, 'inARow');

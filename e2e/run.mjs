@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 const concurrency = Number(process.argv[2]);
 const timeout = 300_000;
 
-/** These take longest, or wait for long: they come first, so that the others are done beside them and none is left over in the end. */
+/** These take longest and start first, so that the others run at the same time and none is left at the end. */
 const FIRST = ['shutdown', 'cli', 'chaos', 'chaos-sentinel', 'chaos-cluster', 'streams-after-end', 'recovery-service', 'mixed', 'volume', 'signing', 'workflows'];
 
 const at = (file) => fileURLToPath(new URL(file, import.meta.url));

@@ -1,6 +1,6 @@
 // @ts-check
-// The service, or the app, goes away in the middle of a long step and comes back at once: the step's body runs once
-// (BR-30). The tests only wait, so some of them do it side by side.
+// The service, or the app, stops during a long step and restarts immediately: the step's body runs once (BR-30). The
+// tests mostly wait, so some of them run at the same time.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { startIdleProxy } from './lib/idleProxy.mjs';
@@ -13,7 +13,7 @@ import { cutAtStop, replicaGone } from './lib/warns.mjs';
 
 describe('a long step', { concurrency: 3 }, () => {
   for (const sdk of sdks) {
-    // The second step is longer than it takes to notice that a worker has gone, so that it still runs then.
+    // The second step is longer than it takes to notice a lost worker, so that it still runs then.
     for (const [how, length, end] of [
       ['is stopped, and its grace period is shorter than the step', 8_000, (service) => service.stop()],
       ['is killed', 22_000, (service) => service.kill()],

@@ -1,5 +1,5 @@
 // @ts-check
-// Who may hand an app its work: the service, which signs what it delivers, and nobody else (BR-26).
+// An app accepts work only from the service, which signs its deliveries (BR-26).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkEndedRun, checkQueueEmpty } from './lib/invariants.mjs';
@@ -54,7 +54,7 @@ for (const sdk of sdks) {
     await checkQueueEmpty(stack);
     assert.doesNotMatch(stack.service.tail, /refused the signature/);
 
-    // The end of the rotation: the old key is taken away, with a run under way.
+    // The end of the rotation: the old key is removed while a run is in progress.
     const runId = await app.begin('naps', 2_000);
     assert.equal(await stack.service.stop(), 0);
     stack.service.configure(keys(newKey));

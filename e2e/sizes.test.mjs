@@ -1,7 +1,7 @@
 // @ts-check
-// BR-37: values that are more than the service takes, here 200,000 bytes. The SDKs have no error for that. A step whose
-// result is too big fails for good, which its workflow can catch. What the workflow itself sends ends the run, at the first
-// delivery: v5 does so with its output, and the service with the rest.
+// BR-37: values above the service's size limit, here 200,000 bytes. The SDKs have no error for that. A step whose
+// result is too large fails permanently, which its workflow can catch. A value that the workflow itself sends ends
+// the run at the first delivery: v5 does so for its output, and the service for the rest.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, request as send } from 'node:http';
@@ -43,7 +43,7 @@ for (const sdk of sdks) {
       assert.deepEqual(await stepsOf(runId), [['gives', 'failed', 1]]);
     });
 
-    // What of such a run was written before the refusal: of siblings it is a matter of luck, so they are left out.
+    // The events of such a run before the refusal: those of siblings vary, so they are left out.
     for (const workflow of ['bigArgument', 'bigMetadata', 'bigArgumentBesides', ...(sdk === 'v4' ? ['bigOutput'] : [])]) {
       await t.test(`${workflow}: the run fails at its first delivery and says why; nothing is delivered again`, async () => {
         const before = await app.deliveries();
@@ -58,7 +58,7 @@ for (const sdk of sdks) {
         }
         await checkQueueEmpty(stack);
         const { flow, step } = await app.deliveries();
-        // A sibling that was at work may end after its run, and wake it once more.
+        // A sibling that was running may end after its run, and wake it once more.
         if (workflow === 'bigArgumentBesides') assert.ok(flow - before.flow <= 2, `${flow - before.flow} deliveries`);
         else assert.deepEqual([flow - before.flow, step - before.step], [1, 0]);
       });
@@ -75,7 +75,7 @@ for (const sdk of sdks) {
     await t.test('arguments that are too big only together are no fault', () => completes('bigTogether', [12, 40_000], 480_000));
 
     await t.test('a proxy in front of the service that takes less: its 413 is told in the error of the run', async (t) => {
-      // 0.8 of the limit: SDK v5 compresses it to 0.66, which is still more than the proxy takes.
+      // 0.8 of the limit: SDK v5 compresses it to 0.66, which is still above the proxy's limit.
       const proxy = await startNarrowProxy(t, service.url, limit / 2);
       const behind = new App({ sdk, service: { clientEnv: { WORKFLOW_WORLD_URL: proxy } }, port: await freePort(), deploymentId: 'dpl_behind' });
       t.after(() => behind.stop());
@@ -95,7 +95,7 @@ for (const sdk of sdks) {
   });
 }
 
-/** A proxy for the service at `target` that answers 413 to bodies of more than `most` bytes, as nginx does, and takes no WebSockets. */
+/** A proxy for the service at `target` that answers 413 to bodies of more than `most` bytes, like nginx, and accepts no WebSockets. */
 async function startNarrowProxy(t, target, most) {
   const server = createServer((incoming, outgoing) => {
     const { method, url, headers } = incoming;

@@ -1,6 +1,6 @@
 // @ts-check
-// Messages for steps that are not in the log of their run. No app can do anything with one: the run is woken instead, and
-// recovery does not take it for something that will wake the run.
+// Messages for steps that are not in the log of their run. An app cannot process one: the run is woken instead, and
+// recovery does not count it as a message that will wake the run.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkEndedRun } from './lib/invariants.mjs';
@@ -9,7 +9,7 @@ import { startStack } from './lib/stack.mjs';
 import { until } from './lib/wait.mjs';
 
 const STEP = 'step_01JZZZZZZZZZZZZZZZZZZZZZZZ';
-/** Everything that the queue holds is gone, as after a power cut. */
+/** Deletes everything in the queue, as after a power cut. */
 const loseTheQueue = (redis) => redis.command('EVAL', "for _, key in ipairs(redis.call('KEYS', '*{workflow_*')) do redis.call('DEL', key) end return 1", 0);
 
 for (const sdk of sdks) {

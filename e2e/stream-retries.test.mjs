@@ -1,7 +1,7 @@
 // @ts-check
-// Streams that are written after others would have ended: by steps that run again after they have closed their stream,
-// because they failed or their app was killed, and by a step that returned a stream. What readers of the former
-// get is what the SDK's local World gives for the same workflow: the end of the first execution keeps its place.
+// Streams that are written after others would have ended: by steps that run again after they closed their stream,
+// because they failed or their app was killed, and by a step that returned a stream. Readers of the former get what
+// the SDK's local World gives for the same workflow: the end of the first execution keeps its place.
 import assert from 'node:assert/strict';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ import { startStack } from './lib/stack.mjs';
 import { until } from './lib/wait.mjs';
 import { redisAway } from './lib/warns.mjs';
 
-/** Two executions that each wrote three chunks and closed. */
+/** Two executions that each wrote three chunks and closed the stream. */
 async function checkBoth({ app, api }, runId) {
   assert.deepEqual(await app.outcome(runId), { status: 'completed', value: 2 });
   const from = (startIndex) => app.values(runId, 60_000, { startIndex });
@@ -64,7 +64,7 @@ for (const sdk of sdks) {
         ['closesGivenAndAnother', ['a1', 'b1', 'c1']],
       ]) {
         const runId = await app.begin(workflow);
-        // SDK v4 only logs it: it does not wait for what a step has written.
+        // SDK v4 only logs it: it does not wait for a step's writes.
         assert.deepEqual(await app.outcome(runId), { status: 'completed', value: sdk === 'v4' ? 'taken' : 'refused' });
         assert.deepEqual(await app.values(runId), written);
         assert.equal((await storedParts(api, streamOf(runId))).parts.length, 1);
@@ -86,7 +86,8 @@ for (const sdk of sdks) {
     await delay(4_000);
     await redis.resume();
 
-    // SDK v5 has completed the run and goes on writing. SDK v4 completes no step before, so its step runs again.
+    // SDK v5 has completed the run and continues to write. SDK v4 does not complete the step before that, so the step
+    // runs again.
     assert.equal((await app.outcome(runId)).status, 'completed');
     const response = await fetch(`${app.url}/returned-stream/${runId}`, { signal: AbortSignal.timeout(60_000) });
     assert.equal(await response.text(), Array.from({ length: 20 }, (_, i) => `line ${i}\n`).join(''));

@@ -1,6 +1,6 @@
 // @ts-check
-// Streams that are written when their run has ended: nothing is refused, nothing is lost, and a live reader is told of the end only
-// when the stream has been quiet. Written through one replica, read through the other.
+// Streams that are written after their run has ended: nothing is refused or lost, and a live reader receives the end
+// only when the stream has been quiet. They are written through one replica and read through the other.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Api } from './lib/api.mjs';
@@ -14,7 +14,7 @@ import { until } from './lib/wait.mjs';
 const QUIET = 5000;
 const serviceEnv = { WORKFLOW_WORLD_STREAM_QUIET: `${QUIET}ms` };
 
-/** Milliseconds between two chunks, and how many there are: a row takes six seconds, or the longest gap once. */
+/** Milliseconds between two chunks, and the number of chunks: a row takes six seconds, or the longest gap once. */
 const GAPS = [
   [500, 10],
   [1500, 4],
@@ -69,7 +69,8 @@ test('streams and the end of their run', { concurrency: true }, async (t) => {
       );
 
       assert.deepEqual(await app.values(runId), numbers(plan.count), 'a later reader sees everything');
-      // The end is inferred from a silence that is longer than the service was told; a longer gap after the run's end is one.
+      // The end is inferred from a silence longer than the service's setting; a longer gap after the run's end counts
+      // as one.
       if (gap < QUIET || end === 'after the last chunk') assert.equal(live.chunks.length, plan.count, 'the live reader sees everything');
       assert.deepEqual(live.chunks, stored.slice(0, live.chunks.length), 'the live reader sees the same');
     });

@@ -99,7 +99,7 @@ for (const sdk of sdks) {
       ]) {
         for (const startIndex of [0, 1, -1]) {
           const expected = startIndex === 0 ? [bytes, object(name)] : [object(name)];
-          // A negative index counts from what is there when the reader comes, so the run is to be over.
+          // A negative index counts from the current end, so the run has to be over.
           if (startIndex === -1) assert.deepEqual(await app.outcome(runId), { status: 'completed', value: 'done' });
           assert.deepEqual(await app.values(runId, 60_000, { namespace, startIndex }), expected, `${name} from ${startIndex}`);
         }
@@ -167,7 +167,7 @@ for (const sdk of sdks) {
   });
 }
 
-/** Splits a framed body (docs/protocol.md, "Stream bodies"), leaving keep-alives out. */
+/** Splits a framed body (docs/protocol.md, "Stream bodies") without keep-alives. */
 function frames(body) {
   const chunks = [];
   for (let at = 0; at < body.length; ) {

@@ -1,12 +1,12 @@
 // @ts-check
-// Sleeps of ten seconds, in a loop, and of a day: never early, and in nobody's way.
+// Sleeps of ten seconds, in a loop, and of a day: never early, and without delaying other work.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { rowsOn, typesOf } from './lib/rows.mjs';
 import { sdks } from './lib/sdks.mjs';
 import { startStack } from './lib/stack.mjs';
 
-// Side by side: they do little but wait.
+// At the same time: they mostly wait.
 describe('timers', { concurrency: true }, () => {
   for (const sdk of sdks) {
     test(`SDK ${sdk}`, { concurrency: true }, async (t) => {

@@ -1,5 +1,6 @@
 // @ts-check
-// What only SDK v5 has: attributes, errors that keep their kind, hooks that outlive their run, looking before claiming.
+// Features of SDK v5 only: attributes, errors that keep their class, hooks that outlive their run, checking before
+// claiming.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkEndedRun } from './lib/invariants.mjs';

@@ -1,6 +1,6 @@
 // @ts-check
-// Much of everything: logs that are read again and again, steps that all start at once, big payloads, big streams.
-// A fifth of what the official benchmarks take; E2E_VOLUME=full takes all of it, in many minutes.
+// Large volumes: logs that are read again and again, steps that all start at the same time, large payloads, large
+// streams. A fifth of the official benchmarks; E2E_VOLUME=full does all of it, which takes many minutes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { rowsOn, typesOf } from './lib/rows.mjs';
@@ -19,7 +19,7 @@ for (const sdk of sdks) {
     const stack = await startStack(t, { sdk });
     const { completes } = rowsOn(stack, PATIENCE);
     const steps = (events) => ['step_created', 'step_started', 'step_completed'].map((type) => typesOf(events).filter((e) => e === type).length);
-    /** How long the run took by the service's clock, for the reader of the report. */
+    /** The run's duration by the service's clock, for the report. */
     const took = (t, { run }) => t.diagnostic(`${run.completedAt - run.createdAt} ms`);
 
     await t.test(`${COUNTS.inARow} steps one after the other`, async (t) => {
@@ -45,7 +45,7 @@ for (const sdk of sdks) {
       took(t, await completes('payloads', [count, size, false], { same: true, characters: count * size }));
     });
 
-    // More than a page of a list has room for, and more than comes along with an answer: the SDK lists, a page at a time.
+    // More than fits into a page of a list, and more than fits into an answer: the SDK lists page by page.
     await t.test('12 payloads of 1 MB at once, there and back', async (t) => {
       const done = await completes('payloads', [12, MB, true], { same: true, characters: 12 * MB });
       assert.deepEqual(steps(done.events), Array(3).fill(12));
@@ -67,7 +67,8 @@ for (const sdk of sdks) {
       for (const name of data) assert.deepEqual(await stack.api.get(`/v1/streams/${name}/info`), { tailIndex: MB / CHUNK - 1, done: true });
     });
 
-    // Not the queue as a whole: SDK v5 leaves a wake-up in a quarter of an hour behind for each step that it saw run elsewhere.
+    // Not the whole queue: SDK v5 leaves a wake-up in a quarter of an hour for each step that it saw running
+    // elsewhere.
     await t.test('nothing is left over but timers', async () => {
       for (const status of ['pending', 'running', 'failed']) assert.deepEqual(await stack.api.runs(status), []);
       for (const list of ['pending', 'active', 'archived']) {

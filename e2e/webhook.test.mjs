@@ -1,5 +1,5 @@
 // @ts-check
-// Webhooks: an HTTP request from anywhere, through the service or straight to the app, into a waiting run.
+// Webhooks: an HTTP request from anywhere, through the service or directly to the app, to a waiting run.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkEndedRun } from './lib/invariants.mjs';

@@ -1,5 +1,6 @@
 // @ts-check
-// The six kinds of work a World does, each with its exact result and a clean log, on every kind of Redis, and with no fast path.
+// The six kinds of work of a World, each with its exact result and a clean log, on every kind of Redis, and without
+// fast paths.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { checkEndedRun, checkQueueEmpty } from './lib/invariants.mjs';

@@ -1,15 +1,15 @@
 // @ts-check
-// What the app can measure; each takes the SDK and its settings. Times are in milliseconds.
+// The measurements of the app; each gets the SDK and its settings. Times are in milliseconds.
 import { setTimeout as delay } from 'node:timers/promises';
 
 const POLL_MS = 5;
-/** No more steps come when none has come for so long. */
+/** If no step came for this long, there are no more. */
 const QUIET_MS = 20;
 const PATIENCE_MS = 120_000;
 
 export const measurements = { flood, naps, hooks, firstChunk, chunks, replay };
 
-/** Runs `n` workflows, `conc` of them outstanding at a time: latency from start() to completed, and runs a second. */
+/** Runs `n` workflows, up to `conc` of them at a time: latency from start() to completed, and runs per second. */
 async function flood(sdk, { workflow, args, n, conc }) {
   const latencies = [];
   let left = n;
@@ -27,8 +27,8 @@ async function flood(sdk, { workflow, args, n, conc }) {
 }
 
 /**
- * How late sleeps end, by the run's own log: from the moment that was asked for to the event that ends the wait. `ms`
- * is whole seconds, for the SDK asks a World for no less: what it waits longer for is not the World's doing.
+ * How late sleeps end, according to the run's log: from the requested time to the event that ends the wait. `ms` is
+ * whole seconds, because the SDK waits in whole seconds; a longer wait for that reason is not the World's fault.
  */
 async function naps(sdk, { n, ms }) {
   const late = async () => {
@@ -41,7 +41,7 @@ async function naps(sdk, { n, ms }) {
   return { latencies: await Promise.all(Array.from({ length: n }, late)) };
 }
 
-/** From resumeHook() to the run that waited for it being completed. */
+/** The time from resumeHook() until the waiting run has completed. */
 async function hooks(sdk, { n }) {
   const latencies = [];
   for (let i = 0; i < n; i++) {
@@ -56,17 +56,17 @@ async function hooks(sdk, { n }) {
 async function resume(sdk, runId, token) {
   const deadline = performance.now() + PATIENCE_MS;
   while (!(await sdk.world.hooks.getByToken(token).catch(() => undefined))) {
-    if (performance.now() > deadline) throw new Error('the hook did not come');
+    if (performance.now() > deadline) throw new Error('the hook was not created in time');
     await delay(POLL_MS);
   }
-  await delay(30); // until the delivery that made the hook is over
+  await delay(30); // until the delivery that created the hook is over
   const began = performance.now();
   await sdk.resumeHook(token, { value: 1 });
   await completed(sdk, runId);
   return performance.now() - began;
 }
 
-/** From start() to the first chunk at a reader that was there from the beginning. */
+/** The time from start() to the first chunk at a reader that was connected from the beginning. */
 async function firstChunk(sdk, { n }) {
   const latencies = [];
   for (let i = 0; i < n; i++) {
@@ -81,7 +81,7 @@ async function firstChunk(sdk, { n }) {
   return { latencies };
 }
 
-/** One step writes, one reader reads along: chunks a second from the first chunk to the end. */
+/** One step writes and one reader reads at the same time: chunks per second from the first chunk to the end. */
 async function chunks(sdk, { count, size }) {
   const run = await sdk.start(sdk.workflows.streamer, [count, size]);
   const reader = run.getReadable().getReader();
@@ -94,15 +94,15 @@ async function chunks(sdk, { count, size }) {
     got++;
   }
   const ms = performance.now() - began;
-  if (got !== count) throw new Error(`${got} of ${count} chunks came`);
+  if (got !== count) throw new Error(`${got} of ${count} chunks were read`);
   await completed(sdk, run.runId);
   return { perSecond: (count / ms) * 1000 };
 }
 
 /**
- * Resumes a run with a log of some `events` events: one replay of it, and the end of the run. The steps of such a log
- * are not run, which takes a World's app a replay for each of them: what is queued for a step goes no further than
- * here, and what its delivery would have written is written through events.create, with the result of a step that ran.
+ * Resumes a run with a log of about `events` events: one replay of it, and the end of the run. The steps of this log
+ * are not run, which would take a replay for each of them: messages for steps are intercepted here, and the events of
+ * their deliveries are written through events.create, with the result of a step that did run.
  */
 async function replay(sdk, { events }) {
   const { world, workflows } = sdk;
@@ -128,7 +128,7 @@ async function replay(sdk, { events }) {
     const { workflowName } = await world.runs.get(run.runId);
     for (let seen = 0; !(await world.hooks.getByToken(token).catch(() => undefined)); seen = steps.length) {
       await delay(QUIET_MS);
-      if (steps.length === 0 || steps.length > seen) continue; // more are coming
+      if (steps.length === 0 || steps.length > seen) continue; // more will come
       const batch = steps;
       steps = [];
       await atOnce(32, batch, async (step) => {
@@ -155,7 +155,7 @@ async function atOnce(n, items, work) {
   );
 }
 
-/** Looks every 5 ms, in every World alike. */
+/** Polls every 5 ms, in every World. */
 async function completed({ world }, runId) {
   const deadline = performance.now() + PATIENCE_MS;
   for (;;) {

@@ -1,6 +1,6 @@
 // @ts-check
-// The bench's app: a Hono server around the bundles that `workflow build` left in the working directory. It measures
-// in-process (POST /measure/NAME), so that the path is the one a real app takes: start() → World → delivery to
+// The bench's app: a Hono server around the bundles of `workflow build` in the working directory. It measures
+// in-process (POST /measure/NAME), so the path is a real app's: start() → World → delivery to
 // /.well-known/workflow/v1/* → … → run completed.
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -13,7 +13,7 @@ const load = (name) => import(pathToFileURL(require.resolve(name)).href);
 const modules = join(process.cwd(), 'node_modules');
 const { serve } = await load('@hono/node-server');
 const { Hono } = await load('hono');
-// The SDK's export map has no require condition for these two.
+// The SDK's export map has no require condition for these two modules.
 const api = await import(join(modules, 'workflow/dist/api.js'));
 const { getWorld } = await import(join(modules, 'workflow/dist/runtime.js'));
 

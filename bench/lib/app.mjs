@@ -1,12 +1,12 @@
 // @ts-check
-// The SDK app of a World: bench/apps/server.mjs in the folder of one SDK version, driven over its small HTTP API.
+// A World's SDK app: bench/apps/server.mjs in the folder of one SDK version, controlled through its small HTTP API.
 import { Child, freePort } from '../../e2e/lib/process.mjs';
 import { until } from '../../e2e/lib/wait.mjs';
 import { nodeFlags, patience } from './job.mjs';
 import { appFolder, appServer, checkInstalled, nodeOf } from './paths.mjs';
 import { targetOf, worlds } from './worlds.mjs';
 
-/** Starts the app of `sdk` on a World at its place, hands it to `use`, and ends it. */
+/** Starts the app of `sdk` on a World at its place, passes it to `use`, and ends it. */
 export async function withApp(sdk, world, place, use) {
   checkInstalled(sdk, worlds[world].package);
   const port = await freePort();

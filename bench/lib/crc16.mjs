@@ -1,5 +1,5 @@
 // @ts-check
-// Which slot of a Redis Cluster a hash tag has (CRC16, XMODEM).
+// The Redis Cluster slot of a hash tag (CRC16, XMODEM).
 const SLOTS = 16_384;
 
 export function slotOf(tag) {

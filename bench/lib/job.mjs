@@ -1,6 +1,6 @@
 // @ts-check
-// A measurement in a process of its own: bench/workers/NAME.mjs, run in an app's folder so that it finds the app's
-// packages. It gets its settings as JSON in the first argument and prints its result as one line of JSON.
+// A measurement in its own process: bench/workers/NAME.mjs, run in an app's folder so that it finds the app's
+// packages. Its first argument is its settings as JSON, and it prints its result as one line of JSON.
 import { run } from '../../e2e/lib/process.mjs';
 import { appFolder, nodeOf, worker } from './paths.mjs';
 

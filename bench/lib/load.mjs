@@ -1,5 +1,5 @@
 // @ts-check
-// `bench-load`, the part of the bench that is written in Go.
+// `bench-load`, the part of the bench written in Go.
 import { run } from '../../e2e/lib/process.mjs';
 import { loadBinary } from './paths.mjs';
 

@@ -1,10 +1,10 @@
 // @ts-check
-// Where and when a measurement was taken: figures mean nothing without it.
+// The conditions of a measurement, without which figures mean nothing.
 import { execFileSync } from 'node:child_process';
 import os from 'node:os';
 import { repository } from './paths.mjs';
 
-/** The machine, the versions, the commit, and how busy the machine was at the start. */
+/** The machine, the versions, the commit, and the load at the start. */
 export function describeMachine() {
   const load = os.loadavg()[0];
   return {

@@ -12,7 +12,7 @@ export const usage = `usage: node bench/run.mjs [options]
   --out FOLDER     where the JSON and the Markdown table go (default bench/out)
   --list           show suites, metrics and contenders, and stop`;
 
-/** Reads the command line; throws with a sentence for the user when it cannot be understood. */
+/** Reads the command line. It throws an error with a sentence for the user if an option is invalid. */
 export function readOptions(argv) {
   const { values } = parseArgs({
     args: argv,

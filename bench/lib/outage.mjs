@@ -1,5 +1,6 @@
 // @ts-check
-// What callers of the service see while a Redis goes away: a call of each kind every 50 ms, whatever became of those before.
+// What callers of the service see during an outage of Redis: a call of each kind every 50 ms, whatever the results of
+// earlier calls.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -21,7 +22,7 @@ export class Callers {
   #reading;
   #stop = new AbortController();
 
-  /** Writes go to the service at `url`, live reads come from the one at `second`. `newRun` gives ids of runs. */
+  /** Writes go to the service at `url`, live reads come from the one at `second`. `newRun` generates run ids. */
   static async start({ url, second, newRun }) {
     const callers = new Callers();
     callers.#url = url;
@@ -79,7 +80,7 @@ export class Callers {
   #one(kind, make) {
     const call = { start: performance.now(), end: undefined, error: undefined };
     this.#calls[kind].push(call);
-    // A message has come when it is delivered, and a chunk when it is read.
+    // A message counts as successful when it is delivered, and a chunk when it is read.
     if (kind === 'stream') this.#calls.live.push({ start: call.start, end: undefined, error: undefined });
     const life = make(call)
       .then(
@@ -100,7 +101,7 @@ export class Callers {
     response.end('{"ok":true}');
   }
 
-  /** Reads live, as the client does: where it was cut off it comes back with its next index. */
+  /** Reads live like the client: after a broken connection it continues at its next index. */
   async #read(name) {
     for (let index = 0; !this.#stop.signal.aborted; ) {
       const response = await fetch(`${this.#second}/v1/streams/${name}?startIndex=${index}`, {
@@ -120,19 +121,19 @@ export class Callers {
   async stop() {
     this.#over = true;
     await Promise.all(this.#open);
-    await delay(1000); // what was written last is read, and delivered
+    await delay(1000); // the last writes are delivered and read
     this.#stop.abort();
     await this.#reading;
     this.#app.close();
     this.#app.closeAllConnections();
   }
 
-  /** How many milliseconds after `from` calls of each kind succeeded again, and all that began later. */
+  /** How many milliseconds after `from` calls of each kind, and all later ones, succeeded again. */
   lags(from) {
     return Object.fromEntries(KINDS.map((kind) => [kind, lagOf(this.#calls[kind], from)]));
   }
 
-  /** What failed, and when, by kind. */
+  /** Failed calls, by kind and time. */
   failures(from) {
     return KINDS.map((kind) => {
       const calls = this.#calls[kind];

@@ -1,5 +1,5 @@
 // @ts-check
-// Where the bench's parts are.
+// Paths of the bench's parts.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,5 +1,6 @@
 // @ts-check
-// Where a contender keeps its data: servers of its own, fresh for every measurement, and the environment that leads there.
+// A contender's data stores: its own servers, new for every measurement, and the environment variables that point to
+// them.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,9 +11,11 @@ import { PostgresServer } from './postgres.mjs';
 import { startRedis } from './redis.mjs';
 
 /**
- * redis-server, with memory in `hugePages` or not, and our service. `replicas` may be 2; `second` is then the other one's address.
+ * redis-server, with memory in `hugePages` or not, and our service. `replicas` may be 2; `second` is then the other
+ * one's address.
  *
- * @param {{ replicas?: number, env?: import('../../e2e/lib/process.mjs').Environment, hugePages?: boolean }} [options]
+ * @param {{ replicas?: number, env?: import('../../e2e/lib/process.mjs').Environment, hugePages?: boolean }}
+ * [options]
  */
 export async function servicePlace({ replicas = 1, env, hugePages } = {}) {
   const redis = await startRedis({ hugePages });
@@ -34,7 +37,7 @@ export async function servicePlace({ replicas = 1, env, hugePages } = {}) {
   return { redis, service: services[0], second: services[1]?.url, env: services[0].clientEnv, stop };
 }
 
-/** redis-server alone, for a World that talks to it from inside the app. */
+/** Only a redis-server, for a World that uses it from the app. */
 export async function redisPlace() {
   const redis = await startRedis();
   return { redis, env: { WORKFLOW_REDIS_URL: redis.url, REDIS_URL: redis.url, WORKFLOW_REDIS_URI: redis.url }, stop: () => redis.stop() };
@@ -64,12 +67,12 @@ export async function folderPlace() {
   };
 }
 
-/** Nothing: the World lives and dies in the app. */
+/** Nothing: the World keeps its data in the app. */
 export async function noPlace() {
   return { env: {}, stop: async () => {} };
 }
 
-/** Gets a place, hands it to `use`, and stops its servers whatever happens. */
+/** Creates a place, passes it to `use`, and always stops its servers. */
 export async function at(place, use) {
   const got = await place;
   try {

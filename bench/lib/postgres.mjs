@@ -1,5 +1,5 @@
 // @ts-check
-// A PostgreSQL of the bench's own, where one is installed: a new cluster in a folder that goes away with it.
+// The bench's own PostgreSQL, if one is installed: a new cluster in a temporary folder.
 import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, realpathSync } from 'node:fs';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
@@ -8,7 +8,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { Child, freePort, run } from '../../e2e/lib/process.mjs';
 import { until } from '../../e2e/lib/wait.mjs';
 
-/** The folder with initdb and postgres; undefined when there is none. */
+/** The folder with initdb and postgres; undefined if there is none. */
 function programs() {
   const folders = [...process.env.PATH.split(delimiter), ...globSync('/usr/lib/postgresql/*/bin').toReversed()];
   const found = folders.find((folder) => existsSync(join(folder, 'postgres')));
@@ -37,7 +37,7 @@ export class PostgresServer {
     this.#folder = await mkdtemp(join(tmpdir(), 'world-redis-bench-pg-'));
     await chmod(this.#folder, 0o755);
     const data = join(this.#folder, 'data');
-    // PostgreSQL refuses to run as root. setpriv becomes the program, so that a signal reaches it.
+    // PostgreSQL refuses to run as root. setpriv is replaced by the program, so that a signal reaches it.
     const root = userInfo().uid === 0;
     if (root) execFileSync('chown', ['postgres', this.#folder]);
     /** @returns {[string, string[]]} */

@@ -1,5 +1,5 @@
 // @ts-check
-// What the bench is doing, on stderr, so that stdout has the table alone.
+// The bench's progress, on stderr, so that stdout has only the table.
 const began = performance.now();
 
 /** One line with the time since the start. */

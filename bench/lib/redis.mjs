@@ -1,8 +1,8 @@
 // @ts-check
-// A redis-server without persistence, and what the bench asks of it.
+// A redis-server without persistence, and the bench's queries to it.
 import { RedisServer } from '../../e2e/lib/redis.mjs';
 
-/** With `hugePages` its allocator asks for them, where the system grants them to those who ask (`madvise`) or to all. */
+/** With `hugePages` its allocator requests them; it gets them if the system grants them on request (`madvise`) or always. */
 export const startRedis = ({ hugePages = false } = {}) =>
   RedisServer.start({ persistent: false, ...(hugePages && { more: ['--disable-thp', 'no'], env: { MALLOC_CONF: 'thp:always' } }) });
 
@@ -12,8 +12,8 @@ export async function usedMemory(redis) {
 }
 
 /**
- * What the server has done so far, this function's own questions left out: commands, those inside of scripts included,
- * and reads from its clients' sockets, which are the round trips.
+ * The server's work so far, without that of this function: commands, including those inside scripts, and reads from
+ * client sockets, which are the round trips.
  */
 async function counters(redis) {
   const stats = await redis.command('INFO', 'commandstats');
@@ -22,11 +22,12 @@ async function counters(redis) {
   return { commands: calls.reduce((sum, [, , n]) => sum + Number(n), 0), reads: Number(reads) };
 }
 
-/** Commands and round trips a second while nothing happens, seen for so many seconds. */
+/** Commands and round trips per second of an idle server, over this many seconds. */
 export async function idleLoad(redis, seconds) {
   const before = await counters(redis);
   await new Promise((done) => setTimeout(done, seconds * 1000));
   const after = await counters(redis);
-  // Each look reads twice, and its connections' ends are read, too: four lie between the two readings.
+  // Each query causes two reads, and the ends of its connections are read, too: four in total between the two
+  // queries.
   return { commands: (after.commands - before.commands) / seconds, reads: Math.max(0, after.reads - before.reads - 4) / seconds };
 }

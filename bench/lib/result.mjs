@@ -1,5 +1,5 @@
 // @ts-check
-// Writes what a bench has measured: JSON for machines, Markdown for docs/performance.md.
+// Writes the results of a bench: JSON for programs, Markdown for docs/performance.md.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkBars, markdownTable } from './table.mjs';

@@ -1,18 +1,18 @@
 // @ts-check
-// Measures the contenders of a suite in turn, several times over: whatever else the machine does then hits all of
-// them alike, and nobody is always first.
+// Measures the contenders of a suite in turn, in several rounds, so that other load affects all of them alike and
+// none is always first.
 import { say } from './progress.mjs';
 import { summary } from './stats.mjs';
 
-/** A measurement that failed and took longer is not made again in the rounds to come. */
+/** A measurement that failed and took longer than this is not repeated in later rounds. */
 const TOO_LONG_MS = 60_000;
 
 /**
- * A suite is `{name, title, sizes: {full, quick, tiny}, contenders: [name], metrics: [metric], round(context)}`.
- * A size may name the `contenders` that it is for, and
- * the most `rounds`; the table says who was left out. A metric is `{id, title, unit, better: 'less'|'more', peer?, bars?: [{peer, max?, min?}]}`: `peer` is whom the
- * ratio column is against, `bars` what must hold of world-redis's ratio.
- * `round` measures one contender once and returns `{metric id: number}`; one that it leaves out was not measured.
+ * A suite is `{name, title, sizes: {full, quick, tiny}, contenders: [name], metrics: [metric], round(context)}`. A
+ * size may limit the `contenders` and the number of `rounds`; the table says which contenders were left out. A metric
+ * is `{id, title, unit, better: 'less'|'more', peer?, bars?: [{peer, max?, min?}]}`: the ratio column is relative to
+ * `peer`, and `bars` are the limits for world-redis's ratio. `round` measures one contender once and returns `{metric
+ * id: number}`; a missing metric was not measured.
  *
  * @returns {Promise<object>} the suite's part of the result: for each metric and contender a summary or a failure
  */
@@ -38,7 +38,7 @@ export async function runSuite(suite, { rounds, scale, worlds, metrics }) {
         samples.get(contender).push(await suite.round({ contender, size, wants, round }));
       } catch (error) {
         say(`${suite.name}  ${contender} failed: ${error.message}`);
-        // One that never worked will not work in the next round either.
+        // A contender that never worked will not work in the next round either.
         failures.set(contender, { message: firstLine(error.message), final: samples.get(contender).length === 0 });
       }
     }
@@ -70,7 +70,7 @@ function firstLine(text) {
   return `${lines[0]}${cause ? ` ${cause.trim()}` : ''}`.slice(0, 160);
 }
 
-/** Runs one measurement of a round; when it fails the others still count. */
+/** Runs one measurement of a round. If it fails, the others still count. */
 export async function attempt(result, id, measure) {
   const began = performance.now();
   try {

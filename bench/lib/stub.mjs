@@ -1,10 +1,10 @@
 // @ts-check
-// The app that answers at once: `bench-load stub`, a process of its own that costs little.
+// An app that answers immediately: `bench-load stub`, a separate process with little overhead.
 import { Child } from '../../e2e/lib/process.mjs';
 import { until } from '../../e2e/lib/wait.mjs';
 import { loadBinary } from './paths.mjs';
 
-/** Starts the stub, hands its address to `use`, and ends it. */
+/** Starts the stub, passes its address to `use`, and ends it. */
 export async function withStub(use) {
   const child = new Child('stub', loadBinary, ['stub']);
   try {

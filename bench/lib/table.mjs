@@ -1,5 +1,5 @@
 // @ts-check
-// The result as a table for people: a row for each metric and contender.
+// The result as a table, with a row for each metric and contender.
 
 const columns = ['metric', 'contender', 'median', 'spread', 'ratio', 'spread of it', 'bar'];
 
@@ -21,7 +21,7 @@ function rowsOf(suite) {
   );
 }
 
-/** A ratio is "this contender ÷ the peer": of the medians, and the least and greatest within one round. */
+/** A ratio is "this contender ÷ the peer": of the medians, and its minimum and maximum within one round. */
 function ratio(metric, result) {
   const peer = metric.results.find(({ contender }) => contender === metric.peer);
   if (!peer || peer.median === undefined || peer.contender === result.contender) return ['', ''];
@@ -37,7 +37,7 @@ function barsOf(metric, result) {
     .join('; ');
 }
 
-/** What was asked of this contender, and whether it holds. */
+/** The limits for this contender, and whether they hold. */
 export function checkBars(metric, result) {
   return (metric.bars ?? [])
     .filter(({ of = 'world-redis' }) => of === result.contender)
@@ -54,7 +54,7 @@ function spread(min, max) {
   return `${figure(min)}–${figure(max)}`;
 }
 
-/** Three significant digits, and no more decimals than mean anything. */
+/** Three significant digits, without meaningless decimals. */
 function figure(n) {
   const size = Math.abs(n);
   if (size >= 1000) return Math.round(n).toLocaleString('en-US');

@@ -1,5 +1,5 @@
 // @ts-check
-// A new ULID: the time, and 80 random bits.
+// A new ULID: the time and 80 random bits.
 import { randomBytes } from 'node:crypto';
 
 const DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';

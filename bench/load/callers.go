@@ -9,22 +9,22 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// caller makes the events of runs, one call after the other.
+// caller creates the events of runs, one call after the other.
 type caller interface {
-	// event makes the nth of a run's events.
+	// event creates the nth event of a run.
 	event(ctx context.Context, runID string, n int) error
 }
 
-// result is what a load reports.
+// result is the result of a load.
 type result struct {
 	Runs      int     `json:"runs"`
 	Callers   int     `json:"callers"`
 	PerSecond float64 `json:"perSecond"` // events
-	P50       float64 `json:"p50"`       // milliseconds an event
+	P50       float64 `json:"p50"`       // milliseconds per event
 	P99       float64 `json:"p99"`
 }
 
-// drive shares so many runs among so many callers; the first run of each is not counted.
+// drive distributes runs among callers; the first run of each caller is not counted.
 func drive(ctx context.Context, runs, callers, events int, newCaller func(context.Context) (caller, error)) (result, error) {
 	all := make([]caller, callers)
 	for i := range all {

@@ -12,7 +12,7 @@ import (
 )
 
 // conn is one keep-alive connection of one caller, without the goroutines of http.Transport: a load generator that
-// shares two cores with what it loads must be cheap.
+// shares two cores with the service must be cheap.
 type conn struct {
 	host string
 	net  net.Conn
@@ -32,7 +32,7 @@ func dial(ctx context.Context, address string) (*conn, error) {
 	return &conn{host: u.Host, net: c, in: bufio.NewReader(c)}, nil
 }
 
-// post sends a CBOR body and reads the whole answer, which must be a 200.
+// post sends a CBOR body and reads the whole answer, whose status must be 200.
 func (c *conn) post(path string, body []byte) error {
 	return c.send(path, "application/cbor", body)
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// directCaller sends what the service would send, with neither HTTP nor the service before it.
+// directCaller sends what the service would send to Redis, without HTTP and the service.
 type directCaller struct {
 	pipe  *redis.AutoPipeliner
-	runID string // whose calls were recorded
+	runID string // the run whose calls were recorded
 	calls [][][]any
 }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// httpCaller makes events through the HTTP API.
+// httpCaller creates events through the HTTP API.
 type httpCaller struct {
 	conn   *conn
 	bodies [][]byte

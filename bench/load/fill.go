@@ -10,10 +10,11 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// workflows is among how many a filled store's runs are shared out, so that filters have something to find.
+// workflows is the number of workflows to which the runs of a filled store belong, so that filters select some of
+// them.
 const workflows = 50
 
-// fillCaller makes runs without steps: of a hundred one is left pending, one running, the others are completed.
+// fillCaller creates runs without steps: of a hundred, one stays pending, one running, and the others are completed.
 type fillCaller struct {
 	conn   *conn
 	bodies [workflows][][]byte

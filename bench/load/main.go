@@ -1,5 +1,6 @@
-// Command bench-load is the part of the bench that must cost as little as it can: the load on the HTTP API, the same
-// scripts without HTTP, and the app that answers at once. It prints its result as one line of JSON. See docs/performance.md.
+// Command bench-load is the part of the bench with the least overhead: the load on the HTTP API, the same scripts
+// without HTTP, and the app that answers immediately. It prints its result as one line of JSON. See
+// docs/performance.md.
 package main
 
 import (

@@ -9,16 +9,16 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// readersPerStream is how many of the many readers share a stream.
+// readersPerStream is how many readers share a stream.
 const readersPerStream = 10
 
-// readersResult is about many live readers and runs that are created beside them, at one replica.
+// readersResult is the result of many live readers at one replica, and of runs that are created at the same time.
 type readersResult struct {
 	API percentiles `json:"api"` // milliseconds to create a run
-	All float64     `json:"all"` // milliseconds from the first chunk's write until each reader has its own
+	All float64     `json:"all"` // milliseconds from the first chunk's write until each reader has received its chunk
 }
 
-// manyReaders opens the readers, creates runs at a steady pace, and then writes a chunk to each stream.
+// manyReaders opens the readers, creates runs at a steady rate, and then writes a chunk to each stream.
 func manyReaders(ctx context.Context, l streamsLoad) (any, error) {
 	prefix := "many_" + newRunID()
 	name := func(i int) string { return fmt.Sprint(prefix, "_", i) }
@@ -59,7 +59,7 @@ func manyReaders(ctx context.Context, l streamsLoad) (any, error) {
 	return readersResult{API: percentilesOf(api), All: milliseconds(time.Since(began))}, nil
 }
 
-// createRuns creates runs at a pace that does not wait for answers, as clients that know nothing of each other do.
+// createRuns creates runs at a rate that does not depend on the answers, like independent clients.
 func createRuns(ctx context.Context, l streamsLoad) ([]time.Duration, error) {
 	events, err := sixEvents(300, "workflow//./bench//load", "step_1")
 	if err != nil {

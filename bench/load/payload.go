@@ -13,8 +13,8 @@ type entry struct {
 	value any
 }
 
-// sixEvents are the six calls of a one-step run, with four payloads of a size: what the storage measurements of Node
-// write, too. They have no run id yet.
+// sixEvents returns the six calls of a one-step run, with four payloads of the given size. The storage measurements
+// of Node write the same. They have no run id yet.
 func sixEvents(size int, workflow, stepID string) ([]world.CreateEvent, error) {
 	payload := make([]byte, size)
 	for i := range payload {
@@ -46,7 +46,7 @@ func sixEvents(size int, workflow, stepID string) ([]world.CreateEvent, error) {
 	return events, nil
 }
 
-// bodiesOf are events as the HTTP API takes them.
+// bodiesOf encodes events for the HTTP API.
 func bodiesOf(events []world.CreateEvent) ([][]byte, error) {
 	var bodies [][]byte
 	for _, e := range events {

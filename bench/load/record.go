@@ -11,14 +11,14 @@ import (
 	"github.com/world-redis/world-redis/storage"
 )
 
-// recorder is a go-redis hook that keeps the commands that pass.
+// recorder is a go-redis hook that records the commands.
 type recorder struct {
 	mu       sync.Mutex
 	commands [][]any
 }
 
 func (r *recorder) keep(cmd redis.Cmder) {
-	if name := cmd.Name(); name == "hello" || name == "client" { // a new connection introduces itself
+	if name := cmd.Name(); name == "hello" || name == "client" { // sent by a new connection
 		return
 	}
 	r.mu.Lock()
@@ -46,8 +46,8 @@ func (r *recorder) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pro
 	}
 }
 
-// record lets the storage write one run and returns the Redis commands that each of its events took: the very scripts
-// and arguments that the service sends.
+// record lets the storage write one run and returns the Redis commands of each of its events: the same scripts and
+// arguments that the service sends.
 func record(ctx context.Context, client *redis.Client, runID string, size int) ([][][]any, error) {
 	store, err := storage.New(ctx, client, storage.Config{})
 	if err != nil {
@@ -73,7 +73,7 @@ func record(ctx context.Context, client *redis.Client, runID string, size int) (
 	return calls, nil
 }
 
-// forRun returns the commands of a call with another run's id in all of their arguments; both ids are of one length.
+// forRun returns the commands of a call with the run id replaced in all arguments; both ids have the same length.
 func forRun(commands [][]any, from, to string) [][]any {
 	out := make([][]any, len(commands))
 	for i, args := range commands {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// streamReader is one live read on a connection of its own.
+// streamReader is one live read on its own connection.
 type streamReader struct {
 	conn net.Conn
 	body io.Reader
@@ -39,7 +39,7 @@ func openStream(ctx context.Context, address, name string) (*streamReader, error
 
 func (r *streamReader) close() { _ = r.conn.Close() }
 
-// expect reads so many chunks, all of one size, and tells of each.
+// expect reads count chunks of one size, and calls got for each.
 func (r *streamReader) expect(count, size int, got func(i int)) error {
 	in := bufio.NewReaderSize(r.body, 64<<10)
 	for i := 0; i < count; {

@@ -12,15 +12,15 @@ import (
 
 const framesType = "application/vnd.world-redis.chunks"
 
-// streamsLoad is what a measurement of streams is told.
+// streamsLoad holds the settings of a measurement of streams.
 type streamsLoad struct {
-	url, second string // of the replicas that write and read
-	n, size     int    // chunks, and the bytes of each
-	batch       int    // chunks a call
-	streams     int    // that are written at once
+	url, second string // of the writing and the reading replica
+	n, size     int    // number of chunks, and the size of each in bytes
+	batch       int    // chunks per call
+	streams     int    // written at the same time
 	readers     int
 	seconds     int
-	perSecond   int // runs created beside the readers
+	perSecond   int // runs created in addition to the readers
 }
 
 func streamsCommand() *cobra.Command {
@@ -59,15 +59,15 @@ func streamsCommand() *cobra.Command {
 	return cmd
 }
 
-// bulkResult is about chunks that are written as fast as it goes and read at once.
+// bulkResult is the result of writing chunks as fast as possible while they are read.
 type bulkResult struct {
 	PerSecond        float64 `json:"perSecond"` // chunks, until all are read
-	Megabytes        float64 `json:"megabytes"` // a second, until all are read
+	Megabytes        float64 `json:"megabytes"` // per second, until all are read
 	WrittenMegabytes float64 `json:"writtenMegabytes"`
 	First            float64 `json:"first"` // milliseconds from the first call to its chunk
 }
 
-// open begins a stream: a reader at the one replica, and a connection to the other for the calls that write to path.
+// open starts a stream: a reader at one replica, and a connection to the other for the calls that write to path.
 func (l streamsLoad) open(ctx context.Context, prefix string) (path string, reader *streamReader, writer *conn, err error) {
 	name := prefix + newRunID()
 	if reader, err = openStream(ctx, l.second, name); err != nil {
@@ -122,10 +122,10 @@ func (l streamsLoad) write(writer *conn, path string) error {
 	return nil
 }
 
-// apartResult is about chunks that are read when all of them are written.
+// apartResult is the result of reading chunks after all of them were written.
 type apartResult struct {
-	WrittenMegabytes float64 `json:"writtenMegabytes"` // a second, of all streams together
-	ReadMegabytes    float64 `json:"readMegabytes"`    // a second
+	WrittenMegabytes float64 `json:"writtenMegabytes"` // per second, of all streams together
+	ReadMegabytes    float64 `json:"readMegabytes"`    // per second
 }
 
 func apart(ctx context.Context, l streamsLoad) (any, error) {
@@ -149,7 +149,7 @@ func apart(ctx context.Context, l streamsLoad) (any, error) {
 	return apartResult{WrittenMegabytes: bytes / written.Sub(began).Seconds(), ReadMegabytes: bytes / read.Seconds()}, nil
 }
 
-// each does something with all streams at once.
+// each runs do for all streams concurrently.
 func each(names []string, do func(name string) error) error {
 	var all errgroup.Group
 	for _, name := range names {
@@ -175,9 +175,9 @@ func (l streamsLoad) readAll(ctx context.Context, name string) error {
 	return reader.expect(l.n, l.size, func(int) {})
 }
 
-// liveResult is about one chunk at a time, in milliseconds.
+// liveResult is the result of writing one chunk at a time, in milliseconds.
 type liveResult struct {
-	FromReturn percentiles `json:"fromReturn"` // of the write; below 0 the reader was first
+	FromReturn percentiles `json:"fromReturn"` // from the end of the write; negative if the reader was first
 	FromCall   percentiles `json:"fromCall"`
 }
 
@@ -190,7 +190,7 @@ func live(ctx context.Context, l streamsLoad) (any, error) {
 	arrived, read := make(chan time.Time, 1), make(chan error, 1)
 	const warm = 10
 	go func() {
-		// Only a failure is told: the end may be seen before the last chunk, which waits beside it.
+		// Only a failure is reported: the end may arrive before the last chunk, which is in the other channel.
 		if err := reader.expect(l.n+warm, l.size, func(int) { arrived <- time.Now() }); err != nil {
 			read <- err
 		}
@@ -220,7 +220,7 @@ func live(ctx context.Context, l streamsLoad) (any, error) {
 	return liveResult{FromReturn: percentilesOf(fromReturn), FromCall: percentilesOf(fromCall)}, nil
 }
 
-// frames are so many chunks of a size as the body of a call.
+// frames returns count chunks of a size as the body of a call.
 func frames(count, size int) []byte {
 	frame := append(binary.BigEndian.AppendUint32(nil, uint32(size)), make([]byte, size)...) //nolint:gosec // a chunk's size
 	for i := range size {

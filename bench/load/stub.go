@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// stub is an app that acknowledges every delivery at once. A queue whose name ends in "_interactive" has the moment of
-// each arrival kept; of the others only the number and the last arrival.
+// stub is an app that acknowledges every delivery immediately. For a queue whose name ends in "_interactive" it
+// records the time of each arrival; for others, only their number and the last arrival.
 type stub struct {
 	mu          sync.Mutex
 	arrived     int
@@ -60,7 +60,7 @@ func (s *stub) routes() http.Handler {
 func (s *stub) deliver(w http.ResponseWriter, r *http.Request) {
 	now := float64(time.Now().UnixMicro()) / 1000
 	_, _ = io.Copy(io.Discard, r.Body)
-	if r.URL.Query().Has("__health") { // the service looks whether an app is there
+	if r.URL.Query().Has("__health") { // the service checks whether an app is there
 		answerOK(w)
 		return
 	}
@@ -84,7 +84,7 @@ func answerOK(w http.ResponseWriter) {
 	_, _ = io.WriteString(w, `{"ok":true}`)
 }
 
-// seen answers once `count` deliveries have arrived, or a minute has passed.
+// seen answers once `count` deliveries have arrived, or after a minute.
 func (s *stub) seen(w http.ResponseWriter, r *http.Request) {
 	var count int
 	_, _ = fmt.Sscan(r.URL.Query().Get("count"), &count)

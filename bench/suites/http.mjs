@@ -1,6 +1,6 @@
 // @ts-check
-// What the service costs: the same six events a run by 256 callers of a Go load generator, through the HTTP API and
-// straight to Redis, there the same scripts with the same arguments through go-redis AutoPipeline.
+// The cost of the service: the same six events per run by 256 callers of a Go load generator, through the HTTP API
+// and directly to Redis, with the same scripts and arguments through go-redis AutoPipeline.
 import { load } from '../lib/load.mjs';
 import { at, redisPlace, servicePlace } from '../lib/places.mjs';
 

@@ -1,5 +1,5 @@
 // @ts-check
-// Every suite, in the order in which they run.
+// All suites, in the order in which they run.
 import { failover } from './failover.mjs';
 import { http } from './http.mjs';
 import { log } from './log.mjs';

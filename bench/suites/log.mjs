@@ -1,5 +1,5 @@
 // @ts-check
-// Long logs: what an event costs when many lie before it, and how long it takes to read all of them.
+// Long logs: the cost of an event after many others, and the time to read all of them.
 import { at } from '../lib/places.mjs';
 import { median } from '../lib/stats.mjs';
 import { worlds } from '../lib/worlds.mjs';
@@ -27,7 +27,7 @@ export const log = {
     const { costs, lists } = await at(worlds[contender].place(), (place) => worldJob('log', contender, place, { lengths: size.lengths }));
     const around = (n) => median(costs.slice(n - 60, n + 60));
     const result = { early: around(100), late: around(costs.length - 100) };
-    // The first events also pay for warming up code and connections, so the 10th is taken from a stretch after them.
+    // The first events also include warming up code and connections, so the 10th is taken from the events after them.
     if (costs.length >= 10_060) result.growth = around(10_000) / around(100);
     for (const [length, ms] of Object.entries(lists)) result[`list-${length}`] = ms;
     return result;

@@ -1,6 +1,6 @@
 // @ts-check
-// A store with 1,000,000 runs beside one with 1,000. Filling it takes minutes and about two gigabytes of memory, so it is
-// a part of the full scale; at others it runs when asked for: --only million.
+// A store with 1,000,000 runs compared with one with 1,000. Filling it takes minutes and about two gigabytes of
+// memory, so it is part of the full scale; otherwise it runs on request: --only million.
 import { load } from '../lib/load.mjs';
 import { at, servicePlace } from '../lib/places.mjs';
 import { usedMemory } from '../lib/redis.mjs';

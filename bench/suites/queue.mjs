@@ -1,6 +1,6 @@
 // @ts-check
-// The queue alone: our service by its HTTP API beside BullMQ 5 with one worker process that POSTs each job with fetch.
-// Both are fed by one Node process, as an app feeds them: 32 calls of queue() or Queue.add() at a time, a message a
+// The queue alone: our service through its HTTP API, and BullMQ 5 with one worker process that POSTs each job with
+// fetch. One Node process feeds both like an app: 32 concurrent calls of queue() or Queue.add(), one message per
 // call, the same message of 300 bytes, and both deliver to the same stub.
 import { setTimeout as delay } from 'node:timers/promises';
 import { Child } from '../../e2e/lib/process.mjs';
@@ -14,7 +14,7 @@ import { median, quantile } from '../lib/stats.mjs';
 import { withStub } from '../lib/stub.mjs';
 
 const peer = 'bullmq';
-/** Deliveries at a time of BullMQ's worker: five times the peers' default. */
+/** Concurrent deliveries of BullMQ's worker: five times the peers' default. */
 const concurrency = 50;
 
 const contenders = {
@@ -69,7 +69,7 @@ export const queue = {
   },
 };
 
-/** One measurement on a fresh Redis; BullMQ's worker is beside it unless the measurement brings its own stub. */
+/** One measurement on a new Redis. BullMQ's worker runs, too, unless the measurement has its own stub. */
 function measure(contender, name, settings) {
   const { app, producer, place } = contenders[contender];
   return at(place(), (p) => {
@@ -92,7 +92,7 @@ async function withWorker(contender, stubUrl, place, use) {
   }
 }
 
-/** After one message, so that whatever starts with the first one has started. */
+/** After one message, so that everything that starts with the first one has started. */
 function idle(contender, seconds) {
   const { app, producer, place } = contenders[contender];
   return at(place(), (p) =>

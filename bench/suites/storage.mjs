@@ -1,5 +1,5 @@
 // @ts-check
-// Storage alone: six events a run through each World's own events.create.
+// Only storage: six events per run through each World's own events.create.
 import { at } from '../lib/places.mjs';
 import { usedMemory } from '../lib/redis.mjs';
 import { attempt } from '../lib/rounds.mjs';
@@ -51,12 +51,12 @@ export const storage = {
   },
 };
 
-/** The server's memory after so many runs less its memory before, by the server's own word: keys, indexes and all. */
+/** The server's memory after this many runs minus its memory before, as the server reports it: with keys, indexes and everything else. */
 async function memory(contender, runs) {
   return at(worlds[contender].place(), async (place) => {
     if (!place.redis) return {};
     const settings = { callers: 16, size: 300, warm: 0 };
-    await worldJob('storage', contender, place, { runs: 50, ...settings }); // what is there once, such as scripts
+    await worldJob('storage', contender, place, { runs: 50, ...settings }); // loads one-time data, such as scripts
     const before = await usedMemory(place.redis);
     await worldJob('storage', contender, place, { runs, ...settings });
     return { memory: ((await usedMemory(place.redis)) - before) / runs };

@@ -1,6 +1,6 @@
 // @ts-check
-// Streams through each World's own methods. Of world-redis the reader is at another replica than the writer. What begins
-// with "HTTP" is its API alone, by a client in Go that costs little, so that the figure is the service's.
+// Streams through each World's own methods. For world-redis, the reader is at another replica than the writer. Rows
+// that begin with "HTTP" measure only the API, with a cheap client in Go.
 import { load } from '../lib/load.mjs';
 import { at, servicePlace } from '../lib/places.mjs';
 import { attempt } from '../lib/rounds.mjs';

@@ -1,5 +1,5 @@
 // @ts-check
-// Whole workflows on the real SDK, from start() to completed.
+// Whole workflows with the real SDK, from start() to completed.
 import { setTimeout as delay } from 'node:timers/promises';
 import { withApp } from '../lib/app.mjs';
 import { at } from '../lib/places.mjs';
@@ -8,14 +8,14 @@ import { attempt } from '../lib/rounds.mjs';
 import { median, quantile } from '../lib/stats.mjs';
 import { worlds } from '../lib/worlds.mjs';
 
-/** After this nothing goes on any more that comes of the runs before, such as a second look for messages of ended runs. */
+/** After this time nothing of earlier runs is in progress, such as a second check for messages of ended runs. */
 const SETTLE_MS = 4_000;
 
-/** Events of the logs that are replayed, by metric. */
+/** Events of the replayed logs, by metric. */
 const replays = { 'replay-1000': 1_000, 'replay-10000': 10_000, 'replay-25000': 25_000 };
-/** A log of more events is replayed in the first round only: to build one takes minutes. */
+/** A longer log is replayed only in the first round: building one takes minutes. */
 const LONGEST_OF_EACH_ROUND = 1_000;
-/** Within this a log of up to 10,000 events is built and replayed, or the row has failed; a longer one has the patience of all. */
+/** A log of up to 10,000 events must be built and replayed within this time; a longer one has the usual limit. */
 const LOG_MS = 120_000;
 
 const ms = (id, title, more) => ({ id, title, unit: 'ms', better: 'less', ...more });

@@ -1,10 +1,10 @@
 // @ts-check
-// A worker that drives one World at a fresh place.
+// A worker that uses one World at a new place.
 import { job } from '../lib/job.mjs';
 import { checkInstalled } from '../lib/paths.mjs';
 import { worlds } from '../lib/worlds.mjs';
 
-/** Worlds that know only older events. */
+/** Worlds that support only older events. */
 const specVersions = { 'workflow-worlds-redis': 2, 'in-memory': 2 };
 
 export function worldJob(worker, world, place, settings) {

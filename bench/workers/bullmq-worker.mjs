@@ -1,5 +1,5 @@
 // @ts-check
-// The one BullMQ worker process: it POSTs each job to the app with fetch, as the peers' workers do.
+// The only BullMQ worker process: it POSTs each job to the app with fetch, as the peers' workers do.
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 

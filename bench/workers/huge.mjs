@@ -1,5 +1,5 @@
 // @ts-check
-// Events of a size, each written through events.create and read back from the log by a list that goes on where it was.
+// Events of one size, each written through events.create and read back by a list that continues at its last position.
 import { bytes, create, openWorld, report, runId, settings, stepId } from './world.mjs';
 
 const { events, size, warm = 3 } = settings;

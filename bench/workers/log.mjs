@@ -1,5 +1,6 @@
 // @ts-check
-// A run with a long log, written through events.create three events a step, one call after the other; then read whole.
+// A run with a long log, written through events.create with three events per step, one call after the other, and then
+// read completely.
 import { bytes, create, openWorld, report, runId, settings, stepId } from './world.mjs';
 
 const world = openWorld();
@@ -35,7 +36,7 @@ for (const length of settings.lengths) {
     await append({ eventType: 'step_started', correlationId: step });
     await append({ eventType: 'step_completed', correlationId: step, eventData: { result: payload } });
   }
-  await readWhole(); // the first reading may fill caches
+  await readWhole(); // the first read may fill caches
   const { ms, count } = await readWhole();
   if (count !== costs.length) throw new Error(`the log has ${count} events, ${costs.length} were written`);
   lists[length] = ms;

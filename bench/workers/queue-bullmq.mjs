@@ -1,5 +1,5 @@
 // @ts-check
-// The same queue measurement through a BullMQ queue, with the options that the peers give each job.
+// The same measurement with a BullMQ queue, and the options that the peers set for each job.
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { measureQueue } from './queue.mjs';

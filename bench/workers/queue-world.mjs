@@ -1,5 +1,5 @@
 // @ts-check
-// One queue measurement through @world-redis/client, as an app's process makes it.
+// One queue measurement with @world-redis/client, as in an app's process.
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { measureQueue } from './queue.mjs';
@@ -10,7 +10,7 @@ await measureQueue(async (stubUrl) => {
   const world = createWorld({ baseUrl: stubUrl, deploymentId: 'bench' });
   await world.start();
   return {
-    // Each message is of a run of its own: wake-ups of one run collapse, and no two of these do.
+    // Each message belongs to its own run, because wake-ups of one run are merged.
     add: async (name, message, delayMs) => (await world.queue(`__wkf_workflow_${name}`, message, { delaySeconds: delayMs && delayMs / 1000 })).messageId,
     close: () => world.close(),
   };

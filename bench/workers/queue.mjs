@@ -1,5 +1,5 @@
 // @ts-check
-// What is measured of a queue, whichever it is: `open(stubUrl)` returns `{add(name, message, delayMs), close()}`.
+// The measurements of any queue: `open(stubUrl)` returns `{add(name, message, delayMs), close()}`.
 import { createServer } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { portOf } from '../../e2e/lib/process.mjs';
@@ -17,7 +17,7 @@ export async function measureQueue(open) {
 const message = () => ({ runId: `wrun_${process.pid}${Date.now()}${serial++}`, payload });
 const now = () => performance.timeOrigin + performance.now();
 
-/** One message at a time: from the call that enqueues it to the first byte at the app, which is this process. */
+/** One message at a time: from the enqueuing call to the first byte at the app, which is this process. */
 async function hop(open) {
   let arrived;
   const stub = createServer((request, response) => {
@@ -37,13 +37,13 @@ async function hop(open) {
     await queue.add('hop', message());
     const took = (await arrival) - began;
     if (i >= 20) latencies.push(took);
-    await delay(5 + (i % 10)); // the queue has gone to sleep again by then
+    await delay(5 + (i % 10)); // by then the queue is idle again
   }
   worker?.kill();
   return { latencies };
 }
 
-/** Enqueues as an app does, 32 calls at a time, while the queue delivers; the stub is a process of its own. */
+/** Enqueues like an app, 32 calls at a time, while the queue delivers; the stub is a separate process. */
 async function throughput(open) {
   const queue = await open(settings.stubUrl);
   await addAll(queue, settings.warm, 32);
@@ -56,7 +56,7 @@ async function throughput(open) {
   return { perSecond: (settings.n / delivered) * 1000, enqueuedPerSecond: (settings.n / enqueued) * 1000 };
 }
 
-/** `n` messages that fall due within one second, and one interactive message every 20 ms from then until all are delivered. */
+/** `n` messages that become due within one second, and one interactive message every 20 ms from then until all are delivered. */
 async function delayed(open) {
   const queue = await open(settings.stubUrl);
   const due = now() + settings.leadMs;
@@ -99,7 +99,7 @@ async function seen(count) {
   return answer;
 }
 
-/** BullMQ's worker for the stub of this process. */
+/** BullMQ's worker for the stub in this process. */
 async function startWorker(stubUrl) {
   const { spawn } = await import('node:child_process');
   const child = spawn(process.execPath, [settings.worker, JSON.stringify({ stubUrl, concurrency: settings.concurrency })], {

@@ -1,5 +1,5 @@
 // @ts-check
-// The calls on runs and their lists, one after the other, on a store of whatever size.
+// The calls on runs and their lists, one after the other, on a store of any size.
 
 import { median } from '../lib/stats.mjs';
 import { bytes, create, openWorld, report, runId, settings } from './world.mjs';
@@ -15,7 +15,7 @@ const calls = {
   get: () => world.runs.get(known),
   list: () => world.runs.list({ pagination: { limit } }),
   'by-name': () => world.runs.list({ workflowName: name, pagination: { limit } }),
-  // Ten, because a store of 1,000 has no more that are running.
+  // Ten, because a store of 1,000 has no more running ones.
   'by-status': () => world.runs.list({ status: 'running', pagination: { limit: 10 } }),
   'by-both': () => world.runs.list({ workflowName: name, status: 'completed', pagination: { limit } }),
   create: () => create(world, runId(), { eventType: 'run_created', eventData: { deploymentId: 'bench', workflowName: name, input: bytes(32), executionContext: {} } }),
@@ -31,7 +31,7 @@ for (const [id, call] of Object.entries(calls)) {
   }
   result[id] = median(took);
 }
-// A page from the middle of the list: walk some pages, then time the next one.
+// A page in the middle of the list: read some pages, then time the next one.
 let cursor;
 const pages = [];
 for (let i = 0; i < n; i++) {

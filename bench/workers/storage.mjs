@@ -1,5 +1,5 @@
 // @ts-check
-// Six events a run through the World's own events.create, as a one-step workflow makes them, by several callers.
+// Six events per run through the World's own events.create, as in a one-step workflow, by several callers.
 import { bytes, create, openWorld, report, runId, settings, stepId } from './world.mjs';
 
 const { runs, callers, size } = settings;

@@ -1,20 +1,20 @@
 // @ts-check
-// Streams through the World's own methods: how soon a reader has a chunk, and how many bytes a second go through.
+// Streams through the World's own methods: the time until a reader has a chunk, and the throughput in bytes.
 import { setTimeout as delay } from 'node:timers/promises';
 import { bytes, create, openWorld, report, runId, settings } from './world.mjs';
 
 const writer = openWorld();
-// A reader of its own, at another replica where there is one; a World that lives in the process is its own reader.
+// A separate reader, at another replica if there is one; a World that lives in the process is its own reader.
 const reader = settings.shared ? writer : openWorld(settings.readerUrl && { url: settings.readerUrl });
 const run = runId();
 await create(writer, run, { eventType: 'run_created', eventData: { deploymentId: 'bench', workflowName: 'workflow//./w//stream', input: bytes(8), executionContext: {} } });
 report(await { live, bulk }[settings.measure]());
 
-/** One chunk at a time with a pause between: from the call that writes it to the reader having it. */
+/** One chunk at a time with a pause in between: from the write call until the reader has the chunk. */
 async function live() {
   const name = `strm_live_${run}`;
   const { n } = settings;
-  await writer.writeToStream(name, run, bytes(100)); // some Worlds know a stream only from its first chunk on
+  await writer.writeToStream(name, run, bytes(100)); // some Worlds know a stream only after its first chunk
   const chunks = (await reader.readFromStream(name)).getReader();
   await chunks.read();
   const latencies = [];
@@ -28,7 +28,7 @@ async function live() {
   return { latencies };
 }
 
-/** `n` chunks of `size`, sixteen a call as the SDK's buffer gathers them, one reader beside; ends when all are read. */
+/** `n` chunks of `size`, sixteen per call as in the SDK's buffer, with one reader; it ends when all are read. */
 async function bulk() {
   const name = `strm_bulk_${run}`;
   const { n, size } = settings;

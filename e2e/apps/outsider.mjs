@@ -1,7 +1,7 @@
 // @ts-check
-// A process that serves nothing: it starts one run with an AbortSignal of its own as the last argument, prints the
-// run's id, aborts at SIGUSR2, and stays until SIGTERM. Arguments: workflow, the other arguments in JSON, and a reason
-// if the signal is to be aborted from the start. Runs in the folder of an app, like server.mjs.
+// A process that serves nothing. It starts one run with its own AbortSignal as the last argument, prints the run's
+// id, aborts on SIGUSR2, and stays until SIGTERM. Arguments: workflow, the other arguments in JSON, and a reason if
+// the signal is to be aborted from the start. It runs in the folder of an app, like server.mjs.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 

@@ -1,7 +1,7 @@
 // @ts-check
-// The end-to-end app of any SDK version: a Hono server around the bundles that `workflow build` left in the
-// working directory, with a small API through which the tests drive it. With E2E_APP the bundles and the SDK are those of
-// that folder, and the working directory has nothing but the World, which the SDK looks for there.
+// The end-to-end app of any SDK version: a Hono server around the bundles of `workflow build` in the working
+// directory, with a small API for the tests. With E2E_APP, the bundles and the SDK come from that folder, and the working
+// directory has nothing but the World, which the SDK looks for there.
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ const load = (name) => import(pathToFileURL(require.resolve(name)).href);
 const modules = join(home, 'node_modules');
 const { serve } = await load('@hono/node-server');
 const { Hono } = await load('hono');
-// The SDK's export map has no require condition for these two.
+// The SDK's export map has no require condition for these two modules.
 const { getHookByToken, getRun, resumeHook, resumeWebhook, start } = await import(join(modules, 'workflow/dist/api.js'));
 const { getWorld } = await import(join(modules, 'workflow/dist/runtime.js'));
 
@@ -42,13 +42,14 @@ app.all('/.well-known/workflow/v1/webhook/:token', async (c) => {
   }
 });
 
-// Starts a run; the body is the list of arguments, `?options=` what else start() takes, in JSON.
+// Starts a run. The body is the list of arguments; `?options=` is the options of start(), in JSON.
 app.post('/start/:workflow', async (c) => {
   const run = await start(workflowOf(c), await c.req.json(), JSON.parse(c.req.query('options') ?? '{}'));
   return c.json({ runId: run.runId });
 });
 
-// Starts a run in a World whose events.create does not reach the service: a copy by object spread, as callers may make.
+// Starts a run in a World whose events.create does not reach the service: a copy by object spread, as callers may
+// create.
 app.post('/start-without-events/:workflow', async (c) => {
   const calls = [];
   const create = async (_runId, event) => {
@@ -60,14 +61,14 @@ app.post('/start-without-events/:workflow', async (c) => {
   return c.json({ runId: run.runId, calls });
 });
 
-// Calls a step as the plain function that it is outside of a run.
+// Calls a step as a plain function, outside of a run.
 app.post('/direct/:file/:step', async (c) => {
   const module = await import(pathToFileURL(join(home, 'workflows', `${c.req.param('file')}.ts`)).href);
   return c.json(await module[c.req.param('step')](...(await c.req.json())));
 });
 
-// Starts `count` runs, `atOnce` of them outstanding at a time, and answers with the ids and outcomes. With `late`, the first
-// event of each is sent up to so many milliseconds after its message.
+// Starts `count` runs, at most `atOnce` of them open at a time, and returns the ids and outcomes. With `late`, the
+// first event of each is sent up to that many milliseconds after its message.
 app.post('/flood/:workflow', async (c) => {
   const { args, count, atOnce, late } = await c.req.json();
   const workflow = workflowOf(c);
@@ -105,7 +106,7 @@ app.post('/cancel/:runId', async (c) => {
   return c.json({});
 });
 
-// Waits for the end of a run, as long as the caller does.
+// Waits for the end of a run for as long as the caller does.
 app.get('/outcome/:runId', async (c) => c.json(await outcomeOf(c.req.param('runId'), c.req.raw.signal)));
 
 app.get('/stream/:runId', (c) => {
@@ -113,23 +114,24 @@ app.get('/stream/:runId', (c) => {
   return new Response(getRun(c.req.param('runId')).getReadable({ startIndex }));
 });
 
-// The same as a list of values, sent when the stream has ended; `?options=` is what getReadable() takes. Bytes are told as {bytes}.
+// The same as a list of values, sent when the stream has ended; `?options=` is the argument of getReadable(). Bytes
+// are returned as {bytes}.
 app.get('/values/:runId', async (c) => {
   const values = await Array.fromAsync(getRun(c.req.param('runId')).getReadable(JSON.parse(c.req.query('options') ?? '{}')));
   return c.json(values.map((value) => (value instanceof Uint8Array ? { bytes: [...value] } : value)));
 });
 
-// The stream that a run returned, as it comes.
+// The stream that a run returned, chunk by chunk.
 app.get('/returned-stream/:runId', async (c) => new Response(await getRun(c.req.param('runId')).returnValue));
 
-// What a run returned, with all values of the stream that it holds under the name `stream`, once that has ended.
+// What a run returned, with all values of the stream in its field `stream`, once that stream has ended.
 app.get('/returned/:runId', async (c) => {
   const value = await getRun(c.req.param('runId')).returnValue;
   return c.json({ ...value, stream: await Array.fromAsync(value.stream) });
 });
 
 app.get('/deliveries', (c) => c.json(deliveries));
-// How often the body of the step in workflows/bodies.ts ran.
+// How often the step in workflows/bodies.ts ran.
 app.get('/bodies', (c) => c.json(globalThis.bodies ?? 0));
 // The stack of the error that the step failsAfar in workflows/errors.ts threw last.
 app.get('/thrown', (c) => c.json(globalThis.thrown ?? null));
@@ -138,7 +140,7 @@ app.get('/legacy-calls', (c) => c.json([world.runs, world.steps, world.hooks].ma
 app.get('/ready', (c) => c.json({ pid: process.pid, node: process.version }));
 app.onError((error, c) => c.json({ error: { name: error.name, message: error.message } }, 500));
 
-// The SDK knows a Response by its class, so that of the platform's own fetch has to stay the global one.
+// The SDK recognises a Response by its class, so the class of the platform's own fetch has to stay the global one.
 const overrideGlobalObjects = false;
 const server = serve({ fetch: app.fetch, port, hostname: '127.0.0.1', overrideGlobalObjects }, async () => {
   await world.start?.();
@@ -167,7 +169,7 @@ function workflowOf(c) {
   return workflow;
 }
 
-// Looks every 20 ms: the SDK's own returnValue looks once a second.
+// Polls every 20 ms: the SDK's own returnValue polls once a second.
 async function outcomeOf(runId, signal) {
   for (;;) {
     signal.throwIfAborted();
@@ -181,7 +183,7 @@ async function outcomeOf(runId, signal) {
   }
 }
 
-/** An error with its causes, as JSON; other values stay what they are. */
+/** An error with its causes, as JSON; other values unchanged. */
 function plain(value) {
   if (!(value instanceof Error)) return value;
   const { name, message, stack, fatal, cause } = /** @type {Error & { fatal?: boolean }} */ (value);

@@ -1,16 +1,16 @@
 // @ts-check
-// Real processes are killed and frozen while runs go on; afterwards every run is looked at.
+// Real processes are killed and frozen while runs are in progress; afterwards every run is checked.
 import { setTimeout as delay } from 'node:timers/promises';
 import { checkQueueEmpty } from '../lib/invariants.mjs';
 import { checkChildren, checkResumes, checkRuns, countExecutions } from './checks.mjs';
 import { Faults } from './faults.mjs';
-import { House } from './house.mjs';
 import { checkKeys } from './keys.mjs';
 import { Load } from './load.mjs';
 import { randomFrom } from './random.mjs';
 import { Report } from './report.mjs';
+import { Testbed } from './testbed.mjs';
 
-/** Ten seconds a stream, faults as they come in a bad night, the settings of the service near their defaults. */
+/** Ten seconds per stream, frequent faults, and settings of the service near their defaults. */
 export const LONG = {
   rate: 2,
   most: 60,
@@ -25,7 +25,7 @@ export const LONG = {
   patience: 300,
 };
 
-/** The same in small, for a test. */
+/** A shorter version, for a test. */
 export const SHORT = {
   rate: 4,
   most: 30,
@@ -65,26 +65,26 @@ export const SHORT = {
  */
 export async function chaos({ quiet, recoveryAfter, leases, downAfter, durability, mode = 'standalone', log = () => {}, signal = new AbortController().signal, ...how }) {
   const report = new Report();
-  const house = await House.start({
+  const testbed = await Testbed.start({
     ...{ mode, downAfter, durability, log },
     serviceEnv: { WORKFLOW_WORLD_STREAM_QUIET: `${quiet}s`, WORKFLOW_WORLD_RECOVERY_AFTER: `${recoveryAfter}s` },
     appEnv: { WORKFLOW_INLINE_OWNERSHIP_LEASE_SECONDS: String(leases) },
   });
   try {
-    await withFaults(house, report, { log, signal, ...how });
-    for (const part of house.parts) report.ownEnds.push(...part.ownEnds);
+    await withFaults(testbed, report, { log, signal, ...how });
+    for (const part of testbed.parts) report.ownEnds.push(...part.ownEnds);
   } catch (error) {
-    await house.kill();
+    await testbed.kill();
     throw error;
   }
-  report.codes = await house.stop();
+  report.codes = await testbed.stop();
   report.end();
   return report;
 }
 
-async function withFaults(house, report, { seed, seconds, rate, most, pace, ways = undefined, every, brief, long, patience, log, signal }) {
-  const load = new Load(house, randomFrom(seed));
-  const faults = new Faults(house.parts, randomFrom(seed ^ 0x5eed), log, ways);
+async function withFaults(testbed, report, { seed, seconds, rate, most, pace, ways = undefined, every, brief, long, patience, log, signal }) {
+  const load = new Load(testbed, randomFrom(seed));
+  const faults = new Faults(testbed.parts, randomFrom(seed ^ 0x5eed), log, ways);
   const over = AbortSignal.any([AbortSignal.timeout(seconds * 1000), signal]);
   const late = new AbortController();
   const gaveUp = AbortSignal.any([late.signal, signal]);
@@ -98,31 +98,31 @@ async function withFaults(house, report, { seed, seconds, rate, most, pace, ways
   await Promise.race([load.settled(), delay(patience * 1000, undefined, { signal, ref: false })]);
   report.faults = faults.counts;
   report.unacknowledged = load.unacknowledged;
-  const runs = await withOthers(house, load.runs, Date.now() + patience * 1000, signal);
+  const runs = await withOthers(testbed, load.runs, Date.now() + patience * 1000, signal);
   log(`looking at ${runs.length} runs`);
   report.runs = runs;
-  report.journal = await house.journal();
-  await checkRuns(house, runs, report);
-  checkResumes(house, load.lostResumes, report);
-  checkChildren(house, report);
+  report.journal = await testbed.journal();
+  await checkRuns(testbed, runs, report);
+  checkResumes(testbed, load.lostResumes, report);
+  checkChildren(testbed, report);
   late.abort();
-  await checkQueueEmpty({ api: house.apis[0], redis: house.redis, timeout: patience * 1000 }).catch((error) => {
+  await checkQueueEmpty({ api: testbed.apis[0], redis: testbed.redis, timeout: patience * 1000 }).catch((error) => {
     report.problem('queue', undefined, `${error.message}: ${error.cause?.message}`);
   });
-  await checkKeys(house, runs, report);
+  await checkKeys(testbed, runs, report);
   Object.assign(report, countExecutions(report.journal));
 }
 
-/** The runs that are there beside those whose start was acknowledged, once none of them is under way: children and lost answers. */
-async function withOthers(house, runs, deadline, signal) {
-  const [api] = house.apis;
+/** The runs other than those whose start was acknowledged, once none of them is in progress: children, and starts whose answer was lost. */
+async function withOthers(testbed, runs, deadline, signal) {
+  const [api] = testbed.apis;
   const known = new Set(runs.map(({ runId }) => runId));
   for (;;) {
     const under = [...(await api.runs('pending')), ...(await api.runs('running'))];
     if (under.length === 0 || Date.now() > deadline) break;
-    // Nobody knows of the hooks of starts that had no answer.
+    // Nothing else resumes the hooks of starts without an answer.
     for (const { runId, deploymentId } of under.filter((run) => !known.has(run.runId))) {
-      for (const { token } of await api.hooks(runId)) await house.apps[deploymentId].resume(token, 1).catch(() => {});
+      for (const { token } of await api.hooks(runId)) await testbed.apps[deploymentId].resume(token, 1).catch(() => {});
     }
     await delay(1000, undefined, { signal });
   }

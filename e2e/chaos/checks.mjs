@@ -1,5 +1,5 @@
 // @ts-check
-// What must hold of every run when all is quiet.
+// What must hold for every run once all faults are over.
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { checkEndedRun } from '../lib/invariants.mjs';
@@ -8,24 +8,24 @@ import { storedParts, streamOf } from '../lib/liveReader.mjs';
 const AT_ONCE = 8;
 const SDK_PATIENCE = 90_000;
 const RETURNED_PATIENCE = 45_000;
-/** What a resume takes at most, its repeats included. */
+/** The longest duration of a resume, including its repeats. */
 const RESUME_TIME = 60_000;
 
-/** Looks at each run; what is wrong goes to `report.problems`, by what it is, and figures to `report`. */
-export async function checkRuns(house, runs, report) {
+/** Checks each run. Problems are added to `report.problems` by their kind, and figures to `report`. */
+export async function checkRuns(testbed, runs, report) {
   const left = [...runs];
   const worker = async () => {
-    for (let run; (run = left.pop()); ) await checkRun(house, run, report);
+    for (let run; (run = left.pop()); ) await checkRun(testbed, run, report);
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
 }
 
-async function checkRun(house, run, report) {
+async function checkRun(testbed, run, report) {
   const problem = (kind, what) => report.problem(kind, run, what);
-  const [api] = house.apis;
-  const found = await house.get(`/v1/runs/${run.runId}`);
+  const [api] = testbed.apis;
+  const found = await testbed.get(`/v1/runs/${run.runId}`);
   if (!found) {
-    run.lostByRedis = house.mayLose(run.begunAt, run.ackedAt);
+    run.lostByRedis = testbed.mayLose(run.begunAt, run.ackedAt);
     return run.lostByRedis ? report.lostByRedis.starts++ : problem('lost', 'an acknowledged run is not there');
   }
   run.status = found.status;
@@ -39,29 +39,29 @@ async function checkRun(house, run, report) {
     if (found.status !== 'failed') problem('wrong', `is ${found.status} and was meant to fail`);
     return;
   }
-  if (found.status !== 'completed') return problem('failed', `${found.status}: ${JSON.stringify(found.errorCode ?? null)} ${await errorOf(house, run)}`);
+  if (found.status !== 'completed') return problem('failed', `${found.status}: ${JSON.stringify(found.errorCode ?? null)} ${await errorOf(testbed, run)}`);
   try {
-    if (run.workflow === 'chaosWrites') await checkWritten(house, run, report);
-    else if (run.workflow === 'chaosReturns') await checkReturned(house, run, report);
-    else await checkValue(house, run, report);
+    if (run.workflow === 'chaosWrites') await checkWritten(testbed, run, report);
+    else if (run.workflow === 'chaosReturns') await checkReturned(testbed, run, report);
+    else await checkValue(testbed, run, report);
   } catch (error) {
     problem('check', error.stack);
   }
 }
 
-async function errorOf(house, run) {
-  const outcome = await house.apps[run.sdk].outcome(run.runId).catch((error) => ({ error }));
+async function errorOf(testbed, run) {
+  const outcome = await testbed.apps[run.sdk].outcome(run.runId).catch((error) => ({ error }));
   return outcome.error?.message ?? '';
 }
 
-async function checkValue(house, run, report) {
-  const { value } = await house.apps[run.sdk].outcome(run.runId);
+async function checkValue(testbed, run, report) {
+  const { value } = await testbed.apps[run.sdk].outcome(run.runId);
   if (run.value !== undefined && value !== run.value) report.problem('wrong', run, `returned ${JSON.stringify(value)} instead of ${run.value}`);
 }
 
-/** Every chunk of the executions whose results counted is there once, in order; the live readers got the same chunks. */
-async function checkWritten(house, run, report) {
-  const app = house.apps[run.sdk];
+/** Every chunk of the executions whose results counted is stored once, in order; the live readers got the same chunks. */
+async function checkWritten(testbed, run, report) {
+  const app = testbed.apps[run.sdk];
   const { value: written } = await app.outcome(run.runId);
   const plans = (run.plans ?? written).map(({ count, namespace }) => [count, namespace ?? null]);
   if (
@@ -74,7 +74,7 @@ async function checkWritten(house, run, report) {
   }
   for (const namespace of new Set(written.map((w) => w.namespace))) {
     const name = streamOf(run.runId, namespace);
-    const { parts } = await storedParts(house.apis[0], name);
+    const { parts } = await storedParts(testbed.apis[0], name);
     const values = [];
     for (const { start, chunks } of parts) {
       const part = await app.values(run.runId, SDK_PATIENCE, { namespace, startIndex: start });
@@ -82,61 +82,61 @@ async function checkWritten(house, run, report) {
       values.push(...part);
     }
     // The SDK's readers have waited for the end.
-    const { done } = await house.apis[0].get(`/v1/streams/${name}/info`);
+    const { done } = await testbed.apis[0].get(`/v1/streams/${name}/info`);
     if (!done) report.problem('chunks', run, `${name} is not done`);
     const here = written.filter((w) => w.namespace === namespace);
     for (const { step, execution, attempt, count } of here) {
       const numbers = values.filter((v) => v.step === step && v.execution === execution).map((v) => v.n);
       report.chunks += numbers.length;
-      if (!isDeepStrictEqual(numbers, numbersTo(count)) && !lostByRedis(house, run, numbers, count, report)) {
+      if (!isDeepStrictEqual(numbers, numbersTo(count)) && !lostByRedis(testbed, run, numbers, count, report)) {
         const lengths = parts.map(({ chunks }) => chunks.length).join(' + ');
         report.problem('chunks', run, `${step} attempt ${attempt} wrote 0…${count - 1} to "${namespace ?? ''}", stored is ${JSON.stringify(numbers)} among ${lengths}`);
       }
     }
     report.earlierChunks += values.filter((v) => !here.some((w) => w.execution === v.execution)).length;
-    await checkLive(house, run, name, parts[0].chunks, report);
+    await checkLive(testbed, run, name, parts[0].chunks, report);
   }
 }
 
-/** Whether chunks that are missing, and nothing else, may be what a new master did not have. */
-function lostByRedis(house, run, numbers, count, report) {
+/** Whether missing chunks, and nothing else, can be what a new master did not have. */
+function lostByRedis(testbed, run, numbers, count, report) {
   const inOrder = numbers.every((n, i) => n < count && (i === 0 || numbers[i - 1] < n));
-  if (!inOrder || !mayHaveLost(house, run)) return false;
+  if (!inOrder || !mayHaveLost(testbed, run)) return false;
   report.lostByRedis.chunks += count - numbers.length;
   return true;
 }
 
-const mayHaveLost = (house, run) => house.mayLose(run.begunAt ?? 0, (run.settledAt ?? Date.now()) + writtenAfter(run));
+const mayHaveLost = (testbed, run) => testbed.mayLose(run.begunAt ?? 0, (run.settledAt ?? Date.now()) + writtenAfter(run));
 
 /** How many milliseconds after its run's end a returned stream may still be written. */
 const writtenAfter = ({ workflow, args }) => (workflow === 'chaosReturns' && args ? 2 * args[0] * args[1] : 0);
 
-/** A reader that was there from the beginning has got what stands before the first end. */
-async function checkLive(house, run, name, stored, report) {
+/** A reader that was connected from the beginning has everything before the first end. */
+async function checkLive(testbed, run, name, stored, report) {
   if (!run.live?.has(name)) return;
   const { chunks, ended } = await Promise.race([run.live.get(name), delay(SDK_PATIENCE, { chunks: [], ended: false }, { ref: false })]);
   run.live.delete(name);
   if (!ended) return report.problem('reader', run, `a live reader of ${name} is not told that it is done`);
   const differs = chunks.findIndex((chunk, i) => !stored[i]?.equals(chunk));
-  // What it got before a failover may be lost, and other chunks be in its place.
-  if (differs >= 0 && mayHaveLost(house, run)) return report.lostByRedis.reads++;
+  // A failover may have lost chunks that it received, and other chunks may have taken their place.
+  if (differs >= 0 && mayHaveLost(testbed, run)) return report.lostByRedis.reads++;
   if (differs >= 0) return report.problem('reader', run, `a live reader of ${name} got another chunk ${differs} than is stored`);
   report.liveChunks += chunks.length;
   if (chunks.length < stored.length) report.toldEarly++;
 }
 
-/** A returned stream is whole. SDK v5 writes it behind the step's end, so what it lacks may have died with its process. */
-async function checkReturned(house, run, report) {
+/** A returned stream is complete. SDK v5 writes it after the step's end, so missing chunks may be due to the end of its process. */
+async function checkReturned(testbed, run, report) {
   const completed = run.events?.find((e) => e.eventType === 'step_completed');
   const last = report.journal.findLast(({ what, step }) => what === 'begins' && step === completed?.correlationId);
-  const killed = house.parts.flatMap((part) => part.kills).some((kill) => kill.pid === last?.pid && kill.at >= completed.createdAt - 1000);
+  const killed = testbed.parts.flatMap((part) => part.kills).some((kill) => kill.pid === last?.pid && kill.at >= completed.createdAt - 1000);
   const excused = run.sdk === 'v5' && killed;
   let returned;
   try {
-    returned = await house.apps[run.sdk].returned(run.runId, RETURNED_PATIENCE);
+    returned = await testbed.apps[run.sdk].returned(run.runId, RETURNED_PATIENCE);
   } catch (error) {
-    if (!(excused || mayHaveLost(house, run)) || error.name !== 'TimeoutError') throw error;
-    report.unended++; // not one chunk was written, so nobody knows whose stream it is
+    if (!(excused || mayHaveLost(testbed, run)) || error.name !== 'TimeoutError') throw error;
+    report.unended++; // no chunk was written, so the stream's run is unknown
     return;
   }
   const { step, execution, count, stream } = returned;
@@ -145,30 +145,30 @@ async function checkReturned(house, run, report) {
   if (stream.some((chunk) => chunk.execution !== execution)) return report.problem('chunks', run, `${step} returned the stream of another execution`);
   if (isDeepStrictEqual(numbers, numbersTo(count))) return;
   if (excused && isDeepStrictEqual(numbers, numbersTo(numbers.length))) report.cutByKill++;
-  else if (!lostByRedis(house, run, numbers, count, report))
+  else if (!lostByRedis(testbed, run, numbers, count, report))
     report.problem('chunks', run, `${step} returned 0…${count - 1}, read is ${JSON.stringify(numbers)}${killed ? ', its process was killed' : ''}`);
 }
 
 const numbersTo = (count) => Array.from({ length: count }, (_, i) => i);
 
-/** What was resumed, and was acknowledged, is in the log. */
-export function checkResumes(house, lost, report) {
+/** Every acknowledged resume is in the log. */
+export function checkResumes(testbed, lost, report) {
   for (const { run, at } of lost) {
-    if (house.mayLose(at - RESUME_TIME, at)) report.lostByRedis.resumes++;
+    if (testbed.mayLose(at - RESUME_TIME, at)) report.lostByRedis.resumes++;
     else report.problem('lost', run, 'an acknowledged resume is not in the log');
   }
 }
 
-/** Runs that steps started, and whose start was acknowledged to them, are there. */
-export function checkChildren(house, report) {
+/** The runs that steps started, and whose start was acknowledged to them, exist. */
+export function checkChildren(testbed, report) {
   for (const { what, step, execution, attempt } of report.journal) {
     if (what !== 'lost') continue;
-    if (house.mayLose(0, Date.now())) report.lostByRedis.starts++;
+    if (testbed.mayLose(0, Date.now())) report.lostByRedis.starts++;
     else report.problem('lost', undefined, `the child ${execution}, started by ${step}, attempt ${attempt}, is not there`);
   }
 }
 
-/** How often steps were executed, executions that were cut off, and ends beyond the first of a step. */
+/** Counts executions of steps, interrupted executions, and ends of a step after its first. */
 export function countExecutions(journal) {
   const ends = new Map();
   for (const { what, step } of journal) if (what === 'ends') ends.set(step, (ends.get(step) ?? 0) + 1);

@@ -1,8 +1,9 @@
 // @ts-check
-// Every few seconds something is killed, stands still for a while, is cut off or is no longer the master: when, what, how and how long is chosen by the seed.
+// Every few seconds something is killed, frozen, cut off or replaced as the master. The seed decides when, what, how
+// and for how long.
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** How likely each way is where it is possible, and how likely it is to last long. */
+/** The probability of each fault if it is possible, and the probability that it lasts long. */
 export const WAYS = {
   kill: { weight: 12, long: 0.2 },
   freeze: { weight: 7, long: 0.6 },
@@ -17,10 +18,10 @@ export class Faults {
   #random;
   #log;
   #underWay = new Set();
-  /** How often what happened: `{'kill app': 3}`. */
+  /** How often each fault happened: `{'kill app': 3}`. */
   counts = {};
 
-  /** `ways` are those of WAYS that may happen. */
+  /** `ways` are the faults of WAYS that may happen. */
   constructor(parts, random, log, ways = Object.keys(WAYS)) {
     this.#ways = ways;
     this.#parts = parts.filter((part) => this.#of(part).length > 0);
@@ -28,7 +29,7 @@ export class Faults {
     this.#log = log;
   }
 
-  /** Goes on until `signal` says so; all is up again then. `every`, `brief` and `long` are milliseconds, from and to. */
+  /** Continues until `signal` fires; then everything runs again. `every`, `brief` and `long` are ranges in milliseconds. */
   async run({ every, brief, long, signal }) {
     while (!signal.aborted) {
       await delay(this.#random.between(...every), undefined, { signal }).catch(() => {});
@@ -43,7 +44,8 @@ export class Faults {
   }
 
   #one(brief, long) {
-    // As many numbers are drawn for each fault, so that a part that happens to be away changes nothing of those that follow.
+    // Each fault draws the same number of random numbers, so that a part that happens to be unavailable does not
+    // change later faults.
     const first = this.#random.between(0, this.#parts.length - 1);
     const atMaster = this.#random.next() < 0.5;
     const [way, size, lasts] = [this.#random.next(), this.#random.next(), this.#random.next()];
@@ -62,7 +64,7 @@ export class Faults {
   }
 }
 
-/** One of the ways, by a number from 0 to 1. */
+/** One of the faults, selected by a number from 0 to 1. */
 function chosen(ways, number) {
   let at = number * ways.reduce((sum, way) => sum + WAYS[way].weight, 0);
   return ways.find((way) => (at -= WAYS[way].weight) < 0) ?? ways.at(-1);

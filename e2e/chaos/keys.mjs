@@ -1,40 +1,40 @@
 // @ts-check
-// What is left in Redis when all runs have ended: nothing without an owner, and nothing of other prefixes than ours.
+// The keys in Redis when all runs have ended: none without an owner, and none with other prefixes than ours.
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** The sweeper, and what removes large runs, come by in the meantime. */
+/** By then the sweeper, and the removal of large runs, are done. */
 const PATIENCE = 60_000;
 
-/** Keys that an ended run has no more, whosever they are. */
+/** Keys that an ended run no longer has, whatever its id. */
 const OF_LIVE_RUNS = /^workflow:(hooks:by_token:|hook:[^{]|hook_left:|stream_open:)/;
 const OURS = /^(workflow:|asynq:)/;
 const MESSAGE = /^asynq:.*:t:/;
 const STREAM = /^workflow:stream(?:_meta)?:\{(.*)\}$/;
 const RUN = /\{(?:wrun|strm)_([0-9A-Z]{26})/;
 
-export async function checkKeys(house, runs, report) {
+export async function checkKeys(testbed, runs, report) {
   const known = new Set(runs.filter((run) => run.status).map(({ runId }) => runId.slice('wrun_'.length)));
   const lost = new Set(runs.filter((run) => run.lostByRedis).map(({ runId }) => runId.slice('wrun_'.length)));
   const deadline = Date.now() + PATIENCE;
   let left;
   do {
-    left = await leftKeys(house, known);
+    left = await leftKeys(testbed, known);
     if (left.length === 0) return;
     await delay(2000);
   } while (Date.now() < deadline);
-  // What was in other slots than a run that Redis has lost.
+  // Keys in other slots than a run that Redis has lost.
   const orphans = left.filter((key) => lost.has(RUN.exec(key)?.[1]));
   report.orphans = orphans.length;
   const others = left.filter((key) => !orphans.includes(key));
   for (const key of others) report.problem('left', undefined, `${key} has no owner`);
 }
 
-async function leftKeys(house, known) {
-  const places = await Promise.all(house.masters.map(async (node) => ({ node, keys: await keysOf(node) })));
+async function leftKeys(testbed, known) {
+  const places = await Promise.all(testbed.masters.map(async (node) => ({ node, keys: await keysOf(node) })));
   const owned = new Set();
   for (const { node, keys } of places) {
     for (const key of keys) {
-      // Streams among the values of a run have names of their own, and stand in its list as all others do.
+      // Streams among the values of a run have their own names, and are in its list like all others.
       if (key.startsWith('workflow:streams:by_run:')) {
         for (const name of await node.command('ZRANGE', key, 0, -1)) owned.add(/^\S+/.exec(name)?.[0]);
       }

@@ -1,16 +1,17 @@
 // @ts-check
-// The workflows that run (e2e/apps/workflows/modern/chaos.ts), with arguments by the seed and the value that each must have.
+// The workflows (e2e/apps/workflows/modern/chaos.ts), with arguments chosen by the seed and the expected value of
+// each.
 
 const plan = (count, every, closes, throws = false, namespace = undefined) => ({ count, every, closes, throws, namespace });
 
-/** What the steps of a run do with its streams: ten times `pace` long, as a model writes its text. */
+/** What the steps of a run do with its streams: ten times `pace`, as a model writes its text. */
 const stagesOf = (pace) => [
   [3, [[plan(11, pace, true)]]],
   [2, [[plan(41, pace / 4, true)]]],
-  [3, [[plan(11, pace, true, true)]]], // throws behind its close
+  [3, [[plan(11, pace, true, true)]]], // throws after its close
   [3, [[plan(11, pace, false)]]],
   [1, [[plan(11, pace, false, true)]]],
-  [2, [[plan(6, pace, false)], [plan(6, pace, true)]]], // one goes on where another left off
+  [2, [[plan(6, pace, false)], [plan(6, pace, true)]]], // one continues where another stopped
   [2, [[plan(11, pace, true, false, 'a'), plan(11, pace, true, true, 'b'), plan(11, pace, false)]]],
   [1, [[plan(11, pace, false), plan(41, pace / 4, false)]]], // two steps, one stream
 ];
@@ -55,7 +56,7 @@ export const KINDS = {
   fails: { weight: 1, make: () => ({ workflow: 'chaosFails', args: [], fails: true }) },
 };
 
-/** A run of each way to write: what is to be there however short it is. */
+/** A run of each way to write, so that even a short round has all of them. */
 export const everyWay = (pace) => [...stagesOf(pace).map(([, stages]) => writes(stages)), KINDS.returns.make({ pace })];
 
 function writes(stages) {

@@ -1,30 +1,30 @@
 // @ts-check
-// Runs that are started at a steady rate, a bounded number of them open, and all that a run needs from outside: its hook is resumed, its
-// streams are read live.
+// Runs that start at a steady rate, with a limited number of them open, and the external part of each run: its hook
+// is resumed, and its streams are read live.
 import { setTimeout as delay } from 'node:timers/promises';
 import { readLive, streamOf } from '../lib/liveReader.mjs';
 import { everyWay, KINDS } from './kinds.mjs';
 
 const ENDED = new Set(['completed', 'failed', 'cancelled']);
-/** How long a run must be missing, in milliseconds, to count as lost: until then its message may bring it again. */
+/** How long a run must be missing, in milliseconds, to count as lost: until then its message may restore it. */
 const GONE = 20_000;
 const KIND_WEIGHTS = Object.values(KINDS).map((kind) => [kind.weight, kind]);
 
 export class Load {
-  #house;
+  #testbed;
   #random;
   #open = 0;
   #begun = 0;
   #pending = new Set();
   /** The runs whose start was acknowledged. */
   runs = [];
-  /** How many starts were not, because what was asked for them went away. */
+  /** The number of starts without an answer, because the service or app became unavailable. */
   unacknowledged = 0;
-  /** The resumes that were acknowledged, and of which Redis knew nothing later: `{run, at}`. They were made again. */
+  /** Acknowledged resumes that Redis lost later: `{run, at}`. They were repeated. */
   lostResumes = [];
 
-  constructor(house, random) {
-    this.#house = house;
+  constructor(testbed, random) {
+    this.#testbed = testbed;
     this.#random = random;
   }
 
@@ -32,14 +32,14 @@ export class Load {
     return this.#open;
   }
 
-  /** Starts `rate` runs a second, at most `most` of them open, until `signal` says so. `pace` is how slowly they write; `patience` bounds what comes after. */
+  /** Starts `rate` runs a second, with at most `most` of them open, until `signal` fires. `pace` is how slowly they write; `patience` limits the rest. */
   async start({ rate, most, pace, signal, patience }) {
     const first = { v4: everyWay(pace), v5: everyWay(pace) };
     for (let turn = 0; !signal.aborted; ) {
       await delay(1000 / rate, undefined, { signal }).catch(() => {});
       if (signal.aborted || this.#open >= most) continue;
       const sdk = turn++ % 2 === 0 ? 'v4' : 'v5';
-      if (!this.#house.isUp(`app ${sdk}`)) continue;
+      if (!this.#testbed.isUp(`app ${sdk}`)) continue;
       const run = { sdk, ...(first[sdk].pop() ?? this.#random.oneOf(KIND_WEIGHTS).make({ random: this.#random, pace, id: this.#begun++ })) };
       this.#open++;
       const life = this.#live(run, patience).finally(() => {
@@ -50,7 +50,7 @@ export class Load {
     }
   }
 
-  /** Waits for all that has been started. */
+  /** Waits for everything that was started. */
   async settled() {
     await Promise.all(this.#pending);
   }
@@ -58,7 +58,7 @@ export class Load {
   async #live(run, patience) {
     run.begunAt = Date.now();
     try {
-      run.runId = await this.#house.apps[run.sdk].begin(run.workflow, ...run.args);
+      run.runId = await this.#testbed.apps[run.sdk].begin(run.workflow, ...run.args);
     } catch {
       this.unacknowledged++;
       return;
@@ -69,7 +69,7 @@ export class Load {
     if (run.payload !== undefined) await this.#resume(run, patience);
     while (!patience.aborted) {
       await delay(1000);
-      const found = await this.#house.get(`/v1/runs/${run.runId}`, patience).catch(() => undefined);
+      const found = await this.#testbed.get(`/v1/runs/${run.runId}`, patience).catch(() => undefined);
       if (!found || ENDED.has(found.status)) break;
       if (run.resumedAt && (await this.#waits(run, patience))) {
         this.lostResumes.push({ run, at: run.resumedAt });
@@ -79,25 +79,25 @@ export class Load {
     run.settledAt = Date.now();
   }
 
-  /** Whether a run whose hook was resumed waits for that. */
+  /** Whether a run whose hook was resumed still waits for that. */
   async #waits(run, patience) {
-    const page = await this.#house.get(`/v1/runs/${run.runId}/events?sortOrder=asc`, patience).catch(() => undefined);
+    const page = await this.#testbed.get(`/v1/runs/${run.runId}/events?sortOrder=asc`, patience).catch(() => undefined);
     const types = page?.data.map(({ eventType }) => eventType) ?? [];
     return types.includes('hook_created') && !types.includes('hook_received');
   }
 
-  /** Reads the streams of a run from its beginning on, each through another replica than its writer. */
+  /** Reads the streams of a run from the beginning, each through another replica than its writer. */
   #read(run, patience) {
     const names = new Set(run.plans.map(({ namespace }) => streamOf(run.runId, namespace)));
-    const urls = run.sdk === 'v4' ? this.#house.urls.toReversed() : this.#house.urls;
+    const urls = run.sdk === 'v4' ? this.#testbed.urls.toReversed() : this.#testbed.urls;
     run.live = new Map([...names].map((name) => [name, readLive(urls, name, { signal: patience })]));
   }
 
-  /** Resumes the run's hook until that is acknowledged, or the run has gone on by one that was not, or is lost. */
+  /** Resumes the run's hook until that is acknowledged, the run has continued by an unacknowledged resume, or the run is lost. */
   async #resume(run, patience) {
     for (let seen = Date.now(); !patience.aborted && Date.now() - seen < GONE; ) {
       await delay(500);
-      const done = await this.#house.apps[run.sdk].resume(run.args[0], run.payload).then(
+      const done = await this.#testbed.apps[run.sdk].resume(run.args[0], run.payload).then(
         () => true,
         () => false,
       );
@@ -105,7 +105,7 @@ export class Load {
         run.resumedAt = Date.now();
         return;
       }
-      const found = await this.#house.get(`/v1/runs/${run.runId}`, patience).catch(() => undefined);
+      const found = await this.#testbed.get(`/v1/runs/${run.runId}`, patience).catch(() => undefined);
       if (found && ENDED.has(found.status)) return;
       if (found) seen = Date.now();
     }

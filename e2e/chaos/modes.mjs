@@ -1,5 +1,5 @@
 // @ts-check
-// The kinds of Redis that the harness can stand on. Each has a static start(), and url, redis, processes and stop().
+// The kinds of Redis for the tests. Each has a static start(), and url, redis, processes and stop().
 
 import { RedisSentinel } from '../lib/redisSentinel.mjs';
 import { ReplicatedCluster } from '../lib/replicatedCluster.mjs';

@@ -1,5 +1,5 @@
 // @ts-check
-// A process that is killed, frozen and cut off, and started again whatever it ended of, as a supervisor does it.
+// A process that is killed, frozen and cut off, and restarted after every end, as a supervisor does.
 import { setTimeout as delay } from 'node:timers/promises';
 
 export class Part {
@@ -17,16 +17,16 @@ export class Part {
     this.name = name;
     this.log = log;
     this.#process = process;
-    /** Up, and nothing is being done to it. */
+    /** It runs, and there is no fault. */
     this.idle = false;
-    /** When this harness killed which process, and what ended by itself. */
+    /** When this harness killed which process, and ends that it did not cause. */
     this.kills = [];
     this.ownEnds = [];
-    /** When something was done to it, `{from, to}` each, until all was as before. */
+    /** The faults, `{from, to}` each, until everything was restored. */
     this.faults = [];
   }
 
-  /** What can be done to it. */
+  /** The possible faults. */
   get ways() {
     const has = (name) => typeof this.#process[name] === 'function';
     return ['kill', 'freeze', ...(has('cut') ? ['drop', 'refuse'] : []), ...(has('failover') ? ['failover'] : [])];
@@ -36,12 +36,12 @@ export class Part {
     return this.#process.isMaster ?? false;
   }
 
-  /** Nothing is done to it while something is done to one of these. */
+  /** It gets no fault while one of these has one. */
   besides(parts) {
     this.#siblings = parts.filter((part) => part !== this);
   }
 
-  /** Whether something may be done to it now. */
+  /** Whether it may get a fault now. */
   get free() {
     return this.idle && this.#siblings.every((part) => part.idle);
   }
@@ -66,7 +66,7 @@ export class Part {
     await this.#process.settled?.().catch((error) => this.log(`${this.name}: ${error.message}: ${error.cause?.message}`));
   }
 
-  /** Takes a process that has been started into its care. */
+  /** Manages a process that was started. */
   watch() {
     const { child } = this.#process;
     this.idle = true;
@@ -79,7 +79,7 @@ export class Part {
     });
   }
 
-  /** Does it in one of its ways for so long; all is as before then. */
+  /** Applies one fault for a time; then everything is restored. */
   async suffer(how, milliseconds) {
     const fault = { how, from: Date.now(), to: Infinity };
     this.faults.push(fault);
@@ -126,7 +126,7 @@ export class Part {
     else await this.start();
   }
 
-  /** No process of this part is started any more. */
+  /** Starts no further process of this part. */
   async close() {
     this.#closing = true;
     this.idle = false;

@@ -11,9 +11,9 @@ export function randomFrom(seed) {
   };
   return {
     next,
-    /** A whole number from `low` to `high`, both included. */
+    /** An integer from `low` to `high`, inclusive. */
     between: (low, high) => low + Math.floor(next() * (high - low + 1)),
-    /** One of the `[weight, value]`. */
+    /** One of the `[weight, value]` pairs. */
     oneOf(weighted) {
       let at = next() * weighted.reduce((sum, [weight]) => sum + weight, 0);
       return weighted.find(([weight]) => (at -= weight) < 0)?.[1] ?? weighted.at(-1)[1];

@@ -1,15 +1,16 @@
 // @ts-check
-// Masters with replicas: what Sentinels watch, or a cluster. What is acknowledged is on the master's disk, and may be lost with it.
+// Masters with replicas: with Sentinels, or as a cluster. What is acknowledged is on the master's disk, and may be
+// lost with the master.
 
-/** How long all may take to come together again. Each Sentinel counts some of its delays in ten seconds. */
+/** How long recovery may take. Some delays of a Sentinel are multiples of ten seconds. */
 const TOGETHER = { timeout: 120_000, every: 100 };
 
 export class Replicated {
   #set;
-  /** Of each master. */
+  /** Per master. */
   replicas;
 
-  /** `start` gives a RedisSentinel or a ReplicatedCluster. */
+  /** `start` returns a RedisSentinel or a ReplicatedCluster. */
   static async start(start) {
     const mode = new Replicated();
     mode.#set = await start();
@@ -21,7 +22,7 @@ export class Replicated {
     return this.#set.url;
   }
 
-  /** For what a check asks of Redis itself. */
+  /** For checks that query Redis directly. */
   get redis() {
     return this.#set;
   }
@@ -31,8 +32,9 @@ export class Replicated {
   }
 
   /**
-   * The processes that may be killed, frozen, and so on: `{kind, name, process}`. Of one kind one at a time, and the next one not
-   * before all have come together: otherwise no majority may be left, or a replica with less than was acknowledged.
+   * The processes that may get faults: `{kind, name, process}`. Only one per kind at a time, and the next one only
+   * after full recovery: otherwise there may be no majority left, or only a replica with fewer writes than were
+   * acknowledged.
    */
   get processes() {
     const set = this.#set;

@@ -1,7 +1,7 @@
 // @ts-check
-// The figures of a round of chaos, and what broke.
+// The figures of a chaos round, and its problems.
 
-/** So many problems are told in full. */
+/** This many problems are printed in full. */
 const TOLD = 25;
 
 const KINDS = ['lost', 'stuck', 'failed', 'wrong', 'invariant', 'chunks', 'reader', 'queue', 'left', 'check'];
@@ -11,27 +11,27 @@ export class Report {
   runs = [];
   faults = {};
   unacknowledged = 0;
-  /** What Redis had acknowledged and lost when a replica became the master; `reads` are live readers that had got such chunks. */
+  /** Acknowledged data that Redis lost when a replica became the master; `reads` are live readers that had received such chunks. */
   lostByRedis = { starts: 0, resumes: 0, chunks: 0, reads: 0 };
-  /** Keys that such runs have in other slots than their own. */
+  /** Keys of such runs in other slots than their own. */
   orphans = 0;
-  /** Chunks of executions that counted, of others, and what live readers got. */
+  /** Chunks of executions that counted, of others, and those of live readers. */
   chunks = 0;
   earlierChunks = 0;
   liveChunks = 0;
-  /** Live readers that were told the end before the last chunk, because something stood still for longer than the quiet time. */
+  /** Live readers that received the end before the last chunk, because something was frozen for longer than the quiet time. */
   toldEarly = 0;
-  /** Returned streams of SDK v5 that died with their process. */
+  /** Returned streams of SDK v5 that were cut by the end of their process. */
   cutByKill = 0;
-  /** Those of them that have no end, because not one chunk was written. */
+  /** Those of them without an end, because no chunk was written. */
   unended = 0;
-  /** What the steps noted of their executions. */
+  /** The steps' records of their executions. */
   journal = [];
   executions = 0;
   cut = 0;
   doubled = 0;
   problems = [];
-  /** Processes that ended by themselves, and exit codes at the end. */
+  /** Ends that the harness did not cause, and exit codes at the end. */
   ownEnds = [];
   codes = {};
   seconds = 0;

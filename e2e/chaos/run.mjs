@@ -1,8 +1,8 @@
 // @ts-check
-// Kills everything while runs go on, and says what came of it:
+// Kills everything while runs are in progress, and reports the result:
 //   node run.mjs --minutes 12 --seed 1 --mode standalone --durability local --verbose
-// With --short it is as in the tests: faults and streams that last less. --only failover,kill chooses what may happen, --every 20 how many
-// seconds lie between two faults.
+// With --short, faults and streams are shorter, as in the tests. --only failover,kill selects the faults, --every 20
+// sets the seconds between two faults.
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { chaos, LONG, SHORT } from './chaos.mjs';

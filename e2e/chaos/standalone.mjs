@@ -5,10 +5,10 @@ import { RedisNode } from '../lib/redisNode.mjs';
 
 export class Standalone {
   #node;
-  /** What is acknowledged is in its file. */
+  /** Acknowledged data is in its file. */
   replicas = 0;
 
-  /** What is acknowledged must outlive a kill -9, so the append-only file is written before each answer. */
+  /** Acknowledged data must survive a kill -9, so the append-only file is written before each answer. */
   static async start() {
     const mode = new Standalone();
     mode.#node = await RedisNode.start(safe);
@@ -19,17 +19,17 @@ export class Standalone {
     return `redis://127.0.0.1:${this.#node.port}/0`;
   }
 
-  /** For what a check asks of Redis itself. */
+  /** For checks that query Redis directly. */
   get redis() {
     return this.#node;
   }
 
-  /** All nodes that have keys of their own. */
+  /** All nodes that hold keys. */
   get masters() {
     return [this.#node];
   }
 
-  /** The processes that may be killed, frozen, and so on: `{kind, name, process}`. Of one kind one at a time. */
+  /** The processes that may get faults: `{kind, name, process}`. Only one per kind at a time. */
   get processes() {
     const node = this.#node;
     const process = {

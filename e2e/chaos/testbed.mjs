@@ -1,5 +1,5 @@
 // @ts-check
-// Everything that runs while it is killed: Redis, two replicas of the service, an app of each SDK.
+// Everything that runs during the faults: Redis, two replicas of the service, and an app of each SDK.
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,12 +13,12 @@ import { MODES } from './modes.mjs';
 import { Part } from './part.mjs';
 
 const SDKS = ['v4', 'v5'];
-/** Of these several may be away at once. */
+/** Several parts of these kinds may be down at the same time. */
 const OURS = new Set(['service', 'app']);
-/** By how much the clocks of a fault and of what is lost by it may differ: a replica is behind, an answer takes its time. */
+/** How far the times of a fault and of a resulting loss may differ: a replica lags behind, and an answer takes time. */
 const AROUND = 3000;
 
-export class House {
+export class Testbed {
   #mode;
   #folder;
   #durability;
@@ -29,14 +29,14 @@ export class House {
   apis = [];
 
   static async start(how) {
-    const house = new House();
+    const testbed = new Testbed();
     try {
-      await house.#build(how);
+      await testbed.#build(how);
     } catch (error) {
-      await house.kill();
+      await testbed.kill();
       throw error;
     }
-    return house;
+    return testbed;
   }
 
   async #build({ mode, downAfter, durability, serviceEnv, appEnv, log }) {
@@ -63,14 +63,14 @@ export class House {
     for (const part of this.parts) if (!OURS.has(part.kind)) part.besides(this.parts.filter(({ kind }) => kind === part.kind));
   }
 
-  /** Takes a process that runs into its care. */
+  /** Manages a running process. */
   #own(kind, name, process, log) {
     const part = new Part(kind, name, process, log);
     part.watch();
     this.parts.push(part);
   }
 
-  /** Whether nothing is being done to the part of that name. */
+  /** Whether there is no fault in the part of that name. */
   isUp(name) {
     return this.parts.some((part) => part.name === name && part.idle);
   }
@@ -79,14 +79,15 @@ export class House {
     return this.#mode.redis;
   }
 
-  /** The Redis nodes that have keys of their own. */
+  /** The Redis nodes that hold keys. */
   get masters() {
     return this.#mode.masters;
   }
 
   /**
-   * Whether what Redis acknowledged between two times may be lost: replicas copy later, so a new master may lack what the old one
-   * had. Never where the service waits for all replicas of a master: of several, the one that did not confirm may be the new master.
+   * Whether Redis may lose what it acknowledged between two times: replicas copy later, so a new master may lack
+   * writes of the old one. Never if the service waits for all replicas of a master; otherwise a replica that did not
+   * confirm may become the master.
    */
   mayLose(from, to) {
     if (!mayLoseConfirmed(this.#durability, this.#mode.replicas)) return false;
@@ -102,7 +103,7 @@ export class House {
     return join(this.#folder, 'journal');
   }
 
-  /** What the steps have written: `{what, step, execution, attempt, pid}` each. */
+  /** The steps' journal: `{what, step, execution, attempt, pid}` each. */
   async journal() {
     const text = await readFile(this.#journal, 'utf8').catch(() => '');
     return text
@@ -114,7 +115,7 @@ export class House {
       });
   }
 
-  /** A GET that asks replica after replica until one of them knows: the body, or undefined where there is no such thing. */
+  /** A GET that tries replica after replica until one answers: the body, or undefined if the resource does not exist. */
   async get(path, signal) {
     for (let turn = 0; ; turn++) {
       signal?.throwIfAborted();
@@ -125,7 +126,7 @@ export class House {
     }
   }
 
-  /** Asks all processes to stop; what each service and app ends with, by name. */
+  /** Stops all processes; returns the exit code of each service and app, by name. */
   async stop() {
     await Promise.all(this.parts.map((part) => part.close()));
     const codes = {};
@@ -135,7 +136,7 @@ export class House {
     return codes;
   }
 
-  /** Ends all processes where they are. */
+  /** Kills all processes. */
   async kill() {
     await Promise.all(this.parts.map((part) => part.close()));
     await Promise.all([...this.#appList, ...this.#services].map(({ child }) => child?.end('SIGKILL')));

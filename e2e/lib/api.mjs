@@ -1,5 +1,5 @@
 // @ts-check
-// The service's own HTTP API in JSON, as any program in any language sees it (docs/protocol.md).
+// The service's own HTTP API in JSON, as used from any language (docs/protocol.md).
 
 export class Api {
   constructor(url, token) {
@@ -67,7 +67,7 @@ export class Api {
     return this.all(`/v1/hooks?runId=${runId}`);
   }
 
-  /** Of all runs, or of those with a status. */
+  /** All runs, or those with a status. */
   runs(status) {
     return this.all(`/v1/runs${status ? `?status=${status}` : ''}`, 1000);
   }

@@ -1,5 +1,5 @@
 // @ts-check
-// The app under test: e2e/apps/server.mjs in the folder of one SDK version, driven over its small HTTP API.
+// The app under test: e2e/apps/server.mjs in the folder of one SDK version, controlled through its small HTTP API.
 import { setTimeout as delay } from 'node:timers/promises';
 import { appFolder, appServer, nodeOf, world } from './paths.mjs';
 import { Child } from './process.mjs';
@@ -58,7 +58,7 @@ export class App {
     return this.#child?.end('SIGTERM') ?? 0;
   }
 
-  /** Starts the app again each time its process ends, `pause` ms later, as a process manager does, until it is stopped. `ends` counts. */
+  /** Restarts the app `pause` ms after each end of its process, like a process manager, until it is stopped. `ends` counts the ends. */
   async supervise(pause) {
     this.#supervised = true;
     this.ends = 0;
@@ -71,7 +71,7 @@ export class App {
     }
   }
 
-  /** Ends the app without a chance to say good-bye, like a power cut. */
+  /** Kills the app without unregistering it, like a power cut. */
   async kill() {
     await this.#child.end('SIGKILL');
   }
@@ -86,12 +86,12 @@ export class App {
     return (await this.#json(`/start/${encodeURIComponent(workflow)}?options=${encodeURIComponent(JSON.stringify(options))}`, args)).runId;
   }
 
-  /** Starts a run on the deployment that is asked for. */
+  /** Starts a run on the given deployment. */
   beginOn(deploymentId, workflow, ...args) {
     return this.beginWith({ deploymentId }, workflow, ...args);
   }
 
-  /** Starts a run without reaching the service for its first event: `{runId, calls}`, these being the event types tried. */
+  /** Starts a run whose first event does not reach the service: `{runId, calls}`, where calls are the event types that were tried. */
   beginWithoutEvents(workflow, ...args) {
     return this.#json(`/start-without-events/${encodeURIComponent(workflow)}`, args);
   }
@@ -111,7 +111,7 @@ export class App {
     return this.#json(`/flood/${workflow}`, { args, count, atOnce }, timeout);
   }
 
-  /** The same with the first event of each run up to `late` milliseconds behind its message. */
+  /** The same with the first event of each run up to `late` milliseconds after its message. */
   lateFlood(workflow, args, count, atOnce, late) {
     return this.#json(`/flood/${workflow}`, { args, count, atOnce, late }, 300_000);
   }
@@ -120,7 +120,7 @@ export class App {
     return this.#json('/resume', { token, payload });
   }
 
-  /** Looks a hook up as an app does: `{runId, hookId, metadata}`. */
+  /** Looks up a hook like an app: `{runId, hookId, metadata}`. */
   hook(token) {
     return this.#json(`/hook?token=${encodeURIComponent(token)}`);
   }
@@ -129,7 +129,7 @@ export class App {
     return this.#json(`/cancel/${runId}`, {});
   }
 
-  /** How often the body of a counted step ran in this process. */
+  /** How often the counted step ran in this process. */
   bodies() {
     return this.#json('/bodies');
   }
@@ -148,18 +148,18 @@ export class App {
     return this.#json('/deliveries');
   }
 
-  /** The bytes of a run's default stream, as the SDK hands them out; ends when the stream does. */
+  /** The bytes of a run's default stream, as the SDK returns them; ends when the stream does. */
   async stream(runId, startIndex = 0) {
     const response = await fetch(`${this.url}/stream/${runId}?startIndex=${startIndex}`, { signal: AbortSignal.timeout(60_000) });
     return new Uint8Array(await response.arrayBuffer());
   }
 
-  /** All values of a run's stream, the default one unless told, once it has ended; bytes are `{bytes}`. */
+  /** All values of a run's stream, by default the default one, once it has ended; bytes are `{bytes}`. */
   values(runId, timeout = 60_000, options = {}) {
     return this.#json(`/values/${runId}?options=${encodeURIComponent(JSON.stringify(options))}`, undefined, timeout);
   }
 
-  /** What a run returned, with all values of the stream that it holds under the name `stream`. */
+  /** What a run returned, with all values of the stream in its field `stream`. */
   returned(runId, timeout = 60_000) {
     return this.#json(`/returned/${runId}`, undefined, timeout);
   }

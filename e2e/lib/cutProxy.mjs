@@ -1,5 +1,5 @@
 // @ts-check
-// A way to a server that can be cut: as a firewall does it that drops everything, or as a host that refuses.
+// A proxy whose connections can be cut, like a firewall that drops packets or a host that refuses connections.
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 
@@ -8,11 +8,12 @@ export class CutProxy {
   #server;
   #callerOf;
   #links = new Set();
-  /** 'drop' or 'refuse' by caller; `undefined` are all callers. */
+  /** 'drop' or 'refuse' by caller; `undefined` stands for all callers. */
   #cuts = new Map();
 
   /**
-   * From `port` to the port `target` of this machine. `callerOf` tells from the first bytes of a connection whose it is.
+   * Forwards `port` to the port `target` of this machine. `callerOf` identifies the caller from the first bytes of a
+   * connection.
    *
    * @param {{ port: number, target: number, callerOf?: (data: Buffer) => string }} options
    */
@@ -66,15 +67,15 @@ export class CutProxy {
   }
 
   /**
-   * With 'drop' nothing gets through any more, in either direction, and connections stay open; with 'refuse' they end, and
-   * new ones end at once. For all, or for one caller.
+   * With 'drop' nothing is forwarded in either direction, and connections stay open; with 'refuse' they end, and new
+   * ones end immediately. It applies to all callers or to one.
    */
   cut(how, caller = undefined) {
     this.#cuts.set(caller, how);
     for (const link of this.#links) this.#apply(link);
   }
 
-  /** All goes on. What was sent into a connection that was dropped arrives late. */
+  /** Restores the connections. Data sent into a dropped connection arrives late. */
   mend(caller = undefined) {
     this.#cuts.delete(caller);
     for (const link of this.#links) this.#apply(link);

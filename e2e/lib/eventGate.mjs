@@ -1,10 +1,10 @@
 // @ts-check
-// An HTTP proxy in front of the service that can hold back what an app writes: what the app has decided it on may be gone by then. The
-// app must not use call sockets (WORKFLOW_WORLD_SOCKET=off).
+// An HTTP proxy in front of the service that can hold back an app's writes: by then, the events that the app based
+// them on may be gone. The app must not use call sockets (WORKFLOW_WORLD_SOCKET=off).
 import { once } from 'node:events';
 import { createServer, request as send } from 'node:http';
 
-/** Starts one for the service at `target`; it ends with the test `t`. */
+/** Starts a proxy for the service at `target`; it ends with the test `t`. */
 export async function startEventGate(t, { port, target }) {
   let holds;
   const server = createServer(async (incoming, outgoing) => {
@@ -33,7 +33,7 @@ export async function startEventGate(t, { port, target }) {
   await once(server, 'listening');
   return {
     url: `http://127.0.0.1:${port}`,
-    /** Holds the next call whose body has all of one of these lists of words; resolves, once it is there, with how to let it go on. */
+    /** Holds the next call whose body has all words of one of these lists; resolves when it arrives, with a function that releases it. */
     hold: (...lists) => new Promise((held) => (holds = { held, matches: (body) => lists.some((words) => words.every((word) => body.includes(word))) })),
   };
 }

@@ -4,7 +4,7 @@
 const END = 0xffffffff;
 const KEEP_ALIVE = 0xfffffffe;
 
-/** Calls `onChunk` with each chunk of a body as it comes; returns whether the body had its end. */
+/** Calls `onChunk` with each chunk of a body as it arrives; returns whether the body had its end frame. */
 export async function readFrames(body, onChunk) {
   let rest = Buffer.alloc(0);
   for await (const bytes of body) {

@@ -1,14 +1,15 @@
 // @ts-check
-// An HTTP proxy in front of an app that can hold a delivery back: what the service read for it is then older than what has happened since.
+// An HTTP proxy in front of an app that can hold back a delivery: its preload is then older than what has happened
+// since.
 import { once } from 'node:events';
 import { createServer, request as send } from 'node:http';
 
-/** Starts one on `port` for the app at `target`; it ends with the test `t`. */
+/** Starts a proxy on `port` for the app at `target`; it ends with the test `t`. */
 export async function startGate(t, { port, target }) {
   let holds;
   const gate = {
     url: `http://127.0.0.1:${port}`,
-    /** Holds the next delivery to a flow; resolves once it is there, with its headers and how to let it go on. */
+    /** Holds the next delivery of a flow; resolves when it arrives, with its headers and a function that releases it. */
     holdFlow: () => new Promise((resolve) => (holds = resolve)),
   };
   const server = createServer(async (incoming, outgoing) => {

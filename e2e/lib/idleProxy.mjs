@@ -1,9 +1,9 @@
 // @ts-check
-// A TCP proxy as many have it in front of their app: it cuts every connection on which nothing moves for a while.
+// A TCP proxy like many in front of an app: it closes every connection that is idle for a while.
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 
-/** Starts one on `port` for the port `target` of this machine; it ends with the test `t`. `cuts` counts. */
+/** Starts a proxy on `port` for the port `target` of this machine; it ends with the test `t`. `cuts` counts the closed connections. */
 export async function startIdleProxy(t, { port, target, idleMs }) {
   const proxy = { url: `http://127.0.0.1:${port}`, cuts: 0 };
   const open = new Set();

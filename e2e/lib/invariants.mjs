@@ -1,5 +1,5 @@
 // @ts-check
-// What must hold of every run once it has ended, whatever happened to it on the way.
+// What must hold for every ended run, whatever happened to it.
 import assert from 'node:assert/strict';
 import { until } from './wait.mjs';
 
@@ -27,7 +27,7 @@ export async function checkEndedRun(api, runId) {
   assert.equal(events.filter((e) => terminalEvents.has(e.eventType)).length, 1, `${runId}: ${story}`);
   const end = events.findIndex((e) => terminalEvents.has(e.eventType));
   assert.equal(terminalStatus[events[end].eventType], run.status, `${runId}: ${story}`);
-  // A step that was at work when its run failed or was cancelled may still be done; nothing else comes after the end.
+  // A step that was running when its run failed or was cancelled may still complete; nothing else follows the end.
   const atWork = new Set(
     events
       .slice(0, end)
@@ -73,7 +73,7 @@ function checkPairs(runId, events, opening, closing) {
   for (const id of closed) assert.ok(opened.includes(id), `${runId}: ${closing} of ${id} without ${opening}`);
 }
 
-/** Waits until no message is queued, in flight, delayed or given up, by the service's word and by Redis's own. */
+/** Waits until no message is queued, in delivery, delayed or dead, according to the service and to Redis itself. */
 export async function checkQueueEmpty({ api, redis, timeout = 30_000 }) {
   await until(
     'the queue to be empty',

@@ -1,6 +1,6 @@
 // @ts-check
-// What must hold of an ended run of the SDK from before event sourcing (spec 1): its log tells of steps, hooks and
-// waits only, and the state of the run and of its steps stands beside it (contract §9).
+// What must hold for an ended run of the SDK from before event sourcing (spec 1): its log has only events of steps,
+// hooks and waits, and the state of the run and of its steps is stored separately (contract §9).
 import assert from 'node:assert/strict';
 
 /** Reads the run from the service and checks it; returns its events. */

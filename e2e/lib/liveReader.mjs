@@ -1,5 +1,6 @@
 // @ts-check
-// A reader of a stream over plain HTTP that comes back with its next index, to the next replica, whenever it is cut off.
+// A reader of a stream over plain HTTP that continues with its next index, at the next replica, whenever its
+// connection is cut.
 import { setTimeout as delay } from 'node:timers/promises';
 import { readFrames } from './frames.mjs';
 
@@ -42,8 +43,8 @@ export async function readLive(urls, name, { signal, token } = {}) {
 }
 
 /**
- * All chunks that are stored of a stream, part by part, and whether it says that it is done. A part ends where a step closed the stream; what
- * that step wrote when it ran again is the next one.
+ * All stored chunks of a stream, part by part, and whether the stream is done. A part ends where a step closed the
+ * stream; what that step wrote when it ran again is the next part.
  */
 export async function storedParts(api, name) {
   const parts = [{ start: 0, chunks: [] }];
@@ -61,7 +62,7 @@ export async function storedParts(api, name) {
   }
 }
 
-/** The name of a run's own stream, the default one or that of a namespace. */
+/** The name of a run's own stream: the default one, or that of a namespace. */
 export function streamOf(runId, namespace) {
   return `strm_${runId.slice('wrun_'.length)}_user${namespace ? `_${Buffer.from(namespace).toString('base64url')}` : ''}`;
 }

@@ -1,12 +1,12 @@
 // @ts-check
-// An HTTP proxy that loses answers: what was asked has been done by then, and only whoever asked does not know.
+// An HTTP proxy that loses answers: the service has made the call, but the caller does not know it.
 import { once } from 'node:events';
 import { createServer, request as send } from 'node:http';
 import { connect } from 'node:net';
 
 /**
- * Starts one on `port` for the server at `target`; it ends with the test `t`. Every second answer to a POST is lost, and of a
- * WebSocket the third, with all of it; `lost` counts.
+ * Starts a proxy on `port` for the server at `target`; it ends with the test `t`. Every second answer to a POST is
+ * lost; of a WebSocket the third answer is lost, and the socket is closed. `lost` counts the lost answers.
  */
 export async function startLossyProxy(t, { port, target }) {
   const proxy = { url: `http://127.0.0.1:${port}`, lost: 0 };
@@ -16,7 +16,7 @@ export async function startLossyProxy(t, { port, target }) {
     const loses = method === 'POST' && posts++ % 2 === 0;
     const onward = send(target + url, { method, headers }, async (answer) => {
       if (loses) {
-        for await (const _ of answer); // to its end: the service is done
+        for await (const _ of answer); // completely: the service is done
         proxy.lost++;
         incoming.socket.destroy();
         return;

@@ -1,5 +1,5 @@
 // @ts-check
-// A process beside the app that starts one run and holds the AbortSignal that it gave to it (e2e/apps/outsider.mjs).
+// A separate process that starts one run and holds the AbortSignal that it passed to it (e2e/apps/outsider.mjs).
 import { appFolder, nodeOf, outsiderScript, world } from './paths.mjs';
 import { Child } from './process.mjs';
 import { until } from './wait.mjs';
@@ -8,7 +8,7 @@ export class Outsider {
   #child;
   runId = '';
 
-  /** Starts the process and waits for its run; it is stopped with the test `t`. With a `reason` its signal is aborted already. */
+  /** Starts the process and waits for its run; it is stopped with the test `t`. With a `reason`, its signal is already aborted. */
   static async start(t, service, sdk, workflow, args, reason) {
     const outsider = new Outsider();
     outsider.#child = new Child('outsider', nodeOf(sdk), [outsiderScript, workflow, JSON.stringify(args), ...(reason ? [reason] : [])], {

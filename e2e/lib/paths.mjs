@@ -1,13 +1,13 @@
 // @ts-check
-// Where things are in this repository.
+// Paths in this repository.
 import { fileURLToPath } from 'node:url';
 
 const at = (path) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
 export const serviceBinary = process.env.E2E_BINARY || at('bin/world-redis');
-/** The World as an app names it; each app's package.json has it as a dependency. */
+/** The World's name in an app; each app's package.json has it as a dependency. */
 export const world = '@world-redis/client';
-/** The same package on disk, for what a test itself needs of it. */
+/** The same package on disk, for parts that a test uses directly. */
 export const clientFolder = at('client/');
 export const appServer = at('e2e/apps/server.mjs');
 export const outsiderScript = at('e2e/apps/outsider.mjs');

@@ -1,12 +1,12 @@
 // @ts-check
-// Child processes of a test: started with a clean environment, ended by their own id, and never left behind.
+// Child processes of a test: started with a clean environment, ended by their process id, and never left running.
 import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /**
- * Variables of a child; those that are undefined are left out.
+ * Variables of a child; undefined ones are left out.
  *
  * @typedef {Record<string, string | undefined>} Environment
  */
@@ -16,8 +16,8 @@ const running = new Set();
 process.on('exit', () => running.forEach((child) => child.kill('SIGKILL')));
 
 /**
- * The caller's environment without anything that would point a child at another World or another Redis. It may say where
- * Node keeps what it has compiled: a hundred processes load the same SDKs.
+ * The caller's environment without anything that would direct a child to another World or another Redis. Node's
+ * compile cache stays: a hundred processes load the same SDKs.
  */
 function cleanEnvironment(extra) {
   const inherited = Object.entries(process.env).filter(([name]) => !/^(WORKFLOW_|REDIS_|VERCEL|NODE_(?!COMPILE_CACHE$)|PORT$|HOST$|DEBUG$)/.test(name));
@@ -59,12 +59,12 @@ export class Child {
     return running.has(this.#process);
   }
 
-  /** What the child printed on either stream; the beginning is missing when that was much. */
+  /** The child's output on both streams; the beginning is dropped if it is long. */
   get output() {
     return this.#output;
   }
 
-  /** The last lines of what the child printed on either stream. */
+  /** The last lines of the child's output on both streams. */
   get tail() {
     return this.#output.split('\n').slice(-40).join('\n');
   }
@@ -96,7 +96,7 @@ export class Child {
   }
 
   /**
-   * Pauses the child where it is (SIGSTOP), or lets it go on (SIGCONT).
+   * Pauses the child (SIGSTOP), or continues it (SIGCONT).
    *
    * @param {NodeJS.Signals} name
    */
@@ -121,8 +121,8 @@ export async function run(command, args, options) {
 }
 
 /**
- * A port of this machine that nobody listens on. It is below the range from which the kernel takes the
- * ports of outgoing connections, so that none of those takes it while its server is away.
+ * A free port of this machine. It is below the range from which the kernel takes the ports of outgoing connections,
+ * so that none of those takes it while its server is down.
  */
 export async function freePort() {
   for (;;) {

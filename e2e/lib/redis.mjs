@@ -1,6 +1,5 @@
 // @ts-check
-// A redis-server of the test's own: append-only file on (unless asked otherwise), nothing evicted, in a folder that
-// goes away with it.
+// A test's own redis-server, in a temporary folder: append-only file on (unless set otherwise), and no eviction.
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
@@ -9,7 +8,7 @@ import { join } from 'node:path';
 import { Child, freePort } from './process.mjs';
 import { until } from './wait.mjs';
 
-/** Arguments of a redis-server that loses nothing which it has acknowledged, whenever it is killed. */
+/** Arguments of a redis-server that loses nothing that it has acknowledged, whenever it is killed. */
 export const safe = ['--appendfsync', 'always'];
 
 export class RedisServer {
@@ -23,10 +22,11 @@ export class RedisServer {
   port;
 
   /**
-   * `more` are further arguments of redis-server, `env` is for its environment. With `rewritten` it has a settings file, in which
-   * CONFIG REWRITE keeps whose replica it is.
+   * `more` are further arguments of redis-server, `env` is for its environment. With `rewritten` it has a settings
+   * file, in which CONFIG REWRITE stores which master it follows.
    *
-   * @param {{ persistent?: boolean, more?: string[], env?: import('./process.mjs').Environment, rewritten?: boolean }} [options]
+   * @param {{ persistent?: boolean, more?: string[], env?: import('./process.mjs').Environment, rewritten?: boolean
+   * }} [options]
    */
   static async start({ persistent = true, more = [], env, rewritten = false } = {}) {
     const redis = new RedisServer();
@@ -51,7 +51,7 @@ export class RedisServer {
     return this.#child;
   }
 
-  /** Starts the server, with what its append-only file holds. */
+  /** Starts the server with the content of its append-only file. */
   async resume() {
     const settings = [
       ...(this.#file ? [this.#file] : []),
@@ -64,20 +64,20 @@ export class RedisServer {
     await until('redis-server to answer', async () => (await this.command('PING')) === 'PONG', { child: this.#child });
   }
 
-  /** Stops the server in good order, so that its append-only file is whole. */
+  /** Stops the server in order, so that its append-only file is complete. */
   async pause() {
     await this.#child.end('SIGTERM');
   }
 
   /**
-   * Ends the server where it is. With "everysec" Redis puts off what it writes to its append-only file, for up to two seconds,
-   * while the disk is busy with a sync: a test that needs all that was acknowledged starts it as {@link safe}.
+   * Kills the server. With "everysec" Redis delays writes to its append-only file for up to two seconds while the
+   * disk is busy with a sync: a test that needs everything acknowledged starts it with {@link safe}.
    */
   async kill() {
     await this.#child.end('SIGKILL');
   }
 
-  /** Has the server answer nobody, with its connections open, until {@link thaw}. */
+  /** Makes the server answer nobody, with its connections open, until {@link thaw}. */
   freeze() {
     this.#child.signal('SIGSTOP');
   }
@@ -87,21 +87,21 @@ export class RedisServer {
   }
 
   async stop() {
-    this.thaw(); // a stopped process does not hear that it is to end
+    this.thaw(); // a stopped process does not get the signal to end
     await this.#child.end('SIGTERM');
     await rm(this.#folder, { recursive: true, force: true });
   }
 
-  /** Sends one command on a connection of its own, see {@link command}. */
+  /** Sends one command on its own connection, see {@link command}. */
   command(...words) {
     return command(this.port, ...words);
   }
 }
 
-/** How long a server may be silent: one that is stopped refuses nothing. */
+/** How long a server may be silent: a frozen server refuses nothing. */
 const PATIENCE = 10_000;
 
-/** Sends one command to a Redis of this machine, on a connection of its own; integers, strings and flat arrays come back as such. */
+/** Sends one command to a Redis of this machine, on its own connection; integers, strings and flat arrays are returned as such. */
 export async function command(port, ...words) {
   const socket = connect(port, '127.0.0.1');
   socket.setTimeout(PATIENCE, () => socket.destroy(new Error(`no answer from Redis at ${port}`)));
@@ -121,7 +121,7 @@ export async function command(port, ...words) {
   }
 }
 
-/** Reads one RESP2 reply at `from`; undefined when it is not all there yet. */
+/** Reads one RESP2 reply at `from`; undefined if it is incomplete. */
 function parse(text, from) {
   const lineEnd = text.indexOf('\r\n', from);
   if (lineEnd < 0) return undefined;

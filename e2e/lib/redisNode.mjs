@@ -1,5 +1,5 @@
 // @ts-check
-// One of several redis-servers that copy each other. All reach it through a proxy, so that it can be cut off.
+// One of several redis-servers that replicate. All connections to it use a proxy, so that it can be cut off.
 import { CutProxy } from './cutProxy.mjs';
 import { freePort } from './process.mjs';
 import { RedisServer } from './redis.mjs';
@@ -9,7 +9,7 @@ export class RedisNode {
   #server;
   /** @type {number} */
   port;
-  /** The port of the cluster's bus, and the proxy before it. */
+  /** The port of the cluster bus, and the proxy in front of it. */
   bus;
   busProxy;
   proxies = [];
@@ -35,7 +35,7 @@ export class RedisNode {
     return this.#server.child;
   }
 
-  /** Sends one command past the proxy. */
+  /** Sends one command without the proxy. */
   command(...words) {
     return this.#server.command(...words);
   }
@@ -53,7 +53,7 @@ export class RedisNode {
     return this.#server.kill();
   }
 
-  /** Cuts all ways to it, see {@link CutProxy.cut}; its own ways to others are open. */
+  /** Cuts all connections to it, see {@link CutProxy.cut}; its own connections to others stay. */
   cut(how) {
     for (const proxy of this.proxies) proxy.cut(how);
   }
@@ -64,11 +64,11 @@ export class RedisNode {
 
   async stop() {
     for (const proxy of this.proxies) proxy.stop();
-    // Not by SIGTERM: a master would wait for replicas that are ended, too.
+    // Not by SIGTERM: a master would wait for replicas, which are being stopped, too.
     await this.#server?.kill();
     await this.#server?.stop();
   }
 }
 
-/** The id of the node that sent a packet of the cluster's bus. */
+/** The id of the node that sent a packet of the cluster bus. */
 const senderOf = (packet) => packet.toString('latin1', 40, 80);

@@ -1,6 +1,6 @@
 // @ts-check
-// A master with two replicas, and three Sentinels that choose another master when two of them miss it. Each Redis is reached
-// through a proxy of its own, by its replicas and the Sentinels, too, so that it can be cut off.
+// A master with two replicas, and three Sentinels that choose another master if two of them find it down. Each Redis
+// is reached through its own proxy, also by its replicas and the Sentinels, so that it can be cut off.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,10 +16,10 @@ export class RedisSentinel {
   #downAfter;
   nodes = [];
   sentinels = [];
-  /** The node that is the master, as far as is known. */
+  /** The master as far as is known. */
   master;
 
-  /** `downAfter` is for how many milliseconds a master may be silent. */
+  /** `downAfter` is how long a master may be silent, in milliseconds. */
   static async start({ downAfter = 2000, more = safe } = {}) {
     const set = new RedisSentinel();
     set.#downAfter = downAfter;
@@ -45,7 +45,7 @@ export class RedisSentinel {
     });
   }
 
-  /** All nodes that have keys of their own. */
+  /** All nodes that hold keys. */
   get masters() {
     return [this.master];
   }
@@ -65,7 +65,7 @@ export class RedisSentinel {
     return [...info.matchAll(/^slave\d+:.*state=online/gm)].length;
   }
 
-  /** Waits until all Sentinels name one master, and all others follow it. */
+  /** Waits until all Sentinels name the same master, and all others follow it. */
   settled(options) {
     return until(
       'Sentinels and replicas to agree on a master',
@@ -81,7 +81,7 @@ export class RedisSentinel {
     );
   }
 
-  /** Makes a replica the master, as an operator does. */
+  /** Promotes a replica, as an operator does. */
   async failover() {
     const before = this.master;
     await this.sentinels[0].command('SENTINEL', 'FAILOVER', MASTER);
@@ -89,7 +89,7 @@ export class RedisSentinel {
     await this.settled();
   }
 
-  /** Cuts all ways to a node, see {@link CutProxy.cut}. */
+  /** Cuts all connections to a node, see {@link CutProxy.cut}. */
   cut(node, how) {
     node.cut(how);
   }
@@ -125,7 +125,7 @@ class Sentinel {
     return sentinel;
   }
 
-  /** Sentinel keeps in it what it learns. */
+  /** Sentinel stores its state in it. */
   get #file() {
     return join(this.#folder, 'sentinel.conf');
   }
@@ -133,7 +133,7 @@ class Sentinel {
   async start() {
     this.child = new Child('sentinel', 'redis-server', [this.#file, '--sentinel']);
     await until('the Sentinel to answer', async () => (await this.command('PING')) === 'PONG', { child: this.child });
-    // Usually it looks every ten seconds who follows whom.
+    // By default it checks only every ten seconds which replica follows which master.
     await this.command('SENTINEL', 'DEBUG', 'INFO-PERIOD', 1000, 'PUBLISH-PERIOD', 500);
   }
 
@@ -141,7 +141,7 @@ class Sentinel {
     return command(this.port, ...words);
   }
 
-  /** What it knows of the master, by name. */
+  /** What it knows about the master, by name. */
   async view() {
     const flat = await this.command('SENTINEL', 'MASTER', MASTER);
     return Object.fromEntries(Array.from({ length: flat.length / 2 }, (_, i) => flat.slice(2 * i, 2 * i + 2)));

@@ -1,5 +1,6 @@
 // @ts-check
-// A Redis Cluster of three masters with a replica each. All reach each node through proxies of its own, so that it can be cut off.
+// A Redis Cluster of three masters with one replica each. Each node is reached through its own proxies, so that it
+// can be cut off.
 import { safe } from './redis.mjs';
 import { RedisNode } from './redisNode.mjs';
 import { until } from './wait.mjs';
@@ -10,10 +11,10 @@ const PAIRS = 3;
 export class ReplicatedCluster {
   /** Two nodes each that share the same slots. */
   #pairs = [];
-  /** The nodes that are masters, as far as is known. */
+  /** The masters as far as is known. */
   masters = [];
 
-  /** `nodeTimeout` is for how many milliseconds a node may be silent. */
+  /** `nodeTimeout` is how long a node may be silent, in milliseconds. */
   static async start({ nodeTimeout = 2000, more = safe } = {}) {
     const cluster = new ReplicatedCluster();
     try {
@@ -45,7 +46,7 @@ export class ReplicatedCluster {
     await this.settled();
   }
 
-  /** The nodes that share a slot; the first one was its master in the beginning. */
+  /** The nodes that share a slot; the first one was its master initially. */
   pairOf(slot) {
     return this.#pairs.findLast((_, i) => Math.floor((i * SLOTS) / PAIRS) <= slot);
   }
@@ -74,7 +75,7 @@ export class ReplicatedCluster {
     );
   }
 
-  /** Cuts all ways to a node, see {@link CutProxy.cut}, and those from it to the others. */
+  /** Cuts all connections to a node, see {@link CutProxy.cut}, and those from it to the others. */
   cut(node, how) {
     node.cut(how);
     for (const other of this.nodes) if (other !== node) other.busProxy.cut(how, node.id);
@@ -85,7 +86,7 @@ export class ReplicatedCluster {
     for (const other of this.nodes) other.busProxy.mend(node.id);
   }
 
-  /** Makes the replica of a node's pair the master, as an operator does. */
+  /** Promotes the replica of a node's pair, as an operator does. */
   async failover(node) {
     const pair = this.#pairs.find((nodes) => nodes.includes(node));
     const before = await masterOf(pair);
@@ -111,7 +112,7 @@ export class ReplicatedCluster {
   }
 }
 
-/** The master of two nodes, or undefined while the other one does not follow it. */
+/** The master of two nodes; undefined while the other one does not follow it. */
 async function masterOf(pair) {
   const infos = await Promise.all(pair.map((node) => node.command('INFO', 'replication')));
   const at = infos.findIndex((info) => /^role:master/m.test(info) && /^slave0:.*state=online/m.test(info));

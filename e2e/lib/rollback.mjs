@@ -1,20 +1,20 @@
 // @ts-check
-// A Redis that loses its last writes, as one does that takes over from a master which it has not heard the last of.
+// A Redis that loses its last writes, like a replica that becomes the master without them.
 import { RedisServer } from './redis.mjs';
 import { until } from './wait.mjs';
 
-/** Follows a Redis up to a moment; later that Redis becomes what it was then. It ends with the test `t`. */
+/** Follows a Redis until it is stopped; later the Redis is reset to that state. It ends with the test `t`. */
 export async function startShadow(t, redis) {
   const shadow = await RedisServer.start({ persistent: false });
   t.after(() => shadow.stop());
   await follow(shadow, redis);
   return {
-    /** Has it stand still once `is` is true of what it holds; `is` gets a function that runs a command there. */
+    /** Stops following once `is` is true for the data; `is` gets a function that runs a command on it. */
     async stop(is) {
       await until('the moment to go back to', () => is((...words) => shadow.command(...words)));
       await shadow.command('REPLICAOF', 'NO', 'ONE');
     },
-    /** Everything that came since is gone. */
+    /** Removes everything that came since. */
     async bringBack() {
       await follow(redis, shadow);
       await redis.command('REPLICAOF', 'NO', 'ONE');
@@ -27,7 +27,7 @@ async function follow(one, other) {
   await until('a copy of Redis', async () => /master_link_status:up/.test(await one.command('INFO', 'replication')));
 }
 
-/** Copies the keys of a run; what is returned makes them what they were, and leaves all others, as those of the queue. */
+/** Copies the keys of a run. The returned function restores them, and leaves all others, such as the queue's, unchanged. */
 export async function keepRun(redis, runId) {
   const keys = await redis.command('KEYS', `workflow:*{${runId}}*`);
   const copy = (key) => `kept:${key}`;

@@ -1,5 +1,5 @@
 // @ts-check
-// The service under test, as its users start it: `world-redis serve` and environment variables.
+// The service under test, started as by its users: `world-redis serve` and environment variables.
 import { serviceBinary } from './paths.mjs';
 import { Child } from './process.mjs';
 import { until } from './wait.mjs';
@@ -38,12 +38,12 @@ export class Service {
     return this.#child;
   }
 
-  /** Changes variables; they count from the next start on. */
+  /** Changes variables; they apply from the next start. */
   configure(env) {
     Object.assign(this.#env, env);
   }
 
-  /** What its log says at WARN or above, of all its processes so far. */
+  /** The log lines at WARN or above of all its processes so far. */
   get alarms() {
     return [...this.#alarms, ...(this.#child?.alarms ?? [])];
   }
@@ -54,7 +54,7 @@ export class Service {
     await until('the service to be ready', async () => (await fetch(`${this.url}/readyz`)).ok, { child: this.#child });
   }
 
-  /** Asks the service to stop and returns its exit code. */
+  /** Stops the service and returns its exit code. */
   stop() {
     return this.#child?.end('SIGTERM') ?? 0;
   }
@@ -63,7 +63,7 @@ export class Service {
     await this.#child.end('SIGKILL');
   }
 
-  /** What a client of this service needs in its environment. */
+  /** The environment variables of a client of this service. */
   get clientEnv() {
     return { WORKFLOW_WORLD_URL: this.url, ...(this.token && { WORKFLOW_WORLD_TOKEN: this.token }) };
   }

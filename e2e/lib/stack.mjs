@@ -57,7 +57,7 @@ class Stack {
     this.#warns = warns;
   }
 
-  /** A further replica on the same Redis; the app does not know of it. It is the test's to stop or kill. */
+  /** Another replica on the same Redis, which the app does not know. The test stops or kills it. */
   async startSecondService(env) {
     const second = new Service({ redis: this.redis, token: this.service.token, port: await freePort(), env });
     this.#seconds.push(second);
@@ -81,5 +81,5 @@ class Stack {
   }
 }
 
-/** The lines of a log at WARN or above that nothing has provoked. */
+/** The log lines at WARN or above that no test expects. */
 const falseAlarms = (alarms, warns = []) => alarms.filter((line) => ![notPersistent, ...warns].some((pattern) => pattern.test(line)));

@@ -1,5 +1,5 @@
 // @ts-check
-// Waiting for something outside this process to become true.
+// Waits for a condition outside this process.
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**

@@ -1,5 +1,5 @@
 // @ts-check
-// The sentences that tests provoke in the service's log at WARN or above, for startStack(t, { warns }).
+// The log lines at WARN or above that tests provoke in the service, for startStack(t, { warns }).
 
 /** Redis writes nothing to disk, in nearly all tests. */
 export const notPersistent = /Redis is not set up as it should be.*check=persistence/;
@@ -10,23 +10,23 @@ export const replicaGone = /nobody held the lease of a message any more|the answ
 /** The service was stopped before its deliveries had ended. */
 export const cutAtStop = /a delivery was cut at shutdown/;
 
-/** Redis was away. */
+/** Redis was unavailable. */
 export const redisAway = /Redis (does not answer|is not reachable)|connection refused|i\/o timeout/;
 
-/** Redis is a replica for a moment, as one that has just failed over is. */
+/** Redis is a replica for a short time, for example after a failover. */
 export const isReplica = /READONLY|LOADING/;
 
 /** A message was given up. */
 export const givenUp = /a message is set aside as undeliverable|its run could not be told/;
 
-/** A run has a value that is more than the service takes. */
+/** A run has a value that exceeds the service's size limit. */
 export const tooLarge = /a run was failed, because it has a value that is too large/;
 
-/** Somebody changed what is in Redis. */
+/** The data in Redis was changed by hand. */
 export const damaged = /an event is gone from the log of a run|An event is gone from the log of run|a step was not what its events say/;
 
 /** A workflow ends the process of its app. */
 export const processEnds = /the app's process ended again and again/;
 
-/** An app that registered does not answer when it is asked a second time: its process has ended meanwhile. */
+/** An app that registered did not answer the second check: its process has ended in the meantime. */
 export const appAway = /no workflow app answers at this address/;

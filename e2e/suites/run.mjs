@@ -1,6 +1,6 @@
 // @ts-check
-// Runs the SDK's own tests of a World, as published, against the real service on a real Redis:
-//   node run.mjs v5 12     in suites/v5, and all of the 12 tests must have passed
+// Runs the SDK's own published tests of a World against the real service on a real Redis:
+//   node run.mjs v5 12     in suites/v5, where all 12 tests must pass
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -51,7 +51,7 @@ async function runVitest(report) {
     env: {
       HOME: process.env.HOME,
       NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? '',
-      // The suite starts its servers with whatever "node" is found first.
+      // The suite starts its servers with the first "node" in the path.
       PATH: dirname(node) + delimiter + process.env.PATH,
       WORKFLOW_TARGET_WORLD: '@world-redis/client',
       ...service.clientEnv,
