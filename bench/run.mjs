@@ -34,6 +34,7 @@ if (options.scale !== 'full') patience.ms = 30_000;
 // With exit(), so that no server of ours outlives an interrupted bench.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1));
 
+/** @type {{ machine: ReturnType<typeof describeMachine>, scale: string, suites: object[] }} */
 const result = { machine: describeMachine(), scale: options.scale, suites: [] };
 if (result.machine.busy) say(`the machine is busy (load ${result.machine.loadAtStart}): take figures of record when it is quiet`);
 for (const { suite, metrics } of chosen(options.only)) {

@@ -171,7 +171,7 @@ for (const sdk of sdks) {
         return answer.data;
       };
       try {
-        const page = await until('the page', () => fetch(`http://localhost:${port}/`).then((r) => r.ok && r.text()), { child: web });
+        const page = await until('the page', () => fetch(`http://localhost:${port}/`).then((r) => (r.ok ? r.text() : undefined)), { child: web });
         assert.match(page, /<html/i);
         await looks(rpc, `http://localhost:${port}`);
         await acts(rpc);

@@ -24,6 +24,7 @@ for (const sdk of sdks) {
           .join(','),
       },
     });
+    /** @type {Record<string, any>} */
     const tenants = { shop: undefined, blog: undefined };
     for (const name of Object.keys(tenants)) {
       const env = { WORKFLOW_WORLD_TOKEN: tokens[name] };

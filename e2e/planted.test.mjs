@@ -17,7 +17,7 @@ for (const sdk of sdks) {
     const stack = await startStack(t, { sdk, warns: [damaged] });
     const { app, api, redis, service } = stack;
     const find = async (runId, type) => until(type, async () => (await api.events(runId)).find((e) => e.eventType === type));
-    const metric = async (name) => Number((await api.request('/metrics')).text.match(new RegExp(`^${name} (\\d+)$`, 'm'))[1]);
+    const metric = async (name) => Number((await api.request('/metrics')).text.match(new RegExp(`^${name} (\\d+)$`, 'm'))?.[1]);
     const before = await app.deliveries();
 
     const lost = {

@@ -103,7 +103,7 @@ async function startNarrowProxy(t, target, most) {
       incoming.resume();
       return outgoing.writeHead(413, { 'content-type': 'text/html' }).end('<html><center><h1>413 Request Entity Too Large</h1></center></html>');
     }
-    const onward = send(target + url, { method, headers }, (answer) => answer.pipe(outgoing.writeHead(answer.statusCode, answer.headers)));
+    const onward = send(target + url, { method, headers }, (answer) => answer.pipe(outgoing.writeHead(answer.statusCode ?? 502, answer.headers)));
     onward.on('error', () => incoming.socket.destroy());
     outgoing.on('close', () => onward.destroy());
     incoming.pipe(onward);

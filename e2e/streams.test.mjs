@@ -15,7 +15,7 @@ for (const sdk of sdks) {
       const response = await fetch(`${app.url}/stream/${runId}`, { signal: AbortSignal.timeout(60_000) });
       const seen = [];
       let statusAtFirst;
-      for await (const bytes of response.body) {
+      for await (const bytes of response.body ?? []) {
         statusAtFirst ??= (await api.run(runId)).status;
         seen.push(...bytes);
       }
@@ -146,7 +146,7 @@ for (const sdk of sdks) {
     await t.test('a stream that a run returns, ten lines written one by one', async () => {
       const runId = await app.begin('returnsStream', 10, 150);
       const response = await fetch(`${app.url}/returned-stream/${runId}`, { signal: AbortSignal.timeout(60_000) });
-      const reads = await Array.fromAsync(response.body, (bytes) => Buffer.from(bytes).toString());
+      const reads = await Array.fromAsync(response.body ?? [], (bytes) => Buffer.from(bytes).toString());
       assert.equal(reads.join(''), Array.from({ length: 10 }, (_, i) => `line ${i}\n`).join(''));
     });
 

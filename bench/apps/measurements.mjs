@@ -93,7 +93,7 @@ async function chunks(sdk, { count, size }) {
     began ??= performance.now();
     got++;
   }
-  const ms = performance.now() - began;
+  const ms = performance.now() - (began ?? Number.NaN);
   if (got !== count) throw new Error(`${got} of ${count} chunks were read`);
   await completed(sdk, run.runId);
   return { perSecond: (count / ms) * 1000 };

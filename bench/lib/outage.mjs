@@ -11,11 +11,14 @@ const PATIENCE = 10_000;
 
 export const KINDS = ['read', 'event', 'queue', 'stream', 'live'];
 
+/** @typedef {{ start: number, end?: number, error?: Error }} Probe  a call; without `end` it has not succeeded */
+
 export class Callers {
   #url;
   #second;
   #newRun;
   #app;
+  /** @type {Record<string, Probe[]>} */
   #calls = Object.fromEntries(KINDS.map((kind) => [kind, []]));
   #open = new Set();
   #over = false;
@@ -78,10 +81,11 @@ export class Callers {
   }
 
   #one(kind, make) {
-    const call = { start: performance.now(), end: undefined, error: undefined };
+    /** @type {Probe} */
+    const call = { start: performance.now() };
     this.#calls[kind].push(call);
     // A message counts as successful when it is delivered, and a chunk when it is read.
-    if (kind === 'stream') this.#calls.live.push({ start: call.start, end: undefined, error: undefined });
+    if (kind === 'stream') this.#calls.live.push({ start: call.start });
     const life = make(call)
       .then(
         () => kind !== 'queue' && (call.end = performance.now()),
@@ -95,7 +99,7 @@ export class Callers {
     const now = performance.now();
     let text = '';
     for await (const data of request.setEncoding('utf8')) text += data;
-    const call = /__health/.test(request.url) ? undefined : this.#calls.queue[/"probe":(\d+)/.exec(text)?.[1]];
+    const call = /__health/.test(request.url) ? undefined : this.#calls.queue[Number(/"probe":(\d+)/.exec(text)?.[1])];
     if (call) call.end ??= now;
     response.setHeader('content-type', 'application/json');
     response.end('{"ok":true}');
@@ -140,7 +144,7 @@ export class Callers {
       const bad = calls.filter((call) => call.end === undefined);
       const at = (call) => ((call.start - from) / 1000).toFixed(2);
       const slowest = Math.max(...calls.map(({ start, end }) => (end ?? start) - start));
-      return `${kind}: ${bad.length} of ${calls.length} failed${bad.length ? `, begun ${at(bad[0])} to ${at(bad.at(-1))} s: ${bad.at(-1).error?.message ?? 'never came'}` : ''}; the slowest took ${Math.round(slowest)} ms`;
+      return `${kind}: ${bad.length} of ${calls.length} failed${bad.length ? `, begun ${at(bad[0])} to ${at(bad.at(-1))} s: ${bad.at(-1)?.error?.message ?? 'never came'}` : ''}; the slowest took ${Math.round(slowest)} ms`;
     });
   }
 }

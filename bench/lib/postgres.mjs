@@ -10,7 +10,7 @@ import { until } from '../../e2e/lib/wait.mjs';
 
 /** The folder with initdb and postgres; undefined if there is none. */
 function programs() {
-  const folders = [...process.env.PATH.split(delimiter), ...globSync('/usr/lib/postgresql/*/bin').toReversed()];
+  const folders = [...(process.env.PATH ?? '').split(delimiter), ...globSync('/usr/lib/postgresql/*/bin').toReversed()];
   const found = folders.find((folder) => existsSync(join(folder, 'postgres')));
   return found && dirname(realpathSync(join(found, 'postgres')));
 }

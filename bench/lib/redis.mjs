@@ -8,7 +8,7 @@ export const startRedis = ({ hugePages = false } = {}) =>
 
 /** Bytes that the server holds for its data. */
 export async function usedMemory(redis) {
-  return Number(/^used_memory:(\d+)/m.exec(await redis.command('INFO', 'memory'))[1]);
+  return Number(/^used_memory:(\d+)/m.exec(await redis.command('INFO', 'memory'))?.[1]);
 }
 
 /**
@@ -18,7 +18,7 @@ export async function usedMemory(redis) {
 async function counters(redis) {
   const stats = await redis.command('INFO', 'commandstats');
   const calls = [...stats.matchAll(/^cmdstat_(\S+?):calls=(\d+)/gm)].filter(([, name]) => name !== 'info');
-  const reads = /^total_reads_processed:(\d+)/m.exec(await redis.command('INFO', 'stats'))[1];
+  const reads = /^total_reads_processed:(\d+)/m.exec(await redis.command('INFO', 'stats'))?.[1];
   return { commands: calls.reduce((sum, [, , n]) => sum + Number(n), 0), reads: Number(reads) };
 }
 

@@ -21,7 +21,7 @@ const now = () => performance.timeOrigin + performance.now();
 async function hop(open) {
   let arrived;
   const stub = createServer((request, response) => {
-    if (!request.url.includes('__health')) arrived?.(performance.now());
+    if (!request.url?.includes('__health')) arrived?.(performance.now());
     request.resume();
     response.setHeader('content-type', 'application/json');
     response.end('{"ok":true}');

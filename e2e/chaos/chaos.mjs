@@ -82,7 +82,8 @@ export async function chaos({ quiet, recoveryAfter, leases, downAfter, durabilit
   return report;
 }
 
-async function withFaults(testbed, report, { seed, seconds, rate, most, pace, ways = undefined, every, brief, long, patience, log, signal }) {
+/** @type {(testbed: Testbed, report: Report, how: any) => Promise<void>} */
+async function withFaults(testbed, report, { seed, seconds, rate, most, pace, ways, every, brief, long, patience, log, signal }) {
   const load = new Load(testbed, randomFrom(seed));
   const faults = new Faults(testbed.parts, randomFrom(seed ^ 0x5eed), log, ways);
   const over = AbortSignal.any([AbortSignal.timeout(seconds * 1000), signal]);

@@ -2,6 +2,7 @@
 // The workflows (e2e/apps/workflows/modern/chaos.ts), with arguments chosen by the seed and the expected value of
 // each.
 
+/** @type {(count: number, every: number, closes: boolean, throws?: boolean, namespace?: string) => object} */
 const plan = (count, every, closes, throws = false, namespace = undefined) => ({ count, every, closes, throws, namespace });
 
 /** What the steps of a run do with its streams: ten times `pace`, as a model writes its text. */

@@ -18,7 +18,7 @@ export async function startEventGate(t, { port, target }) {
       await new Promise((release) => held(release));
     }
     const onward = send(target + url, { method, headers }, (answer) => {
-      outgoing.writeHead(answer.statusCode, answer.headers);
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
       answer.pipe(outgoing);
     });
     onward.on('error', () => incoming.socket.destroy());

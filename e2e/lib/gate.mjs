@@ -14,13 +14,13 @@ export async function startGate(t, { port, target }) {
   };
   const server = createServer(async (incoming, outgoing) => {
     const { method, url, headers } = incoming;
-    if (holds && method === 'POST' && url.endsWith('/flow')) {
+    if (holds && method === 'POST' && url?.endsWith('/flow')) {
       const held = holds;
       holds = undefined;
       await new Promise((release) => held({ headers, release }));
     }
     const onward = send(target + url, { method, headers }, (answer) => {
-      outgoing.writeHead(answer.statusCode, answer.headers);
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
       answer.pipe(outgoing);
     });
     onward.on('error', () => incoming.socket.destroy());

@@ -25,7 +25,7 @@ export async function readLive(urls, name, { signal, token } = {}) {
         signal: AbortSignal.any([silence.signal, ...(signal ? [signal] : [])]),
       });
       const heard = async function* () {
-        for await (const bytes of response.body) {
+        for await (const bytes of response.body ?? []) {
           limit.refresh();
           yield bytes;
         }
@@ -47,10 +47,11 @@ export async function readLive(urls, name, { signal, token } = {}) {
  * stream; what that step wrote when it ran again is the next part.
  */
 export async function storedParts(api, name) {
+  /** @type {{ start: number, chunks: Buffer[] }[]} */
   const parts = [{ start: 0, chunks: [] }];
   for (let cursor = ''; ; ) {
     const page = await api.get(`/v1/streams/${encodeURIComponent(name)}/chunks?limit=1000${cursor && `&cursor=${encodeURIComponent(cursor)}`}`);
-    parts.at(-1).chunks.push(...page.data.map((chunk) => Buffer.from(chunk.data.data, 'base64')));
+    parts.at(-1)?.chunks.push(...page.data.map((chunk) => Buffer.from(chunk.data.data, 'base64')));
     if (page.hasMore) {
       cursor = page.cursor;
     } else if (page.next) {

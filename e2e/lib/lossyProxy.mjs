@@ -21,7 +21,7 @@ export async function startLossyProxy(t, { port, target }) {
         incoming.socket.destroy();
         return;
       }
-      outgoing.writeHead(answer.statusCode, answer.headers);
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
       answer.pipe(outgoing);
     });
     onward.on('error', () => incoming.socket.destroy());

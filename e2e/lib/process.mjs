@@ -75,7 +75,7 @@ export class Child {
 
   #listen(text) {
     const lines = (this.#line + text).split('\n');
-    this.#line = lines.pop();
+    this.#line = lines.pop() ?? '';
     this.alarms.push(...lines.filter((line) => /\blevel=(WARN|ERROR)\b|"level":"(WARN|ERROR)"/.test(line)));
   }
 

@@ -10,6 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises';
  * @param {string} what
  * @param {() => T | Promise<T>} probe
  * @param {{ timeout?: number, every?: number, child?: { alive: boolean, name: string, tail: string } }} [options] `child`: it must not end meanwhile
+ * @returns {Promise<Exclude<T, false | null | undefined>>}
  */
 export async function until(what, probe, { timeout = 60_000, every = 25, child } = {}) {
   const deadline = performance.now() + timeout;
@@ -18,7 +19,7 @@ export async function until(what, probe, { timeout = 60_000, every = 25, child }
     if (child && !child.alive) throw new Error(`${child.name} ended while waiting for ${what}:\n${child.tail}`);
     try {
       const answer = await probe();
-      if (answer) return answer;
+      if (answer) return /** @type {any} */ (answer);
       cause = undefined;
     } catch (error) {
       cause = error;
