@@ -42,7 +42,7 @@ func startProxy(t *testing.T, target string, filter func(fromRedis bool, data []
 }
 
 // Not one doorbell arrives: the audit delivers, and in the end the dead connection is
-// replaced by one that hears again.
+// replaced by one that receives messages again.
 func TestLostDoorbellsOnlyDelayAndADeafConnectionIsReplaced(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -102,7 +102,7 @@ func TestHistoryIsReadAfterTheSubscriptionStands(t *testing.T) {
 }
 
 // Readers share page reads. One that was rung must not share a read from before the ring,
-// or it would hear nothing of the chunk that it was rung for.
+// otherwise it would not get the chunk that the doorbell announced.
 func TestARungReaderDoesNotShareAnOldPage(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)

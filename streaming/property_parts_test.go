@@ -93,7 +93,7 @@ func (r *round) writeByNumber(random *rand.Rand, writer string) {
 
 var errGone = errors.New("the reader goes away")
 
-// read comes at some moment and reads to the end, at its own pace. Now and then it goes away and
+// read starts at some time and reads to the end, at its own pace. Now and then it goes away and
 // comes back, perhaps to the other replica, for what it does not have.
 func (r *round) read(random *rand.Rand) {
 	pause(r.ctx, random, time.Second)
@@ -128,7 +128,7 @@ func (r *round) read(random *rand.Rand) {
 	r.results = append(r.results, one)
 }
 
-// from is the index that a start means at this moment.
+// from is the index that a start means now.
 func (r *round) from(start int64) int64 {
 	if start >= 0 {
 		return start

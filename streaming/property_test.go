@@ -29,7 +29,7 @@ var (
 const propertyReaders = 24
 
 // Whatever happens to the doorbells, and whoever writes, repeats, reads, leaves, comes back or
-// closes at whatever moment: what is stored is what was accepted, each chunk once, at the index
+// closes at any time: what is stored is what was accepted, each chunk once, at the index
 // that its writer was told, and every reader got just that from its start on.
 func TestBytesReadAreBytesWritten(t *testing.T) {
 	t.Parallel()

@@ -72,7 +72,7 @@ func TestACommandThatIsRefusedBreaksNoStream(t *testing.T) {
 	r.Check(texts, nil)
 }
 
-// visibleStreams leaves out what readers do not see: chunks that the stream does not count, and of the state the moment of
+// visibleStreams leaves out what readers do not see: chunks that the stream does not count, and of the state the time of
 // the last append, which says no more than that there may have been one.
 func visibleStreams(s redistest.State) {
 	const metas, streams = "refused:stream_meta:", "refused:stream:"

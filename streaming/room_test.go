@@ -74,7 +74,7 @@ func (r *room) held(chunks []world.Chunk) (size int64, over func()) {
 	for _, chunk := range chunks {
 		size += int64(len(chunk.Data))
 	}
-	r.most.Store(max(r.most.Load(), r.now.Add(size))) // a moment late is early enough: sinks wait
+	r.most.Store(max(r.most.Load(), r.now.Add(size))) // a little late is early enough: sinks wait
 	return size, func() { r.now.Add(-size) }
 }
 

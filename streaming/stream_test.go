@@ -60,7 +60,7 @@ func TestStartIndexes(t *testing.T) {
 	})
 }
 
-// Whoever reads before anything is written waits and sees the first chunk, whatever moment the
+// Whoever reads before anything is written waits and sees the first chunk, whenever the
 // writer comes at: also of a health check, whose run has no id of a run, and of a run that the
 // service knows nothing of. From a start beyond what comes first, it waits for its own chunk.
 func TestReadersThatComeBeforeTheWriter(t *testing.T) {

@@ -1,6 +1,6 @@
 // @ts-check
-// A Redis is killed, stands still, or is no longer the master: how long after Redis takes writes again the service does. It
-// takes writes again when a client that connects at that moment can write, and has asked a Sentinel for the master first.
+// A Redis is killed, freezes, or is no longer the master: how long after Redis takes writes again the service does. It
+// takes writes again when a newly connected client can write, and has asked a Sentinel for the master first.
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../../e2e/lib/process.mjs';
 import { RedisServer, safe } from '../../e2e/lib/redis.mjs';

@@ -42,7 +42,7 @@ func (noApps) UnregisterApp(context.Context, string, string) error { return nil 
 func (noApps) ListApps(context.Context) ([]world.App, error)       { return nil, nil }
 
 // BR-24: an address at which no workflow app answers is named in the log once, with what is
-// wrong; an app that takes a moment to listen is not, nor one that has said good-bye.
+// wrong; an app that listens a little later is not, nor one that has said good-bye.
 func TestBR24LogNamesAddressesWithoutAnApp(t *testing.T) {
 	t.Parallel()
 	out := &worldtest.Log{}

@@ -144,7 +144,7 @@ func replicaStandsStill(t *testing.T) {
 	begin := time.Now()
 	require.Eventually(t, func() bool { return a.begun() == 2*manyDeliveries }, time.Minute, 5*time.Millisecond)
 	t.Logf("all are made again %s after the stop", time.Since(begin).Round(time.Millisecond))
-	letGo(a.early) // answered while nobody hears it
+	letGo(a.early) // answered, but the answer is not received
 	<-time.After(time.Until(begin.Add(time.Minute)))
 	require.NoError(t, busy.cmd.Process.Signal(syscall.SIGCONT))
 	letGo(a.late) // answered to one who has lost it

@@ -92,15 +92,15 @@ func (a *endingApp) begun() int {
 	return a.arrived
 }
 
-// firstAfter is when the first delivery began after a moment.
-func (a *endingApp) firstAfter(moment time.Time) time.Duration {
+// firstAfter is when the first delivery began after a given time.
+func (a *endingApp) firstAfter(since time.Time) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	first := time.Hour
 	for _, stays := range a.deliveries {
 		for _, s := range stays {
-			if s.begin.After(moment) {
-				first = min(first, s.begin.Sub(moment))
+			if s.begin.After(since) {
+				first = min(first, s.begin.Sub(since))
 			}
 		}
 	}

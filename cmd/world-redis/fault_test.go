@@ -54,7 +54,7 @@ func redisOf(t *testing.T) (r *redistest.Redis, environ []string) {
 	}
 }
 
-// BR-03: the service is killed again and again, at any moment of any event, while clients send
+// BR-03: the service is killed again and again, at any point of any event, while clients send
 // what was not answered once more. No event is lost or doubled, and no entity differs from its events.
 func TestBR03ServiceIsKilled(t *testing.T) {
 	t.Parallel()
@@ -68,7 +68,7 @@ func TestBR03ServiceIsKilled(t *testing.T) {
 	lives.Go(func() { runs = liveUntil(ctx, t, func() string { return base.Load().(string) }) })
 	const kills = 10
 	for range kills {
-		<-time.After(time.Duration(20+rand.IntN(350)) * time.Millisecond) //nolint:gosec // any moment does
+		<-time.After(time.Duration(20+rand.IntN(350)) * time.Millisecond) //nolint:gosec // any time does
 		service.kill()
 		service = startProcess(t, environ...)
 		base.Store(service.base)
@@ -142,7 +142,7 @@ func TestBR06LostAnswers(t *testing.T) {
 		_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nIdempotency-Key: %s\r\nContent-Length: %d\r\n\r\n%s",
 			path, request, len(e.body()), e.body())
 		require.NoError(t, err)
-		_, err = conn.Read(make([]byte, 1)) // answered, and nobody hears it
+		_, err = conn.Read(make([]byte, 1)) // answered, but the answer is not received
 		require.NoError(t, err)
 		require.NoError(t, conn.Close())
 		answer, err := p.send(path, request, e.body())

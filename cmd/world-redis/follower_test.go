@@ -24,7 +24,7 @@ const (
 var errCut = errors.New("the body ended without the end frame")
 
 // follower reads a stream live and notes when each chunk came. Where resumes are allowed, it goes
-// on at the next index after a cut, as the client does; else a cut is its end.
+// on at the next index after a cut, as the client does; otherwise a cut is its end.
 type follower struct {
 	resumes int
 

@@ -197,7 +197,7 @@ func TestALogThatWasReadBeforeTheTakeDoesNotGoAlong(t *testing.T) {
 	}
 }
 
-// An event that is refused before it is sent has no message queued, and nobody hears that Redis is to blame.
+// An event that is refused before it is sent has no message queued, and the error does not blame Redis.
 func TestNothingIsQueuedBehindAnEventThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	r, environ := redisOf(t)

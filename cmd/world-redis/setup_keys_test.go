@@ -88,7 +88,7 @@ func quoted(line string) []string {
 	}
 }
 
-// The setup command knows every key that the service makes, also those that are there for a moment
+// The setup command knows every key that the service makes, also those that exist for a short time
 // only: runs of all kinds, hooks, streams, messages that wait, apps, recovery.
 func TestSetupKnowsEveryKey(t *testing.T) {
 	t.Parallel()
@@ -144,7 +144,7 @@ func TestSetupKnowsEveryKey(t *testing.T) {
 		}
 		return out
 	}
-	require.Eventually(t, func() bool { // these come a moment later
+	require.Eventually(t, func() bool { // these are written a little later
 		all := strings.Join(seen(), "\n")
 		return strings.Contains(all, "}:crowded:") && strings.Contains(all, "lead:{lead}")
 	}, time.Minute, 10*time.Millisecond)

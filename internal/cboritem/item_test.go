@@ -47,7 +47,7 @@ func TestHalfFloatsAgreeWithTheLibrary(t *testing.T) {
 	}
 }
 
-// A moment may come in any form and is one number afterwards; a millisecond off would make
+// A timestamp may come in any form and is one number afterwards; a millisecond off would make
 // the SDK's replay diverge.
 func TestTimestampOf(t *testing.T) {
 	t.Parallel()

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { redistest.Main(m, goleak.Find, redistest.OnCluster
 
 const patience = 20 * time.Second
 
-// ear hears what a bell has to tell.
+// ear records the messages of a bell.
 type ear struct {
 	ready chan struct{}
 	heard chan string
@@ -57,8 +57,8 @@ func start(t *testing.T, r *redistest.Redis) *doorbell.Bell {
 	return b
 }
 
-// Who has joined, and was told so, hears every message of the channel and none of others; who
-// has left hears nothing.
+// A listener that has joined, and was notified of it, receives every message of its channel and no others; one that
+// has left receives nothing.
 func TestListenersHearTheirChannel(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -80,7 +80,7 @@ func TestListenersHearTheirChannel(t *testing.T) {
 		require.Empty(t, next(t, one.heard))
 		require.Equal(t, int64(3), b.Heard())
 
-		// Left and joined again, perhaps before the connection noticed: the new one is told, too.
+		// Left and joined again, perhaps before the connection noticed: the new one is notified, too.
 		b.Leave(r.Prefix + "one")
 		again := newEar()
 		b.Join(r.Prefix+"one", again)
@@ -96,7 +96,7 @@ func TestListenersHearTheirChannel(t *testing.T) {
 	})
 }
 
-// A new connection, made because it was asked for or because the old one broke, hears the same
+// A new connection, made because it was asked for or because the old one broke, receives the same
 // channels, and tells each listener that something may have been missed.
 func TestANewConnectionTellsSo(t *testing.T) {
 	t.Parallel()

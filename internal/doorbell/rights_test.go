@@ -28,7 +28,7 @@ type deaf struct{ ready chan struct{} }
 func (d deaf) Ready()    { d.ready <- struct{}{} }
 func (deaf) Ring(string) {}
 
-// A user without channels is told once that notifications are refused, and when they are allowed again, listeners hear.
+// For a user without channels, refused notifications are logged once; when they are allowed again, listeners receive them.
 func TestRefusedNotificationsAreTold(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

@@ -67,7 +67,7 @@ func (p *replica) awaitLead() int64 {
 	return p.Term()
 }
 
-// Of several replicas one leads, and the others hear of it. When it stops another one is told and leads at once, in a term with a
+// Of several replicas one leads, and the others are notified. When it stops, another one is notified and leads immediately, in a term with a
 // greater number: here they would wait for an hour by themselves.
 func TestOneLeadsUntilItStops(t *testing.T) {
 	t.Parallel()
@@ -106,7 +106,7 @@ func TestAKilledLeaderIsReplaced(t *testing.T) {
 		killed.tell(t.Context())
 		return other.Relieved()
 	}, patience, time.Millisecond)
-	// Now it is not heard of any more.
+	// From now on it announces nothing.
 	require.Eventually(t, func() bool { return !other.Relieved() }, patience, time.Millisecond)
 	require.Greater(t, other.awaitLead(), term)
 	require.False(t, killed.leads(), "its own clock told it before")

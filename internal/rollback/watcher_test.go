@@ -38,7 +38,7 @@ func through(t *testing.T, w *Watcher) {
 	}, patience, tick)
 }
 
-// A master takes writes that its replica never hears of, and dies. What was answered and is gone is logged and listed: a run that was
+// A master accepts writes that its replica never receives, and dies. What was answered and is gone is logged and listed: a run that was
 // started, and a payload in whose place another one stands by now. What was replicated is not.
 func TestWhatAChangeOfMasterLosesIsListed(t *testing.T) {
 	t.Parallel()

@@ -1,4 +1,4 @@
-// How often a step's body ran, which no log tells: the app counts.
+// How often a step's body ran. No log has that, so the app counts.
 
 async function counted(milliseconds: number) {
   'use step';

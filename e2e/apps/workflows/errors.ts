@@ -1,4 +1,4 @@
-// Errors on their way from a step or a function to the end of a run or to a catch.
+// Errors that propagate from a step or a function to the end of a run or to a catch.
 import { FatalError, getStepMetadata, RetryableError } from 'workflow';
 import { throwFromAfar } from './errors-helper';
 

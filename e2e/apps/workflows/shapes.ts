@@ -1,4 +1,4 @@
-// Values and functions of many shapes on their way between workflows and steps.
+// Values and functions of many shapes, passed between workflows and steps.
 import { WORKFLOW_DESERIALIZE, WORKFLOW_SERIALIZE } from '@workflow/serde';
 
 async function double(n: number) {

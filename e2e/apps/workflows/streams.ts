@@ -31,7 +31,7 @@ async function end() {
   await getWritable().close();
 }
 
-/** Two steps write to one stream at the same time, so many values each. */
+/** Two steps write to one stream at the same time, with the given number of values each. */
 export async function duet(count: number) {
   'use workflow';
   await Promise.all([sing('high', count), sing('low', count)]);

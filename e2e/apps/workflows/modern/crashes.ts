@@ -13,7 +13,7 @@ async function takes(milliseconds: number) {
   return milliseconds;
 }
 
-/** One step after the other, each of which takes so long. */
+/** One step after the other, each of which takes the given time. */
 export async function innocent(...lengths: number[]) {
   'use workflow';
   const took = [];

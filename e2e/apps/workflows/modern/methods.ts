@@ -1,4 +1,4 @@
-// Methods that are steps: `this` goes along.
+// Methods that are steps: `this` is passed, too.
 import { WORKFLOW_DESERIALIZE, WORKFLOW_SERIALIZE } from '@workflow/serde';
 
 export class Counter {

@@ -33,7 +33,7 @@ async function writesGiven(writable: WritableStream<string>, kind: 'throws' | 'w
   return attempt;
 }
 
-/** The same with a stream that the step gets as an argument, beside a text so long that it is compressed. */
+/** The same with a stream that the step gets as an argument, together with a text that is long enough to be compressed. */
 export async function closesGiven(kind: 'throws' | 'waits') {
   'use workflow';
   return await writesGiven(getWritable<string>(), kind, 'text '.repeat(2000));
@@ -107,7 +107,7 @@ async function ticksAttempt(count: number, every: number) {
   return attempt;
 }
 
-/** Writes "attempt:number" every so often, closes, and tells the attempt that got to the end. */
+/** Writes "attempt:number" at intervals, closes, and returns the attempt that completed. */
 export async function slowTicks(count: number, every: number) {
   'use workflow';
   return await ticksAttempt(count, every);

@@ -22,7 +22,7 @@ async function writesOn({ first, gap, count, closes }: Plan) {
     if (closes) await writer.close();
     else writer.releaseLock();
   };
-  void write().catch((error) => console.error('outlived:', error)); // nobody waits for it
+  void write().catch((error) => console.error('outlived:', error)); // not awaited
 }
 
 async function lasts(milliseconds: number) {
@@ -30,7 +30,7 @@ async function lasts(milliseconds: number) {
   await after(milliseconds);
 }
 
-/** Begins to write 0, 1, 2, … and ends after so many milliseconds, whether or not they are written. */
+/** Begins to write 0, 1, 2, … and ends after the given milliseconds, whether or not they are written. */
 export async function outlived(plan: Plan, milliseconds: number) {
   'use workflow';
   await writesOn(plan);

@@ -4,7 +4,7 @@ import { resumeHook } from 'workflow/api';
 
 const natural = 30_000;
 
-/** Looks at the signal every 20 ms; 'finished' only if nobody aborts. */
+/** Looks at the signal every 20 ms; 'finished' only if it is not aborted. */
 async function polls(signal: AbortSignal, milliseconds = natural) {
   'use step';
   const until = Date.now() + milliseconds;
@@ -55,7 +55,7 @@ async function fetches(url: string, signal: AbortSignal) {
   return await (await fetch(url, { signal })).text();
 }
 
-/** A sleep wins against a step; the step is told. */
+/** A sleep ends before a step; the step is aborted. */
 export async function abortOnTimeout(milliseconds: number) {
   'use workflow';
   const controller = new AbortController();
@@ -165,7 +165,7 @@ export async function throwIfAbortedInStep(milliseconds: number) {
   return await step;
 }
 
-/** A fetch that is aborted in the middle, and nobody catches it. */
+/** A fetch that is aborted while it runs, without a catch. */
 export async function abortedFetch(url: string, milliseconds: number) {
   'use workflow';
   const controller = new AbortController();
@@ -196,7 +196,7 @@ export async function cancelledFetch(url: string, milliseconds: number) {
   return await step;
 }
 
-/** A sleep that nobody awaits aborts what is awaited. */
+/** A sleep that is not awaited aborts the awaited step. */
 export async function voidSleep(milliseconds: number) {
   'use workflow';
   const controller = new AbortController();

@@ -1,4 +1,4 @@
-// Abort for whoever asks: a run that holds a hook and a stream; watchers read the stream, anybody may resume the hook.
+// Abort for any process: a run that holds a hook and a stream; watchers read the stream, and anyone may resume the hook.
 import { createHook, getWritable, sleep } from 'workflow';
 
 async function announce(message: { abort: boolean; reason: string; expired: boolean }) {

@@ -23,7 +23,7 @@ export async function claimAfterStep(token: string) {
   return { conflict: conflict && conflict.runId, step };
 }
 
-/** Looks while a step is under way. */
+/** Checks while a step is running. */
 export async function claimBesideStep(token: string) {
   'use workflow';
   const step = pause(100, 'beside');
@@ -31,7 +31,7 @@ export async function claimBesideStep(token: string) {
   return { conflict: conflict && conflict.runId, step: await step };
 }
 
-/** Looks while a slow step is under way, and begins another step at once. */
+/** Checks while a slow step is running, and begins another step immediately. */
 export async function claimThenStepBesideSlowOne(token: string, slow: number) {
   'use workflow';
   const first = stamped(slow);
@@ -40,7 +40,7 @@ export async function claimThenStepBesideSlowOne(token: string, slow: number) {
   return { conflict: conflict && conflict.runId, tookSlow: a.ended - a.began, before: a.ended - b.began };
 }
 
-/** The holder waits for one payload; whoever comes second tells who that is and how it is. */
+/** The holder waits for one payload; a second run returns the holder and its status. */
 export async function claimOrTell(token: string) {
   'use workflow';
   const hook = createHook<string>({ token });
@@ -136,7 +136,7 @@ export async function sameTokenUsing(token: string) {
   return payloads;
 }
 
-/** The same, looking each time whether somebody holds the token: never itself. */
+/** The same, checking each time whether another run holds the token: never itself. */
 export async function sameTokenLooking(token: string) {
   'use workflow';
   const payloads: string[] = [];
@@ -150,7 +150,7 @@ export async function sameTokenLooking(token: string) {
   return payloads;
 }
 
-/** A hook with a note for whoever looks its token up. */
+/** A hook with metadata for those who look up its token. */
 export async function hookWithMetadata(token: string, note: unknown) {
   'use workflow';
   const seen: unknown[] = [];
