@@ -6,6 +6,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/luascript"
+	"github.com/world-redis/world-redis/queue/internal/apps"
 )
 
 // alongFresh is how long what was read along with the take of a message is brought along with its delivery; after
@@ -24,7 +25,7 @@ type Along struct {
 // And only for SDK v4, whose deliveries of a run do not overlap, so that next to nothing can
 // happen to the run between the reading and the use.
 func (l *lane) mayAttach(app world.App, m world.Message) bool {
-	return app.Attach && app.SDK == sdkV4 && l.kind == world.KindFlow && isWakeUp(m)
+	return app.Attach && app.SDK == apps.SDKv4 && l.kind == world.KindFlow && isWakeUp(m)
 }
 
 // alongOf says how to read what the delivery of a message would bring along, if it were made now. Of other wake-ups
@@ -33,11 +34,11 @@ func (l *lane) alongOf(ctx context.Context, m world.Message) *Along {
 	if l.q.cfg.Along == nil || l.kind != world.KindFlow || m.Delay > 0 || !isWakeUp(m) {
 		return nil
 	}
-	d, err := l.q.resolve(ctx, m, "")
-	if err != nil || len(d.apps) == 0 {
+	d, err := l.q.apps.Choose(ctx, m, "")
+	if err != nil || len(d.Apps) == 0 {
 		return nil
 	}
-	return l.q.cfg.Along(m.RunID, l.mayAttach(d.apps[0], m))
+	return l.q.cfg.Along(m.RunID, l.mayAttach(d.Apps[0], m))
 }
 
 // isWakeUp reports whether a message does nothing but wake a run.

@@ -15,10 +15,10 @@ func (l *lane) answeredBetween(c *claim, baseURL string, out world.Outcome) outc
 		o.app = baseURL
 	}
 	if out.Status == http.StatusGatewayTimeout {
-		l.q.targets.refused(l.kind, baseURL, c.id, out)
-		o.due = l.q.dueIn(l.q.cfg.Backoff.unreachable(2))
+		l.q.health.Refused(l.kind, baseURL, c.id, out)
+		o.due = l.q.dueIn(l.q.cfg.Backoff.Unreachable(2))
 		return o
 	}
-	o.due = l.q.dueIn(l.q.targets.unreachable(baseURL, out.Reason))
+	o.due = l.q.dueIn(l.q.health.Unreachable(baseURL, out.Reason))
 	return o
 }

@@ -7,13 +7,10 @@ import (
 	"github.com/world-redis/world-redis/internal/rediskey"
 )
 
-// sdkV4 is the generation whose flow deliveries are short and need never overlap. In v5
-// a flow delivery runs steps too, and a wake-up must not wait for those.
-const sdkV4 = "v4"
-
 // coalesce marks a bare wake-up of a run, so that the scripts fold several into one. Any
 // delivery of it begins with reading the run's whole log, so one that has yet to begin
-// brings what the others would have brought. A flow message of v4 that is more than a wake-up is
+// brings what the others would have brought. Flow deliveries of v4 are short and never need to overlap;
+// in v5 they run steps too, and a wake-up must not wait for those. A flow message of v4 that is more than a wake-up is
 // never folded or held up, but wake-ups wait for the end of its delivery: the one that starts a
 // run is still at sending out steps when the first of them have ended.
 func (q *Queue) coalesce(ctx context.Context, m world.Message, kind world.Kind, a *addition) {
@@ -25,7 +22,7 @@ func (q *Queue) coalesce(ctx context.Context, m world.Message, kind world.Kind, 
 		a.wait = run + ":" + rediskey.Part(m.DeploymentID)
 	}
 	switch {
-	case !q.isV4(ctx, m):
+	case !q.apps.IsV4(ctx, m):
 	case a.wait != "":
 		a.solo = run
 	default:

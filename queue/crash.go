@@ -98,7 +98,7 @@ func (cl *crashLooker) look(ctx context.Context, app string) bool {
 		if !p.Gone(ctx, app) {
 			continue
 		}
-		if cl.saidGoodBye(ctx, app) {
+		if cl.hasEnded(ctx, app) {
 			return false
 		}
 		// Once is no warning: suspects.go warns when it goes on.
@@ -108,25 +108,12 @@ func (cl *crashLooker) look(ctx context.Context, app string) bool {
 	return false
 }
 
-// saidGoodBye reports whether an app has ended its registration, or let it lapse: it was stopped. In
-// doubt it was.
-func (cl *crashLooker) saidGoodBye(ctx context.Context, app string) bool {
+// hasEnded reports whether an app was stopped. If that cannot be found out, it is taken as stopped.
+func (cl *crashLooker) hasEnded(ctx context.Context, app string) bool {
 	ctx, cancel := context.WithTimeout(ctx, redisTimeout)
 	defer cancel()
-	apps, err := cl.q.registry.read(ctx)
-	if err != nil {
-		return true
-	}
-	now, known := cl.q.nowMillis(), false
-	for _, a := range apps {
-		if a.BaseURL == app {
-			known = true
-			if a.AliveUntil > now {
-				return false
-			}
-		}
-	}
-	return known
+	ended, err := cl.q.apps.HasEnded(ctx, app)
+	return ended || err != nil
 }
 
 // trouble is what a message knows of crashes.
@@ -166,9 +153,9 @@ func (l *lane) readTrouble(c *claim) error {
 // broke decides about a message whose delivery broke off after so long: the app is there but broke
 // off, so this message waits and the others need not, or its process has ended.
 func (l *lane) broke(c *claim, app string, m world.Message, out world.Outcome, lasted time.Duration) outcome {
-	o := outcome{step: stepStalled, due: l.q.dueIn(l.q.cfg.Backoff.unreachable(2)), reason: out.Reason, app: app}
+	o := outcome{step: stepStalled, due: l.q.dueIn(l.q.cfg.Backoff.Unreachable(2)), reason: out.Reason, app: app}
 	if !l.q.crashes.processEnded(l.q.delivering, app) {
-		l.q.targets.broke(app, c.id, m, out.Reason)
+		l.q.health.Broke(app, c.id, m, out.Reason)
 		return o
 	}
 	t := &c.trouble
@@ -188,7 +175,7 @@ func (l *lane) broke(c *claim, app string, m world.Message, out world.Outcome, l
 	if t.counted >= b.CrashesMost {
 		return l.fatal(c, app, m)
 	}
-	if wait := b.crashed(t.counted); wait > 0 {
+	if wait := b.Crashed(t.counted); wait > 0 {
 		// No registration brings it forward: the app is to have some peace.
 		o.step, o.due = stepReturned, l.q.dueIn(wait)
 	}

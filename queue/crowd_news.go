@@ -66,7 +66,7 @@ func (l *lane) hearCrowds(ctx context.Context) {
 func (l *lane) invite(ctx context.Context, apps map[string]struct{}) error {
 	ctx, cancel := context.WithTimeout(ctx, redisTimeout)
 	defer cancel()
-	alive, err := l.q.aliveAddresses(ctx)
+	alive, err := l.q.apps.Addresses(ctx)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/pause"
+	"github.com/world-redis/world-redis/queue/internal/apps"
 )
 
 // redisHiccup is the wait after the list of apps could not be read.
@@ -40,7 +41,7 @@ func (l *lane) handle(id string, m world.Message, unreadable error) {
 	if o.step == stepCrowded && l.crowd.setAside(o.app, o.room) {
 		l.bringForward(o.app)
 	}
-	if reached != "" && l.q.targets.reached(reached) {
+	if reached != "" && l.q.health.Reached(reached) {
 		if err := l.q.wake(l.q.delivering); err != nil {
 			l.log.Debug("waiting messages come back in their own time", slog.Any("error", err))
 		}
@@ -66,27 +67,27 @@ func (l *lane) deliver(c *claim, m world.Message, unreadable error) (o outcome, 
 
 // deliverMessage delivers to one of the apps that may have the message.
 func (l *lane) deliverMessage(c *claim, m world.Message) (o outcome, reached string) {
-	d, err := l.q.resolve(c.ctx, m, c.app)
+	d, err := l.q.apps.Choose(c.ctx, m, c.app)
 	if err != nil {
 		return outcome{step: stepReturned, due: l.q.dueIn(redisHiccup), reason: err.Error(), unseen: true}, ""
 	}
-	apps := d.apps
-	if len(apps) > 0 {
-		l.q.targets.present(absenceOf(l.kind, m))
-	} else if apps, o = l.homeless(c, m, d.lapsed); len(apps) == 0 {
+	candidates := d.Apps
+	if len(candidates) > 0 {
+		l.q.health.Present(l.kind, m)
+	} else if candidates, o = l.homeless(c, m, d.Lapsed); len(candidates) == 0 {
 		return o, ""
 	}
-	return l.tryApps(c, m, apps, l.crowdLimit(d.several))
+	return l.tryApps(c, m, candidates, l.crowdLimit(d.Several))
 }
 
 // tryApps delivers to the first of the apps that can be reached; if that has no room the message
 // waits for it.
-func (l *lane) tryApps(c *claim, m world.Message, apps []world.App, most int) (o outcome, reached string) {
+func (l *lane) tryApps(c *claim, m world.Message, candidates []world.App, most int) (o outcome, reached string) {
 	o = outcome{step: stepStalled, due: l.q.dueIn(l.q.cfg.Backoff.UnreachableMax), unseen: true}
-	for i, app := range apps {
-		if wait := l.q.targets.wait(app.BaseURL); wait > 0 {
+	for i, app := range candidates {
+		if wait := l.q.health.Wait(app.BaseURL); wait > 0 {
 			if due := l.q.dueIn(wait); i == 0 || due < o.due {
-				o.due, o.reason = due, l.q.targets.whyDown(app.BaseURL)
+				o.due, o.reason = due, l.q.health.WhyDown(app.BaseURL)
 			}
 			continue
 		}
@@ -98,7 +99,7 @@ func (l *lane) tryApps(c *claim, m world.Message, apps []world.App, most int) (o
 			return outcome{step: stepCrowded, due: l.q.dueIn(crowdTime), app: app.BaseURL, room: most, unseen: true, reason: reason}, ""
 		}
 		l.entered(c, app.BaseURL)
-		if o, stop := l.mayBegin(c, app.BaseURL, len(apps) > 1); stop {
+		if o, stop := l.mayBegin(c, app.BaseURL, len(candidates) > 1); stop {
 			return o, ""
 		}
 		stop := l.watch(c, app, m)
@@ -106,14 +107,14 @@ func (l *lane) tryApps(c *claim, m world.Message, apps []world.App, most int) (o
 		out := l.send(c, app, m)
 		stop()
 		answered := out.Verdict == world.Done || out.Verdict == world.Reschedule
-		if answered && app.SDK == sdkV4 && l.kind == world.KindFlow && m.StepID == "" {
+		if answered && app.SDK == apps.SDKv4 && l.kind == world.KindFlow && m.StepID == "" {
 			c.replayed, c.took = m.RunID, time.Since(begin)
 		}
 		if out.Verdict != world.Unreachable {
 			l.answered(c, app.BaseURL)
 		}
 		o, reached = l.judge(c, app.BaseURL, m, out, time.Since(begin))
-		if o.step != stepStalled || !o.unseen || i == len(apps)-1 {
+		if o.step != stepStalled || !o.unseen || i == len(candidates)-1 {
 			return o, reached
 		}
 		l.leave(c)
@@ -180,14 +181,14 @@ func (l *lane) judge(c *claim, baseURL string, m world.Message, out world.Outcom
 		slog.Int("verdict", int(out.Verdict)), slog.Int("status", out.Status), slog.Duration("delay", out.Delay))
 	switch {
 	case out.Verdict == world.Done:
-		l.q.targets.accepted(l.kind, baseURL, c.id)
+		l.q.health.Accepted(l.kind, baseURL, c.id)
 		l.lookedAt(c, m, out)
 		return outcome{step: stepDone}, baseURL
 	case out.Verdict == world.Reschedule:
-		l.q.targets.accepted(l.kind, baseURL, c.id)
+		l.q.health.Accepted(l.kind, baseURL, c.id)
 		return outcome{step: stepMoved, due: l.q.dueIn(l.patience(c, m, out.Delay))}, baseURL
 	case out.Verdict == world.TooLarge:
-		l.q.targets.accepted(l.kind, baseURL, c.id)
+		l.q.health.Accepted(l.kind, baseURL, c.id)
 		return l.tooLarge(c, m, out), baseURL
 	case c.ctx.Err() != nil: // cut by ourselves
 		if errors.Is(context.Cause(c.ctx), errShutdown) {
@@ -202,17 +203,17 @@ func (l *lane) judge(c *claim, baseURL string, m world.Message, out world.Outcom
 	case out.Verdict == world.Failed && l.isStray(c, m, out):
 		return outcome{step: stepDone}, baseURL
 	case out.Verdict == world.Failed:
-		l.q.targets.refused(l.kind, baseURL, c.id, out)
+		l.q.health.Refused(l.kind, baseURL, c.id, out)
 		return l.failed(c, m, out), baseURL
 	case out.NoApp:
-		wait := l.q.targets.wrong(baseURL, out.Reason)
+		wait := l.q.health.Wrong(baseURL, out.Reason)
 		return outcome{step: stepStalled, due: l.q.dueIn(wait), reason: out.Reason, unseen: true}, ""
 	case out.Between:
 		return l.answeredBetween(c, baseURL, out), ""
 	case out.Sent:
 		return l.broke(c, baseURL, m, out, lasted), ""
 	default:
-		wait := l.q.targets.unreachable(baseURL, out.Reason)
+		wait := l.q.health.Unreachable(baseURL, out.Reason)
 		return outcome{step: stepStalled, due: l.q.dueIn(wait), reason: out.Reason, unseen: true}, ""
 	}
 }
@@ -242,7 +243,7 @@ func (l *lane) failed(c *claim, m world.Message, out world.Outcome) outcome {
 	if n >= l.q.cfg.Backoff.DeadAfter {
 		return l.dead(c, m, Undeliverable, out.Reason)
 	}
-	return outcome{step: stepFailed, due: l.q.dueIn(l.q.cfg.Backoff.failed(n, out.Delay)), reason: out.Reason}
+	return outcome{step: stepFailed, due: l.q.dueIn(l.q.cfg.Backoff.Failed(n, out.Delay)), reason: out.Reason}
 }
 
 // Death is why a message is set aside as dead.
@@ -268,7 +269,7 @@ func (l *lane) dead(c *claim, m world.Message, why Death, reason string) outcome
 		return o
 	}
 	defer l.runEnded(m)
-	l.q.targets.setAside(c.id)
+	l.q.health.SetAside(c.id)
 	l.log.Error("a message is set aside as undeliverable", slog.String("message", c.id), slog.String("run", m.RunID),
 		slog.String("step", m.StepID), slog.Int("failed", c.failed+1), slog.String("reason", reason))
 	return outcome{step: stepDead, reason: reason}
@@ -300,7 +301,7 @@ func (l *lane) tellRun(c *claim, m world.Message, why Death, reason string) (o o
 	if err := l.q.cfg.RunDead(ctx, m, why, reason); err != nil {
 		l.log.Warn("a message cannot be delivered, and its run could not be told; it is tried again",
 			slog.String("message", c.id), slog.String("run", m.RunID), slog.String("reason", reason), slog.Any("error", err))
-		return outcome{step: stepFailed, due: l.q.dueIn(l.q.cfg.Backoff.failed(c.failed+1, 0)), reason: reason}, false
+		return outcome{step: stepFailed, due: l.q.dueIn(l.q.cfg.Backoff.Failed(c.failed+1, 0)), reason: reason}, false
 	}
 	return outcome{}, true
 }

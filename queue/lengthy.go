@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/queue/internal/apps"
 )
 
 // In an app of SDK v5 the delivery of a flow runs steps, and lasts as long as they do. If each kept
@@ -17,7 +18,6 @@ const (
 	lengthyMost = 10
 	// lengthyReserve is the part of the slots, one in so many, that is never left to those that last.
 	lengthyReserve = 10
-	sdkV5          = "v5"
 )
 
 // lengthy counts the deliveries of a lane that have given up their slots; under the lane's mutex.
@@ -79,7 +79,7 @@ func (l *lane) awaitSlot(again time.Duration) {
 
 // watch makes a delivery give up its slot when it lasts, until stop is called.
 func (l *lane) watch(c *claim, app world.App, m world.Message) (stop func()) {
-	if l.kind != world.KindFlow || app.SDK != sdkV5 && m.SDK != sdkV5 {
+	if l.kind != world.KindFlow || app.SDK != apps.SDKv5 && m.SDK != apps.SDKv5 {
 		return func() {}
 	}
 	timer := time.AfterFunc(lengthyAfter, func() { l.giveUpSlot(c) })

@@ -26,11 +26,10 @@ func (p Policy) Valid() bool { return p == Hold || p == Latest || p == Fail }
 // it, or o is what becomes of it.
 func (l *lane) homeless(c *claim, m world.Message, lapsed world.App) (apps []world.App, o outcome) {
 	cfg := &l.q.cfg
-	short, err := l.q.shortageFor(c.ctx, m)
+	reason, since, err := l.q.apps.Missing(c.ctx, l.kind, m)
 	if err != nil {
 		return nil, outcome{step: stepReturned, due: l.q.dueIn(redisHiccup), reason: err.Error(), unseen: true}
 	}
-	reason, since := short.reason, l.q.targets.missing(absenceOf(l.kind, m), short)
 	wait := cfg.Backoff.NoTarget
 	if cfg.Policy != Hold && m.DeploymentID != "" {
 		left := cfg.Patience - cfg.Clock.Now().Sub(since)
@@ -38,7 +37,7 @@ func (l *lane) homeless(c *claim, m world.Message, lapsed world.App) (apps []wor
 			if cfg.Policy == Fail {
 				return nil, l.dead(c, m, NoApp, reason)
 			}
-			apps, err := l.q.standIns(c.ctx, m, lapsed)
+			apps, err := l.q.apps.StandIns(c.ctx, m, lapsed)
 			if err != nil {
 				return nil, outcome{step: stepReturned, due: l.q.dueIn(redisHiccup), reason: err.Error(), unseen: true}
 			}

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,8 +16,13 @@ import (
 	"github.com/world-redis/world-redis/internal/doorbell"
 	"github.com/world-redis/world-redis/internal/ids"
 	"github.com/world-redis/world-redis/internal/luascript"
+	"github.com/world-redis/world-redis/queue/internal/apps"
 	"github.com/world-redis/world-redis/queue/internal/asynqbridge"
+	"github.com/world-redis/world-redis/queue/internal/backoff"
 )
+
+// Backoff says how long a message waits before it is delivered again. The zero value of a field means its default.
+type Backoff = backoff.Times
 
 // Config says how a Queue works. The zero value of a field means its default.
 type Config struct {
@@ -75,8 +81,8 @@ type Queue struct {
 	owners   atomic.Uint64
 
 	flows, steps *lane
-	registry     *registry
-	targets      *targets
+	apps         *apps.Registry
+	health       *apps.Health
 	outage       *outage
 	crashes      *crashLooker
 	suspectTimes suspectTimes
@@ -125,8 +131,11 @@ func open(ctx context.Context, client redis.UniversalClient, cfg Config, checkAs
 	q := &Queue{cfg: cfg, redis: client, send: cfg.Runner, scripts: s, minter: minter, instance: minter.New().String()}
 	q.flows = newLane(q, world.KindFlow, cfg.JobPrefix+"flows", cfg.FlowConcurrency)
 	q.steps = newLane(q, world.KindStep, cfg.JobPrefix+"steps", cfg.StepConcurrency)
-	q.registry = newRegistry(q)
-	q.targets = newTargets(cfg.Backoff, cfg.Clock, cfg.Logger)
+	q.health = apps.NewHealth(cfg.Backoff, cfg.Clock, cfg.Logger)
+	q.apps = apps.New(apps.Config{
+		Redis: client, Key: cfg.KeyPrefix + "apps", Script: s.register, Clock: cfg.Clock,
+		BaseURL: cfg.BaseURL, MayCall: cfg.MayCall, Wake: q.wake,
+	}, q.health)
 	q.ended = make(chan endedRun, endedBacklog)
 	q.restFor = restFor
 	q.crashes, q.suspectTimes = newCrashLooker(q), usualSuspectTimes
@@ -138,13 +147,13 @@ func open(ctx context.Context, client redis.UniversalClient, cfg Config, checkAs
 }
 
 func (c Config) withDefaults() Config {
-	setDefault(&c.KeyPrefix, "workflow:")
-	setDefault(&c.JobPrefix, "workflow_")
-	setDefault(&c.FlowConcurrency, 100)
-	setDefault(&c.StepConcurrency, 100)
-	setDefault(&c.ShutdownGrace, 30*time.Second)
-	setDefault(&c.Policy, Hold)
-	setDefault(&c.Patience, time.Minute)
+	c.KeyPrefix = cmp.Or(c.KeyPrefix, "workflow:")
+	c.JobPrefix = cmp.Or(c.JobPrefix, "workflow_")
+	c.FlowConcurrency = cmp.Or(c.FlowConcurrency, 100)
+	c.StepConcurrency = cmp.Or(c.StepConcurrency, 100)
+	c.ShutdownGrace = cmp.Or(c.ShutdownGrace, 30*time.Second)
+	c.Policy = cmp.Or(c.Policy, Hold)
+	c.Patience = cmp.Or(c.Patience, time.Minute)
 	if c.Clock == nil {
 		c.Clock = world.SystemClock{}
 	}
@@ -161,15 +170,8 @@ func (c Config) withDefaults() Config {
 		c.MayCall = func(string) error { return nil }
 	}
 	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
-	c.Backoff = c.Backoff.withDefaults()
+	c.Backoff = c.Backoff.WithDefaults()
 	return c
-}
-
-func setDefault[T comparable](v *T, to T) {
-	var zero T
-	if *v == zero {
-		*v = to
-	}
 }
 
 func (q *Queue) lanes() []*lane { return []*lane{q.flows, q.steps} }

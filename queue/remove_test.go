@@ -9,6 +9,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/queue/internal/apps"
 )
 
 // A message of any state is dropped with all that belongs to it, and another one of its run stays. Dropped twice it is not
@@ -62,7 +63,7 @@ func TestADroppedWakeUpAbsorbsNothing(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		q := replica(t, r, nil, nil0)
-		require.NoError(t, q.RegisterApp(t.Context(), world.App{BaseURL: "http://app", DeploymentID: "d", SDK: sdkV4}))
+		require.NoError(t, q.RegisterApp(t.Context(), world.App{BaseURL: "http://app", DeploymentID: "d", SDK: apps.SDKv4}))
 		wake := world.Message{DeploymentID: "d", QueueName: "__wkf_workflow_x", ContentType: "application/cbor", RunID: "wrun_1", Plain: true}
 		enqueue := func() string {
 			id, err := q.Enqueue(t.Context(), wake)

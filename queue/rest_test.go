@@ -10,6 +10,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/queue/internal/apps"
 )
 
 // soon is how long a test waits: less than parkTime, when a run that rests is looked at in any case.
@@ -44,7 +45,7 @@ func newResting(t *testing.T, r *redistest.Redis, restFor func(time.Duration, in
 		return world.Outcome{Verdict: world.Done}
 	})
 	a.restFor = restFor
-	require.NoError(t, a.RegisterApp(t.Context(), world.App{BaseURL: "http://app", SDK: sdkV4}))
+	require.NoError(t, a.RegisterApp(t.Context(), world.App{BaseURL: "http://app", SDK: apps.SDKv4}))
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
 	go func() { ended <- a.Run(ctx) }()

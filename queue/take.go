@@ -195,7 +195,7 @@ func (l *lane) accept(reply []any, owner string, asked time.Time) (brought int, 
 	defer l.mu.Unlock()
 	if wakes != l.wakes {
 		l.wakes = wakes
-		l.q.appsChanged()
+		l.q.apps.Changed()
 	}
 	for i := fixed; i < len(reply); i += each {
 		var texts [each]string

@@ -1,7 +1,6 @@
-package queue
+package apps
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -9,66 +8,18 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// obstacle is why an app may not have a message of its deployment.
-type obstacle int
-
-const (
-	fits      obstacle = iota
-	notCalled          // the service does not connect to it
-	otherSDK
-	noStepRoute // apps of SDK v5 have none: there flow deliveries run the steps
-	otherNamespace
-)
-
-// obstacleOf returns why an app may not have a message: it must be of the same namespace, and of an SDK
-// that can go on with the run. A deployment that moved on from v4 to v5 goes on with its runs, but
-// not with the messages of their steps.
-func obstacleOf(a world.App, m world.Message) obstacle {
-	if a.Refused != "" {
-		return notCalled
-	}
-	kind, _ := world.QueueKind(m.QueueName)
-	if kind == world.KindStep && a.SDK == sdkV5 {
-		return noStepRoute
-	}
-	if m.SDK != "" && a.SDK != "" && m.SDK != a.SDK {
-		upgraded := m.SDK == sdkV4 && m.DeploymentID == a.DeploymentID
-		if !upgraded {
-			return otherSDK
-		}
-	}
-	if namespace, isTold := namespaceFor(m, kind); isTold && a.Namespace != namespace {
-		return otherNamespace
-	}
-	return fits
-}
-
-// namespaceFor returns the queue namespace of the apps that may have a message; isTold is false when it may
-// be any.
-func namespaceFor(m world.Message, kind world.Kind) (namespace string, isTold bool) {
-	namespace, inName := world.QueueNamespace(m.QueueName)
-	if !inName && kind == world.KindStep {
-		// v4 leaves it out of the names of steps (contract §4.1); then the sender may have told.
-		return m.Namespace, m.Namespace != ""
-	}
-	return namespace, true
-}
-
-// serves reports whether an app may get a message.
-func serves(a world.App, m world.Message) bool { return obstacleOf(a, m) == fits }
-
 // shortage is why there is no app for a message.
 type shortage struct {
 	reason string // one sentence
 	advice string // what to do about it
 	known  bool   // the deployment has apps, so the configured address is not for it
-	urgent bool   // it will not end by itself
+	urgent bool   // it does not end by itself
 }
 
 // shownUnfit bounds the apps that a reason names.
 const shownUnfit = 3
 
-// shortageOf explains why none of the apps, which are the newest first, may have a message.
+// shortageOf explains why none of the apps may have a message. They are sorted newest first.
 func shortageOf(apps []world.App, m world.Message, now world.Millis) shortage {
 	var lapsed world.App
 	var unfit []string
@@ -123,14 +74,14 @@ func shortageOf(apps []world.App, m world.Message, now world.Millis) shortage {
 	return s
 }
 
-// needs says what an app must be to take a message, as far as others were not.
+// needs says what an app must have to take a message, as far as other apps lack it.
 func needs(m world.Message, sdk, namespace bool) string {
 	var b strings.Builder
 	kind, _ := world.QueueKind(m.QueueName)
 	if sdk {
 		needed := m.SDK
 		if needed == "" {
-			needed = sdkV4 // it is for a step
+			needed = SDKv4 // it is for a step
 		}
 		b.WriteString(" with SDK " + needed)
 		if kind == world.KindStep {
@@ -147,7 +98,7 @@ func needs(m world.Message, sdk, namespace bool) string {
 	return b.String()
 }
 
-// whatInstead says of an app that is alive why it may not have a message.
+// whatInstead says why an app that is alive may not have a message.
 func whatInstead(a world.App, why obstacle) string {
 	switch why {
 	case notCalled:
@@ -160,13 +111,4 @@ func whatInstead(a world.App, why obstacle) string {
 	default:
 		return "with SDK " + a.SDK
 	}
-}
-
-// shortageFor is shortageOf with the apps as they are.
-func (q *Queue) shortageFor(ctx context.Context, m world.Message) (shortage, error) {
-	apps, err := q.registry.cached(ctx)
-	if err != nil {
-		return shortage{}, err
-	}
-	return shortageOf(apps, m, q.nowMillis()), nil
 }

@@ -1,4 +1,4 @@
-package queue
+package apps
 
 import (
 	"log/slog"
@@ -10,36 +10,36 @@ import (
 )
 
 const (
-	// complaintGrace is how long a trouble with an app must last to become a warning: an app takes as long to boot, to compile
-	// its routes, or to be replaced, and nobody need do anything about that.
+	// complaintGrace is how long a trouble with an app must last to become a warning. An app takes as long to boot, to compile
+	// its routes, or to be replaced, and nobody has to act on that.
 	complaintGrace = 30 * time.Second
-	// complaintAgain is the least time between two warnings of one trouble.
+	// complaintAgain is the shortest time between two warnings about one trouble.
 	complaintAgain = 10 * time.Minute
-	// complaintQuiet ends a trouble that is not heard of for so long. Whatever waits for an app is tried again sooner.
+	// complaintQuiet is the time without a report after which a trouble is over. Messages that wait for an app are tried more often.
 	complaintQuiet = 2 * time.Minute
-	// complaintPause is how long a trouble that comes back is not mentioned again.
+	// complaintPause is how long a trouble that comes back is not logged again.
 	complaintPause = time.Minute
-	// complaintsKept bounds the troubles, and the refused messages, that are remembered.
+	// complaintsKept bounds the remembered troubles, and the remembered refused messages.
 	complaintsKept = 1000
 )
 
-// complaints keeps the log short while something about an app lasts: it says so when the trouble begins, warns when it has lasted, and
-// then every ten minutes with how often it happened, and says when it is over.
+// complaints keeps the log short while a trouble with an app lasts. It logs a line when the trouble begins, a warning when it has lasted
+// for complaintGrace and then every ten minutes, with how often it happened, and a line when it is over.
 type complaints struct {
 	clock world.Clock
 	log   *slog.Logger
 
 	mu      sync.Mutex
 	known   map[string]*complaint
-	refused map[string]string // the complaint that a message belongs to, by message
+	refused map[string]string // key of the complaint, by message
 }
 
 type complaint struct {
-	since, last time.Time // of the trouble; since is zero when it is over
+	since, last time.Time // the first report and the last; since is zero when the trouble is over
 	spoke       time.Time // the last line at any level
 	warned      time.Time // the last warning
-	mentioned   bool      // this time
-	times       int       // since the last line
+	mentioned   bool      // there was a line since the trouble began
+	times       int       // reports since the last line
 	messages    int       // that were refused and are not acknowledged yet
 }
 
@@ -47,14 +47,14 @@ func newComplaints(clock world.Clock, log *slog.Logger) *complaints {
 	return &complaints{clock: clock, log: log, known: map[string]*complaint{}, refused: map[string]string{}}
 }
 
-// lasts is called whenever a trouble shows, which is the same one if the key is.
+// lasts reports a trouble. Reports with the same key are one trouble.
 func (c *complaints) lasts(key, what string, attrs ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.say(key, complaintGrace, what, attrs)
 }
 
-// stays is lasts for a trouble that does not end by itself, so it is a warning at once.
+// stays reports a trouble that does not end by itself, so it is a warning at once.
 func (c *complaints) stays(key, what string, attrs ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -87,7 +87,7 @@ func (c *complaints) say(key string, grace time.Duration, what string, attrs []a
 	return t
 }
 
-// over is called when a trouble has ended, and does nothing if there was none.
+// over ends a trouble. It does nothing if there is none.
 func (c *complaints) over(key, what string, attrs ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -105,7 +105,7 @@ func (c *complaints) end(t *complaint, what string, attrs []any) {
 	t.since, t.messages = time.Time{}, 0
 }
 
-// refuses is lasts for an answer of an app that does not acknowledge a message.
+// refuses reports an answer of an app that does not acknowledge a message.
 func (c *complaints) refuses(key, message, what string, attrs ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -114,7 +114,7 @@ func (c *complaints) refuses(key, message, what string, attrs ...any) {
 	}
 	t := c.say(key, complaintGrace, what, attrs)
 	if len(c.refused) >= complaintsKept {
-		maps.DeleteFunc(c.refused, func(_, of string) bool { // those that another replica has delivered
+		maps.DeleteFunc(c.refused, func(_, of string) bool { // another replica has delivered these
 			other := c.known[of]
 			return other == nil || t.last.Sub(other.last) >= complaintQuiet
 		})
@@ -132,8 +132,8 @@ func (c *complaints) isRefused(message string) bool {
 	return c.refused[message] != ""
 }
 
-// settled is called when a message is no longer refused. The trouble is over with the last such message; without words
-// nothing is said about that.
+// settled is called when a message is no longer refused. The trouble is over with the last such message, which is logged unless
+// what is empty.
 func (c *complaints) settled(message, what string, attrs ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -157,7 +157,7 @@ func (c *complaints) settle(message, what string, attrs []any) {
 	c.end(t, what, attrs)
 }
 
-// of returns what is known of a trouble; the one that was not heard of for longest makes room for it.
+// of returns what is known of a trouble. If there are too many, the one without a report for the longest time is forgotten.
 func (c *complaints) of(key string) *complaint {
 	t := c.known[key]
 	if t == nil {

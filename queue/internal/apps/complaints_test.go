@@ -1,4 +1,4 @@
-package queue
+package apps
 
 import (
 	"bytes"
@@ -12,10 +12,11 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/worldtest"
+	"github.com/world-redis/world-redis/queue/internal/backoff"
 )
 
 // newSaid is what is known of apps on a clock that stands still, and what it has said.
-func newSaid() (*targets, *worldtest.Clock, func(level, text string) int) {
+func newSaid() (*Health, *worldtest.Clock, func(level, text string) int) {
 	clock, out := worldtest.StoppedClock(time.UnixMilli(1_800_000_000_000)), &bytes.Buffer{}
 	count := func(level, text string) int {
 		n := 0
@@ -26,7 +27,7 @@ func newSaid() (*targets, *worldtest.Clock, func(level, text string) int) {
 		}
 		return n
 	}
-	return newTargets(Backoff{}.withDefaults(), clock, slog.New(slog.NewTextHandler(out, nil))), clock, count
+	return NewHealth(backoff.Times{}.WithDefaults(), clock, slog.New(slog.NewTextHandler(out, nil))), clock, count
 }
 
 // Five messages fail for 44 minutes, with reasons of their own, while the app does well with all others: the log says so when it
@@ -35,17 +36,17 @@ func TestFewWarningsOfMessagesThatFail(t *testing.T) {
 	t.Parallel()
 	said, clock, count := newSaid()
 	refuse := func(message, attempt, status int) {
-		said.refused(world.KindFlow, "http://app", fmt.Sprint("msg_", message), world.Outcome{
+		said.Refused(world.KindFlow, "http://app", fmt.Sprint("msg_", message), world.Outcome{
 			Status: status, Reason: fmt.Sprintf("run %d failed at attempt %d", message, attempt),
 		})
 	}
-	backoff := Backoff{}.withDefaults()
+	times := backoff.Times{}.WithDefaults()
 	for attempt := range 49 {
 		for message := range 5 {
 			refuse(message, attempt, 500)
-			said.accepted(world.KindFlow, "http://app", fmt.Sprint("other ", attempt, message))
+			said.Accepted(world.KindFlow, "http://app", fmt.Sprint("other ", attempt, message))
 		}
-		clock.Add(min(backoff.FailedMax, backoff.FailedFirst<<min(attempt, 10)))
+		clock.Add(min(times.FailedMax, times.FailedFirst<<min(attempt, 10)))
 	}
 	require.Equal(t, 1, count("INFO", "did not acknowledge"))
 	require.Equal(t, 5, count("WARN", "did not acknowledge"), "after half a minute, and in each ten minutes since")
@@ -54,14 +55,14 @@ func TestFewWarningsOfMessagesThatFail(t *testing.T) {
 	refuse(5, 0, 404)
 	require.Equal(t, 2, count("INFO", "did not acknowledge"), "something else is wrong as well")
 	for message := range 4 {
-		said.accepted(world.KindFlow, "http://app", fmt.Sprint("msg_", message))
+		said.Accepted(world.KindFlow, "http://app", fmt.Sprint("msg_", message))
 	}
 	require.Equal(t, 0, count("INFO", "acknowledges"))
-	said.accepted(world.KindFlow, "http://app", "msg_4")
+	said.Accepted(world.KindFlow, "http://app", "msg_4")
 	require.Equal(t, 1, count("INFO", "acknowledges"))
-	said.setAside("msg_5")
+	said.SetAside("msg_5")
 	require.Equal(t, 1, count("INFO", "acknowledges"), "it does not")
-	require.Empty(t, said.said.refused)
+	require.Empty(t, said.complaints.refused)
 }
 
 // What an app does while it boots, compiles its routes or is replaced is no warning; nor does one that fails now and then fill the log.
@@ -70,22 +71,22 @@ func TestAShortTroubleIsNoWarning(t *testing.T) {
 	said, clock, count := newSaid()
 	for range 14 {
 		said.missing(absence{kind: world.KindFlow, deployment: "dpl_1"}, shortage{reason: "no app of deployment dpl_1 is there", advice: "start it"})
-		said.unreachable("http://app", "nothing listens")
-		said.refused(world.KindFlow, "http://slow", "msg_1", world.Outcome{Status: 404, Reason: "compiling"})
-		said.broke("http://app", "msg_2", world.Message{}, "killed")
+		said.Unreachable("http://app", "nothing listens")
+		said.Refused(world.KindFlow, "http://slow", "msg_1", world.Outcome{Status: 404, Reason: "compiling"})
+		said.Broke("http://app", "msg_2", world.Message{}, "killed")
 		clock.Add(2 * time.Second)
 	}
 	said.present(absence{kind: world.KindFlow, deployment: "dpl_1"})
-	require.True(t, said.reached("http://app"))
-	said.accepted(world.KindFlow, "http://slow", "msg_1")
+	require.True(t, said.Reached("http://app"))
+	said.Accepted(world.KindFlow, "http://slow", "msg_1")
 	for _, text := range []string{
 		"messages wait: no app", "there is an app again", "cannot be reached", "can be reached again", "broke during", "did not acknowledge", "acknowledges",
 	} {
 		require.Equal(t, 1, count("INFO", text), text)
 	}
 	for i := range 120 { // two minutes of a message in a second that fails once
-		said.refused(world.KindFlow, "http://slow", fmt.Sprint("msg_", i), world.Outcome{Status: 500, Reason: "now and then"})
-		said.accepted(world.KindFlow, "http://slow", fmt.Sprint("msg_", i))
+		said.Refused(world.KindFlow, "http://slow", fmt.Sprint("msg_", i), world.Outcome{Status: 500, Reason: "now and then"})
+		said.Accepted(world.KindFlow, "http://slow", fmt.Sprint("msg_", i))
 		clock.Add(time.Second)
 	}
 	require.Equal(t, 2, count("INFO", "now and then"))
@@ -99,12 +100,12 @@ func TestATroubleThatLastsIsAWarning(t *testing.T) {
 	for range 2 {
 		for range 40 {
 			said.missing(absence{kind: world.KindFlow, deployment: "dpl_1"}, shortage{reason: "no app of deployment dpl_1 is there", advice: "start it"})
-			said.unreachable("http://app", "nothing listens")
-			said.broke("http://app", "msg_2", world.Message{}, "out of memory")
+			said.Unreachable("http://app", "nothing listens")
+			said.Broke("http://app", "msg_2", world.Message{}, "out of memory")
 			clock.Add(time.Second)
 		}
 		said.registered(world.App{BaseURL: "http://app", DeploymentID: "dpl_1"})
-		require.True(t, said.reached("http://app"))
+		require.True(t, said.Reached("http://app"))
 		clock.Add(complaintAgain)
 	}
 	for _, text := range []string{"messages wait: no app of deployment", "cannot be reached", "broke during"} {
@@ -118,10 +119,10 @@ func TestComplaintsAreBounded(t *testing.T) {
 	t.Parallel()
 	said, clock, count := newSaid()
 	for i := range 2 * complaintsKept {
-		said.refused(world.KindFlow, fmt.Sprint("http://", i), fmt.Sprint("msg_", i), world.Outcome{Status: 500})
+		said.Refused(world.KindFlow, fmt.Sprint("http://", i), fmt.Sprint("msg_", i), world.Outcome{Status: 500})
 		clock.Add(time.Millisecond)
 	}
-	require.Len(t, said.said.known, complaintsKept)
-	require.LessOrEqual(t, len(said.said.refused), complaintsKept)
+	require.Len(t, said.complaints.known, complaintsKept)
+	require.LessOrEqual(t, len(said.complaints.refused), complaintsKept)
 	require.Equal(t, 2*complaintsKept, count("INFO", "did not acknowledge"))
 }
