@@ -112,13 +112,13 @@ type Queue interface {
 
 // Delivery is one attempt to deliver a message to an app.
 type Delivery struct {
-	MessageID string // the same at every redelivery
-	Attempt   int    // 1-based: 1 + failed deliveries + 1 if it was ever rescheduled; at least 2 once an app may have seen the message
-	BaseURL   string // of the app, without a trailing slash
-	Kind      Kind
-	Attach    bool // the app accepts a preloaded answer to run_started, see App
-	// Along is that answer, if it was just read; empty if there is none, nil if not known.
-	Along []byte
+	MessageID    string // the same at every redelivery
+	Attempt      int    // 1-based: 1 + failed deliveries + 1 if it was ever rescheduled; at least 2 once an app may have seen the message
+	BaseURL      string // of the app, without a trailing slash
+	Kind         Kind
+	TakesPreload bool // the app accepts a preloaded answer to run_started, see App
+	// Preload is that answer, if it was just read; empty if there is none, nil if not known.
+	Preload []byte
 	Message
 }
 
@@ -169,9 +169,9 @@ type App struct {
 	DeploymentID string
 	SDK          string // "v4" or "v5"; empty if unknown
 	Namespace    string // of the queue names that it serves; empty if none
-	// Attach says that the app can use a preloaded answer to run_started, its first call, when a wake-up of a run
+	// TakesPreload says that the app can use a preloaded answer to run_started, its first call, when a wake-up of a run
 	// carries it.
-	Attach bool
+	TakesPreload bool
 	// Lease is how long the app counts as alive without registering again. 0 means a long lease, for apps that do not
 	// run all the time.
 	Lease time.Duration

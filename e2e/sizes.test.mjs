@@ -91,7 +91,7 @@ for (const sdk of sdks) {
       await checkQueueEmpty(stack);
     });
 
-    await t.test('the log names the runs', () => assert.match(service.tail, /a run was failed, because it has a value that is too large.*run=wrun_/));
+    await t.test('the log names the runs', () => assert.match(service.tail, /a run was failed, because it has a value that is too large.*run_id=wrun_/));
   });
 }
 

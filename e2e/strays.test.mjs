@@ -34,7 +34,7 @@ for (const sdk of sdks) {
     const delayed = await plant(later, { delaySeconds: 3_600 });
 
     assert.deepEqual(await app.outcome(now, 30_000), { status: 'completed', value: 'awake' });
-    assert.match(service.tail, new RegExp(`a message for a step is dropped: the log of the run has no such step.*message=${message} run=${now}`));
+    assert.match(service.tail, new RegExp(`a message for a step is dropped: the log of the run has no such step.*message=${message} run_id=${now}`));
     assert.deepEqual(await app.outcome(later, 30_000), { status: 'completed', value: 'awake' });
     assert.match(service.tail, new RegExp(`nothing that would wake it.*${later}`));
     assert.doesNotMatch(service.tail, new RegExp(`nothing that would wake it.*${now}`));

@@ -31,7 +31,7 @@ type Config struct {
 	Proxy func(*http.Request) (*url.URL, error)
 	// Policy decides which addresses may be connected to; nil means the default policy.
 	Policy *dialpolicy.Policy
-	// Preload returns the preload of a delivery to an app that accepts one (world.Delivery.Attach): the answer to
+	// Preload returns the preload of a delivery to an app that accepts one (world.Delivery.TakesPreload): the answer to
 	// run_started in CBOR, or nil if there is none. It is called just before each POST, which waits for it; its
 	// context ends after a quarter of a second. What it saw of the log is part of the delivery's outcome. nil
 	// disables it.

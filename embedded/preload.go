@@ -21,11 +21,11 @@ const preloadTimeout = 250 * time.Millisecond
 // read for an earlier delivery is out of date.
 func (f *Forwarder) preloadOf(ctx context.Context, d world.Delivery) ([]byte, world.LogSeen) {
 	// The end of a message in CBOR is known even if the header gets lost.
-	if f.preload == nil || !d.Attach || d.ContentType != "" && d.ContentType != "application/cbor" {
+	if f.preload == nil || !d.TakesPreload || d.ContentType != "" && d.ContentType != "application/cbor" {
 		return nil, world.LogSeen{}
 	}
-	if d.Along != nil {
-		return d.Along, world.LogSeen{}
+	if d.Preload != nil {
+		return d.Preload, world.LogSeen{}
 	}
 	ctx, cancel := context.WithTimeout(ctx, preloadTimeout)
 	defer cancel()

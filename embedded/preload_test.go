@@ -37,7 +37,7 @@ func TestWhatGoesAlongWithADelivery(t *testing.T) {
 		},
 	})
 	d := deliveryTo(app.URL)
-	d.Kind, d.Attach, d.RunID = world.KindFlow, true, "wrun_1"
+	d.Kind, d.TakesPreload, d.RunID = world.KindFlow, true, "wrun_1"
 	d.Headers = map[string]string{"x-world-redis-attached": "1"}
 	for i := range 2 {
 		out := f.Deliver(t.Context(), d)
@@ -61,9 +61,9 @@ func TestWhatGoesAlongWithADelivery(t *testing.T) {
 func TestDeliveriesThatNothingGoesAlongWith(t *testing.T) {
 	t.Parallel()
 	plain := deliveryTo("")
-	plain.Kind, plain.Attach = world.KindFlow, true
+	plain.Kind, plain.TakesPreload = world.KindFlow, true
 	notAsked, inJSON := plain, plain
-	notAsked.Attach = false
+	notAsked.TakesPreload = false
 	inJSON.ContentType = "application/json"
 	something := func(context.Context, world.Delivery) ([]byte, world.LogSeen) { return []byte{1}, world.LogSeen{} }
 	for name, c := range map[string]struct {

@@ -149,7 +149,7 @@ func TestApps(t *testing.T) {
 	f.apps.register = func(a world.App) error { got = a; return nil }
 	f.apps.list = func() ([]world.App, error) {
 		return []world.App{{
-			BaseURL: "http://a", DeploymentID: "d", SDK: "v4", Namespace: "acme", Lease: 90 * time.Second, SeenAt: 5, AliveUntil: 90_005, Alive: true, Attach: true,
+			BaseURL: "http://a", DeploymentID: "d", SDK: "v4", Namespace: "acme", Lease: 90 * time.Second, SeenAt: 5, AliveUntil: 90_005, Alive: true, TakesPreload: true,
 		}, {BaseURL: "http://b"}}, nil
 	}
 	s := newServer(t, f)
@@ -160,7 +160,7 @@ func TestApps(t *testing.T) {
 	for attach, want := range map[string]bool{`["later","run_started"]`: true, `["later"]`: false, `[]`: false, `null`: false} {
 		status, body = post(t, s, "/v1/apps", `{"baseUrl":"http://a","deploymentId":"d","attach":`+attach+`}`)
 		require.Equal(t, http.StatusOK, status, body)
-		require.Equal(t, want, got.Attach, attach)
+		require.Equal(t, want, got.TakesPreload, attach)
 	}
 	_, body = post(t, s, "/v1/apps", `{"baseUrl":"http://a","deploymentId":"d","attach":"run_started"}`)
 	require.Equal(t, "body.attach must be a list", errorOf(t, body)["message"])

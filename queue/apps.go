@@ -27,7 +27,7 @@ func (q *Queue) wake(ctx context.Context) error {
 	for _, l := range q.lanes() {
 		k := &l.keys
 		for more := true; more; {
-			reply, err := q.scripts.wake.Run(ctx, q.redis, []string{k.stalled, k.retry, k.wakes, k.bell},
+			reply, err := q.scripts.wake.Run(ctx, q.redis, []string{k.waitingForApp, k.retry, k.wakes, k.bell},
 				k.task, wakeAtOnce, score(now), q.ringing(now))
 			if err != nil {
 				return err

@@ -31,8 +31,8 @@ func newBacklog(concurrency int) *backlog {
 	return &backlog{high: max(backlogHigh, 2*concurrency), drained: make(chan struct{}, 1)}
 }
 
-// took hears of messages taken, and how many are left in the list.
-func (b *backlog) took(n int, left int64) {
+// claimed is called with the number of messages taken, and how many are left in the list.
+func (b *backlog) claimed(n int, left int64) {
 	b.taken.Add(int64(n))
 	if b.is.Load() && left <= int64(b.high/2) {
 		select {
@@ -50,8 +50,8 @@ func (b *backlog) set(exists bool) { b.is.Store(exists) }
 
 func (b *backlog) exists() bool { return b.is.Load() }
 
-// rest waits until the list has room again.
-func (b *backlog) rest(ctx context.Context) {
+// awaitRoom waits until the list has room again.
+func (b *backlog) awaitRoom(ctx context.Context) {
 	timer := time.NewTimer(backlogPause)
 	defer timer.Stop()
 	select {

@@ -10,7 +10,7 @@ import (
 // The app counts as down, but for a proxy that only did not wait long enough: the app
 // perhaps works on, and other deliveries get through.
 func (l *lane) answeredBetween(c *claim, baseURL string, out world.Outcome) outcome {
-	o := outcome{step: stepStalled, reason: out.Reason, unseen: !out.Sent}
+	o := outcome{disposition: dispositionWaitingForApp, reason: out.Reason, unseen: !out.Sent}
 	if out.Sent {
 		o.app = baseURL
 	}

@@ -153,7 +153,7 @@ func (l *lane) readTrouble(c *claim) error {
 // broke decides about a message whose delivery broke off after so long: the app is there but broke
 // off, so this message waits and the others need not, or its process has ended.
 func (l *lane) broke(c *claim, app string, m world.Message, out world.Outcome, lasted time.Duration) outcome {
-	o := outcome{step: stepStalled, due: l.q.dueIn(l.q.cfg.Backoff.Unreachable(2)), reason: out.Reason, app: app}
+	o := outcome{disposition: dispositionWaitingForApp, due: l.q.dueIn(l.q.cfg.Backoff.Unreachable(2)), reason: out.Reason, app: app}
 	if !l.q.crashes.processEnded(l.q.delivering, app) {
 		l.q.health.Broke(app, c.id, m, out.Reason)
 		return o
@@ -161,8 +161,8 @@ func (l *lane) broke(c *claim, app string, m world.Message, out world.Outcome, l
 	t := &c.trouble
 	t.crashes++
 	t.longest, t.lasted = max(t.longest, lasted), t.lasted+lasted
-	l.log.Debug("the app's process ended during a delivery; it is made again", slog.String("message", c.id), slog.String("run", m.RunID),
-		slog.String("step", m.StepID), slog.Int("in a row", t.crashes), slog.String("app", app))
+	l.log.Debug("the app's process ended during a delivery; it is made again", slog.String("message", c.id), slog.String("run_id", m.RunID),
+		slog.String("step_id", m.StepID), slog.Int("in a row", t.crashes), slog.String("app", app))
 	if err := l.noteCrash(c, app); err != nil {
 		l.log.Debug("a crash is not counted", slog.String("message", c.id), slog.Any("error", err))
 		return o
@@ -177,7 +177,7 @@ func (l *lane) broke(c *claim, app string, m world.Message, out world.Outcome, l
 	}
 	if wait := b.Crashed(t.counted); wait > 0 {
 		// No registration brings it forward: the app is to have some peace.
-		o.step, o.due = stepReturned, l.q.dueIn(wait)
+		o.disposition, o.due = dispositionReleased, l.q.dueIn(wait)
 	}
 	return o
 }
@@ -209,14 +209,14 @@ func (l *lane) fatal(c *claim, app string, m world.Message) outcome {
 		return l.dead(c, m, Fatal, reason)
 	}
 	if o, ok := l.tellRun(c, m, Fatal, reason); !ok {
-		o.step = stepReturned
+		o.disposition = dispositionReleased
 		return o
 	}
 	defer l.runEnded(m)
 	l.log.Error("a run was failed, because the app's process ended again and again while its workflow ran; look for what it does there, such as using up the memory",
-		slog.String("message", c.id), slog.String("run", m.RunID), slog.String("queue name", m.QueueName), slog.String("app", app), slog.Int("times", c.trouble.counted))
+		slog.String("message", c.id), slog.String("run_id", m.RunID), slog.String("queue name", m.QueueName), slog.String("app", app), slog.Int("times", c.trouble.counted))
 	l.cleared(c, app)
-	return outcome{step: stepDone}
+	return outcome{disposition: dispositionDone}
 }
 
 func (l *lane) interruptedKey(app string) string { return l.keys.interrupted + rediskey.Part(app) }

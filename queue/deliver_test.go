@@ -92,8 +92,8 @@ func TestLongDelayIsNotTruncated(t *testing.T) {
 func TestFailedDeliveriesAreCounted(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
-		failed, moved := world.Outcome{Verdict: world.Failed, Status: 500, Reason: "no"}, world.Outcome{Verdict: world.Reschedule}
-		a := newApp(inTurn(failed, failed, moved, failed, moved))
+		failed, rescheduled := world.Outcome{Verdict: world.Failed, Status: 500, Reason: "no"}, world.Outcome{Verdict: world.Reschedule}
+		a := newApp(inTurn(failed, failed, rescheduled, failed, rescheduled))
 		q := start(t, r, a)
 		id := enqueue(t, q, flow("wrun_1"))
 		a.await(t, 6)

@@ -31,7 +31,7 @@ func (q *Queue) Depths(ctx context.Context) ([]Depth, error) {
 		k := &l.keys
 		counts = append(counts, [8]*redis.IntCmd{
 			pipe.LLen(ctx, k.pending), pipe.LLen(ctx, k.active), pipe.ZCard(ctx, k.scheduled),
-			pipe.ZCard(ctx, k.retry), pipe.SCard(ctx, k.stalled), pipe.ZCard(ctx, k.archived),
+			pipe.ZCard(ctx, k.retry), pipe.SCard(ctx, k.waitingForApp), pipe.ZCard(ctx, k.archived),
 			pipe.ZCard(ctx, k.completed), pipe.Exists(ctx, k.paused),
 		})
 		fronts = append(fronts, pipe.LRange(ctx, k.pending, -oldestOf, -1))

@@ -7,9 +7,9 @@
 // with its idempotency key and the doorbell, so no crash can leave half of a change behind.
 //
 //	Enqueue   enqueue.lua                      a message is pending or scheduled
-//	take      take.lua, held until the bell    … active, leased to this process
+//	claim     claim.lua, when the bell rings     … active, leased to this process
 //	deliver   world.Deliverer                  … an app answers
-//	finish    done.lua, again.lua, dead.lua    … gone, put back, or set aside
+//	finish    done.lua, requeue.lua, dead.lua  … gone, put back, or set aside
 //	upkeep    sweep.lua                        leases renewed, lapsed ones returned, due ones moved
 //
 // docs/queue.md tells the whole life of a message.

@@ -18,9 +18,9 @@ func (q *Queue) ringing(due world.Millis) string {
 	return q.instance + " " + strconv.FormatInt(int64(due), 10)
 }
 
-// hearDoorbells listens to the doorbells of other replicas until ctx ends. A bell that is
+// listenToDoorbells listens to the doorbells of other replicas until ctx ends. A bell that is
 // lost while the connection is down costs nothing: on return both queues are looked at.
-func (q *Queue) hearDoorbells(ctx context.Context) {
+func (q *Queue) listenToDoorbells(ctx context.Context) {
 	for _, l := range q.lanes() {
 		q.cfg.Bell.Join(l.keys.bell, l)
 		defer q.cfg.Bell.Leave(l.keys.bell)
@@ -33,7 +33,7 @@ func (q *Queue) hearDoorbells(ctx context.Context) {
 // Ready implements [doorbell.Listener].
 func (l *lane) Ready() {
 	l.bell.ring()
-	l.crowd.news.hear("")
+	l.throttle.news.hear("")
 }
 
 // Ring implements [doorbell.Listener].
@@ -46,9 +46,9 @@ func (l *lane) Ring(payload string) {
 		l.bell.ring()
 		return
 	}
-	due, app, crowded := strings.Cut(due, " ")
-	if crowded {
-		l.crowd.news.hear(app)
+	due, app, throttled := strings.Cut(due, " ")
+	if throttled {
+		l.throttle.news.hear(app)
 	}
 	if ms, err := strconv.ParseInt(due, 10, 64); err == nil {
 		l.due.note(world.Millis(ms))

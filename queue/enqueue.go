@@ -26,7 +26,7 @@ func (q *Queue) Enqueue(ctx context.Context, m world.Message) (string, error) {
 		return "", err
 	}
 	sending := ctx
-	if p.take != nil {
+	if p.claim != nil {
 		// It goes on when the caller has gone: what is taken must not be forgotten.
 		var cancel context.CancelFunc
 		sending, cancel = context.WithTimeout(context.WithoutCancel(ctx), redisTimeout)

@@ -22,39 +22,39 @@ const (
 	completedFor = 7 * 24 * time.Hour
 )
 
-// step is what becomes of a message; the texts are those of again.lua.
-type step string
+// disposition is what becomes of a message; the texts are those of requeue.lua and of the metrics.
+type disposition string
 
 const (
-	stepDone     step = "done"
-	stepDead     step = "dead"
-	stepFailed   step = "failed"
-	stepMoved    step = "moved"
-	stepStalled  step = "stalled"
-	stepCrowded  step = "crowded"
-	stepReturned step = "returned"
-	stepApart    step = "apart"
-	// stepLost: the message is somebody else's by now; there is nothing to write.
-	stepLost step = "lost"
+	dispositionDone          disposition = "done"
+	dispositionDead          disposition = "dead"
+	dispositionFailed        disposition = "failed"
+	dispositionRescheduled   disposition = "moved"
+	dispositionWaitingForApp disposition = "stalled"
+	dispositionThrottled     disposition = "crowded"
+	dispositionReleased      disposition = "returned"
+	dispositionSuspect       disposition = "apart"
+	// dispositionLost: the message is somebody else's by now; there is nothing to write.
+	dispositionLost disposition = "lost"
 )
 
-// outcome is a step with its details.
+// outcome is a disposition with its details.
 type outcome struct {
-	step   step
-	due    world.Millis // 0: now
-	reason string
-	unseen bool          // it is certain that the app has seen nothing of the message
-	app    string        // that has perhaps begun it and goes on, or is too busy for it
-	hold   time.Duration // how long the next delivery waits for that app to notice the end of this one
-	room   int           // with crowded: how many places the app has
-	place  int64         // with apart: among the suspects of the app
+	disposition disposition
+	due         world.Millis // 0: now
+	reason      string
+	unseen      bool          // it is certain that the app has seen nothing of the message
+	app         string        // that has perhaps begun it and goes on, or is too busy for it
+	hold        time.Duration // how long the next delivery waits for that app to notice the end of this one
+	room        int           // with crowded: how many places the app has
+	place       int64         // with apart: among the suspects of the app
 }
 
 // goesOn is the app that perhaps works on a message after this outcome: none after an answer,
 // and the same as before if this delivery was not seen.
 func (o outcome) goesOn(c *claim) string {
 	switch {
-	case o.step == stepFailed || o.step == stepMoved:
+	case o.disposition == dispositionFailed || o.disposition == dispositionRescheduled:
 		return ""
 	case o.unseen || o.app == "":
 		return c.app
@@ -67,8 +67,8 @@ func (o outcome) goesOn(c *claim) string {
 // it tries again, so that a delivery that was made is not made once more; past the grace
 // period it gives up, and the lease lapses.
 func (l *lane) finish(c *claim, o outcome) {
-	defer l.release(c)
-	if o.step == stepLost {
+	defer l.drop(c)
+	if o.disposition == dispositionLost {
 		return
 	}
 	for {
@@ -84,7 +84,7 @@ func (l *lane) finish(c *claim, o outcome) {
 				l.heard(o.due)
 			default:
 				l.log.Warn("the answer of a delivery came when its lease had lapsed, and changes nothing",
-					slog.String("message", c.id), slog.String("outcome", string(o.step)))
+					slog.String("message", c.id), slog.String("outcome", string(o.disposition)))
 			}
 			return
 		}
@@ -92,7 +92,7 @@ func (l *lane) finish(c *claim, o outcome) {
 		l.log.Debug("the outcome of a delivery waits for Redis", slog.String("message", c.id), slog.Any("error", err))
 		if !pause.For(l.q.lasting, l.q.outage.pause()) {
 			l.log.Error("the outcome of a delivery could not be stored; it will be made again",
-				slog.String("message", c.id), slog.String("outcome", string(o.step)), slog.Any("error", err))
+				slog.String("message", c.id), slog.String("outcome", string(o.disposition)), slog.Any("error", err))
 			return
 		}
 	}
@@ -105,15 +105,15 @@ func (l *lane) write(ctx context.Context, c *claim, o outcome) (ours bool, err e
 	var script *luascript.Script
 	var keys []string
 	var args []any
-	switch o.step {
-	case stepDone:
+	switch o.disposition {
+	case dispositionDone:
 		script = q.scripts.done
 		keys = []string{task, k.active, k.lease, k.idempotency, processed, k.processed, k.running, k.parked, k.scheduled, k.pending, k.bell, k.completed}
 		args = []any{
 			c.id, owner, expireAt, k.task, q.ringing(0),
 			int64(q.nowMillis()), q.cfg.Clock.Now().Add(completedFor).Unix(), completedKept, completedSize,
 		}
-	case stepDead:
+	case dispositionDead:
 		failed, _ := asynqbridge.Day(k.failed, q.cfg.Clock.Now())
 		script = q.scripts.dead
 		keys = []string{
@@ -123,20 +123,20 @@ func (l *lane) write(ctx context.Context, c *claim, o outcome) (ours bool, err e
 		args = []any{c.id, owner, q.cfg.Clock.Now().Unix(), o.reason, deadKept, k.task, expireAt, q.ringing(0), int64(q.nowMillis())}
 	default:
 		rings := q.ringing(o.due)
-		if o.step == stepCrowded {
+		if o.disposition == dispositionThrottled {
 			rings += " " + o.app // it may have room at another replica
 		}
-		script = q.scripts.again
+		script = q.scripts.requeue
 		keys = []string{
-			task, k.active, k.lease, k.pending, k.retry, k.stalled, k.wakes, k.bell,
-			k.running, k.parked, k.scheduled, k.delayed, l.crowdKey(o.app),
+			task, k.active, k.lease, k.pending, k.retry, k.waitingForApp, k.wakes, k.bell,
+			k.running, k.parked, k.scheduled, k.delayed, l.throttledKey(o.app),
 		}
 		since := q.cfg.Clock.Now().UnixNano()
-		if o.step == stepApart {
+		if o.disposition == dispositionSuspect {
 			keys[len(keys)-1], since = l.suspectsKey(o.app), o.place
 		}
 		args = []any{
-			c.id, owner, dueScore(o.due), string(o.step), o.reason, c.wakes, since, rings, k.task, o.unseen,
+			c.id, owner, dueScore(o.due), string(o.disposition), o.reason, c.wakes, since, rings, k.task, o.unseen,
 			o.goesOn(c), o.hold.Milliseconds(),
 		}
 	}

@@ -21,15 +21,15 @@ const (
 	forgetLooks   = 80 // messages, in one call of the script: up to 13 commands each, and a page of 50 may come on top
 	forgetSearch  = 2000
 	forgetTimeout = 5 * time.Second
-	// lookAgain is when a run is looked at once more that had deliveries in flight when it
+	// secondLookAfter is when a run is looked at once more that had deliveries in flight when it
 	// ended: these may have enqueued something since.
-	lookAgain = 3 * time.Second
+	secondLookAfter = 3 * time.Second
 )
 
 // endedRun is a run whose messages are to go.
 type endedRun struct {
-	part  string // of its keys
-	again bool   // it was looked at before
+	part   string // of its keys
+	second bool   // it was looked at before
 }
 
 // ForgetRun hears that a run has ended: its messages that wait, now or till later, are removed
@@ -45,7 +45,7 @@ func (q *Queue) forgetLater(r endedRun) {
 	select {
 	case q.ended <- r:
 	default:
-		q.cfg.Logger.Debug("too many runs end at once; the messages of one are left to be delivered", slog.String("run", r.part))
+		q.cfg.Logger.Debug("too many runs end at once; the messages of one are left to be delivered", slog.String("run_id", r.part))
 	}
 }
 
@@ -59,7 +59,7 @@ func (q *Queue) forgetRuns(ctx context.Context) {
 	for ctx.Err() == nil {
 		select {
 		case r := <-q.ended:
-			runs := q.takeEnded(r)
+			runs := q.nextEnded(r)
 			q.forget(runs, later)
 			if len(runs) < forgetAtOnce {
 				gap.Reset(forgetGap)
@@ -76,15 +76,15 @@ func (q *Queue) forgetRuns(ctx context.Context) {
 	for time.Now().Before(deadline) {
 		select {
 		case r := <-q.ended:
-			q.forget(q.takeEnded(r), nil)
+			q.forget(q.nextEnded(r), nil)
 		default:
 			return
 		}
 	}
 }
 
-// takeEnded adds those that wait already, as far as one call of the script may take them.
-func (q *Queue) takeEnded(first endedRun) []endedRun {
+// nextEnded adds those that wait already, as far as one call of the script may take them.
+func (q *Queue) nextEnded(first endedRun) []endedRun {
 	runs := []endedRun{first}
 	for len(runs) < forgetAtOnce {
 		select {
@@ -107,7 +107,7 @@ func (q *Queue) forget(runs []endedRun, later *secondLooks) {
 		}
 	}
 	for _, r := range runs {
-		if busy[r.part] && !r.again && later != nil {
+		if busy[r.part] && !r.second && later != nil {
 			later.add(r.part)
 		}
 	}
@@ -119,7 +119,7 @@ func (l *lane) forget(ctx context.Context, runs []endedRun, busy map[string]bool
 	k := &l.keys
 	cursor := "0"
 	for len(runs) > 0 {
-		keys := []string{k.pending, k.scheduled, k.retry, k.stalled, k.waiting, k.parked, k.delayed}
+		keys := []string{k.pending, k.scheduled, k.retry, k.waitingForApp, k.waiting, k.parked, k.delayed}
 		for _, r := range runs {
 			keys = append(keys, k.ofRun+r.part)
 		}

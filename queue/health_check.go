@@ -26,5 +26,5 @@ func (l *lane) deliverHealthCheck(c *claim, m world.Message) (o outcome, reached
 // dropHealthCheck ends a health check that was not answered.
 func (l *lane) dropHealthCheck(c *claim, reason string) outcome {
 	l.log.Info("a health check is dropped", slog.String("message", c.id), slog.String("reason", reason))
-	return outcome{step: stepDone}
+	return outcome{disposition: dispositionDone}
 }

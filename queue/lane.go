@@ -28,42 +28,42 @@ type lane struct {
 	adding      sync.RWMutex  // read-locked from awaited to handOver
 	came        chan struct{} // gets an item when the buffer was filled for next while it waited
 
-	mu       sync.Mutex
-	buffer   []*claim            // taken, not yet given to asynq
-	given    map[string]*claim   // given to asynq, not yet to the handler; by message id
-	claims   map[*claim]struct{} // all that this process holds a lease of
-	wakes    string              // registrations seen, see wake.lua
-	quiet    <-chan struct{}     // the bell as of when the list was last seen empty
-	backlog  *backlog
-	crowd    *crowd
-	lost     lostAnswers
-	clock    redisClock
-	lengthy  lengthy
-	lookFrom int            // where the next sweep looks for messages without a lease
-	work     sync.WaitGroup // deliveries
+	mu          sync.Mutex
+	buffer      []*claim            // taken, not yet given to asynq
+	given       map[string]*claim   // given to asynq, not yet to the handler; by message id
+	claims      map[*claim]struct{} // all that this process holds a lease of
+	wakes       string              // registrations seen, see wake.lua
+	quiet       <-chan struct{}     // the bell as of when the list was last seen empty
+	backlog     *backlog
+	throttle    *throttle
+	lost        lostAnswers
+	clock       redisClock
+	longRunning longRunning
+	lookFrom    int            // where the next sweep looks for messages without a lease
+	work        sync.WaitGroup // deliveries
 }
 
 // claim is a message in this process's hands.
 type claim struct {
-	id, owner string
-	message   string // as asynq encodes it
-	failed    int    // failed deliveries so far
-	moved     int    // times the app has rescheduled it
-	wakes     string
-	since     time.Time     // when it became pending
-	held      time.Time     // when the lease was last known to be ours; by the process's own clock
-	app       string        // that an earlier delivery was begun with and perhaps goes on
-	holdUntil time.Time     // until then that app may take to notice the end of that delivery
-	entered   string        // the app whose place it has; under the lane's mutex
-	target    string        // the app that it is being delivered to; under the lane's mutex
-	lengthy   bool          // it has given up its slot; under the lane's mutex
-	along     []byte        // what its delivery brings along, read at
-	alongAt   time.Time     // that moment, by the process's own clock
-	seen      world.LogSeen // read with it
-	sent      atomic.Int64  // how often its outcome was sent to Redis
-	replayed  string        // the v4 run that the app has replayed for it, and
-	took      time.Duration // how long it took
-	trouble   trouble       // what it knows of crashes
+	id, owner   string
+	message     string // as asynq encodes it
+	failed      int    // failed deliveries so far
+	rescheduled int    // times the app has rescheduled it
+	wakes       string
+	since       time.Time     // when it became pending
+	held        time.Time     // when the lease was last known to be ours; by the process's own clock
+	app         string        // that an earlier delivery was begun with and perhaps goes on
+	holdUntil   time.Time     // until then that app may take to notice the end of that delivery
+	entered     string        // the app whose place it has; under the lane's mutex
+	target      string        // the app that it is being delivered to; under the lane's mutex
+	longRunning bool          // it has given up its slot; under the lane's mutex
+	preload     []byte        // what its delivery brings along, read at
+	preloadedAt time.Time     // that moment, by the process's own clock
+	seen        world.LogSeen // read with it
+	sent        atomic.Int64  // how often its outcome was sent to Redis
+	replayed    string        // the v4 run that the app has replayed for it, and
+	took        time.Duration // how long it took
+	trouble     trouble       // what it knows of crashes
 
 	ctx    context.Context // of the delivery
 	cancel context.CancelCauseFunc
@@ -72,7 +72,7 @@ type claim struct {
 // attempt is the number of the delivery, from 1 on.
 func (c *claim) attempt() int {
 	n := 1 + c.failed
-	if c.moved > 0 {
+	if c.rescheduled > 0 {
 		n++
 	}
 	return n
@@ -89,21 +89,21 @@ func newLane(q *Queue, kind world.Kind, name string, concurrency int) *lane {
 		log:  log, bridge: asynqbridge.New(q.redis, name, log),
 		bell: newBell(), due: newDueTimer(q.cfg.Clock), came: make(chan struct{}, 1),
 		given: map[string]*claim{}, claims: map[*claim]struct{}{},
-		backlog: newBacklog(concurrency), crowd: newCrowd(q.cfg.Clock), lengthy: newLengthy(),
+		backlog: newBacklog(concurrency), throttle: newThrottle(q.cfg.Clock), longRunning: newLongRunning(),
 	}
 }
 
 // laneKeys are the keys of one queue. All have the queue's hash tag, so that a script may
 // use any of them.
 type laneKeys struct {
-	task                                                                          string // + the message id
-	pending, paused, active, lease, scheduled, retry, archived, completed         string
-	processed, failed                                                             string
-	idempotency, request, stalled, wakes, bell, waiting, running, parked, delayed string
-	ofRun                                                                         string // and the run: its messages that are not done or dead
-	crowded                                                                       string // + the app
-	resting                                                                       string // + the run
-	interrupted, suspect, suspects                                                string // + the app
+	task                                                                                string // + the message id
+	pending, paused, active, lease, scheduled, retry, archived, completed               string
+	processed, failed                                                                   string
+	idempotency, request, waitingForApp, wakes, bell, waiting, running, parked, delayed string
+	ofRun                                                                               string // and the run: its messages that are not done or dead
+	throttled                                                                           string // + the app
+	coolingDown                                                                         string // + the run
+	interrupted, suspect, suspects                                                      string // + the app
 }
 
 func keysOf(prefix, name string) laneKeys {
@@ -113,10 +113,10 @@ func keysOf(prefix, name string) laneKeys {
 		task: a.Task, pending: a.Pending, paused: a.Paused, active: a.Active, lease: a.Lease,
 		scheduled: a.Scheduled, retry: a.Retry, archived: a.Archived, completed: a.Completed,
 		processed: a.Processed, failed: a.Failed,
-		idempotency: own + "idempotency", request: own + "request:", stalled: own + "stalled",
+		idempotency: own + "idempotency", request: own + "request:", waitingForApp: own + "stalled",
 		wakes: own + "wakes", bell: own + "bell",
 		waiting: own + "waiting", running: own + "running", parked: own + "parked", delayed: own + "delayed", ofRun: own + "of:",
-		crowded: own + "crowded:", resting: own + "resting:",
+		throttled: own + "crowded:", coolingDown: own + "resting:",
 		interrupted: own + "interrupted:", suspect: own + "suspect:", suspects: own + "suspects:",
 	}
 }

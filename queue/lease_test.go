@@ -42,7 +42,7 @@ func add(t *testing.T, q *Queue) string {
 // takeOne takes the only message there is.
 func takeOne(t *testing.T, l *lane) *claim {
 	t.Helper()
-	_, err := l.take()
+	_, err := l.claim()
 	require.NoError(t, err)
 	c := l.fromBuffer()
 	require.NotNil(t, c)
@@ -91,9 +91,9 @@ func TestPausedReplicaHasNoSay(t *testing.T) {
 		now := takeOne(t, healthy.steps)
 		require.Equal(t, id, now.id)
 		before := all(t, r, healthy.steps, id)
-		for _, s := range []step{stepDone, stepDead, stepFailed, stepMoved, stepStalled, stepReturned, stepCrowded} {
+		for _, s := range []disposition{dispositionDone, dispositionDead, dispositionFailed, dispositionRescheduled, dispositionWaitingForApp, dispositionReleased, dispositionThrottled} {
 			for _, due := range []world.Millis{0, paused.dueIn(time.Hour)} {
-				ours, err := paused.steps.write(t.Context(), old, outcome{step: s, due: due, reason: "late", app: "http://app", hold: time.Second})
+				ours, err := paused.steps.write(t.Context(), old, outcome{disposition: s, due: due, reason: "late", app: "http://app", hold: time.Second})
 				require.NoError(t, err)
 				require.False(t, ours, s)
 				require.Equal(t, before, all(t, r, healthy.steps, id), s)
@@ -128,23 +128,23 @@ func TestPausedReplicaDeliversNoThirdCopy(t *testing.T) {
 
 		m := world.Message{QueueName: "__wkf_step_x", RunID: "wrun_1"}
 		o, _ := paused.steps.deliver(old, m, nil)
-		require.Equal(t, stepLost, o.step)
+		require.Equal(t, dispositionLost, o.disposition)
 		o, _ = healthy.steps.deliver(now, m, nil)
-		require.Equal(t, stepDone, o.step)
+		require.Equal(t, dispositionDone, o.disposition)
 		require.Equal(t, []string{"healthy"}, copies)
 
 		// Paused for long, but nobody has taken its message: then it goes on.
 		again := takeAfter(t, healthy.steps, now)
 		again.held = again.held.Add(-time.Minute)
 		o, _ = healthy.steps.deliver(again, m, nil)
-		require.Equal(t, stepDone, o.step)
+		require.Equal(t, dispositionDone, o.disposition)
 	})
 }
 
 // takeAfter ends a message and takes the next one.
 func takeAfter(t *testing.T, l *lane, c *claim) *claim {
 	t.Helper()
-	l.finish(c, outcome{step: stepDone})
+	l.finish(c, outcome{disposition: dispositionDone})
 	add(t, l.q)
 	return takeOne(t, l)
 }
@@ -158,7 +158,7 @@ func TestActiveMessageWithoutALeaseIsFound(t *testing.T) {
 		l := q.steps
 		id := add(t, q)
 		c := takeOne(t, l)
-		l.release(c)
+		l.drop(c)
 		require.NoError(t, r.Client.ZRem(t.Context(), l.keys.lease, id).Err())
 		var others []any
 		var leases []redis.Z
@@ -201,7 +201,7 @@ func TestLeasesDoNotDependOnTheReplicasClocks(t *testing.T) {
 			require.NoError(t, other.steps.sweep(t.Context()))
 			next := takeOne(t, other.steps)
 			require.Equal(t, c.id, next.id)
-			other.steps.finish(next, outcome{step: stepDone})
+			other.steps.finish(next, outcome{disposition: dispositionDone})
 		}
 	})
 }
@@ -231,7 +231,7 @@ func TestSweepNotesTheAppOfADelivery(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, ours)
 		require.Equal(t, "http://two", app())
-		l.finish(c, outcome{step: stepMoved})
+		l.finish(c, outcome{disposition: dispositionRescheduled})
 		require.Empty(t, app(), "an answer ends it")
 	})
 }

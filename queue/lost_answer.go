@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// lostMost is how many calls of take.lua without an answer are remembered. What others took is delivered when its lease lapses.
+	// lostMost is how many calls of claim.lua without an answer are remembered. What others took is delivered when its lease lapses.
 	lostMost = 64
 	// lostLate is when a call without an answer is carried out no more: the deadline that it bears has passed, by any clock.
 	lostLate = redisTimeout + time.Second
@@ -20,17 +20,17 @@ const (
 	lostPortions = 100
 )
 
-// takeOwner is the owner of what a call of take.lua takes. A connection that breaks makes go-redis send the call again, so each
+// takeOwner is the owner of what a call of claim.lua takes. A connection that breaks makes go-redis send the call again, so each
 // sending has a token of its own: what one took whose answer was lost can be told from what the answer to the next one brings.
-type takeOwner struct {
+type claimOwner struct {
 	name string
 	sent atomic.Int64
 }
 
 // MarshalBinary implements encoding.BinaryMarshaler. go-redis calls it whenever it sends the call.
-func (o *takeOwner) MarshalBinary() ([]byte, error) { return []byte(o.token(o.sent.Add(1))), nil }
+func (o *claimOwner) MarshalBinary() ([]byte, error) { return []byte(o.token(o.sent.Add(1))), nil }
 
-func (o *takeOwner) token(sending int64) string {
+func (o *claimOwner) token(sending int64) string {
 	if sending <= 1 {
 		return o.name
 	}
@@ -38,7 +38,7 @@ func (o *takeOwner) token(sending int64) string {
 }
 
 // answered is the token of the sending that has the answer, which is the last one.
-func (o *takeOwner) answered() string { return o.token(o.sent.Load()) }
+func (o *claimOwner) answered() string { return o.token(o.sent.Load()) }
 
 // countedArg is an argument of a script that counts how often it is sent.
 type countedArg struct {
@@ -52,37 +52,37 @@ func (a countedArg) MarshalBinary() ([]byte, error) {
 	return []byte(a.text), nil
 }
 
-// lostAnswers are calls of take.lua that Redis perhaps carried out and whose answer did not come. Nobody delivers what they took,
+// lostAnswers are calls of claim.lua that Redis perhaps carried out and whose answer did not come. Nobody delivers what they took,
 // so it is given back as soon as Redis answers, and does not wait for its leases to lapse.
 type lostAnswers struct {
 	mu    sync.Mutex
-	calls []*lostCall
+	calls []*lostClaim
 }
 
-type lostCall struct {
-	owner    *takeOwner
+type lostClaim struct {
+	owner    *claimOwner
 	asked    time.Time
 	answered int64 // the sending that has an answer; 0: none
 	tried    bool  // to give back what it took
 }
 
 // add notes a call that has failed. It may be sent yet.
-func (a *lostAnswers) add(t takeCall) { a.note(t, 0) }
+func (a *lostAnswers) add(t claimCall) { a.note(t, 0) }
 
 // addEarlier notes the sendings of a call before the one that has its answer.
-func (a *lostAnswers) addEarlier(t takeCall) {
+func (a *lostAnswers) addEarlier(t claimCall) {
 	if sent := t.owner.sent.Load(); sent > 1 {
 		a.note(t, sent)
 	}
 }
 
-func (a *lostAnswers) note(t takeCall, answered int64) {
+func (a *lostAnswers) note(t claimCall, answered int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.calls) == lostMost {
 		a.calls = a.calls[1:]
 	}
-	a.calls = append(a.calls, &lostCall{owner: t.owner, asked: t.asked, answered: answered})
+	a.calls = append(a.calls, &lostClaim{owner: t.owner, asked: t.asked, answered: answered})
 }
 
 // news reports whether there are calls that nobody has tried to undo.
@@ -139,19 +139,19 @@ func (l *lane) undoLost() {
 	began := time.Now()
 	l.lost.forget(began.Add(-leaseTime - lostLate))
 	tokens := l.lost.tokens()
-	returned, err := l.giveBack(ctx, tokens)
+	recovered, err := l.giveBack(ctx, tokens)
 	if err != nil {
 		l.log.Debug("what Redis handed out without an answer waits for its lease", slog.Any("error", err))
 		return
 	}
 	l.lost.settle(began)
-	if returned > 0 {
-		l.log.Info("messages that Redis had handed out, and whose answer was lost, are delivered now", slog.Int64("messages", returned))
+	if recovered > 0 {
+		l.log.Info("messages that Redis had handed out, and whose answer was lost, are delivered now", slog.Int64("messages", recovered))
 		l.bell.ring()
 	}
 }
 
-func (l *lane) giveBack(ctx context.Context, tokens []any) (returned int64, err error) {
+func (l *lane) giveBack(ctx context.Context, tokens []any) (recovered int64, err error) {
 	k := &l.keys
 	keys := []string{k.pending, k.active, k.lease, k.scheduled, k.bell, k.running, k.parked}
 	from, skip := "-inf", int64(0)
@@ -162,22 +162,22 @@ func (l *lane) giveBack(ctx context.Context, tokens []any) (returned int64, err 
 		args := append([]any{k.task, l.q.cfg.Clock.Now().UnixNano(), l.q.ringing(0), from, skip}, tokens...)
 		reply, err := l.q.scripts.lostAnswer.Run(ctx, l.q.redis, keys, args...)
 		if err != nil {
-			return returned, err
+			return recovered, err
 		}
 		if len(reply) < 3 {
-			return returned, luascript.ErrShortReply
+			return recovered, luascript.ErrShortReply
 		}
 		n, err := luascript.Int(reply[0])
 		if err != nil {
-			return returned, err
+			return recovered, err
 		}
-		returned += n
+		recovered += n
 		if from, err = replyText(reply[1]); err != nil {
-			return returned, err
+			return recovered, err
 		}
 		if skip, err = luascript.Int(reply[2]); err != nil {
-			return returned, err
+			return recovered, err
 		}
 	}
-	return returned, nil
+	return recovered, nil
 }

@@ -143,16 +143,16 @@ func runUntilStopped(t *testing.T, q *Queue) (stop func()) {
 }
 
 // carryOut makes a call that takes messages, at Redis alone.
-func carryOut(t *testing.T, l *lane, call takeCall) {
+func carryOut(t *testing.T, l *lane, call claimCall) {
 	t.Helper()
 	_, err := call.call.Script.Run(t.Context(), l.q.redis, call.call.Keys, call.call.Args...)
 	require.NoError(t, err)
 }
 
-// loseTake has Redis carry out a call, nobody hears of it.
-func loseTake(t *testing.T, l *lane) {
+// loseClaim has Redis carry out a call, nobody hears of it.
+func loseClaim(t *testing.T, l *lane) {
 	t.Helper()
-	call := l.newTake()
+	call := l.newClaimCall()
 	carryOut(t, l, call)
 	l.lost.add(call)
 }
@@ -190,13 +190,13 @@ func TestLostTakesAreUndone(t *testing.T) {
 		}
 		before := state()
 		before[1]["task"].(map[string]string)["begun"] = "before"
-		loseTake(t, l)
+		loseClaim(t, l)
 		require.NotEqual(t, before, state())
 		for range 2 {
 			l.undoLost()
 			require.Equal(t, before, state())
 		}
-		_, err := l.take()
+		_, err := l.claim()
 		require.NoError(t, err)
 		for i, id := range ids {
 			c := l.fromBuffer()
@@ -214,7 +214,7 @@ func TestALostTakeOfAnEndedRun(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		q := replica(t, r, nil, nil0)
 		id := add(t, q)
-		loseTake(t, q.steps)
+		loseClaim(t, q.steps)
 		require.NoError(t, r.Client.HSet(t.Context(), q.steps.keys.task+id, "over", 1).Err())
 		q.steps.undoLost()
 		left := all(t, r, q.steps, id)
@@ -232,7 +232,7 @@ func TestALostTakeMayBeLate(t *testing.T) {
 		q := replica(t, r, nil, nil0)
 		l := q.steps
 		id := add(t, q)
-		call := l.newTake()
+		call := l.newClaimCall()
 		l.lost.add(call)
 		require.True(t, l.lost.news())
 		l.undoLost()
@@ -245,7 +245,7 @@ func TestALostTakeMayBeLate(t *testing.T) {
 		require.False(t, l.lost.exist())
 		require.Equal(t, id, takeOne(t, l).id)
 
-		call = l.newTake()
+		call = l.newClaimCall()
 		call.asked = time.Now().Add(-time.Hour)
 		l.lost.add(call)
 		l.undoLost()
@@ -264,15 +264,15 @@ func TestLostTakesAmongManyLeases(t *testing.T) {
 			leases = append(leases, redis.Z{Score: 1_000_000_000.5, Member: fmt.Sprint("a", i)})
 		}
 		require.NoError(t, r.Client.ZAdd(t.Context(), l.keys.lease, leases...).Err())
-		for i := range 12 * takeAtOnce {
+		for i := range 12 * claimAtOnce {
 			addStep(t, q, fmt.Sprint("step ", i))
 		}
 		for range 12 {
-			loseTake(t, l)
+			loseClaim(t, l)
 		}
 		require.Zero(t, r.Client.LLen(t.Context(), l.keys.pending).Val())
 		l.undoLost()
-		require.EqualValues(t, 12*takeAtOnce, r.Client.LLen(t.Context(), l.keys.pending).Val())
+		require.EqualValues(t, 12*claimAtOnce, r.Client.LLen(t.Context(), l.keys.pending).Val())
 		require.EqualValues(t, 1200, r.Client.ZCard(t.Context(), l.keys.lease).Val())
 		require.Zero(t, r.Client.LLen(t.Context(), l.keys.active).Val())
 	})
@@ -282,10 +282,10 @@ func TestLostAnswersAreBounded(t *testing.T) {
 	t.Parallel()
 	var a lostAnswers
 	for i := range 2 * lostMost {
-		owner := &takeOwner{name: fmt.Sprint(i)}
+		owner := &claimOwner{name: fmt.Sprint(i)}
 		_, err := owner.MarshalBinary()
 		require.NoError(t, err)
-		a.add(takeCall{owner: owner, asked: time.Now()})
+		a.add(claimCall{owner: owner, asked: time.Now()})
 	}
 	tokens := a.tokens()
 	require.Len(t, tokens, lostMost)
@@ -295,9 +295,9 @@ func TestLostAnswersAreBounded(t *testing.T) {
 // Each sending of a call has a token of its own; the answer is that to the last one.
 func TestEachSendingHasAToken(t *testing.T) {
 	t.Parallel()
-	owner := &takeOwner{name: "process.1"}
+	owner := &claimOwner{name: "process.1"}
 	var a lostAnswers
-	a.add(takeCall{owner: owner})
+	a.add(claimCall{owner: owner})
 	require.Empty(t, a.tokens(), "it was not sent yet")
 	for _, want := range []string{"process.1", "process.1.2", "process.1.3"} {
 		sent, err := owner.MarshalBinary()
@@ -307,7 +307,7 @@ func TestEachSendingHasAToken(t *testing.T) {
 	}
 	require.Equal(t, []any{"process.1", "process.1.2", "process.1.3"}, a.tokens())
 	var answered lostAnswers
-	answered.addEarlier(takeCall{owner: owner})
+	answered.addEarlier(claimCall{owner: owner})
 	require.Equal(t, []any{"process.1", "process.1.2"}, answered.tokens())
 }
 
@@ -329,7 +329,7 @@ func TestAnOutcomeWhoseAnswerIsLost(t *testing.T) {
 				c := takeOne(t, l)
 				rung := l.bell.listen()
 				d.lose.Store(1)
-				l.finish(c, outcome{step: stepMoved, due: due})
+				l.finish(c, outcome{disposition: dispositionRescheduled, due: due})
 				require.Negative(t, d.lose.Load(), "it was sent again")
 				require.Equal(t, due != 0, l.due.wait(2*time.Hour) < 2*time.Hour)
 				select {

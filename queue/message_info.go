@@ -117,20 +117,20 @@ func (l *lane) info(id string, text []string) world.MessageInfo {
 	return info
 }
 
-func stateOf(asynqState string, parked, stalled bool) world.MessageState {
+func stateOf(asynqState string, parked, waitingForApp bool) world.MessageState {
 	switch {
 	case asynqState == "archived":
 		return world.MessageDead
 	case asynqState == "scheduled" && parked:
 		return world.MessageParked
-	case asynqState == "retry" && stalled:
+	case asynqState == "retry" && waitingForApp:
 		return world.MessageStalled
 	default:
 		return world.MessageState(asynqState)
 	}
 }
 
-// attemptOf is the number of the delivery that runs or comes next, as take.lua counts; of a
+// attemptOf is the number of the delivery that runs or comes next, as claim.lua counts; of a
 // message that has ended it is the last one's. begun says of an active one whether this is its
 // first delivery.
 func attemptOf(m world.MessageInfo, begun string) int {

@@ -168,8 +168,8 @@ func TestMessagesOfAnEndedRunGo(t *testing.T) {
 			delayed := wakeUp(id)
 			delayed.Delay, delayed.IdempotencyKey = 860*time.Second, "look-out"
 			enqueue(t, q, delayed)
-			stalled := flow(id)
-			stalled.DeploymentID = "dpl_gone"
+			waitingForApp := flow(id)
+			waitingForApp.DeploymentID = "dpl_gone"
 			enqueue(t, q, stepOf(id, "retry"))
 			a.await(t, 1)
 		}

@@ -15,12 +15,12 @@ import (
 
 // Prepared is a message that is ready to be sent, together with what others send. [Queue.Enqueue] does the same by itself.
 type Prepared struct {
-	Batch luascript.Batch // what to send
-	id    string          // of the message, unless it is there already
-	lane  *lane
-	due   world.Millis
-	take  *takeCall // the message is taken in the same round trip, for next, which waits for one; nil: it rings the doorbell
-	along *Along    // what its delivery may bring along is read in the same round trip; nil: it is not
+	Batch   luascript.Batch // what to send
+	id      string          // of the message, unless it is there already
+	lane    *lane
+	due     world.Millis
+	claim   *claimCall // the message is taken in the same round trip, for next, which waits for one; nil: it rings the doorbell
+	preload *Preload   // what its delivery may bring along is read in the same round trip; nil: it is not
 }
 
 // addition is what enqueue.lua is called with beside the message itself.
@@ -47,7 +47,7 @@ func (q *Queue) Prepare(ctx context.Context, m world.Message) (*Prepared, error)
 	}
 	l := q.lane(kind)
 	a := q.additionOf(ctx, m, kind)
-	along := l.alongOf(ctx, m)
+	preload := l.preloadOf(ctx, m)
 	message, err := l.encode(ctx, a.id, m)
 	if err != nil {
 		return nil, err
@@ -56,13 +56,13 @@ func (q *Queue) Prepare(ctx context.Context, m world.Message) (*Prepared, error)
 	calls := []luascript.Call{q.addCall(l, a, message)}
 	if a.due == 0 && l.awaited() {
 		// One message at a time goes to next at once, which needs no bell.
-		take := l.newTake()
+		claim := l.newClaimCall()
 		calls[0].Args[ringArg] = ""
-		calls = append(calls, take.call)
-		p.take = &take
-		if along != nil {
-			calls = append(calls, along.Call)
-			p.along = along
+		calls = append(calls, claim.call)
+		p.claim = &claim
+		if preload != nil {
+			calls = append(calls, preload.Call)
+			p.preload = preload
 		}
 	}
 	p.Batch.Calls = calls
@@ -114,7 +114,7 @@ func (q *Queue) addCall(l *lane, a *addition, message []byte) luascript.Call {
 
 // Finish returns what Enqueue returns, from the answers to the Batch. ctx is that of the sending.
 func (p *Prepared) Finish(ctx context.Context, answers []luascript.Answer) (messageID string, err error) {
-	if p.take != nil {
+	if p.claim != nil {
 		p.lane.handOver(ctx, p, answers)
 	}
 	reply, err := answers[0].Reply, answers[0].Err
@@ -128,7 +128,7 @@ func (p *Prepared) Finish(ctx context.Context, answers []luascript.Answer) (mess
 	if unreadable != nil {
 		return "", notStored(unreadable)
 	}
-	if added := reply[0] == int64(0) || id == p.id; added && p.take == nil { // an earlier sending may have added it, its answer lost
+	if added := reply[0] == int64(0) || id == p.id; added && p.claim == nil { // an earlier sending may have added it, its answer lost
 		p.lane.heard(p.due) // it is there, confirmed or not
 	}
 	if err != nil {

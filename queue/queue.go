@@ -56,10 +56,10 @@ type Config struct {
 	// no such step, so that it never will be. If so it has seen to the run, and says why the
 	// message is done; otherwise the reason is empty. nil: nobody is asked.
 	Stray func(ctx context.Context, messageID string, m world.Message) (reason string, err error)
-	// Along says how to read what a wake-up of a run brings along to an app that takes it (world.Delivery.Attach), so
+	// Preload says how to read what a wake-up of a run brings along to an app that takes it (world.Delivery.TakesPreload), so
 	// that this needs no round trip of its own. The Deliverer looks for itself where it was not read. nil: it always does. Not for
 	// a cluster, where the run is at another node than the queue. With whole false only the length of the log is asked for.
-	Along func(runID string, whole bool) *Along
+	Preload func(runID string, whole bool) *Preload
 	// LookedAt is called when an app has acknowledged a delivery for a run, with what the log of the run was when that
 	// delivery began, if that is known. nil: nobody is.
 	LookedAt func(runID string, log world.LogSeen)
@@ -87,10 +87,10 @@ type Queue struct {
 	crashes      *crashLooker
 	suspectTimes suspectTimes
 	ended        chan endedRun // see forget.go
-	restFor      func(took time.Duration, steps int64) time.Duration
+	cooldownFor  func(took time.Duration, steps int64) time.Duration
 
-	taking   context.Context // ends when no more messages are to be taken
-	stopTake context.CancelFunc
+	claiming     context.Context // ends when no more messages are to be taken
+	stopClaiming context.CancelFunc
 	// delivering ends when the grace period of running deliveries is over; giveUp some
 	// seconds later, when not even Redis needs to hear of them any more.
 	delivering  context.Context
@@ -137,10 +137,10 @@ func open(ctx context.Context, client redis.UniversalClient, cfg Config, checkAs
 		BaseURL: cfg.BaseURL, MayCall: cfg.MayCall, Wake: q.wake,
 	}, q.health)
 	q.ended = make(chan endedRun, endedBacklog)
-	q.restFor = restFor
+	q.cooldownFor = cooldownFor
 	q.crashes, q.suspectTimes = newCrashLooker(q), usualSuspectTimes
 	q.outage = &outage{clock: cfg.Clock, logger: cfg.Logger}
-	q.taking, q.stopTake = context.WithCancel(context.Background())
+	q.claiming, q.stopClaiming = context.WithCancel(context.Background())
 	q.delivering, q.stopDeliver = context.WithCancelCause(context.Background())
 	q.lasting, q.giveUp = context.WithCancel(context.Background())
 	return q, nil

@@ -30,7 +30,7 @@ func TestBR58CallsThatWereGivenUpTouchNoMessage(t *testing.T) {
 		id := add(t, mine)
 
 		late(t, other.steps)
-		left, err := other.steps.take()
+		left, err := other.steps.claim()
 		require.NoError(t, err)
 		require.NotZero(t, left, "the caller looks again")
 		require.Nil(t, other.steps.fromBuffer())

@@ -111,7 +111,7 @@ func (q *refusedQueue) take() (n int) {
 	q.r.Recover = func([][]any) error { return q.sweepBack() }
 	defer func() { q.r.Recover = nil }()
 	k := q.k
-	reply := q.run(q.scripts.take, []string{k.pending, k.paused, k.active, k.lease, k.stalled, k.wakes, k.waiting, k.running, k.parked, k.scheduled, k.delayed},
+	reply := q.run(q.scripts.claim, []string{k.pending, k.paused, k.active, k.lease, k.waitingForApp, k.wakes, k.waiting, k.running, k.parked, k.scheduled, k.delayed},
 		k.task, refusedOwner, 10, 12, refusedNow, 0, score(2_000_000_000_000), "")
 	return (len(reply) - 2) / 7
 }
@@ -151,7 +151,7 @@ func (q *refusedQueue) doneKept(id string, largest int) {
 func (q *refusedQueue) again(id, due, why string) {
 	q.t.Helper()
 	k := q.k
-	q.run(q.scripts.again, []string{k.task + id, k.active, k.lease, k.pending, k.retry, k.stalled, k.wakes, k.bell, k.running, k.parked, k.scheduled, k.delayed, k.crowded + refusedApp},
+	q.run(q.scripts.requeue, []string{k.task + id, k.active, k.lease, k.pending, k.retry, k.waitingForApp, k.wakes, k.bell, k.running, k.parked, k.scheduled, k.delayed, k.throttled + refusedApp},
 		id, refusedOwner, due, why, "reason", "0", refusedNow*1e6, "ring 1", k.task, "1", "", "100")
 }
 
@@ -196,9 +196,9 @@ func (q *refusedQueue) wakeUps() {
 	q.add("run_1", "")
 	require.Equal(q.t, 0, q.take())
 	require.NoError(q.t, q.r.Client.HDel(q.t.Context(), k.running, "run_1").Err())
-	q.run(q.scripts.rouse, []string{k.resting + "run_1", k.running, k.parked, k.scheduled, k.pending, k.bell}, "run_1", k.task, refusedNow*1e6, "ring")
+	q.run(q.scripts.endCooldown, []string{k.coolingDown + "run_1", k.running, k.parked, k.scheduled, k.pending, k.bell}, "run_1", k.task, refusedNow*1e6, "ring")
 	q.done(sixth)
-	q.run(q.scripts.forget, []string{k.pending, k.scheduled, k.retry, k.stalled, k.waiting, k.parked, k.delayed, k.ofRun + "run"}, k.task, 100, 100, "0")
+	q.run(q.scripts.forget, []string{k.pending, k.scheduled, k.retry, k.waitingForApp, k.waiting, k.parked, k.delayed, k.ofRun + "run"}, k.task, 100, 100, "0")
 }
 
 func (q *refusedQueue) comesAgain() {
@@ -213,9 +213,9 @@ func (q *refusedQueue) comesAgain() {
 		q.again(id, due, why)
 		switch why {
 		case "stalled":
-			q.run(q.scripts.wake, []string{k.stalled, k.retry, k.wakes, k.bell}, k.task, 10, "1800000000.000", "ring")
+			q.run(q.scripts.wake, []string{k.waitingForApp, k.retry, k.wakes, k.bell}, k.task, 10, "1800000000.000", "ring")
 		case "crowded":
-			q.run(q.scripts.forward, []string{k.crowded + refusedApp, k.retry, k.pending, k.bell}, k.task, 10, refusedNow*1e6, "ring")
+			q.run(q.scripts.forward, []string{k.throttled + refusedApp, k.retry, k.pending, k.bell}, k.task, 10, refusedNow*1e6, "ring")
 			require.Equal(q.t, 1, q.take())
 			q.done(id)
 		case "returned":
@@ -233,7 +233,7 @@ func (q *refusedQueue) comesAgain() {
 	q.run(q.scripts.sweep, q.sweepKeys(), q.sweepArgs(1_800_000_001)...)
 	require.Equal(q.t, 3, q.take(), "with the one that was woken")
 	q.add("run_2", "1900000000.000")
-	q.run(q.scripts.forget, []string{k.pending, k.scheduled, k.retry, k.stalled, k.waiting, k.parked, k.delayed, k.ofRun + "run"}, k.task, 100, 100, "0")
+	q.run(q.scripts.forget, []string{k.pending, k.scheduled, k.retry, k.waitingForApp, k.waiting, k.parked, k.delayed, k.ofRun + "run"}, k.task, 100, 100, "0")
 }
 
 func (q *refusedQueue) crashes() {
@@ -292,7 +292,7 @@ func (q *refusedQueue) lostAnswers() {
 func (q *refusedQueue) removed() {
 	k := q.k
 	remove := func(id string, code int64) {
-		keys := []string{k.task + id, k.pending, k.scheduled, k.retry, k.archived, k.completed, k.stalled, k.waiting, k.parked, k.delayed}
+		keys := []string{k.task + id, k.pending, k.scheduled, k.retry, k.archived, k.completed, k.waitingForApp, k.waiting, k.parked, k.delayed}
 		require.Equal(q.t, []any{code}, q.run(q.scripts.remove, keys, id, 100))
 	}
 	active := q.add("run_3", "")

@@ -41,6 +41,6 @@ func TestSweepsAreLeftToTheLeader(t *testing.T) {
 	add(t, q)
 	c := takeOne(t, l)
 	require.False(t, l.isRelieved(now))
-	l.release(c)
+	l.drop(c)
 	require.True(t, l.isRelieved(now))
 }

@@ -14,7 +14,7 @@ import (
 func (q *Queue) DropMessage(ctx context.Context, messageID string) (world.DropOutcome, error) {
 	for _, l := range q.lanes() {
 		k := &l.keys
-		keys := []string{k.task + messageID, k.pending, k.scheduled, k.retry, k.archived, k.completed, k.stalled, k.waiting, k.parked, k.delayed}
+		keys := []string{k.task + messageID, k.pending, k.scheduled, k.retry, k.archived, k.completed, k.waitingForApp, k.waiting, k.parked, k.delayed}
 		reply, err := q.scripts.remove.Run(ctx, q.redis, keys, messageID, forgetSearch)
 		if err != nil {
 			return "", unchanged(err)

@@ -28,10 +28,10 @@ func TestAMessageOfAnyStateIsDropped(t *testing.T) {
 		}
 		for state, into := range map[world.MessageState]func(id string){
 			world.MessagePending:   func(string) {},
-			world.MessageRetry:     taken(outcome{step: stepFailed, due: q.dueIn(time.Hour), reason: "no"}),
-			world.MessageStalled:   taken(outcome{step: stepStalled, due: q.dueIn(time.Hour), reason: "no app"}),
-			world.MessageDead:      taken(outcome{step: stepDead, reason: "no"}),
-			world.MessageCompleted: taken(outcome{step: stepDone}),
+			world.MessageRetry:     taken(outcome{disposition: dispositionFailed, due: q.dueIn(time.Hour), reason: "no"}),
+			world.MessageStalled:   taken(outcome{disposition: dispositionWaitingForApp, due: q.dueIn(time.Hour), reason: "no app"}),
+			world.MessageDead:      taken(outcome{disposition: dispositionDead, reason: "no"}),
+			world.MessageCompleted: taken(outcome{disposition: dispositionDone}),
 		} {
 			id := add(t, q)
 			into(id)
@@ -84,7 +84,7 @@ func TestADroppedWakeUpAbsorbsNothing(t *testing.T) {
 
 		running := takeOne(t, q.flows)
 		parked := enqueue()
-		_, err := q.flows.take()
+		_, err := q.flows.claim()
 		require.NoError(t, err)
 		info, err := q.GetMessage(t.Context(), parked)
 		require.NoError(t, err)
@@ -93,7 +93,7 @@ func TestADroppedWakeUpAbsorbsNothing(t *testing.T) {
 		require.NotContains(t, keysLeft(t, r, q.flows), q.flows.keys.parked)
 		drop(running.id, world.DropInHand)
 		drop(running.id, world.DropInHand)
-		ours, err := q.flows.write(t.Context(), running, outcome{step: stepMoved, due: q.dueIn(time.Hour)})
+		ours, err := q.flows.write(t.Context(), running, outcome{disposition: dispositionRescheduled, due: q.dueIn(time.Hour)})
 		require.NoError(t, err)
 		require.True(t, ours)
 		require.Empty(t, keysLeft(t, r, q.flows), "it is not delivered again")
@@ -132,7 +132,7 @@ func keysLeft(t *testing.T, r *redistest.Redis, l *lane) []string {
 	k := &l.keys
 	var left []string
 	for _, key := range []string{
-		k.pending, k.active, k.lease, k.scheduled, k.retry, k.archived, k.completed, k.stalled,
+		k.pending, k.active, k.lease, k.scheduled, k.retry, k.archived, k.completed, k.waitingForApp,
 		k.idempotency, k.waiting, k.running, k.parked, k.delayed, k.ofRun + "wrun_1",
 	} {
 		if r.Client.Exists(context.Background(), key).Val() > 0 {

@@ -31,18 +31,18 @@ func (q *Queue) Run(ctx context.Context) error {
 	var support sync.WaitGroup
 	defer support.Wait()
 	defer stop()
-	support.Go(func() { q.hearDoorbells(background) })
+	support.Go(func() { q.listenToDoorbells(background) })
 	support.Go(func() { q.forgetRuns(background) })
 	workers := make([]func(), 0, 2) // what stops them
 	for _, l := range q.lanes() {
 		support.Go(func() { l.upkeep(background) })
-		support.Go(func() { l.hearCrowds(background) })
+		support.Go(func() { l.admitThrottled(background) })
 		stop, err := l.bridge.Serve(asynqbridge.Worker{
 			Slots: l.most(), // next keeps to the slots
-			Next:  l.next, Deliver: l.handle, Ending: q.taking.Done(),
+			Next:  l.next, Deliver: l.handle, Ending: q.claiming.Done(),
 		})
 		if err != nil {
-			q.stopTake()
+			q.stopClaiming()
 			stopAll(workers)
 			return fmt.Errorf("queue: %w", err)
 		}
@@ -50,7 +50,7 @@ func (q *Queue) Run(ctx context.Context) error {
 	}
 
 	<-ctx.Done()
-	q.stopTake()
+	q.stopClaiming()
 	grace := time.AfterFunc(q.cfg.ShutdownGrace, func() { q.stopDeliver(errShutdown) })
 	defer grace.Stop()
 	end := time.AfterFunc(q.cfg.ShutdownGrace+lastWords, q.giveUp)
@@ -59,7 +59,7 @@ func (q *Queue) Run(ctx context.Context) error {
 	for _, l := range q.lanes() {
 		l.work.Wait()
 		l.adding.Lock() // waits for what is just being taken
-		l.returnBuffer()
+		l.releaseBuffer()
 		l.adding.Unlock()
 		if l.lost.exist() {
 			l.undoLost()

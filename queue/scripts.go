@@ -15,7 +15,7 @@ import (
 var luaFiles embed.FS
 
 type scripts struct {
-	enqueue, take, begin, done, again, dead, sweep, wake, forward, forget, remove, redrive, rouse, crashed, suspect, cleared, interrupted, register, lostAnswer *luascript.Script
+	enqueue, claim, begin, done, requeue, dead, sweep, wake, forward, forget, remove, redrive, endCooldown, crashed, suspect, cleared, interrupted, register, lostAnswer *luascript.Script
 }
 
 func loadScripts(ctx context.Context, client redis.UniversalClient) (*scripts, error) {
@@ -26,9 +26,9 @@ func loadScriptsOf(ctx context.Context, client redis.UniversalClient, files fs.F
 	s := &scripts{}
 	all := []*luascript.Script{}
 	for name, into := range map[string]**luascript.Script{
-		"enqueue": &s.enqueue, "take": &s.take, "done": &s.done, "again": &s.again,
+		"enqueue": &s.enqueue, "claim": &s.claim, "done": &s.done, "requeue": &s.requeue,
 		"dead": &s.dead, "sweep": &s.sweep, "wake": &s.wake, "begin": &s.begin, "forward": &s.forward,
-		"forget": &s.forget, "remove": &s.remove, "redrive": &s.redrive, "rouse": &s.rouse,
+		"forget": &s.forget, "remove": &s.remove, "redrive": &s.redrive, "end_cooldown": &s.endCooldown,
 		"crashed": &s.crashed, "suspect": &s.suspect, "cleared": &s.cleared, "interrupted": &s.interrupted,
 		"register": &s.register, "lost_answer": &s.lostAnswer,
 	} {

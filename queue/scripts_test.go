@@ -21,8 +21,8 @@ func TestKeysOfAQueueAreInOneSlot(t *testing.T) {
 	slot := redistest.Slot("asynq:{workflow_flows}:pending")
 	for _, key := range []string{
 		k.task + "msg_1", k.pending, k.paused, k.active, k.lease, k.scheduled, k.retry, k.archived, k.processed + ":2026-01-01", k.failed,
-		k.idempotency, k.request + "x", k.stalled, k.wakes, k.bell, k.waiting, k.running, k.parked, k.delayed,
-		k.completed, k.ofRun + "wrun_1", k.crowded + "app", k.resting + "wrun_1",
+		k.idempotency, k.request + "x", k.waitingForApp, k.wakes, k.bell, k.waiting, k.running, k.parked, k.delayed,
+		k.completed, k.ofRun + "wrun_1", k.throttled + "app", k.coolingDown + "wrun_1",
 		k.interrupted + "app", k.suspect + "app", k.suspects + "app",
 	} {
 		require.Equal(t, slot, redistest.Slot(key), key)

@@ -25,7 +25,7 @@ func (s *secondLooks) add(part string) {
 	}
 	s.waiting = append(s.waiting, part)
 	if s.timer == nil {
-		s.timer = time.AfterFunc(lookAgain, s.fire)
+		s.timer = time.AfterFunc(secondLookAfter, s.fire)
 	}
 }
 
@@ -36,7 +36,7 @@ func (s *secondLooks) fire() {
 	s.waiting, s.timer = nil, nil
 	s.mu.Unlock()
 	for _, part := range waiting {
-		s.q.forgetLater(endedRun{part: part, again: true})
+		s.q.forgetLater(endedRun{part: part, second: true})
 	}
 }
 

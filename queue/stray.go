@@ -16,7 +16,7 @@ func (l *lane) isStray(c *claim, m world.Message, out world.Outcome) bool {
 	ctx, cancel := context.WithTimeout(l.q.lasting, redisTimeout)
 	defer cancel()
 	about := []any{
-		slog.String("message", c.id), slog.String("run", m.RunID), slog.String("step", m.StepID), slog.String("answer", out.Reason),
+		slog.String("message", c.id), slog.String("run_id", m.RunID), slog.String("step_id", m.StepID), slog.String("answer", out.Reason),
 	}
 	reason, err := l.q.cfg.Stray(ctx, c.id, m)
 	switch {

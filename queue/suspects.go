@@ -67,14 +67,14 @@ func (l *lane) mayGo(c *claim, app string) (o outcome, stop bool) {
 	if err == nil {
 		verdict, err = l.askTurn(c, app)
 	}
-	o = outcome{step: stepApart, app: app, due: l.q.dueIn(suspectTime), place: c.trouble.place(), unseen: true}
+	o = outcome{disposition: dispositionSuspect, app: app, due: l.q.dueIn(suspectTime), place: c.trouble.place(), unseen: true}
 	switch {
 	case err != nil:
-		return outcome{step: stepReturned, due: l.q.dueIn(redisHiccup), reason: err.Error(), unseen: true}, true
+		return outcome{disposition: dispositionReleased, due: l.q.dueIn(redisHiccup), reason: err.Error(), unseen: true}, true
 	case verdict == suspectGo:
 		return o, false
 	case verdict == suspectLost:
-		return outcome{step: stepLost}, true
+		return outcome{disposition: dispositionLost}, true
 	case verdict == suspectInterrupted:
 		o.due = l.q.dueIn(l.q.suspectTimes.look)
 		o.reason = "it may be what ends the app's process, and waits until other deliveries that this interrupted have ended"

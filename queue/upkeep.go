@@ -30,7 +30,7 @@ func (l *lane) upkeep(ctx context.Context) {
 	var swept time.Time
 	for ctx.Err() == nil {
 		if l.isRelieved(swept) {
-			l.rest(ctx)
+			l.awaitNextSweep(ctx)
 			continue
 		}
 		swept = time.Now()
@@ -52,9 +52,9 @@ func (l *lane) upkeep(ctx context.Context) {
 		case more:
 			pause.For(ctx, upkeepPause)
 		case l.backlog.exists():
-			l.backlog.rest(ctx)
+			l.backlog.awaitRoom(ctx)
 		default:
-			l.rest(ctx)
+			l.awaitNextSweep(ctx)
 		}
 	}
 }
@@ -70,8 +70,8 @@ func (l *lane) isRelieved(swept time.Time) bool {
 	return len(l.claims) == 0
 }
 
-// rest sleeps until the next sweep.
-func (l *lane) rest(ctx context.Context) {
+// awaitNextSweep sleeps until the next sweep.
+func (l *lane) awaitNextSweep(ctx context.Context) {
 	if !pause.For(ctx, upkeepPause) {
 		return
 	}
@@ -115,17 +115,17 @@ func (l *lane) sweepPart(ctx context.Context, held map[string]*claim, whole bool
 	defer cancel()
 	k, q := &l.keys, l.q
 	now, asked := q.nowMillis(), time.Now()
-	returnLapsed, high, share := "1", l.backlog.high, int64(0)
+	recoverLapsed, high, share := "1", l.backlog.high, int64(0)
 	if whole {
 		share = l.backlog.share()
 	} else {
 		high = 0
 	}
 	if !whole || q.outage.recent(leaseTime) {
-		returnLapsed = "0"
+		recoverLapsed = "0"
 	}
 	args := []any{
-		k.task, score(now), leaseTime.Seconds(), returnLapsed,
+		k.task, score(now), leaseTime.Seconds(), recoverLapsed,
 		sweepAtOnce, q.cfg.Clock.Now().UnixNano(), q.ringing(0), high, share, l.lookFrom, l.clock.after(redisTimeout),
 	}
 	l.due.ask()
@@ -158,11 +158,11 @@ func (l *lane) swept(reply []any, now world.Millis, asked time.Time, held map[st
 	pending, errPending := luascript.Int(reply[0])
 	text, errText := replyText(reply[1])
 	looked, errLooked := luascript.Int(reply[2])
-	returned, errReturned := luascript.Int(reply[3])
+	recovered, errRecovered := luascript.Int(reply[3])
 	clock, errClock := replyText(reply[4])
 	shown, errShown := strconv.ParseFloat(clock, 64)
 	left, errLeft := luascript.Int(reply[5])
-	if err := errors.Join(errPending, errText, errLooked, errReturned, errClock, errShown, errLeft); err != nil {
+	if err := errors.Join(errPending, errText, errLooked, errRecovered, errClock, errShown, errLeft); err != nil {
 		return false, err
 	}
 	next := world.Millis(0)
@@ -185,7 +185,7 @@ func (l *lane) swept(reply []any, now world.Millis, asked time.Time, held map[st
 			return false, err
 		}
 		c := held[id]
-		if int64(i) < returned {
+		if int64(i) < recovered {
 			l.q.cfg.Observer.Recovered(l.kind)
 			l.log.Warn("nobody held the lease of a message any more, its worker has gone; it is delivered again", slog.String("message", id))
 		}

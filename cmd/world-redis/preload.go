@@ -33,7 +33,7 @@ func (t *tenant) preload(ctx context.Context, d world.Delivery) ([]byte, world.L
 
 // preloadWithClaim makes the queue read the preload in the round trip that claims the wake-up, or only the length of the
 // log. The parker needs the length, so it is read without the fast path, too.
-func (t *tenant) preloadWithClaim(runID string, whole bool) *queue.Along {
+func (t *tenant) preloadWithClaim(runID string, whole bool) *queue.Preload {
 	if !world.ValidID(runID) {
 		return nil
 	}
@@ -45,7 +45,7 @@ func (t *tenant) preloadWithClaim(runID string, whole bool) *queue.Along {
 	if whole && t.fast.has(preload) {
 		events, bytes = preloadEvents, preloadBytes
 	}
-	return &queue.Along{Call: t.store.StartCall(runID, events, bytes), Read: read}
+	return &queue.Preload{Call: t.store.StartCall(runID, events, bytes), Read: read}
 }
 
 // seen returns what was read of a log. It is empty if the log shows that the run waits for more than hooks.

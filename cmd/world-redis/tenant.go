@@ -95,9 +95,9 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, p
 		Preload: t.preloader(), NoQuietConns: !fast.has(quietConns),
 	})
 	// On a cluster, a run and the queue are on different nodes.
-	along := t.preloadWithClaim
+	preload := t.preloadWithClaim
 	if t.clustered {
-		along = nil
+		preload = nil
 	}
 	t.parker = recovery.NewParker(t.store, recovery.ParkerConfig{After: min(parkAfter, c.RecoveryAfter/4), Clock: clock, Logger: logger})
 	t.send = luascript.RunnerFor(conn.Client, !fast.has(pipelines))
@@ -106,7 +106,7 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, p
 		KeyPrefix: n.keyPrefix, JobPrefix: n.jobPrefix, FlowConcurrency: c.FlowConcurrency, StepConcurrency: c.StepConcurrency,
 		ShutdownGrace: c.ShutdownGrace, BaseURL: n.baseURL, MayCall: policy.Check, Clock: clock, Logger: logger, Bell: bell, Observer: t.observer, RunDead: t.runDead,
 		AppConcurrency: c.AppConcurrency, Policy: c.DeploymentPolicy, Patience: c.DeploymentPatience,
-		Deliverer: forwarder, Along: along, LookedAt: t.parker.LookedAt, Backoff: queue.Backoff{CrashesMost: c.MaxCrashes},
+		Deliverer: forwarder, Preload: preload, LookedAt: t.parker.LookedAt, Backoff: queue.Backoff{CrashesMost: c.MaxCrashes},
 		Stray: t.stray, Relieved: t.lease.Relieved,
 	})
 	if err != nil {

@@ -1,6 +1,6 @@
 -- forget: removes the messages of runs that have ended: those that wait, now or till later, go with all
 -- that belongs to them. Those in an app's hands stay, marked, and are not put back.
--- KEYS: pending scheduled retry stalled waiting parked delayed
+-- KEYS: pending scheduled retry waiting_for_app waiting parked delayed
 --       then for each run: the set of its messages
 -- ARGV: prefix most longest_searched from
 -- REPLY: {runs that are finished with, where to go on in the next one, how many of each
@@ -10,7 +10,7 @@
 local pending = KEYS[1]
 local scheduled = KEYS[2]
 local retry = KEYS[3]
-local stalled = KEYS[4] -- set: messages that wait for an app
+local waiting_for_app = KEYS[4] -- set: messages that wait for an app
 local waiting = KEYS[5] -- hash: run and deployment -> wake-up that waits to be delivered now
 local parked = KEYS[6] -- hash: run -> wake-up parked until another has ended
 local delayed = KEYS[7] -- hash: run -> its delayed wake-up
@@ -52,7 +52,7 @@ local function forget(id, list)
     redis.call('LREM', pending, -1, id)
   end
   if f[4] then
-    redis.call('SREM', stalled, id)
+    redis.call('SREM', waiting_for_app, id)
   end
   if f[5] then
     redis.call('ZREM', f[5], id)

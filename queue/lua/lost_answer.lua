@@ -20,7 +20,7 @@ local ring = ARGV[3] -- what to say on the doorbell
 local look_from = ARGV[4] -- end of the first lease to look at; a lease that is renewed meanwhile only moves on
 local skip = tonumber(ARGV[5]) -- so many that end at that moment
 
-local MOST_LOOKED, MOST_RETURNED = 500, 40
+local MOST_LOOKED, MOST_RECOVERED = 500, 40
 may('DEL', 'EXISTS', 'HDEL', 'HGET', 'HMGET', 'HSET', 'LREM', 'RPUSH', 'SREM', 'ZRANGEBYSCORE', 'ZREM')
 local lost = {}
 for i = 6, #ARGV do
@@ -28,7 +28,7 @@ for i = 6, #ARGV do
 end
 local found = redis.call('ZRANGEBYSCORE', leases, look_from, '+inf', 'WITHSCORES', 'LIMIT', skip, MOST_LOOKED)
 local theirs, looked, last, tied = {}, 0, look_from, skip
-while looked < #found / 2 and #theirs < MOST_RETURNED do
+while looked < #found / 2 and #theirs < MOST_RECOVERED do
   local id, lease_end = found[2 * looked + 1], found[2 * looked + 2]
   if lost[redis.call('HGET', prefix .. id, 'owner')] then
     theirs[#theirs + 1] = id
@@ -50,7 +50,7 @@ end
 if #theirs > 0 then
   redis.pcall('PUBLISH', doorbell, ring)
 end
-if looked < MOST_LOOKED and #theirs < MOST_RETURNED then
+if looked < MOST_LOOKED and #theirs < MOST_RECOVERED then
   return {#theirs, '', 0}
 end
 return {#theirs, last, tied}

@@ -1,6 +1,6 @@
 -- remove: removes one message, whatever its state, with all that belongs to it. One in an app's hands stays until its delivery
 -- ends, and is not put back then.
--- KEYS: task pending scheduled retry archived completed stalled waiting parked delayed
+-- KEYS: task pending scheduled retry archived completed waiting_for_app waiting parked delayed
 -- ARGV: id longest_searched
 -- REPLY: {0} removed; {1} it is in an app's hands, and is removed when its delivery ends; {2} there is no such message
 -- $include lib/drop.lua
@@ -11,7 +11,7 @@ local scheduled = KEYS[3]
 local retry = KEYS[4]
 local archived = KEYS[5]
 local completed = KEYS[6]
-local stalled = KEYS[7] -- set: messages that wait for an app
+local waiting_for_app = KEYS[7] -- set: messages that wait for an app
 local waiting = KEYS[8] -- hash: run and deployment -> wake-up that waits to be delivered now
 local parked = KEYS[9] -- hash: run -> wake-up parked until another has ended
 local delayed = KEYS[10] -- hash: run -> its delayed wake-up
@@ -41,7 +41,7 @@ end
 for _, set in ipairs({scheduled, retry, archived, completed}) do
   redis.call('ZREM', set, id)
 end
-redis.call('SREM', stalled, id)
+redis.call('SREM', waiting_for_app, id)
 if f[4] then
   redis.call('ZREM', f[4], id)
 end

@@ -1,7 +1,7 @@
 -- sweep: the upkeep of one queue: renews the caller's leases, returns messages whose lease has
 -- lapsed or that have none, and makes due ones pending. Run twice it does no harm.
 -- KEYS: pending active leases scheduled retry doorbell running parked
--- ARGV: prefix now lease_time return_lapsed most_looked now_ns ring fill_to share look_from answer_by
+-- ARGV: prefix now lease_time recover_lapsed most_looked now_ns ring fill_to share look_from answer_by
 --       then for each lease to renew: message id, owner token, and address of the app that it is being delivered to, or empty
 -- REPLY: {messages pending, earliest due or '', active ones looked at, number of returned ones,
 --         Redis's clock in seconds, 1 if more are to be returned, id of each returned one ..., id of each lease that is no longer the caller's ...}
@@ -21,7 +21,7 @@ local parked = KEYS[8] -- hash: run -> wake-up parked until that has ended
 local prefix = ARGV[1] -- of task keys
 local now = ARGV[2] -- in seconds with three decimals
 local lease_time = tonumber(ARGV[3]) -- in seconds
-local return_lapsed = ARGV[4] -- 1: return messages without a lease
+local recover_lapsed = ARGV[4] -- 1: recover messages without a lease
 local most_looked = tonumber(ARGV[5]) -- active messages to look at
 local now_ns = ARGV[6]
 local ring = ARGV[7] -- what to say on the doorbell
@@ -32,7 +32,7 @@ local look_from = tonumber(ARGV[10]) -- where in the active list to begin lookin
 -- lapsed, because their owners had no chance to renew them either
 local answer_by = ARGV[11]
 
-local MOST_RETURNED, MOST_DUE = 40, 90
+local MOST_RECOVERED, MOST_DUE = 40, 90
 local lost = {}
 local clock = server_time()
 -- A queue without work: one look tells, and there is nothing to do but to show the clock.
@@ -54,21 +54,21 @@ for i = 12, #ARGV, 3 do
   end
 end
 
-local returned, looked, more = {}, 0, 0
-local function return_message(id)
+local recovered, looked, more = {}, 0, 0
+local function recover(id)
   if give_back(id, pending, active, leases, scheduled, running, parked, prefix, now_ns) then
-    returned[#returned + 1] = id
+    recovered[#recovered + 1] = id
   end
 end
 
-if return_lapsed == '1' and (answer_by == '' or clock <= tonumber(answer_by)) then
+if recover_lapsed == '1' and (answer_by == '' or clock <= tonumber(answer_by)) then
   local first = redis.call('ZRANGE', leases, 0, 0, 'WITHSCORES')
   if first[2] and tonumber(first[2]) <= clock then
-    local lapsed = redis.call('ZRANGEBYSCORE', leases, '-inf', string.format('%.3f', clock), 'LIMIT', 0, MOST_RETURNED + 1)
-    for i = 1, math.min(#lapsed, MOST_RETURNED) do
-      return_message(lapsed[i])
+    local lapsed = redis.call('ZRANGEBYSCORE', leases, '-inf', string.format('%.3f', clock), 'LIMIT', 0, MOST_RECOVERED + 1)
+    for i = 1, math.min(#lapsed, MOST_RECOVERED) do
+      recover(lapsed[i])
     end
-    more = #lapsed > MOST_RETURNED and 1 or 0
+    more = #lapsed > MOST_RECOVERED and 1 or 0
   end
   -- No script of ours makes one active without a lease; a hand, or a lost key, may.
   local members = redis.call('LRANGE', active, look_from, look_from + most_looked - 1)
@@ -77,11 +77,11 @@ if return_lapsed == '1' and (answer_by == '' or clock <= tonumber(answer_by)) th
     local scores = redis.call('ZMSCORE', leases, unpack(members))
     for i, id in ipairs(members) do
       if not scores[i] then
-        if #returned >= MOST_RETURNED then
+        if #recovered >= MOST_RECOVERED then
           looked, more = i - 1, 1
           break
         end
-        return_message(id)
+        recover(id)
       end
     end
   end
@@ -115,7 +115,7 @@ local function earliest_due()
 end
 
 -- Due ones are let in by and by, so that what comes new has never many of them before it.
-local moved, earliest = 0, earliest_due()
+local made_pending, earliest = 0, earliest_due()
 if earliest and tonumber(earliest) <= tonumber(now) then
   local room = math.min(math.max(fill_to - redis.call('LLEN', pending), share), MOST_DUE)
   local due = {}
@@ -126,21 +126,21 @@ if earliest and tonumber(earliest) <= tonumber(now) then
     end
   end
   table.sort(due, function(a, b) return a[3] < b[3] end)
-  moved = math.min(#due, room)
-  for i = 1, moved do
+  made_pending = math.min(#due, room)
+  for i = 1, made_pending do
     redis.call('ZREM', due[i][1], due[i][2])
     make_pending(due[i][2])
   end
   earliest = earliest_due()
 end
-local reply = {redis.call('LLEN', pending), earliest or '', looked, #returned, string.format('%.3f', clock), more}
-for _, id in ipairs(returned) do
+local reply = {redis.call('LLEN', pending), earliest or '', looked, #recovered, string.format('%.3f', clock), more}
+for _, id in ipairs(recovered) do
   reply[#reply + 1] = id
 end
 for _, id in ipairs(lost) do
   reply[#reply + 1] = id
 end
-if moved + #returned > 0 then
+if made_pending + #recovered > 0 then
   redis.pcall('PUBLISH', doorbell, ring)
 end
 return reply

@@ -1,12 +1,12 @@
 -- wake: makes the messages due that wait for an app, because one has registered. The sweep moves
 -- them, as any that are due.
--- KEYS: stalled retry registrations doorbell
+-- KEYS: waiting_for_app retry registrations doorbell
 -- ARGV: prefix most now ring
--- REPLY: {messages still stalled}
+-- REPLY: {messages still waiting}
 -- $include lib/may.lua
-local stalled = KEYS[1] -- set: messages that wait for an app
+local waiting_for_app = KEYS[1] -- set: messages that wait for an app
 local retry = KEYS[2]
-local registrations = KEYS[3] -- counter of registrations that made the stalled ones due
+local registrations = KEYS[3] -- counter of registrations that made these due
 local doorbell = KEYS[4]
 local prefix = ARGV[1] -- of task keys
 local most = tonumber(ARGV[2]) -- messages
@@ -18,7 +18,7 @@ may('HDEL', 'INCR', 'SCARD', 'SPOP', 'ZADD', 'ZSCORE')
 redis.call('INCR', registrations)
 local woken = 0
 while woken < most do
-  local id = redis.call('SPOP', stalled)
+  local id = redis.call('SPOP', waiting_for_app)
   if not id then
     break
   end
@@ -28,6 +28,6 @@ while woken < most do
     redis.call('ZADD', retry, now, id)
   end
 end
-local left = redis.call('SCARD', stalled)
+local left = redis.call('SCARD', waiting_for_app)
 redis.pcall('PUBLISH', doorbell, ring)
 return {left}

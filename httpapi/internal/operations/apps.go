@@ -54,7 +54,7 @@ func writeApp(e *wire.Encoder, a *world.App) {
 	o.Text("deploymentId", a.DeploymentID)
 	o.OptionalText("sdk", a.SDK)
 	o.OptionalText("namespace", a.Namespace)
-	if a.Attach {
+	if a.TakesPreload {
 		o.Key("attach")
 		e.Array(1)
 		e.Text(preloadStart)
@@ -74,7 +74,7 @@ func readApp(o *input.Object) (world.App, error) {
 		SDK:          o.Text("sdk", input.MaxResolve),
 		Namespace:    o.Namespace("namespace"),
 		Lease:        o.Seconds("leaseSeconds", maxLease),
-		Attach:       o.HasName("attach", preloadStart),
+		TakesPreload: o.HasName("attach", preloadStart),
 	}
 	base := o.Text("baseUrl", maxBaseURL)
 	if o.Err != nil {

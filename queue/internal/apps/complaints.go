@@ -13,8 +13,8 @@ const (
 	// complaintGrace is how long a trouble with an app must last to become a warning. An app takes as long to boot, to compile
 	// its routes, or to be replaced, and nobody has to act on that.
 	complaintGrace = 30 * time.Second
-	// complaintAgain is the shortest time between two warnings about one trouble.
-	complaintAgain = 10 * time.Minute
+	// complaintInterval is the shortest time between two warnings about one trouble.
+	complaintInterval = 10 * time.Minute
 	// complaintQuiet is the time without a report after which a trouble is over. Messages that wait for an app are tried more often.
 	complaintQuiet = 2 * time.Minute
 	// complaintPause is how long a trouble that comes back is not logged again.
@@ -77,7 +77,7 @@ func (c *complaints) say(key string, grace time.Duration, what string, attrs []a
 			t.spoke = now
 			c.log.Info(what, attrs...)
 		}
-	case now.Sub(t.since) >= grace && now.Sub(t.warned) >= complaintAgain:
+	case now.Sub(t.since) >= grace && now.Sub(t.warned) >= complaintInterval:
 		if t.since.IsZero() {
 			t.since = now
 		}

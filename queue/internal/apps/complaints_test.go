@@ -106,7 +106,7 @@ func TestATroubleThatLastsIsAWarning(t *testing.T) {
 		}
 		said.registered(world.App{BaseURL: "http://app", DeploymentID: "dpl_1"})
 		require.True(t, said.Reached("http://app"))
-		clock.Add(complaintAgain)
+		clock.Add(complaintInterval)
 	}
 	for _, text := range []string{"messages wait: no app of deployment", "cannot be reached", "broke during"} {
 		require.Equal(t, 2, count("INFO", text), text)

@@ -149,5 +149,5 @@ func (h *Health) SetAside(messageID string) { h.complaints.settled(messageID, ""
 // is replaced or killed breaks its connections once.
 func (h *Health) Broke(baseURL, messageID string, m world.Message, reason string) {
 	h.complaints.lasts("broke "+baseURL, "the connection to the app broke during a delivery; it is made again",
-		slog.String("app", baseURL), slog.String("message", messageID), slog.String("run_id", m.RunID), slog.String("step", m.StepID), slog.String("reason", reason))
+		slog.String("app", baseURL), slog.String("message", messageID), slog.String("run_id", m.RunID), slog.String("step_id", m.StepID), slog.String("reason", reason))
 }

@@ -18,7 +18,7 @@ type record struct {
 	Namespace    string        `cbor:"5,keyasint,omitempty"`
 	Lease        time.Duration `cbor:"6,keyasint,omitempty"`
 	AliveUntil   world.Millis  `cbor:"7,keyasint,omitempty"` // before the end of the lease if the app unregistered
-	Attach       bool          `cbor:"8,keyasint,omitempty"`
+	TakesPreload bool          `cbor:"8,keyasint,omitempty"`
 }
 
 func fieldOf(a world.App) string { return a.DeploymentID + "\n" + a.BaseURL }
@@ -26,7 +26,7 @@ func fieldOf(a world.App) string { return a.DeploymentID + "\n" + a.BaseURL }
 func encode(a world.App) ([]byte, error) {
 	value, err := cbor.Marshal(record{
 		BaseURL: a.BaseURL, DeploymentID: a.DeploymentID, SDK: a.SDK, SeenAt: a.SeenAt,
-		Namespace: a.Namespace, Lease: a.Lease, AliveUntil: a.AliveUntil, Attach: a.Attach,
+		Namespace: a.Namespace, Lease: a.Lease, AliveUntil: a.AliveUntil, TakesPreload: a.TakesPreload,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("encode app: %w", err)
@@ -44,6 +44,6 @@ func decode(field, value string) (world.App, error) {
 	}
 	return world.App{
 		BaseURL: r.BaseURL, DeploymentID: r.DeploymentID, SDK: r.SDK, Namespace: r.Namespace,
-		Lease: r.Lease, SeenAt: r.SeenAt, AliveUntil: r.AliveUntil, Attach: r.Attach,
+		Lease: r.Lease, SeenAt: r.SeenAt, AliveUntil: r.AliveUntil, TakesPreload: r.TakesPreload,
 	}, nil
 }

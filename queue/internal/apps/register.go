@@ -115,7 +115,7 @@ func (r *Registry) write(ctx context.Context, a world.App) (isNew bool, err erro
 		if a.Lease == 0 && before.Lease != 0 {
 			return false, nil // a client that sends a registration with its messages is not the app that renews its lease
 		}
-		isNew = before.SDK != a.SDK || before.Namespace != a.Namespace || before.Attach != a.Attach
+		isNew = before.SDK != a.SDK || before.Namespace != a.Namespace || before.TakesPreload != a.TakesPreload
 	}
 	value, err := encode(a)
 	if err != nil {

@@ -13,8 +13,8 @@ local function runs_alone(task, id, run, k, prefix, now, since, park_until)
     local holder, started = string.match(mark, '^(%S+) (%d+)$')
     held = holder and tonumber(started) >= since and redis.call('HGET', prefix .. holder, 'state') == 'active'
   end
-  local rests = not held and redis.call('EXISTS', own_key(k.running, 'resting:' .. run)) == 1
-  if held or rests then
+  local cooling_down = not held and redis.call('EXISTS', own_key(k.running, 'resting:' .. run)) == 1
+  if held or cooling_down then
     local other = redis.call('HGET', k.parked, run)
     if other and other ~= id and redis.call('HGET', prefix .. other, 'parked') then
       local wait = redis.call('HGET', task, 'wait')
@@ -27,7 +27,7 @@ local function runs_alone(task, id, run, k, prefix, now, since, park_until)
     redis.call('HSET', task, 'state', 'scheduled', 'parked', '1')
     redis.call('HDEL', task, 'pending_since')
     -- Who lets it rest may be gone, and nobody else would wake it.
-    redis.call('ZADD', k.scheduled, rests and string.format('%.3f', now / 1000 + 2) or park_until, id)
+    redis.call('ZADD', k.scheduled, cooling_down and string.format('%.3f', now / 1000 + 2) or park_until, id)
     redis.call('HSET', k.parked, run, id)
     return false
   end

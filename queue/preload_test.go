@@ -26,24 +26,24 @@ func TestWakeUpsAreDeliveredWithWhatTheAppTakesAlong(t *testing.T) {
 			requireQuiet(t, r)
 			var got []bool
 			for _, d := range a.seen()[before:] {
-				got = append(got, d.Attach)
+				got = append(got, d.TakesPreload)
 			}
 			return got
 		}
 		wakeUp := flow("wrun_1")
 		wakeUp.Plain = true
 		starting, step, health := flow("wrun_1"), stepOf("wrun_1", "step_1"), world.Message{QueueName: flowName, Body: []byte{0xa0}, Plain: true}
-		app := world.App{BaseURL: "http://one", DeploymentID: "dpl_1", SDK: "v4", Attach: true}
+		app := world.App{BaseURL: "http://one", DeploymentID: "dpl_1", SDK: "v4", TakesPreload: true}
 
 		register(t, q.Queue, app)
 		require.Equal(t, []bool{true, true, true}, delivered(wakeUp, 3))
 		for _, m := range []world.Message{starting, step, health} {
 			require.Equal(t, []bool{false}, delivered(m, 1), m)
 		}
-		app.Attach = false
+		app.TakesPreload = false
 		register(t, other, app)
 		require.Equal(t, []bool{false}, delivered(wakeUp, 1))
-		app.Attach = true
+		app.TakesPreload = true
 		register(t, other, app)
 		require.Equal(t, []bool{true}, delivered(wakeUp, 1))
 		app.SDK = "v5"

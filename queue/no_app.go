@@ -22,13 +22,13 @@ const (
 // Valid reports whether there is such a policy.
 func (p Policy) Valid() bool { return p == Hold || p == Latest || p == Fail }
 
-// homeless decides about a message without an app: either there are others that may have
+// noApp decides about a message without an app: either there are others that may have
 // it, or o is what becomes of it.
-func (l *lane) homeless(c *claim, m world.Message, lapsed world.App) (apps []world.App, o outcome) {
+func (l *lane) noApp(c *claim, m world.Message, lapsed world.App) (apps []world.App, o outcome) {
 	cfg := &l.q.cfg
 	reason, since, err := l.q.apps.Missing(c.ctx, l.kind, m)
 	if err != nil {
-		return nil, outcome{step: stepReturned, due: l.q.dueIn(redisHiccup), reason: err.Error(), unseen: true}
+		return nil, outcome{disposition: dispositionReleased, due: l.q.dueIn(redisHiccup), reason: err.Error(), unseen: true}
 	}
 	wait := cfg.Backoff.NoTarget
 	if cfg.Policy != Hold && m.DeploymentID != "" {
@@ -39,11 +39,11 @@ func (l *lane) homeless(c *claim, m world.Message, lapsed world.App) (apps []wor
 			}
 			apps, err := l.q.apps.StandIns(c.ctx, m, lapsed)
 			if err != nil {
-				return nil, outcome{step: stepReturned, due: l.q.dueIn(redisHiccup), reason: err.Error(), unseen: true}
+				return nil, outcome{disposition: dispositionReleased, due: l.q.dueIn(redisHiccup), reason: err.Error(), unseen: true}
 			}
 			if len(apps) > 0 {
 				l.log.Warn("a message goes to an app of another deployment, because none of its own is alive",
-					slog.String("message", c.id), slog.String("run", m.RunID), slog.String("deployment", m.DeploymentID),
+					slog.String("message", c.id), slog.String("run_id", m.RunID), slog.String("deployment", m.DeploymentID),
 					slog.String("instead", apps[0].DeploymentID), slog.String("app", apps[0].BaseURL))
 				return apps, outcome{}
 			}
@@ -51,5 +51,5 @@ func (l *lane) homeless(c *claim, m world.Message, lapsed world.App) (apps []wor
 		}
 		wait = min(wait, left)
 	}
-	return nil, outcome{step: stepStalled, due: l.q.dueIn(wait), reason: reason, unseen: true}
+	return nil, outcome{disposition: dispositionWaitingForApp, due: l.q.dueIn(wait), reason: reason, unseen: true}
 }

@@ -11,25 +11,25 @@ import (
 )
 
 const (
-	// crowdShare is the part of the slots that one app may hold while there are others, in
+	// throttleShare is the part of the slots that one app may hold while there are others, in
 	// percent.
-	crowdShare = 80
-	// crowdWait is how long a message waits in its slot for its app to have room. A fast app
+	throttleShare = 80
+	// throttleWait is how long a message waits in its slot for its app to have room. A fast app
 	// has it within that time, and the message need not be set aside.
-	crowdWait = 5 * time.Millisecond
-	// crowdSlow is for how long that is not tried again with an app that was too slow.
-	crowdSlow = time.Second
-	// crowdTime is when a message that was set aside is looked at again, should nobody have
+	throttleWait = 5 * time.Millisecond
+	// throttleSlow is for how long that is not tried again with an app that was too slow.
+	throttleSlow = time.Second
+	// throttleTime is when a message that was set aside is looked at again, should nobody have
 	// brought it forward: this replica is gone.
-	crowdTime = 15 * time.Second
+	throttleTime = 15 * time.Second
 )
 
-// crowd counts the deliveries in work by app, so that one slow app does not take all slots.
-type crowd struct {
+// throttle counts the deliveries in work by app, so that one slow app does not take all slots.
+type throttle struct {
 	clock world.Clock
 	mu    sync.Mutex
 	gates map[string]*gate // by address
-	news  *crowdNews
+	news  *throttleNews
 }
 
 type gate struct {
@@ -44,12 +44,12 @@ type gate struct {
 
 func (g *gate) idle() bool { return g.inWork == 0 && !g.aside && !g.forwarding }
 
-func newCrowd(clock world.Clock) *crowd {
-	return &crowd{clock: clock, gates: map[string]*gate{}, news: newCrowdNews()}
+func newThrottle(clock world.Clock) *throttle {
+	return &throttle{clock: clock, gates: map[string]*gate{}, news: newThrottleNews()}
 }
 
 // gate returns the one of an app; the mutex is held.
-func (c *crowd) gate(app string) *gate {
+func (c *throttle) gate(app string) *gate {
 	g := c.gates[app]
 	if g == nil {
 		g = &gate{}
@@ -59,7 +59,7 @@ func (c *crowd) gate(app string) *gate {
 }
 
 // enter takes one of the places of an app, unless it has none left. Whoever entered leaves.
-func (c *crowd) enter(ctx context.Context, app string, most int) bool {
+func (c *throttle) enter(ctx context.Context, app string, most int) bool {
 	c.mu.Lock()
 	g := c.gate(app)
 	if g.inWork < most {
@@ -76,7 +76,7 @@ func (c *crowd) enter(ctx context.Context, app string, most int) bool {
 	g.waiting = append(g.waiting, mine)
 	c.mu.Unlock()
 
-	timer := time.NewTimer(crowdWait)
+	timer := time.NewTimer(throttleWait)
 	defer timer.Stop()
 	select {
 	case <-mine:
@@ -89,7 +89,7 @@ func (c *crowd) enter(ctx context.Context, app string, most int) bool {
 	for i, w := range g.waiting {
 		if w == mine {
 			g.waiting = append(g.waiting[:i], g.waiting[i+1:]...)
-			g.slow = now.Add(crowdSlow)
+			g.slow = now.Add(throttleSlow)
 			return false
 		}
 	}
@@ -98,7 +98,7 @@ func (c *crowd) enter(ctx context.Context, app string, most int) bool {
 
 // leave gives a place back, to one that waits for it, or to those that were set aside: then
 // the caller is to call lane.bringForward.
-func (c *crowd) leave(app string) (bringForward bool) {
+func (c *throttle) leave(app string) (bringForward bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	g := c.gate(app)
@@ -119,7 +119,7 @@ func (c *crowd) leave(app string) (bringForward bool) {
 
 // setAside hears that a message of an app was set aside. The app may have room meanwhile:
 // then the caller is to call lane.bringForward.
-func (c *crowd) setAside(app string, most int) (bringForward bool) {
+func (c *throttle) setAside(app string, most int) (bringForward bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	g := c.gate(app)
@@ -136,7 +136,7 @@ func (g *gate) free() bool {
 }
 
 // toFill returns how many messages to bring forward; 0: no more, somebody else does from now on.
-func (c *crowd) toFill(app string) int {
+func (c *throttle) toFill(app string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	g := c.gate(app)
@@ -154,35 +154,35 @@ func (c *crowd) toFill(app string) int {
 }
 
 // stillAside hears that more messages of an app are set aside.
-func (c *crowd) stillAside(app string) {
+func (c *throttle) stillAside(app string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.gate(app).aside = true
 }
 
-// crowdLimit is how many deliveries at a time one app may have here.
-func (l *lane) crowdLimit(several bool) int {
+// throttleLimit is how many deliveries at a time one app may have here.
+func (l *lane) throttleLimit(several bool) int {
 	switch {
 	case l.q.cfg.AppConcurrency > 0:
 		return min(l.q.cfg.AppConcurrency, l.concurrency)
 	case several:
-		return max(1, l.concurrency*crowdShare/100)
+		return max(1, l.concurrency*throttleShare/100)
 	default:
 		return l.concurrency
 	}
 }
 
-func (l *lane) crowdKey(app string) string { return l.keys.crowded + rediskey.Part(app) }
+func (l *lane) throttledKey(app string) string { return l.keys.throttled + rediskey.Part(app) }
 
 // bringForward fills the places that have become free at an app.
 func (l *lane) bringForward(app string) {
-	for n := l.crowd.toFill(app); n > 0; n = l.crowd.toFill(app) {
+	for n := l.throttle.toFill(app); n > 0; n = l.throttle.toFill(app) {
 		left, err := l.forward(app, n)
 		if err != nil {
 			l.log.Debug("messages set aside come back in their own time", slog.Any("error", err))
 		}
 		if err != nil || left > 0 {
-			l.crowd.stillAside(app)
+			l.throttle.stillAside(app)
 		}
 	}
 }
@@ -190,7 +190,7 @@ func (l *lane) bringForward(app string) {
 // forward brings n of the messages forward that were set aside for an app, and returns how
 // many are left.
 func (l *lane) forward(app string, n int) (left int64, err error) {
-	return l.forwardFrom(l.crowdKey(app), n)
+	return l.forwardFrom(l.throttledKey(app), n)
 }
 
 // forwardAtOnce is how many messages one call of the script brings forward, five commands for each.

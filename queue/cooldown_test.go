@@ -13,18 +13,18 @@ import (
 	"github.com/world-redis/world-redis/queue/internal/apps"
 )
 
-// soon is how long a test waits: less than parkTime, when a run that rests is looked at in any case.
+// soon is how long a test waits: less than parkTime, when a run that cools down is looked at in any case.
 const soon = parkTime - 2*time.Second
 
-// resting is a v4 app that holds steps until they are let go, and tells of each delivery.
-type resting struct {
+// cooling is a v4 app that holds steps until they are let go, and tells of each delivery.
+type cooling struct {
 	*Queue
 	flows, steps chan world.Delivery
 	held         chan struct{}
 }
 
 // letGo lets the steps end.
-func (a resting) letGo() {
+func (a cooling) letGo() {
 	select {
 	case <-a.held:
 	default:
@@ -32,9 +32,9 @@ func (a resting) letGo() {
 	}
 }
 
-func newResting(t *testing.T, r *redistest.Redis, restFor func(time.Duration, int64) time.Duration) resting {
+func newCooling(t *testing.T, r *redistest.Redis, cooldownFor func(time.Duration, int64) time.Duration) cooling {
 	t.Helper()
-	a := resting{flows: make(chan world.Delivery, 100), steps: make(chan world.Delivery, 100), held: make(chan struct{})}
+	a := cooling{flows: make(chan world.Delivery, 100), steps: make(chan world.Delivery, 100), held: make(chan struct{})}
 	a.Queue = replica(t, r, nil, func(d world.Delivery) world.Outcome {
 		if d.Kind == world.KindStep {
 			a.steps <- d
@@ -44,7 +44,7 @@ func newResting(t *testing.T, r *redistest.Redis, restFor func(time.Duration, in
 		}
 		return world.Outcome{Verdict: world.Done}
 	})
-	a.restFor = restFor
+	a.cooldownFor = cooldownFor
 	require.NoError(t, a.RegisterApp(t.Context(), world.App{BaseURL: "http://app", SDK: apps.SDKv4}))
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
@@ -57,20 +57,20 @@ func newResting(t *testing.T, r *redistest.Redis, restFor func(time.Duration, in
 	return a
 }
 
-func (a resting) enqueue(t *testing.T, m world.Message) {
+func (a cooling) enqueue(t *testing.T, m world.Message) {
 	t.Helper()
 	m.ContentType, m.Body = "application/json", []byte("{}")
 	_, err := a.Enqueue(t.Context(), m)
 	require.NoError(t, err)
 }
 
-func (a resting) wake(t *testing.T, run string) {
+func (a cooling) wake(t *testing.T, run string) {
 	t.Helper()
 	a.enqueue(t, world.Message{QueueName: "__wkf_workflow_x", RunID: run, Plain: true})
 }
 
 // begin starts a run of three steps, which do not end before they are let go.
-func (a resting) begin(t *testing.T, run string) {
+func (a cooling) begin(t *testing.T, run string) {
 	t.Helper()
 	for i := range 3 {
 		a.enqueue(t, world.Message{QueueName: "__wkf_step_x", RunID: run, StepID: fmt.Sprint("step_", i)})
@@ -81,14 +81,14 @@ func (a resting) begin(t *testing.T, run string) {
 	require.Eventually(t, func() bool { return a.depth(t).Active == 0 }, soon, time.Millisecond)
 }
 
-func (a resting) depth(t *testing.T) world.QueueDepth {
+func (a cooling) depth(t *testing.T) world.QueueDepth {
 	t.Helper()
 	d, err := a.Depths(context.WithoutCancel(t.Context()))
 	require.NoError(t, err)
 	return d[0]
 }
 
-func (a resting) awaitParked(t *testing.T) {
+func (a cooling) awaitParked(t *testing.T) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		d := a.depth(t)
@@ -113,7 +113,7 @@ func arrives(t *testing.T, deliveries chan world.Delivery) world.Delivery {
 func TestRunRestsAfterALongReplayUntilItsStepsHaveEnded(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
-		a := newResting(t, r, func(_ time.Duration, steps int64) time.Duration { return time.Duration(min(steps, 1)) * time.Hour })
+		a := newCooling(t, r, func(_ time.Duration, steps int64) time.Duration { return time.Duration(min(steps, 1)) * time.Hour })
 		a.begin(t, "wrun_1")
 		for range 3 {
 			a.wake(t, "wrun_1")
@@ -129,7 +129,7 @@ func TestRunRestsAfterALongReplayUntilItsStepsHaveEnded(t *testing.T) {
 			return d.Scheduled+d.Pending+d.Active == 0
 		}, soon, time.Millisecond)
 		require.Empty(t, a.flows)
-		keys, err := r.Keys(t.Context(), a.Queue.flows.keys.resting+"*")
+		keys, err := r.Keys(t.Context(), a.Queue.flows.keys.coolingDown+"*")
 		require.NoError(t, err)
 		require.Empty(t, keys)
 	})
@@ -140,7 +140,7 @@ func TestRunRestsAfterALongReplayUntilItsStepsHaveEnded(t *testing.T) {
 func TestRunDoesNotRestLongerThanItsReplayTook(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
-		a := newResting(t, r, func(time.Duration, int64) time.Duration { return 300 * time.Millisecond })
+		a := newCooling(t, r, func(time.Duration, int64) time.Duration { return 300 * time.Millisecond })
 		a.begin(t, "wrun_1")
 		a.wake(t, "wrun_1")
 		require.Equal(t, "wrun_1", arrives(t, a.flows).RunID)
@@ -151,12 +151,12 @@ func TestRunDoesNotRestLongerThanItsReplayTook(t *testing.T) {
 func TestRunThatADeadReplicaLetRestGoesOn(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
-		a := newResting(t, r, restFor)
-		rests := a.Queue.flows.keys.resting + "wrun_1"
-		require.NoError(t, r.Client.Set(t.Context(), rests, "1", 0).Err())
+		a := newCooling(t, r, cooldownFor)
+		coolsDown := a.Queue.flows.keys.coolingDown + "wrun_1"
+		require.NoError(t, r.Client.Set(t.Context(), coolsDown, "1", 0).Err())
 		a.wake(t, "wrun_1")
 		a.awaitParked(t)
-		require.NoError(t, r.Client.Del(t.Context(), rests).Err()) // as when it lapses
+		require.NoError(t, r.Client.Del(t.Context(), coolsDown).Err()) // as when it lapses
 		require.Equal(t, "wrun_1", arrives(t, a.flows).RunID)
 	})
 }
@@ -165,9 +165,9 @@ func TestRunThatADeadReplicaLetRestGoesOn(t *testing.T) {
 func TestRestIsAsLongAsTheReplay(t *testing.T) {
 	t.Parallel()
 	for took, want := range map[time.Duration]time.Duration{
-		0: 0, 999 * time.Millisecond: 0, time.Second: time.Second, 50 * time.Second: 50 * time.Second, time.Hour: restLongest,
+		0: 0, 999 * time.Millisecond: 0, time.Second: time.Second, 50 * time.Second: 50 * time.Second, time.Hour: cooldownLongest,
 	} {
-		require.Equal(t, want, restFor(took, restSteps), took)
-		require.Zero(t, restFor(took, restSteps-1), "few steps, %s", took)
+		require.Equal(t, want, cooldownFor(took, cooldownSteps), took)
+		require.Zero(t, cooldownFor(took, cooldownSteps-1), "few steps, %s", took)
 	}
 }

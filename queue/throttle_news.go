@@ -9,23 +9,23 @@ import (
 	"github.com/world-redis/world-redis/internal/pause"
 )
 
-// crowdNewsPause keeps many messages that are set aside from becoming many questions.
-const crowdNewsPause = 10 * time.Millisecond
+// throttleNewsPause keeps many messages that are set aside from becoming many questions.
+const throttleNewsPause = 10 * time.Millisecond
 
-// crowdNews are the apps of which other replicas have said that messages were set aside for them:
+// throttleNews are the apps of which other replicas have said that messages were set aside for them:
 // they may have room here.
-type crowdNews struct {
+type throttleNews struct {
 	mu   sync.Mutex
 	apps map[string]struct{}
 	work chan struct{} // capacity 1: there are some
 }
 
-func newCrowdNews() *crowdNews {
-	return &crowdNews{apps: map[string]struct{}{}, work: make(chan struct{}, 1)}
+func newThrottleNews() *throttleNews {
+	return &throttleNews{apps: map[string]struct{}{}, work: make(chan struct{}, 1)}
 }
 
 // hear notes an app; an empty one stands for all that are registered.
-func (n *crowdNews) hear(app string) {
+func (n *throttleNews) hear(app string) {
 	n.mu.Lock()
 	n.apps[app] = struct{}{}
 	n.mu.Unlock()
@@ -35,7 +35,7 @@ func (n *crowdNews) hear(app string) {
 	}
 }
 
-func (n *crowdNews) take() map[string]struct{} {
+func (n *throttleNews) drain() map[string]struct{} {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	apps := n.apps
@@ -43,23 +43,23 @@ func (n *crowdNews) take() map[string]struct{} {
 	return apps
 }
 
-// hearCrowds takes on what other replicas have set aside, as far as there is room for it here,
+// admitThrottled takes on what other replicas have set aside, as far as there is room for it here,
 // until ctx ends.
-func (l *lane) hearCrowds(ctx context.Context) {
+func (l *lane) admitThrottled(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-l.crowd.news.work:
+		case <-l.throttle.news.work:
 		}
-		apps := l.crowd.news.take()
-		if l.q.taking.Err() != nil {
+		apps := l.throttle.news.drain()
+		if l.q.claiming.Err() != nil {
 			return
 		}
 		if err := l.invite(ctx, apps); err != nil && ctx.Err() == nil {
 			l.log.Debug("messages that other replicas set aside come back in their own time", slog.Any("error", err))
 		}
-		pause.For(ctx, crowdNewsPause)
+		pause.For(ctx, throttleNewsPause)
 	}
 }
 
@@ -79,9 +79,9 @@ func (l *lane) invite(ctx context.Context, apps map[string]struct{}) error {
 			apps[l.q.cfg.BaseURL] = struct{}{}
 		}
 	}
-	most := l.crowdLimit(len(alive) > 1)
+	most := l.throttleLimit(len(alive) > 1)
 	for app := range apps {
-		if l.crowd.room(app, most, l.freeSlots()) {
+		if l.throttle.room(app, most, l.freeSlots()) {
 			l.bringForward(app)
 		}
 	}
@@ -97,7 +97,7 @@ func (l *lane) freeSlots() int {
 // room hears that messages of an app are set aside, and reports whether the caller is to call
 // lane.bringForward, because the app may have more deliveries here. If not, each one that ends
 // brings one forward from now on.
-func (c *crowd) room(app string, most, slots int) (bringForward bool) {
+func (c *throttle) room(app string, most, slots int) (bringForward bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	g := c.gate(app)

@@ -1,5 +1,5 @@
--- take: takes messages for delivery and leases them to the caller.
--- KEYS: pending paused active leases stalled registrations waiting running parked scheduled delayed
+-- claim: claims messages for delivery and leases them to the caller.
+-- KEYS: pending paused active leases waiting_for_app registrations waiting running parked scheduled delayed
 -- ARGV: prefix owner most lease_time now alone_since park_until answer_by
 -- REPLY: {-1} it does so no longer, nothing is taken; {messages left, wakes, id, message, failed deliveries, times rescheduled,
 --         pending since (ns), app that a delivery was begun with or '', ms to wait before the next one, id, ...}
@@ -9,8 +9,8 @@ local pending = KEYS[1]
 local paused = KEYS[2] -- flag
 local active = KEYS[3]
 local leases = KEYS[4]
-local stalled = KEYS[5] -- set: messages that wait for an app
-local registrations = KEYS[6] -- counter of registrations that made the stalled ones due
+local waiting_for_app = KEYS[5] -- set: messages that wait for an app
+local registrations = KEYS[6] -- counter of registrations that made these due
 local waiting = KEYS[7] -- hash: run and deployment -> wake-up that waits to be delivered now
 local running = KEYS[8] -- hash: run -> wake-up being delivered, and since when
 local parked = KEYS[9] -- hash: run -> wake-up parked until that has ended
@@ -48,7 +48,7 @@ while taken < most and looked < 80 do -- up to 20 commands each
   local solo, wait = fields[5], fields[6]
   if fields[4] then
     redis.call('HDEL', task, 'stalled')
-    redis.call('SREM', stalled, id)
+    redis.call('SREM', waiting_for_app, id)
   end
   if fields[10] then
     redis.call('HDEL', task, 'crowded')
@@ -71,14 +71,14 @@ while taken < most and looked < 80 do -- up to 20 commands each
     taken = taken + 1
     reply[#reply + 1] = id
     reply[#reply + 1] = fields[1]
-    local failed, moved = fields[2] or '0', fields[3] or '0'
+    local failed, rescheduled = fields[2] or '0', fields[3] or '0'
     -- A delivery that broke off has perhaps begun the work, although nobody is charged for it:
     -- the app must not take the next one for the first.
-    if fields[7] and failed == '0' and moved == '0' then
-      moved = '1'
+    if fields[7] and failed == '0' and rescheduled == '0' then
+      rescheduled = '1'
     end
     reply[#reply + 1] = failed
-    reply[#reply + 1] = moved
+    reply[#reply + 1] = rescheduled
     reply[#reply + 1] = fields[11] or now .. '000000'
     reply[#reply + 1] = fields[8] or ''
     local hold = 0

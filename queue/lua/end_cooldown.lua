@@ -1,10 +1,10 @@
--- rouse: ends the rest of a run: the wake-up that was parked for it is delivered now, unless another
+-- end_cooldown: ends the cooldown of a run: the wake-up that was parked for it is delivered now, unless another
 -- one of the run is being delivered.
--- KEYS: resting running parked scheduled pending doorbell
+-- KEYS: cooldown running parked scheduled pending doorbell
 -- ARGV: run prefix now ring
--- REPLY: {1 if a message is pending now, else 0}
+-- REPLY: {1 if a message is pending now, otherwise 0}
 -- $include lib/may.lua
-local resting = KEYS[1] -- string: the run rests
+local cooldown = KEYS[1] -- string: the run is cooling down
 local running = KEYS[2] -- hash: run -> wake-up being delivered
 local parked = KEYS[3] -- hash: run -> wake-up that is parked
 local scheduled = KEYS[4]
@@ -17,7 +17,7 @@ local ring = ARGV[4] -- what to say on the doorbell
 
 may('DEL', 'HDEL', 'HEXISTS', 'HGET', 'HSET', 'RPUSH', 'ZREM')
 
-redis.call('DEL', resting)
+redis.call('DEL', cooldown)
 local id = redis.call('HGET', parked, run)
 if not id or redis.call('HEXISTS', running, run) == 1 then
   return {0}

@@ -1,7 +1,7 @@
--- again: puts a message back to be delivered again, now or later; it keeps its id and its
+-- requeue: puts a message back to be delivered again, now or later; it keeps its id and its
 -- idempotency key.
--- KEYS: task active leases pending retry stalled registrations doorbell running parked scheduled delayed aside
--- ARGV: id owner due why reason registrations_seen place ring prefix unseen begun_at hold
+-- KEYS: task active leases pending retry waiting_for_app registrations doorbell running parked scheduled delayed aside
+-- ARGV: id owner due disposition reason registrations_seen place ring prefix unseen begun_at hold
 -- REPLY: {1, 1 if a message is pending now} put back, or dropped because an earlier wake-up of the run is delayed too or the run
 --         has ended; {0} no longer the caller's
 -- $include lib/leave.lua
@@ -14,8 +14,8 @@ local active = KEYS[2]
 local leases = KEYS[3]
 local pending = KEYS[4]
 local retry = KEYS[5]
-local stalled = KEYS[6] -- set: messages that wait for an app
-local registrations = KEYS[7] -- counter of registrations that made the stalled ones due
+local waiting_for_app = KEYS[6] -- set: messages that wait for an app
+local registrations = KEYS[7] -- counter of registrations that made these due
 local doorbell = KEYS[8]
 local running = KEYS[9] -- hash: run -> wake-up being delivered
 local parked = KEYS[10] -- hash: run -> wake-up parked until that has ended
@@ -25,12 +25,12 @@ local aside = KEYS[13] -- zset: messages set aside for the crowded app, or suspe
 local id = ARGV[1]
 local owner = ARGV[2] -- token of the lease
 local due = ARGV[3] -- in seconds with three decimals; empty: now
--- why: failed (charged), moved (the app asked), stalled (waits for an app; a registration brings it forward), crowded (its app
+-- disposition: failed (charged), moved (the app asked), stalled (waits for an app; a registration brings it forward), crowded (its app
 -- has too many deliveries in work; the end of one brings it forward), apart (a suspect whose turn it is not yet; the end of
 -- another one's turn brings it forward), or returned (undelivered; goes first)
-local why = ARGV[4]
+local disposition = ARGV[4]
 local reason = ARGV[5] -- in words
-local registrations_seen = ARGV[6] -- the counter when the message was taken
+local registrations_seen = ARGV[6] -- the counter when the message was claimed
 local place = ARGV[7] -- now, in ns; with apart: its place among the suspects
 local ring = ARGV[8] -- what to say on the doorbell
 local prefix = ARGV[9] -- of task keys
@@ -70,9 +70,9 @@ end
 if hold ~= '0' then
   redis.call('HSET', task, 'hold', string.format('%.3f', server_time() + tonumber(hold) / 1000))
 end
-if why == 'failed' then
+if disposition == 'failed' then
   redis.call('HINCRBY', task, 'failed', 1)
-elseif why == 'moved' then
+elseif disposition == 'moved' then
   redis.call('HINCRBY', task, 'moved', 1)
   -- The delivery of a wake-up asks again for whatever the run still waits for, so of
   -- several delayed ones the earliest is enough.
@@ -90,15 +90,15 @@ elseif why == 'moved' then
     end
     redis.call('HSET', delayed, run, id)
   end
-elseif why == 'stalled' then
+elseif disposition == 'stalled' then
   if (redis.call('GET', registrations) or '0') ~= registrations_seen then
     due = '' -- an app registered meanwhile
   else
     redis.call('HSET', task, 'stalled', '1')
-    redis.call('SADD', stalled, id)
+    redis.call('SADD', waiting_for_app, id)
   end
 end
-if why == 'crowded' or why == 'apart' then
+if disposition == 'crowded' or disposition == 'apart' then
   redis.call('ZADD', aside, 'NX', place, id)
   redis.call('HSET', task, 'crowded', aside)
 end
@@ -112,7 +112,7 @@ if due ~= '' then
 end
 redis.call('HSET', task, 'state', 'pending', 'pending_since', place)
 local length
-if why == 'returned' then
+if disposition == 'returned' then
   length = redis.call('RPUSH', pending, id)
 else
   length = redis.call('LPUSH', pending, id)

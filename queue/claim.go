@@ -19,9 +19,9 @@ const (
 	// leaseTime is how long a message stays with a process that is not heard of. The
 	// upkeep renews it every upkeepInterval.
 	leaseTime = 12 * time.Second
-	// takeAtOnce bounds the messages of one script call: enough to make the round trip
+	// claimAtOnce bounds the messages of one script call: enough to make the round trip
 	// cheap, few enough to leave work to other replicas.
-	takeAtOnce   = 8
+	claimAtOnce  = 8
 	redisTimeout = 3 * time.Second
 	// longestAlone is how long the delivery of a wake-up holds up others of its run. They
 	// may overlap at any time; that only costs work.
@@ -35,11 +35,11 @@ const (
 // queue takes messages.
 func (l *lane) next() (message string, ok bool) {
 	for {
-		if l.q.taking.Err() != nil {
+		if l.q.claiming.Err() != nil {
 			return "", false
 		}
-		if ok, again := l.hasSlot(); !ok {
-			l.awaitSlot(again)
+		if ok, retryIn := l.hasSlot(); !ok {
+			l.awaitSlot(retryIn)
 			continue
 		}
 		if c := l.fromBuffer(); c != nil {
@@ -47,10 +47,10 @@ func (l *lane) next() (message string, ok bool) {
 		}
 		rung := l.bell.listen()
 		if l.quiet != rung {
-			left, err := l.take()
+			left, err := l.claim()
 			if err != nil {
 				l.q.outage.failed(err)
-				if !pause.For(l.q.taking, l.q.outage.pause()) {
+				if !pause.For(l.q.claiming, l.q.outage.pause()) {
 					return "", false
 				}
 				continue
@@ -68,40 +68,40 @@ func (l *lane) next() (message string, ok bool) {
 		select {
 		case <-rung:
 		case <-l.came:
-		case <-l.q.taking.Done():
+		case <-l.q.claiming.Done():
 		}
 		l.waiting.Store(false)
 	}
 }
 
-// take fills the buffer and returns how many messages are left in Redis.
-func (l *lane) take() (left int64, err error) {
+// claim fills the buffer and returns how many messages are left in Redis.
+func (l *lane) claim() (left int64, err error) {
 	ctx, cancel := context.WithTimeout(l.q.lasting, redisTimeout)
 	defer cancel()
-	t := l.newTake()
+	t := l.newClaimCall()
 	reply, err := t.call.Script.Run(ctx, l.q.redis, t.call.Keys, t.call.Args...)
 	if err != nil {
 		l.lost.add(t)
 		return 0, err
 	}
-	_, left, err = l.took(t, reply)
+	_, left, err = l.claimed(t, reply)
 	return left, err
 }
 
-// takeCall is one call of take.lua.
-type takeCall struct {
-	owner *takeOwner
+// takeCall is one call of claim.lua.
+type claimCall struct {
+	owner *claimOwner
 	asked time.Time
 	call  luascript.Call
 }
 
-func (l *lane) newTake() takeCall {
+func (l *lane) newClaimCall() claimCall {
 	k := &l.keys
-	t := takeCall{owner: &takeOwner{name: l.q.nextOwner()}, asked: time.Now()}
+	t := claimCall{owner: &claimOwner{name: l.q.nextOwner()}, asked: time.Now()}
 	now := l.q.nowMillis()
 	t.call = luascript.Call{
-		Script: l.q.scripts.take,
-		Keys:   []string{k.pending, k.paused, k.active, k.lease, k.stalled, k.wakes, k.waiting, k.running, k.parked, k.scheduled, k.delayed},
+		Script: l.q.scripts.claim,
+		Keys:   []string{k.pending, k.paused, k.active, k.lease, k.waitingForApp, k.wakes, k.waiting, k.running, k.parked, k.scheduled, k.delayed},
 		Args: []any{
 			k.task, t.owner, l.room(), leaseTime.Seconds(),
 			int64(now), int64(now) - longestAlone.Milliseconds(), score(now + world.Millis(parkTime.Milliseconds())), l.clock.after(redisTimeout),
@@ -110,9 +110,9 @@ func (l *lane) newTake() takeCall {
 	return t
 }
 
-// took hears the reply of take.lua: how many messages it brought, and how many are left in Redis;
+// claimed reads the reply of claim.lua: how many messages it brought, and how many are left in Redis;
 // perhaps none, if it was not in time.
-func (l *lane) took(t takeCall, reply []any) (brought int, left int64, err error) {
+func (l *lane) claimed(t claimCall, reply []any) (brought int, left int64, err error) {
 	l.lost.addEarlier(t)
 	if len(reply) == 1 {
 		l.clock.forget() // the next try is taken as it is
@@ -126,17 +126,17 @@ func (l *lane) took(t takeCall, reply []any) (brought int, left int64, err error
 // should this process die, the upkeep of another replica finds the message, as when a bell is lost.
 func (l *lane) handOver(ctx context.Context, p *Prepared, answers []luascript.Answer) {
 	defer l.adding.RUnlock()
-	add, take, late := answers[0], answers[1], luascript.Late(answers)
-	brought, left, err := 0, int64(0), carriedOut(take.Err)
+	add, claimed, late := answers[0], answers[1], luascript.Late(answers)
+	brought, left, err := 0, int64(0), carriedOut(claimed.Err)
 	if err == nil {
-		brought, left, err = l.took(*p.take, take.Reply)
+		brought, left, err = l.claimed(*p.claim, claimed.Reply)
 	} else {
-		l.lost.add(*p.take)
+		l.lost.add(*p.claim)
 	}
 	// What was read before the take does not have what a wake-up was about that this one absorbed in between.
-	if p.along != nil && carriedOut(answers[2].Err) == nil && !late && len(add.Reply) > 1 {
-		what, seen := p.along.Read(ctx, answers[2].Reply)
-		l.bringAlong(add.Reply[1], *p.take, what, seen)
+	if p.preload != nil && carriedOut(answers[2].Err) == nil && !late && len(add.Reply) > 1 {
+		what, seen := p.preload.Read(ctx, answers[2].Reply)
+		l.notePreload(add.Reply[1], *p.claim, what, seen)
 	}
 	if added := carriedOut(add.Err) == nil && len(add.Reply) > 0 && add.Reply[0] == int64(0); added && (brought == 0 || late) || left > 0 || err != nil || l.lost.news() {
 		l.bell.ring()
@@ -164,7 +164,7 @@ func (l *lane) awaited() bool {
 	if !l.waiting.CompareAndSwap(true, false) || !l.adding.TryRLock() {
 		return false
 	}
-	if l.q.taking.Err() != nil {
+	if l.q.claiming.Err() != nil {
 		l.adding.RUnlock()
 		return false
 	}
@@ -175,10 +175,10 @@ func (l *lane) awaited() bool {
 func (l *lane) room() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return max(1, min(takeAtOnce, l.slotsBeside(len(l.claims))))
+	return max(1, min(claimAtOnce, l.slotsBeside(len(l.claims))))
 }
 
-// accept turns the reply of take.lua into claims.
+// accept turns the reply of claim.lua into claims.
 func (l *lane) accept(reply []any, owner string, asked time.Time) (brought int, left int64, err error) {
 	const fixed, each = 2, 7
 	if len(reply) < fixed || (len(reply)-fixed)%each != 0 {
@@ -205,14 +205,14 @@ func (l *lane) accept(reply []any, owner string, asked time.Time) (brought int, 
 			}
 		}
 		failed, errFailed := strconv.Atoi(texts[2])
-		moved, errMoved := strconv.Atoi(texts[3])
+		rescheduled, errRescheduled := strconv.Atoi(texts[3])
 		since, errSince := strconv.ParseInt(texts[4], 10, 64)
 		hold, errHold := strconv.Atoi(texts[6])
-		if err := errors.Join(errFailed, errMoved, errSince, errHold); err != nil {
+		if err := errors.Join(errFailed, errRescheduled, errSince, errHold); err != nil {
 			return 0, 0, fmt.Errorf("counters of message %s: %w", texts[0], err)
 		}
 		c := &claim{
-			id: texts[0], owner: owner, message: texts[1], failed: failed, moved: moved, wakes: wakes, since: time.Unix(0, since),
+			id: texts[0], owner: owner, message: texts[1], failed: failed, rescheduled: rescheduled, wakes: wakes, since: time.Unix(0, since),
 			held: asked, app: texts[5], holdUntil: time.Now().Add(time.Duration(hold) * time.Millisecond),
 		}
 		c.ctx, c.cancel = context.WithCancelCause(l.q.delivering) //nolint:fatcontext // one context a claim, none inside another
@@ -220,7 +220,7 @@ func (l *lane) accept(reply []any, owner string, asked time.Time) (brought int, 
 		l.claims[c] = struct{}{}
 	}
 	brought = (len(reply) - fixed) / each
-	l.backlog.took(brought, left)
+	l.backlog.claimed(brought, left)
 	return brought, left, nil
 }
 
@@ -245,27 +245,27 @@ func (l *lane) received(id string) *claim {
 	return c
 }
 
-// release forgets a claim when its outcome is written.
-func (l *lane) release(c *claim) {
+// drop forgets a claim when its outcome is written.
+func (l *lane) drop(c *claim) {
 	c.cancel(nil)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.claims, c)
-	if c.lengthy {
-		l.lengthy.count--
-		l.lengthy.ended = time.Now()
+	if c.longRunning {
+		l.longRunning.count--
+		l.longRunning.ended = time.Now()
 	}
-	l.lengthy.free()
+	l.longRunning.free()
 }
 
-// returnBuffer puts back what was taken and will not be delivered.
-func (l *lane) returnBuffer() {
+// releaseBuffer puts back what was taken and will not be delivered.
+func (l *lane) releaseBuffer() {
 	l.mu.Lock()
 	buffer := l.buffer
 	l.buffer = nil
 	l.mu.Unlock()
 	for i := len(buffer) - 1; i >= 0; i-- { // each goes to the front
-		l.finish(buffer[i], outcome{step: stepReturned, unseen: true, hold: buffer[i].holdLeft()})
+		l.finish(buffer[i], outcome{disposition: dispositionReleased, unseen: true, hold: buffer[i].holdLeft()})
 	}
 	if len(buffer) > 0 {
 		l.log.Debug("returned messages that were not delivered yet", slog.Int("messages", len(buffer)))

@@ -42,13 +42,13 @@ func TestBR22DeliveriesThatWaitForOthersLetThemThrough(t *testing.T) {
 				require.NoError(t, err)
 			}
 			require.Eventually(t, func() bool { return begun.Load() == int64(want) }, time.Minute, time.Millisecond)
-			<-time.After(2 * lengthyAfter) // whatever would give up its slot has done so
+			<-time.After(2 * longRunningAfter) // whatever would give up its slot has done so
 			require.Equal(t, int64(want), begun.Load())
 			close(letGo)
 			require.Eventually(t, func() bool { return begun.Load() == 12 }, time.Minute, time.Millisecond)
 			stop()
 			require.NoError(t, <-ended)
-			require.Zero(t, q.flows.lengthy.count)
+			require.Zero(t, q.flows.longRunning.count)
 			require.Empty(t, q.flows.claims)
 		})
 	}
@@ -58,7 +58,7 @@ func TestBR22DeliveriesThatWaitForOthersLetThemThrough(t *testing.T) {
 func TestSlotsBesideDeliveriesThatLast(t *testing.T) {
 	t.Parallel()
 	l := &lane{kind: world.KindFlow, concurrency: 20}
-	for _, c := range []struct{ inWork, lengthy, want int }{
+	for _, c := range []struct{ inWork, longRunning, want int }{
 		{0, 0, 20},
 		{19, 0, 1},
 		{20, 0, 0}, // all short
@@ -72,12 +72,12 @@ func TestSlotsBesideDeliveriesThatLast(t *testing.T) {
 		{199, 199, 1},
 		{200, 200, 0},
 	} {
-		l.lengthy.count = c.lengthy
+		l.longRunning.count = c.longRunning
 		require.Equal(t, c.want, l.slotsBeside(c.inWork), "%+v", c)
 	}
-	l.lengthy.count, l.lengthy.ended = 20, time.Now()
+	l.longRunning.count, l.longRunning.ended = 20, time.Now()
 	require.Zero(t, l.slotsBeside(20), "they come to an end by and by")
-	l.lengthy.ended = l.lengthy.ended.Add(-lengthyAfter)
+	l.longRunning.ended = l.longRunning.ended.Add(-longRunningAfter)
 	require.Equal(t, 2, l.slotsBeside(20))
 	steps := &lane{kind: world.KindStep, concurrency: 20}
 	require.Zero(t, steps.slotsBeside(20))
