@@ -5,6 +5,7 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/luascript"
+	"github.com/world-redis/world-redis/queue/internal/lane"
 )
 
 // wakeAtOnce bounds the messages that one call of wake.lua moves, with four commands for each.
@@ -24,11 +25,11 @@ func (q *Queue) UnregisterApp(ctx context.Context, baseURL, deploymentID string)
 // wake makes the messages due that wait for an app.
 func (q *Queue) wake(ctx context.Context) error {
 	now := q.nowMillis()
-	for _, l := range q.lanes() {
-		k := &l.keys
+	for _, w := range q.workers() {
+		k := &w.Keys
 		for more := true; more; {
-			reply, err := q.scripts.wake.Run(ctx, q.redis, []string{k.waitingForApp, k.retry, k.wakes, k.bell},
-				k.task, wakeAtOnce, score(now), q.ringing(now))
+			reply, err := q.scripts.Wake.Run(ctx, q.redis, []string{k.WaitingForApp, k.Retry, k.Wakes, k.Bell},
+				k.Task, wakeAtOnce, lane.Score(now), q.process.Ring(now))
 			if err != nil {
 				return err
 			}
@@ -41,8 +42,8 @@ func (q *Queue) wake(ctx context.Context) error {
 			}
 			more = left > 0
 		}
-		l.due.note(now)
-		l.bell.ring()
+		w.Notify(now)
+		w.Notify(0)
 	}
 	return nil
 }

@@ -6,24 +6,25 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redisfault"
+	"github.com/world-redis/world-redis/queue/internal/script"
 )
 
 // Redrive implements world.QueueAdmin.
 func (q *Queue) Redrive(ctx context.Context, messageID string) (world.RedriveOutcome, error) {
-	for _, l := range q.lanes() {
-		k := &l.keys
-		reply, err := q.scripts.redrive.Run(ctx, q.redis, []string{k.task + messageID, k.archived, k.pending, k.idempotency, k.bell},
-			messageID, q.cfg.Clock.Now().UnixNano(), k.task, q.ringing(0))
+	for _, w := range q.workers() {
+		k := &w.Keys
+		reply, err := q.scripts.Redrive.Run(ctx, q.redis, []string{k.Task + messageID, k.Archived, k.Pending, k.Idempotency, k.Bell},
+			messageID, q.cfg.Clock.Now().UnixNano(), k.Task, q.process.Ring(0))
 		if err != nil {
 			return "", unchanged(err)
 		}
-		code, err := replyCode(reply)
+		code, err := script.Code(reply)
 		if err != nil {
 			return "", unchanged(err)
 		}
 		switch code {
 		case 0:
-			l.bell.ring()
+			w.Notify(0)
 			return world.Redriven, nil
 		case 2:
 			return world.RedriveKeyHeld, nil
@@ -34,7 +35,7 @@ func (q *Queue) Redrive(ctx context.Context, messageID string) (world.RedriveOut
 
 // PauseQueue implements world.QueueAdmin. The flag is asynq's, so its tools see and end the pause.
 func (q *Queue) PauseQueue(ctx context.Context, kind world.Kind) error {
-	if err := q.redis.SetNX(ctx, q.lane(kind).keys.paused, q.cfg.Clock.Now().Unix(), 0).Err(); err != nil {
+	if err := q.redis.SetNX(ctx, q.worker(kind).Keys.Paused, q.cfg.Clock.Now().Unix(), 0).Err(); err != nil {
 		return unchanged(err)
 	}
 	return nil
@@ -42,13 +43,13 @@ func (q *Queue) PauseQueue(ctx context.Context, kind world.Kind) error {
 
 // ResumeQueue implements world.QueueAdmin.
 func (q *Queue) ResumeQueue(ctx context.Context, kind world.Kind) error {
-	l := q.lane(kind)
-	if err := q.redis.Del(ctx, l.keys.paused).Err(); err != nil {
+	w := q.worker(kind)
+	if err := q.redis.Del(ctx, w.Keys.Paused).Err(); err != nil {
 		return unchanged(err)
 	}
 	// Replicas that do not hear it look again within seconds.
-	q.redis.Publish(ctx, l.keys.bell, q.ringing(0))
-	l.bell.ring()
+	q.redis.Publish(ctx, w.Keys.Bell, q.process.Ring(0))
+	w.Notify(0)
 	return nil
 }
 

@@ -8,6 +8,8 @@ import (
 
 	"github.com/world-redis/world-redis/internal/pause"
 	"github.com/world-redis/world-redis/internal/rediskey"
+	"github.com/world-redis/world-redis/queue/internal/lane"
+	"github.com/world-redis/world-redis/queue/internal/script"
 )
 
 // SDK v4's replay costs the cube of the steps that are open: 0.1 s with a hundred, a minute with a
@@ -38,38 +40,38 @@ func cooldownFor(took time.Duration, steps int64) time.Duration {
 
 // startCooldown lets the run of a delivery rest, if that was a long one. It is called before the outcome is
 // written, while no other wake-up of the run can begin.
-func (l *lane) startCooldown(c *claim) {
-	if c.replayed == "" || l.q.cooldownFor(c.took, math.MaxInt64) <= 0 {
+func (w *worker) startCooldown(d *delivery) {
+	if d.replayed == "" || w.q.cooldownFor(d.took, math.MaxInt64) <= 0 {
 		return
 	}
-	run := rediskey.Part(c.replayed)
-	ctx, cancel := context.WithTimeout(l.q.lasting, redisTimeout)
+	run := rediskey.Part(d.replayed)
+	ctx, cancel := context.WithTimeout(w.q.phases.Writing, lane.RedisTimeout)
 	defer cancel()
-	steps, err := l.q.stepsOnTheirWay(ctx, run)
-	d := l.q.cooldownFor(c.took, steps)
-	if err == nil && d > 0 {
-		err = l.extendCooldown(ctx, run)
+	steps, err := w.q.stepsOnTheirWay(ctx, run)
+	lasts := w.q.cooldownFor(d.took, steps)
+	if err == nil && lasts > 0 {
+		err = w.extendCooldown(ctx, run)
 	}
 	if err != nil {
-		l.log.Debug("a run does not rest", slog.String("run_id", c.replayed), slog.Any("error", err))
+		w.log.Debug("a run does not rest", slog.String("run_id", d.replayed), slog.Any("error", err))
 	}
-	if err != nil || d <= 0 {
+	if err != nil || lasts <= 0 {
 		return
 	}
-	l.log.Debug("a run rests", slog.String("run_id", c.replayed), slog.Duration("delivery", c.took))
-	l.work.Go(func() {
-		l.awaitCooldown(run, time.Now().Add(d))
-		l.endCooldown(run)
+	w.log.Debug("a run rests", slog.String("run_id", d.replayed), slog.Duration("delivery", d.took))
+	w.Go(func() {
+		w.awaitCooldown(run, time.Now().Add(lasts))
+		w.endCooldown(run)
 	})
 }
 
 // awaitCooldown waits until a run has rested enough.
-func (l *lane) awaitCooldown(run string, end time.Time) {
-	for time.Now().Before(end) && pause.For(l.q.claiming, cooldownLook) {
-		ctx, cancel := context.WithTimeout(l.q.lasting, redisTimeout)
-		left, err := l.q.stepsOnTheirWay(ctx, run)
+func (w *worker) awaitCooldown(run string, end time.Time) {
+	for time.Now().Before(end) && pause.For(w.q.phases.Claiming, cooldownLook) {
+		ctx, cancel := context.WithTimeout(w.q.phases.Writing, lane.RedisTimeout)
+		left, err := w.q.stepsOnTheirWay(ctx, run)
 		if err == nil && left > 0 {
-			err = l.extendCooldown(ctx, run)
+			err = w.extendCooldown(ctx, run)
 		}
 		cancel()
 		if err == nil && left == 0 {
@@ -78,27 +80,27 @@ func (l *lane) awaitCooldown(run string, end time.Time) {
 	}
 }
 
-func (l *lane) extendCooldown(ctx context.Context, run string) error {
-	return l.q.redis.Set(ctx, l.keys.coolingDown+run, "1", cooldownLease).Err()
+func (w *worker) extendCooldown(ctx context.Context, run string) error {
+	return w.q.redis.Set(ctx, w.Keys.CoolingDown+run, "1", cooldownLease).Err()
 }
 
 // endCooldown ends the rest of a run. Should it fail, the run's wake-up is looked at again all the same.
-func (l *lane) endCooldown(run string) {
-	ctx, cancel := context.WithTimeout(l.q.lasting, redisTimeout)
+func (w *worker) endCooldown(run string) {
+	ctx, cancel := context.WithTimeout(w.q.phases.Writing, lane.RedisTimeout)
 	defer cancel()
-	k := &l.keys
-	reply, err := l.q.scripts.endCooldown.Run(ctx, l.q.redis, []string{k.coolingDown + run, k.running, k.parked, k.scheduled, k.pending, k.bell},
-		run, k.task, l.q.cfg.Clock.Now().UnixNano(), l.q.ringing(0))
+	k := &w.Keys
+	reply, err := w.q.scripts.EndCooldown.Run(ctx, w.q.redis, []string{k.CoolingDown + run, k.Running, k.Parked, k.Scheduled, k.Pending, k.Bell},
+		run, k.Task, w.q.cfg.Clock.Now().UnixNano(), w.q.process.Ring(0))
 	if err != nil {
-		l.log.Debug("a run that has rested is woken later", slog.String("run_id", run), slog.Any("error", err))
+		w.log.Debug("a run that has rested is woken later", slog.String("run_id", run), slog.Any("error", err))
 		return
 	}
-	if code, err := replyCode(reply); err == nil && code == 1 {
-		l.bell.ring()
+	if code, err := script.Code(reply); err == nil && code == 1 {
+		w.Notify(0)
 	}
 }
 
 // stepsOnTheirWay is how many messages for steps of a run are neither done nor dead.
 func (q *Queue) stepsOnTheirWay(ctx context.Context, run string) (int64, error) {
-	return q.redis.SCard(ctx, q.steps.keys.ofRun+run).Result()
+	return q.redis.SCard(ctx, q.steps.Keys.OfRun+run).Result()
 }

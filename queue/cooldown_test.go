@@ -11,10 +11,11 @@ import (
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
 	"github.com/world-redis/world-redis/queue/internal/apps"
+	"github.com/world-redis/world-redis/queue/internal/lane"
 )
 
-// soon is how long a test waits: less than parkTime, when a run that cools down is looked at in any case.
-const soon = parkTime - 2*time.Second
+// soon is how long a test waits: less than [lane.ParkTime], when a run that cools down is looked at in any case.
+const soon = lane.ParkTime - 2*time.Second
 
 // cooling is a v4 app that holds steps until they are let go, and tells of each delivery.
 type cooling struct {
@@ -129,7 +130,7 @@ func TestRunRestsAfterALongReplayUntilItsStepsHaveEnded(t *testing.T) {
 			return d.Scheduled+d.Pending+d.Active == 0
 		}, soon, time.Millisecond)
 		require.Empty(t, a.flows)
-		keys, err := r.Keys(t.Context(), a.Queue.flows.keys.coolingDown+"*")
+		keys, err := r.Keys(t.Context(), a.Queue.flows.Keys.CoolingDown+"*")
 		require.NoError(t, err)
 		require.Empty(t, keys)
 	})
@@ -152,7 +153,7 @@ func TestRunThatADeadReplicaLetRestGoesOn(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		a := newCooling(t, r, cooldownFor)
-		coolsDown := a.Queue.flows.keys.coolingDown + "wrun_1"
+		coolsDown := a.Queue.flows.Keys.CoolingDown + "wrun_1"
 		require.NoError(t, r.Client.Set(t.Context(), coolsDown, "1", 0).Err())
 		a.wake(t, "wrun_1")
 		a.awaitParked(t)

@@ -11,6 +11,7 @@ import (
 	"github.com/world-redis/world-redis/internal/luascript"
 	"github.com/world-redis/world-redis/internal/pause"
 	"github.com/world-redis/world-redis/internal/rediskey"
+	"github.com/world-redis/world-redis/queue/internal/lane"
 )
 
 // A connection that breaks during a delivery is not charged to the message: proxies cut
@@ -55,8 +56,8 @@ func (cl *crashLooker) processEnded(ctx context.Context, app string) bool {
 	cl.mu.Lock()
 	look := cl.apps[app]
 	if look == nil || look.old() {
-		for address, l := range cl.apps {
-			if l.old() {
+		for address, other := range cl.apps {
+			if other.old() {
 				delete(cl.apps, address)
 			}
 		}
@@ -77,10 +78,10 @@ func (cl *crashLooker) processEnded(ctx context.Context, app string) bool {
 	}
 }
 
-func (l *crashLook) old() bool {
+func (w *crashLook) old() bool {
 	select {
-	case <-l.done:
-		return time.Since(l.at) > crashLookFresh
+	case <-w.done:
+		return time.Since(w.at) > crashLookFresh
 	default:
 		return false
 	}
@@ -91,8 +92,8 @@ func (cl *crashLooker) look(ctx context.Context, app string) bool {
 	if !ok {
 		return false
 	}
-	for _, d := range crashLooks {
-		if !pause.For(ctx, d) {
+	for _, wait := range crashLooks {
+		if !pause.For(ctx, wait) {
 			return false
 		}
 		if !p.Gone(ctx, app) {
@@ -110,7 +111,7 @@ func (cl *crashLooker) look(ctx context.Context, app string) bool {
 
 // hasEnded reports whether an app was stopped. If that cannot be found out, it is taken as stopped.
 func (cl *crashLooker) hasEnded(ctx context.Context, app string) bool {
-	ctx, cancel := context.WithTimeout(ctx, redisTimeout)
+	ctx, cancel := context.WithTimeout(ctx, lane.RedisTimeout)
 	defer cancel()
 	ended, err := cl.q.apps.HasEnded(ctx, app)
 	return ended || err != nil
@@ -128,11 +129,11 @@ type trouble struct {
 }
 
 // readTrouble reads it once. Only a message that an app has perhaps begun can have any.
-func (l *lane) readTrouble(c *claim) error {
-	if c.app == "" || c.trouble.read {
+func (w *worker) readTrouble(d *delivery) error {
+	if d.App == "" || d.trouble.read {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(c.ctx, redisTimeout)
+	ctx, cancel := context.WithTimeout(d.Context(), lane.RedisTimeout)
 	defer cancel()
 	var f struct {
 		Crashes int   `redis:"crashes"`
@@ -140,10 +141,10 @@ func (l *lane) readTrouble(c *claim) error {
 		Longest int64 `redis:"longest"`
 		Lasted  int64 `redis:"lasted"`
 	}
-	if err := l.q.redis.HMGet(ctx, l.keys.task+c.id, "crashes", "counted", "longest", "lasted").Scan(&f); err != nil {
+	if err := w.q.redis.HMGet(ctx, w.Keys.Task+d.ID, "crashes", "counted", "longest", "lasted").Scan(&f); err != nil {
 		return fmt.Errorf("read the crashes of a message: %w", err)
 	}
-	c.trouble = trouble{
+	d.trouble = trouble{
 		read: true, crashes: f.Crashes, counted: f.Counted,
 		longest: time.Duration(f.Longest) * time.Millisecond, lasted: time.Duration(f.Lasted) * time.Millisecond,
 	}
@@ -152,43 +153,43 @@ func (l *lane) readTrouble(c *claim) error {
 
 // broke decides about a message whose delivery broke off after so long: the app is there but broke
 // off, so this message waits and the others need not, or its process has ended.
-func (l *lane) broke(c *claim, app string, m world.Message, out world.Outcome, lasted time.Duration) outcome {
-	o := outcome{disposition: dispositionWaitingForApp, due: l.q.dueIn(l.q.cfg.Backoff.Unreachable(2)), reason: out.Reason, app: app}
-	if !l.q.crashes.processEnded(l.q.delivering, app) {
-		l.q.health.Broke(app, c.id, m, out.Reason)
+func (w *worker) broke(d *delivery, app string, m world.Message, out world.Outcome, lasted time.Duration) lane.Outcome {
+	o := lane.Outcome{Disposition: lane.WaitingForApp, Due: w.q.dueIn(w.q.cfg.Backoff.Unreachable(2)), Reason: out.Reason, App: app}
+	if !w.q.crashes.processEnded(w.q.phases.Delivering, app) {
+		w.q.health.Broke(app, d.ID, m, out.Reason)
 		return o
 	}
-	t := &c.trouble
+	t := &d.trouble
 	t.crashes++
 	t.longest, t.lasted = max(t.longest, lasted), t.lasted+lasted
-	l.log.Debug("the app's process ended during a delivery; it is made again", slog.String("message", c.id), slog.String("run_id", m.RunID),
+	w.log.Debug("the app's process ended during a delivery; it is made again", slog.String("message", d.ID), slog.String("run_id", m.RunID),
 		slog.String("step_id", m.StepID), slog.Int("in a row", t.crashes), slog.String("app", app))
-	if err := l.noteCrash(c, app); err != nil {
-		l.log.Debug("a crash is not counted", slog.String("message", c.id), slog.Any("error", err))
+	if err := w.noteCrash(d, app); err != nil {
+		w.log.Debug("a crash is not counted", slog.String("message", d.ID), slog.Any("error", err))
 		return o
 	}
-	o.reason = fmt.Sprintf("the app's process ended during this delivery, %d times in a row; %s", t.crashes, out.Reason)
-	if l.kind != world.KindFlow {
+	o.Reason = fmt.Sprintf("the app's process ended during this delivery, %d times in a row; %s", t.crashes, out.Reason)
+	if w.Kind != world.KindFlow {
 		return o
 	}
-	b := l.q.cfg.Backoff
+	b := w.q.cfg.Backoff
 	if t.counted >= b.CrashesMost {
-		return l.fatal(c, app, m)
+		return w.fatal(d, app, m)
 	}
 	if wait := b.Crashed(t.counted); wait > 0 {
 		// No registration brings it forward: the app is to have some peace.
-		o.disposition, o.due = dispositionReleased, l.q.dueIn(wait)
+		o.Disposition, o.Due = lane.Released, w.q.dueIn(wait)
 	}
 	return o
 }
 
 // noteCrash writes it to Redis.
-func (l *lane) noteCrash(c *claim, app string) error {
-	ctx, cancel := context.WithTimeout(l.q.lasting, redisTimeout)
+func (w *worker) noteCrash(d *delivery, app string) error {
+	ctx, cancel := context.WithTimeout(w.q.phases.Writing, lane.RedisTimeout)
 	defer cancel()
-	reply, err := l.q.scripts.crashed.Run(ctx, l.q.redis,
-		[]string{l.keys.task + c.id, l.interruptedKey(app), l.suspectKey(app)},
-		c.id, c.owner, c.trouble.crashes, c.trouble.longest.Milliseconds(), suspectKept.Seconds(), c.trouble.lasted.Milliseconds())
+	reply, err := w.q.scripts.Crashed.Run(ctx, w.q.redis,
+		[]string{w.Keys.Task + d.ID, w.interruptedKey(app), w.suspectKey(app)},
+		d.ID, d.Owner, d.trouble.crashes, d.trouble.longest.Milliseconds(), suspectKept.Seconds(), d.trouble.lasted.Milliseconds())
 	if err != nil {
 		return err
 	}
@@ -196,29 +197,28 @@ func (l *lane) noteCrash(c *claim, app string) error {
 		return nil // somebody else's by now
 	}
 	counted, err := luascript.Int(reply[1])
-	c.trouble.counted = int(counted)
+	d.trouble.counted = int(counted)
 	return err
 }
 
 // fatal fails the run of a message that ends the app's process at each delivery. Its message is done
 // with that: redriving it would come to the same.
-func (l *lane) fatal(c *claim, app string, m world.Message) outcome {
-	reason := fmt.Sprintf("the app's process ended %d times during this delivery", c.trouble.counted)
-	if l.q.cfg.RunDead == nil || m.RunID == "" {
-		l.cleared(c, app)
-		return l.dead(c, m, Fatal, reason)
+func (w *worker) fatal(d *delivery, app string, m world.Message) lane.Outcome {
+	reason := fmt.Sprintf("the app's process ended %d times during this delivery", d.trouble.counted)
+	if w.q.cfg.RunDead == nil || m.RunID == "" {
+		w.cleared(d, app)
+		return w.dead(d, m, Fatal, reason)
 	}
-	if o, ok := l.tellRun(c, m, Fatal, reason); !ok {
-		o.disposition = dispositionReleased
+	if o, ok := w.tellRun(d, m, Fatal, reason); !ok {
+		o.Disposition = lane.Released
 		return o
 	}
-	defer l.runEnded(m)
-	l.log.Error("a run was failed, because the app's process ended again and again while its workflow ran; look for what it does there, such as using up the memory",
-		slog.String("message", c.id), slog.String("run_id", m.RunID), slog.String("queue name", m.QueueName), slog.String("app", app), slog.Int("times", c.trouble.counted))
-	l.cleared(c, app)
-	return outcome{disposition: dispositionDone}
+	defer w.runEnded(m)
+	w.log.Error("a run was failed, because the app's process ended again and again while its workflow ran; look for what it does there, such as using up the memory",
+		slog.String("message", d.ID), slog.String("run_id", m.RunID), slog.String("queue name", m.QueueName), slog.String("app", app), slog.Int("times", d.trouble.counted))
+	w.cleared(d, app)
+	return lane.Outcome{Disposition: lane.Done}
 }
 
-func (l *lane) interruptedKey(app string) string { return l.keys.interrupted + rediskey.Part(app) }
-func (l *lane) suspectKey(app string) string     { return l.keys.suspect + rediskey.Part(app) }
-func (l *lane) suspectsKey(app string) string    { return l.keys.suspects + rediskey.Part(app) }
+func (w *worker) interruptedKey(app string) string { return w.Keys.Interrupted + rediskey.Part(app) }
+func (w *worker) suspectKey(app string) string     { return w.Keys.Suspect + rediskey.Part(app) }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/queue/internal/lane"
 )
 
 // Death is why a message is set aside as dead.
@@ -23,53 +24,53 @@ const (
 const runDeadTimeout = 10 * time.Second
 
 // dead sets a message aside, after its run has been told.
-func (l *lane) dead(c *claim, m world.Message, why Death, reason string) outcome {
+func (w *worker) dead(d *delivery, m world.Message, why Death, reason string) lane.Outcome {
 	if world.IsHealthCheck(m.QueueName) {
-		return l.dropHealthCheck(c, reason)
+		return w.dropHealthCheck(d, reason)
 	}
-	if o, ok := l.tellRun(c, m, why, reason); !ok {
+	if o, ok := w.tellRun(d, m, why, reason); !ok {
 		return o
 	}
-	defer l.runEnded(m)
-	l.q.health.SetAside(c.id)
-	l.log.Error("a message is set aside as undeliverable", slog.String("message", c.id), slog.String("run_id", m.RunID),
-		slog.String("step_id", m.StepID), slog.Int("failed", c.failed+1), slog.String("reason", reason))
-	return outcome{disposition: dispositionDead, reason: reason}
+	defer w.runEnded(m)
+	w.q.health.SetAside(d.ID)
+	w.log.Error("a message is set aside as undeliverable", slog.String("message", d.ID), slog.String("run_id", m.RunID),
+		slog.String("step_id", m.StepID), slog.Int("failed", d.Failed+1), slog.String("reason", reason))
+	return lane.Outcome{Disposition: lane.Dead, Reason: reason}
 }
 
 // tooLarge ends a run that cannot go on. Its message is done with that: redriving it would
 // come to the same.
-func (l *lane) tooLarge(c *claim, m world.Message, out world.Outcome) outcome {
-	if l.q.cfg.RunDead == nil || m.RunID == "" {
-		return l.failed(c, m, out)
+func (w *worker) tooLarge(d *delivery, m world.Message, out world.Outcome) lane.Outcome {
+	if w.q.cfg.RunDead == nil || m.RunID == "" {
+		return w.failed(d, m, out)
 	}
-	if o, ok := l.tellRun(c, m, TooLarge, out.Reason); !ok {
+	if o, ok := w.tellRun(d, m, TooLarge, out.Reason); !ok {
 		return o
 	}
-	defer l.runEnded(m)
-	l.log.Error("a run was failed, because it has a value that is too large", slog.String("message", c.id), slog.String("run_id", m.RunID),
+	defer w.runEnded(m)
+	w.log.Error("a run was failed, because it has a value that is too large", slog.String("message", d.ID), slog.String("run_id", m.RunID),
 		slog.String("step_id", m.StepID), slog.String("reason", out.Reason))
-	return outcome{disposition: dispositionDone}
+	return lane.Outcome{Disposition: lane.Done}
 }
 
 // tellRun has the run of a message failed. If that cannot be done now, o is what becomes of
 // the message until it can.
-func (l *lane) tellRun(c *claim, m world.Message, why Death, reason string) (o outcome, ok bool) {
-	if l.q.cfg.RunDead == nil || m.RunID == "" {
-		return outcome{}, true
+func (w *worker) tellRun(d *delivery, m world.Message, why Death, reason string) (o lane.Outcome, ok bool) {
+	if w.q.cfg.RunDead == nil || m.RunID == "" {
+		return lane.Outcome{}, true
 	}
-	ctx, cancel := context.WithTimeout(l.q.lasting, runDeadTimeout)
+	ctx, cancel := context.WithTimeout(w.q.phases.Writing, runDeadTimeout)
 	defer cancel()
-	if err := l.q.cfg.RunDead(ctx, m, why, reason); err != nil {
-		l.log.Warn("a message cannot be delivered, and its run could not be told; it is tried again",
-			slog.String("message", c.id), slog.String("run_id", m.RunID), slog.String("reason", reason), slog.Any("error", err))
-		return outcome{disposition: dispositionFailed, due: l.q.dueIn(l.q.cfg.Backoff.Failed(c.failed+1, 0)), reason: reason}, false
+	if err := w.q.cfg.RunDead(ctx, m, why, reason); err != nil {
+		w.log.Warn("a message cannot be delivered, and its run could not be told; it is tried again",
+			slog.String("message", d.ID), slog.String("run_id", m.RunID), slog.String("reason", reason), slog.Any("error", err))
+		return lane.Outcome{Disposition: lane.Failed, Due: w.q.dueIn(w.q.cfg.Backoff.Failed(d.Failed+1, 0)), Reason: reason}, false
 	}
-	return outcome{}, true
+	return lane.Outcome{}, true
 }
 
-func (l *lane) runEnded(m world.Message) {
-	if l.q.cfg.RunDead != nil && m.RunID != "" {
-		l.q.ForgetRun(m.RunID)
+func (w *worker) runEnded(m world.Message) {
+	if w.q.cfg.RunDead != nil && m.RunID != "" {
+		w.q.ForgetRun(m.RunID)
 	}
 }

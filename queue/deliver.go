@@ -10,167 +10,154 @@ import (
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/pause"
 	"github.com/world-redis/world-redis/queue/internal/apps"
+	"github.com/world-redis/world-redis/queue/internal/lane"
 )
 
-// redisHiccup is the wait after the list of apps could not be read.
+// redisHiccup is how long a message waits when the list of apps could not be read.
 const redisHiccup = 200 * time.Millisecond
 
-// handle is what asynq calls for a message: it makes one delivery and writes what becomes of the
-// message before it returns, so asynq has nothing left to write.
-func (l *lane) handle(id string, m world.Message, unreadable error) {
-	l.work.Add(1)
-	defer l.work.Done()
-	c := l.received(id)
-	if c == nil {
-		return // not a message that we took
-	}
-	l.q.cfg.Observer.Waited(l.kind, l.q.cfg.Clock.Now().Sub(c.since))
+// handle makes one delivery of a claimed message and writes what becomes of the message.
+func (w *worker) handle(claim *lane.Claim, m world.Message, unreadable error) {
+	d := &delivery{Claim: claim}
+	w.q.cfg.Observer.Waited(w.Kind, w.q.cfg.Clock.Now().Sub(d.Since))
 	begin := time.Now()
-	o, reached := l.deliver(c, m, unreadable)
-	l.q.cfg.Observer.Ended(l.kind, string(o.disposition), time.Since(begin))
-	l.startCooldown(c)
-	l.finish(c, o)
-	l.letFollow(c)
-	l.leave(c)
-	if o.disposition == dispositionThrottled && l.throttle.setAside(o.app, o.room) {
-		l.bringForward(o.app)
+	o, reached := w.deliver(d, m, unreadable)
+	w.q.cfg.Observer.Ended(w.Kind, string(o.Disposition), time.Since(begin))
+	w.startCooldown(d)
+	w.Finish(d.Claim, o)
+	w.letFollow(d)
+	w.leave(d)
+	if o.Disposition == lane.Throttled && w.throttle.setAside(o.App, o.Room) {
+		w.bringForward(o.App)
 	}
-	if reached != "" && l.q.health.Reached(reached) {
-		if err := l.q.wake(l.q.delivering); err != nil {
-			l.log.Debug("waiting messages come back in their own time", slog.Any("error", err))
+	if reached != "" && w.q.health.Reached(reached) {
+		if err := w.q.wake(w.q.phases.Delivering); err != nil {
+			w.log.Debug("waiting messages are delivered when they are due", slog.Any("error", err))
 		}
 	}
 }
 
-// deliver makes one delivery. reached is the address of the app when it answered.
-func (l *lane) deliver(c *claim, m world.Message, unreadable error) (o outcome, reached string) {
+// deliver makes one delivery. reached is the address of the app if it has answered.
+func (w *worker) deliver(d *delivery, m world.Message, unreadable error) (o lane.Outcome, reached string) {
 	defer func() {
 		if p := recover(); p != nil {
-			l.log.Error("a delivery panicked", slog.String("message", c.id), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
-			o = l.failed(c, world.Message{}, world.Outcome{Reason: fmt.Sprintf("the delivery panicked: %v", p)})
+			w.log.Error("a delivery panicked", slog.String("message", d.ID), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+			o = w.failed(d, world.Message{}, world.Outcome{Reason: fmt.Sprintf("the delivery panicked: %v", p)})
 		}
 	}()
 	if unreadable != nil {
-		return l.dead(c, m, Undeliverable, unreadable.Error()), ""
+		return w.dead(d, m, Undeliverable, unreadable.Error()), ""
 	}
 	if world.IsHealthCheck(m.QueueName) {
-		return l.deliverHealthCheck(c, m)
+		return w.deliverHealthCheck(d, m)
 	}
-	return l.deliverMessage(c, m)
+	return w.deliverMessage(d, m)
 }
 
 // deliverMessage delivers to one of the apps that may have the message.
-func (l *lane) deliverMessage(c *claim, m world.Message) (o outcome, reached string) {
-	d, err := l.q.apps.Choose(c.ctx, m, c.app)
+func (w *worker) deliverMessage(d *delivery, m world.Message) (o lane.Outcome, reached string) {
+	choice, err := w.q.apps.Choose(d.Context(), m, d.App)
 	if err != nil {
-		return outcome{disposition: dispositionReleased, due: l.q.dueIn(redisHiccup), reason: err.Error(), unseen: true}, ""
+		return lane.Outcome{Disposition: lane.Released, Due: w.q.dueIn(redisHiccup), Reason: err.Error(), Unseen: true}, ""
 	}
-	candidates := d.Apps
+	candidates := choice.Apps
 	if len(candidates) > 0 {
-		l.q.health.Present(l.kind, m)
-	} else if candidates, o = l.noApp(c, m, d.Lapsed); len(candidates) == 0 {
+		w.q.health.Present(w.Kind, m)
+	} else if candidates, o = w.noApp(d, m, choice.Lapsed); len(candidates) == 0 {
 		return o, ""
 	}
-	return l.tryApps(c, m, candidates, l.throttleLimit(d.Several))
+	return w.tryApps(d, m, candidates, w.throttleLimit(choice.Several))
 }
 
-// tryApps delivers to the first of the apps that can be reached; if that has no room the message
+// tryApps delivers to the first of the apps that can be reached. If that app has no capacity, the message
 // waits for it.
-func (l *lane) tryApps(c *claim, m world.Message, candidates []world.App, most int) (o outcome, reached string) {
-	o = outcome{disposition: dispositionWaitingForApp, due: l.q.dueIn(l.q.cfg.Backoff.UnreachableMax), unseen: true}
+func (w *worker) tryApps(d *delivery, m world.Message, candidates []world.App, most int) (o lane.Outcome, reached string) {
+	o = lane.Outcome{Disposition: lane.WaitingForApp, Due: w.q.dueIn(w.q.cfg.Backoff.UnreachableMax), Unseen: true}
 	for i, app := range candidates {
-		if wait := l.q.health.Wait(app.BaseURL); wait > 0 {
-			if due := l.q.dueIn(wait); i == 0 || due < o.due {
-				o.due, o.reason = due, l.q.health.WhyDown(app.BaseURL)
+		if wait := w.q.health.Wait(app.BaseURL); wait > 0 {
+			if due := w.q.dueIn(wait); i == 0 || due < o.Due {
+				o.Due, o.Reason = due, w.q.health.WhyDown(app.BaseURL)
 			}
 			continue
 		}
-		if o, stop := l.mayGo(c, app.BaseURL); stop {
+		if o, stop := w.mayGo(d, app.BaseURL); stop {
 			return o, ""
 		}
-		if !l.throttle.enter(c.ctx, app.BaseURL, most) {
-			reason := fmt.Sprintf("the app at %s has as many deliveries in work as one replica gives it (%d)", withoutCredentials(app.BaseURL), most)
-			return outcome{disposition: dispositionThrottled, due: l.q.dueIn(throttleTime), app: app.BaseURL, room: most, unseen: true, reason: reason}, ""
+		if !w.throttle.enter(d.Context(), app.BaseURL, most) {
+			reason := fmt.Sprintf("the app at %s has as many deliveries as one replica gives it (%d)", withoutCredentials(app.BaseURL), most)
+			return lane.Outcome{Disposition: lane.Throttled, Due: w.q.dueIn(throttleTime), App: app.BaseURL, Room: most, Unseen: true, Reason: reason}, ""
 		}
-		l.entered(c, app.BaseURL)
-		if o, stop := l.mayBegin(c, app.BaseURL, len(candidates) > 1); stop {
+		d.enter(app.BaseURL)
+		if o, stop := w.mayBegin(d, app.BaseURL, len(candidates) > 1); stop {
 			return o, ""
 		}
-		stop := l.watch(c, app, m)
+		stop := w.watch(d, app, m)
 		begin := time.Now()
-		out := l.send(c, app, m)
+		out := w.send(d, app, m)
 		stop()
 		answered := out.Verdict == world.Done || out.Verdict == world.Reschedule
-		if answered && app.SDK == apps.SDKv4 && l.kind == world.KindFlow && m.StepID == "" {
-			c.replayed, c.took = m.RunID, time.Since(begin)
+		if answered && app.SDK == apps.SDKv4 && w.Kind == world.KindFlow && m.StepID == "" {
+			d.replayed, d.took = m.RunID, time.Since(begin)
 		}
 		if out.Verdict != world.Unreachable {
-			l.answered(c, app.BaseURL)
+			w.answered(d, app.BaseURL)
 		}
-		o, reached = l.judge(c, app.BaseURL, m, out, time.Since(begin))
-		if o.disposition != dispositionWaitingForApp || !o.unseen || i == len(candidates)-1 {
+		o, reached = w.judge(d, app.BaseURL, m, out, time.Since(begin))
+		if o.Disposition != lane.WaitingForApp || !o.Unseen || i == len(candidates)-1 {
 			return o, reached
 		}
-		l.leave(c)
+		w.leave(d)
 	}
 	return o, reached
 }
 
-// mayBegin waits until an earlier delivery, if that was cut, is over in the app, and makes
-// sure that the message is still ours.
-func (l *lane) mayBegin(c *claim, app string, several bool) (o outcome, stop bool) {
-	o = outcome{disposition: dispositionReleased, unseen: true}
-	if left := c.holdLeft(); left > 0 && !pause.For(c.ctx, left) {
-		o.hold = c.holdLeft()
+// mayBegin waits until the app has noticed the end of an earlier delivery that was cut, and checks
+// that the message is still ours. If the delivery may not begin, o is what becomes of the message.
+func (w *worker) mayBegin(d *delivery, app string, several bool) (o lane.Outcome, stop bool) {
+	o = lane.Outcome{Disposition: lane.Released, Unseen: true}
+	if left := d.HoldLeft(); left > 0 && !pause.For(d.Context(), left) {
+		o.Hold = d.HoldLeft()
 		return o, true
 	}
-	ours, err := l.begin(c, app, several)
+	ours, err := w.Begin(d.Claim, app, several)
 	switch {
 	case err != nil:
-		o.due, o.reason = l.q.dueIn(redisHiccup), err.Error()
+		o.Due, o.Reason = w.q.dueIn(redisHiccup), err.Error()
 		return o, true
 	case !ours:
-		l.log.Info("a message was lost to another replica before its delivery began", slog.String("message", c.id))
-		return outcome{disposition: dispositionLost}, true
+		w.log.Info("a message was lost to another replica before its delivery began", slog.String("message", d.ID))
+		return lane.Outcome{Disposition: lane.Lost}, true
 	}
 	return o, false
 }
 
-// leave gives back the place that a delivery had at its app.
-func (l *lane) leave(c *claim) {
-	app := l.entered(c, "")
-	if app != "" && l.throttle.leave(app) {
-		l.bringForward(app)
+// leave gives back the capacity of an app that a delivery has used.
+func (w *worker) leave(d *delivery) {
+	app := d.enter("")
+	if app != "" && w.throttle.leave(app) {
+		w.bringForward(app)
 	}
 }
 
-// entered notes the place that a delivery has at an app, and returns the one that it had.
-func (l *lane) entered(c *claim, app string) (before string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	before, c.entered = c.entered, app
-	return before
-}
-
-// send tries a few times when not a byte of the request has reached the app.
-func (l *lane) send(c *claim, app world.App, m world.Message) world.Outcome {
-	d := world.Delivery{
-		MessageID: c.id, Attempt: c.attempt(), BaseURL: app.BaseURL, Kind: l.kind, TakesPreload: l.takesPreload(app, m), Message: m,
+// send makes the request. It tries a few times while not a byte of it has reached the app.
+func (w *worker) send(d *delivery, app world.App, m world.Message) world.Outcome {
+	request := world.Delivery{
+		MessageID: d.ID, Attempt: d.Attempt(), BaseURL: app.BaseURL, Kind: w.Kind, TakesPreload: w.takesPreload(app, m), Message: m,
 	}
-	if d.TakesPreload && time.Since(c.preloadedAt) < preloadFresh {
-		d.Preload = c.preload
+	if request.TakesPreload && time.Since(d.PreloadedAt) < preloadFresh {
+		request.Preload = d.Preload
 	}
 	for try := 0; ; try++ {
-		out := l.q.cfg.Deliverer.Deliver(c.ctx, d)
-		d.Preload = nil // out of date by now
-		quick := l.q.cfg.Backoff.Quick
-		if out.Verdict != world.Unreachable || out.Sent || out.NoApp || try >= len(quick) || !pause.For(c.ctx, quick[try]) {
+		out := w.q.cfg.Deliverer.Deliver(d.Context(), request)
+		request.Preload = nil // outdated in the next try
+		quick := w.q.cfg.Backoff.Quick
+		if out.Verdict != world.Unreachable || out.Sent || out.NoApp || try >= len(quick) || !pause.For(d.Context(), quick[try]) {
 			return out
 		}
 	}
 }
 
-// withoutCredentials is an address for people; that of WORKFLOW_BASE_URL may have a user name and a password.
+// withoutCredentials is an address without the user name and the password that WORKFLOW_BASE_URL may have.
 func withoutCredentials(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -178,4 +165,16 @@ func withoutCredentials(address string) string {
 	}
 	u.User = nil
 	return u.String()
+}
+
+// watch makes the delivery of a flow to an app of SDK v5 give up its slot when it is long-running, until stop is called.
+func (w *worker) watch(d *delivery, app world.App, m world.Message) (stop func()) {
+	if w.Kind != world.KindFlow || app.SDK != apps.SDKv5 && m.SDK != apps.SDKv5 {
+		return func() {}
+	}
+	return w.Watch(d.Claim, func() {
+		if w.q.cfg.AppConcurrency == 0 { // a configured limit counts all deliveries
+			w.leave(d)
+		}
+	})
 }

@@ -27,27 +27,27 @@ func (q *Queue) Depths(ctx context.Context) ([]Depth, error) {
 	pipe := q.redis.Pipeline()
 	var counts [][8]*redis.IntCmd
 	var fronts []*redis.StringSliceCmd
-	for _, l := range q.lanes() {
-		k := &l.keys
+	for _, w := range q.workers() {
+		k := &w.Keys
 		counts = append(counts, [8]*redis.IntCmd{
-			pipe.LLen(ctx, k.pending), pipe.LLen(ctx, k.active), pipe.ZCard(ctx, k.scheduled),
-			pipe.ZCard(ctx, k.retry), pipe.SCard(ctx, k.waitingForApp), pipe.ZCard(ctx, k.archived),
-			pipe.ZCard(ctx, k.completed), pipe.Exists(ctx, k.paused),
+			pipe.LLen(ctx, k.Pending), pipe.LLen(ctx, k.Active), pipe.ZCard(ctx, k.Scheduled),
+			pipe.ZCard(ctx, k.Retry), pipe.SCard(ctx, k.WaitingForApp), pipe.ZCard(ctx, k.Archived),
+			pipe.ZCard(ctx, k.Completed), pipe.Exists(ctx, k.Paused),
 		})
-		fronts = append(fronts, pipe.LRange(ctx, k.pending, -oldestOf, -1))
+		fronts = append(fronts, pipe.LRange(ctx, k.Pending, -oldestOf, -1))
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		return nil, unreadable(fmt.Errorf("queue depths: %w", err))
 	}
 	depths := make([]Depth, 0, len(counts))
-	for i, l := range q.lanes() {
+	for i, w := range q.workers() {
 		c := counts[i]
-		oldest, err := l.oldest(ctx, fronts[i].Val())
+		oldest, err := w.oldest(ctx, fronts[i].Val())
 		if err != nil {
 			return nil, unreadable(err)
 		}
 		depths = append(depths, Depth{
-			Kind: l.kind, Queue: l.name, Pending: c[0].Val(), Active: c[1].Val(), Scheduled: c[2].Val(),
+			Kind: w.Kind, Queue: w.Name, Pending: c[0].Val(), Active: c[1].Val(), Scheduled: c[2].Val(),
 			Retry: c[3].Val(), Stalled: c[4].Val(), Dead: c[5].Val(), Completed: c[6].Val(), Paused: c[7].Val() > 0, Oldest: oldest,
 		})
 	}
@@ -55,14 +55,14 @@ func (q *Queue) Depths(ctx context.Context) ([]Depth, error) {
 }
 
 // oldest returns since when the oldest of these messages is pending.
-func (l *lane) oldest(ctx context.Context, ids []string) (world.Millis, error) {
+func (w *worker) oldest(ctx context.Context, ids []string) (world.Millis, error) {
 	if len(ids) == 0 {
 		return 0, nil
 	}
-	pipe := l.q.redis.Pipeline()
+	pipe := w.q.redis.Pipeline()
 	since := make([]*redis.StringCmd, len(ids))
 	for i, id := range ids {
-		since[i] = pipe.HGet(ctx, l.keys.task+id, "pending_since")
+		since[i] = pipe.HGet(ctx, w.Keys.Task+id, "pending_since")
 	}
 	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
 		return 0, fmt.Errorf("oldest message: %w", err)

@@ -9,51 +9,42 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// ringing is what the scripts say on the doorbell: who rings, and when the message is due; then,
-// if it was set aside, the app that has too many deliveries in work.
-func (q *Queue) ringing(due world.Millis) string {
-	if due == 0 {
-		return q.instance
-	}
-	return q.instance + " " + strconv.FormatInt(int64(due), 10)
-}
-
-// listenToDoorbells listens to the doorbells of other replicas until ctx ends. A bell that is
-// lost while the connection is down costs nothing: on return both queues are looked at.
+// listenToDoorbells listens to the doorbells of other replicas until ctx ends. A bell may be
+// lost while the connection is down: when it is back, both queues look for messages.
 func (q *Queue) listenToDoorbells(ctx context.Context) {
-	for _, l := range q.lanes() {
-		q.cfg.Bell.Join(l.keys.bell, l)
-		defer q.cfg.Bell.Leave(l.keys.bell)
+	for _, w := range q.workers() {
+		q.cfg.Bell.Join(w.Keys.Bell, w)
+		defer q.cfg.Bell.Leave(w.Keys.Bell)
 	}
 	if err := q.cfg.Bell.Run(ctx); err != nil {
-		q.cfg.Logger.Warn("hear the doorbells of other replicas", slog.Any("error", err))
+		q.cfg.Logger.Warn("the queue cannot listen to the doorbells of other replicas; it looks for messages every few seconds", slog.Any("error", err))
 	}
 }
 
 // Ready implements [doorbell.Listener].
-func (l *lane) Ready() {
-	l.bell.ring()
-	l.throttle.news.hear("")
+func (w *worker) Ready() {
+	w.Notify(0)
+	w.throttle.news.add("")
 }
 
-// Ring implements [doorbell.Listener].
-func (l *lane) Ring(payload string) {
+// Ring implements [doorbell.Listener]. The payload is that of [lane.Process.Ring], followed by the app for which a message was set aside.
+func (w *worker) Ring(payload string) {
 	from, due, delayed := strings.Cut(payload, " ")
-	if from == l.q.instance {
+	if from == w.q.process.ID {
 		return
 	}
 	if !delayed {
-		l.bell.ring()
+		w.Notify(0)
 		return
 	}
 	due, app, throttled := strings.Cut(due, " ")
 	if throttled {
-		l.throttle.news.hear(app)
+		w.throttle.news.add(app)
 	}
 	if ms, err := strconv.ParseInt(due, 10, 64); err == nil {
-		l.due.note(world.Millis(ms))
-		if ms <= int64(l.q.nowMillis()) {
-			l.bell.ring() // an app registered: who looks learns of it
+		w.Notify(world.Millis(ms))
+		if ms <= int64(w.q.nowMillis()) {
+			w.Notify(0) // an app has registered: the next claim reads that
 		}
 	}
 }

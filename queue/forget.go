@@ -8,6 +8,7 @@ import (
 
 	"github.com/world-redis/world-redis/internal/luascript"
 	"github.com/world-redis/world-redis/internal/rediskey"
+	"github.com/world-redis/world-redis/queue/internal/script"
 )
 
 const (
@@ -98,11 +99,11 @@ func (q *Queue) nextEnded(first endedRun) []endedRun {
 }
 
 func (q *Queue) forget(runs []endedRun, later *secondLooks) {
-	ctx, cancel := context.WithTimeout(q.lasting, forgetTimeout)
+	ctx, cancel := context.WithTimeout(q.phases.Writing, forgetTimeout)
 	defer cancel()
 	busy := map[string]bool{}
-	for _, l := range q.lanes() {
-		if err := l.forget(ctx, runs, busy); err != nil {
+	for _, w := range q.workers() {
+		if err := w.forget(ctx, runs, busy); err != nil {
 			q.cfg.Logger.Debug("messages of ended runs are left to be delivered", slog.Any("error", err))
 		}
 	}
@@ -115,19 +116,19 @@ func (q *Queue) forget(runs []endedRun, later *secondLooks) {
 
 // forget removes the messages of the runs from one queue; busy gets those that have some in
 // an app's hands.
-func (l *lane) forget(ctx context.Context, runs []endedRun, busy map[string]bool) error {
-	k := &l.keys
+func (w *worker) forget(ctx context.Context, runs []endedRun, busy map[string]bool) error {
+	k := &w.Keys
 	cursor := "0"
 	for len(runs) > 0 {
-		keys := []string{k.pending, k.scheduled, k.retry, k.waitingForApp, k.waiting, k.parked, k.delayed}
+		keys := []string{k.Pending, k.Scheduled, k.Retry, k.WaitingForApp, k.Waiting, k.Parked, k.Delayed}
 		for _, r := range runs {
-			keys = append(keys, k.ofRun+r.part)
+			keys = append(keys, k.OfRun+r.part)
 		}
-		reply, err := l.q.scripts.forget.Run(ctx, l.q.redis, keys, k.task, forgetLooks, forgetSearch, cursor)
+		reply, err := w.q.scripts.Forget.Run(ctx, w.q.redis, keys, k.Task, forgetLooks, forgetSearch, cursor)
 		if err != nil {
 			return err
 		}
-		n, err := replyCode(reply)
+		n, err := script.Code(reply)
 		if err != nil {
 			return err
 		}
@@ -135,7 +136,7 @@ func (l *lane) forget(ctx context.Context, runs []endedRun, busy map[string]bool
 		if n < 0 || int(n) > len(runs) || len(reply) != fixed+int(n) {
 			return luascript.ErrShortReply
 		}
-		if cursor, err = replyText(reply[1]); err != nil {
+		if cursor, err = script.Text(reply[1]); err != nil {
 			return err
 		}
 		if n == 0 && cursor == "0" {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/queue/internal/lane"
 )
 
 // healthCheckLife is how long a health check may wait for its delivery: by then its sender has given
@@ -13,18 +14,18 @@ const healthCheckLife = world.Millis(time.Minute / time.Millisecond)
 
 // deliverHealthCheck delivers a health check as any message, but it ends a minute after it was queued,
 // whatever it waits for.
-func (l *lane) deliverHealthCheck(c *claim, m world.Message) (o outcome, reached string) {
-	end := enqueuedAt(c.id) + healthCheckLife
-	if l.q.nowMillis() >= end {
-		return l.dropHealthCheck(c, "it is older than a minute"), ""
+func (w *worker) deliverHealthCheck(d *delivery, m world.Message) (o lane.Outcome, reached string) {
+	end := enqueuedAt(d.ID) + healthCheckLife
+	if w.q.nowMillis() >= end {
+		return w.dropHealthCheck(d, "it is older than a minute"), ""
 	}
-	o, reached = l.deliverMessage(c, m)
-	o.due = min(o.due, end)
+	o, reached = w.deliverMessage(d, m)
+	o.Due = min(o.Due, end)
 	return o, reached
 }
 
 // dropHealthCheck ends a health check that was not answered.
-func (l *lane) dropHealthCheck(c *claim, reason string) outcome {
-	l.log.Info("a health check is dropped", slog.String("message", c.id), slog.String("reason", reason))
-	return outcome{disposition: dispositionDone}
+func (w *worker) dropHealthCheck(d *delivery, reason string) lane.Outcome {
+	w.log.Info("a health check is dropped", slog.String("message", d.ID), slog.String("reason", reason))
+	return lane.Outcome{Disposition: lane.Done}
 }

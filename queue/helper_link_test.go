@@ -24,46 +24,46 @@ type link struct {
 
 func newLink(t testing.TB, r *redistest.Redis) *link {
 	t.Helper()
-	l := &link{}
+	w := &link{}
 	switch original := r.Client.(type) {
 	case *redis.ClusterClient:
-		l.UniversalClient = redis.NewClusterClient(&redis.ClusterOptions{
-			Addrs: original.Options().Addrs, ContextTimeoutEnabled: true, MaxRedirects: -1, DialerRetries: 1, Dialer: l.dial,
+		w.UniversalClient = redis.NewClusterClient(&redis.ClusterOptions{
+			Addrs: original.Options().Addrs, ContextTimeoutEnabled: true, MaxRedirects: -1, DialerRetries: 1, Dialer: w.dial,
 		})
 	case *redis.Client:
-		l.UniversalClient = redis.NewClient(&redis.Options{
-			Addr: original.Options().Addr, Password: original.Options().Password, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1, Dialer: l.dial,
+		w.UniversalClient = redis.NewClient(&redis.Options{
+			Addr: original.Options().Addr, Password: original.Options().Password, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1, Dialer: w.dial,
 		})
 	}
-	t.Cleanup(func() { require.NoError(t, l.Close()) })
-	return l
+	t.Cleanup(func() { require.NoError(t, w.Close()) })
+	return w
 }
 
-func (l *link) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.cut {
+func (w *link) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.cut {
 		return nil, errors.New("the link is cut")
 	}
 	var d net.Dialer
 	c, err := d.DialContext(ctx, network, addr)
 	if err == nil {
-		l.conns = append(l.conns, c)
+		w.conns = append(w.conns, c)
 	}
 	return c, err
 }
 
-func (l *link) sever() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.cut = true
-	for _, c := range l.conns {
+func (w *link) sever() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cut = true
+	for _, c := range w.conns {
 		_ = c.Close() // some are closed already
 	}
 }
 
-func (l *link) mend() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.cut = false
+func (w *link) mend() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cut = false
 }

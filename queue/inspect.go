@@ -24,7 +24,7 @@ const (
 
 // shelf is one of the lists or sets that messages lie in.
 type shelf struct {
-	l     *lane
+	w     *worker
 	state world.MessageState
 	key   string
 	order shelfOrder
@@ -40,12 +40,12 @@ const (
 
 func (q *Queue) shelves() []shelf {
 	var all []shelf
-	for _, l := range q.lanes() {
-		k := &l.keys
+	for _, w := range q.workers() {
+		k := &w.Keys
 		all = append(all,
-			shelf{l, world.MessageActive, k.active, asList}, shelf{l, world.MessagePending, k.pending, asList},
-			shelf{l, world.MessageRetry, k.retry, lowestFirst}, shelf{l, world.MessageScheduled, k.scheduled, lowestFirst},
-			shelf{l, world.MessageDead, k.archived, highestFirst}, shelf{l, world.MessageCompleted, k.completed, highestFirst})
+			shelf{w, world.MessageActive, k.Active, asList}, shelf{w, world.MessagePending, k.Pending, asList},
+			shelf{w, world.MessageRetry, k.Retry, lowestFirst}, shelf{w, world.MessageScheduled, k.Scheduled, lowestFirst},
+			shelf{w, world.MessageDead, k.Archived, highestFirst}, shelf{w, world.MessageCompleted, k.Completed, highestFirst})
 	}
 	return all
 }
@@ -58,13 +58,13 @@ func (s shelf) holds(kind world.Kind, state world.MessageState) bool {
 	case world.MessageStalled:
 		state = world.MessageRetry
 	}
-	return (kind == "" || kind == s.l.kind) && (state == "" || state == s.state)
+	return (kind == "" || kind == s.w.Kind) && (state == "" || state == s.state)
 }
 
 // read returns the next ids from a position on, and the position after them. A position of a
 // list is how many to pass over; of a set it is a score and how many of that score.
 func (s shelf) read(ctx context.Context, pos string, n int) (found []string, next string, err error) {
-	r := s.l.q.redis
+	r := s.w.q.redis
 	if s.order == asList {
 		skip, _ := strconv.ParseInt(pos, 10, 64) // checked when the cursor was read
 		found, err = r.LRange(ctx, s.key, skip, skip+int64(n)-1).Result()
@@ -123,7 +123,7 @@ func (q *Queue) ListMessages(ctx context.Context, want world.MessageQuery) (worl
 		if err != nil {
 			return page, unreadable(fmt.Errorf("list messages: %w", err))
 		}
-		heads, err := s.l.infoHeads(ctx, found)
+		heads, err := s.w.infoHeads(ctx, found)
 		if err != nil {
 			return page, err
 		}
@@ -136,7 +136,7 @@ func (q *Queue) ListMessages(ctx context.Context, want world.MessageQuery) (worl
 				return page, err
 			}
 		}
-		infos, err := s.l.infos(ctx, heads[:fit])
+		infos, err := s.w.infos(ctx, heads[:fit])
 		if err != nil {
 			return page, err
 		}
@@ -201,8 +201,8 @@ func openMessageCursor(cursor string) (shelf int, pos string, err error) {
 
 // GetMessage implements world.QueueAdmin.
 func (q *Queue) GetMessage(ctx context.Context, messageID string) (world.MessageInfo, error) {
-	for _, l := range q.lanes() {
-		infos, err := l.infosOf(ctx, []string{messageID})
+	for _, w := range q.workers() {
+		infos, err := w.infosOf(ctx, []string{messageID})
 		if err != nil {
 			return world.MessageInfo{}, err
 		}
@@ -220,17 +220,17 @@ func messageNotFound(messageID string) error {
 // RunMessages implements world.QueueAdmin.
 func (q *Queue) RunMessages(ctx context.Context, runID string) ([]world.MessageInfo, error) {
 	var all []world.MessageInfo
-	for _, l := range q.lanes() {
+	for _, w := range q.workers() {
 		for cursor, more := uint64(0), true; more && len(all) < world.MaxRunMessages; more = cursor != 0 {
 			var found []string
 			var err error
-			found, cursor, err = q.redis.SScan(ctx, l.keys.ofRun+rediskey.Part(runID), cursor, "", infosAtOnce).Result()
+			found, cursor, err = q.redis.SScan(ctx, w.Keys.OfRun+rediskey.Part(runID), cursor, "", infosAtOnce).Result()
 			if err != nil {
 				return nil, unreadable(fmt.Errorf("messages of a run: %w", err))
 			}
 			for len(found) > 0 {
 				n := min(len(found), infosAtOnce)
-				infos, err := l.infosOf(ctx, found[:n])
+				infos, err := w.infosOf(ctx, found[:n])
 				if err != nil {
 					return nil, err
 				}

@@ -31,7 +31,7 @@ func TestBR22DeliveriesThatWaitForOthersLetThemThrough(t *testing.T) {
 				}
 				return world.Outcome{Verdict: world.Done}
 			})
-			q.flows = newLane(q, world.KindFlow, q.flows.name, 3)
+			q.flows = newWorker(q, world.KindFlow, q.flows.Name, 3)
 			ctx, stop := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
 			go func() { ended <- q.Run(ctx) }()
@@ -42,43 +42,13 @@ func TestBR22DeliveriesThatWaitForOthersLetThemThrough(t *testing.T) {
 				require.NoError(t, err)
 			}
 			require.Eventually(t, func() bool { return begun.Load() == int64(want) }, time.Minute, time.Millisecond)
-			<-time.After(2 * longRunningAfter) // whatever would give up its slot has done so
+			<-time.After(time.Second) // twice as long as a delivery keeps its slot
 			require.Equal(t, int64(want), begun.Load())
 			close(letGo)
 			require.Eventually(t, func() bool { return begun.Load() == 12 }, time.Minute, time.Millisecond)
 			stop()
 			require.NoError(t, <-ended)
-			require.Zero(t, q.flows.longRunning.count)
-			require.Empty(t, q.flows.claims)
+			require.Equal(t, 3, q.flows.FreeSlots())
 		})
 	}
-}
-
-// What lasts leaves a tenth of the slots to others, and there is an end to that.
-func TestSlotsBesideDeliveriesThatLast(t *testing.T) {
-	t.Parallel()
-	l := &lane{kind: world.KindFlow, concurrency: 20}
-	for _, c := range []struct{ inWork, longRunning, want int }{
-		{0, 0, 20},
-		{19, 0, 1},
-		{20, 0, 0}, // all short
-		{20, 5, 0},
-		{20, 19, 1},
-		{20, 20, 2},
-		{21, 20, 1},
-		{22, 20, 0},
-		{10, 10, 10},
-		{150, 150, 2},
-		{199, 199, 1},
-		{200, 200, 0},
-	} {
-		l.longRunning.count = c.longRunning
-		require.Equal(t, c.want, l.slotsBeside(c.inWork), "%+v", c)
-	}
-	l.longRunning.count, l.longRunning.ended = 20, time.Now()
-	require.Zero(t, l.slotsBeside(20), "they come to an end by and by")
-	l.longRunning.ended = l.longRunning.ended.Add(-longRunningAfter)
-	require.Equal(t, 2, l.slotsBeside(20))
-	steps := &lane{kind: world.KindStep, concurrency: 20}
-	require.Zero(t, steps.slotsBeside(20))
 }

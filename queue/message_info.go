@@ -29,17 +29,17 @@ type infoHead struct {
 }
 
 // infoHeads reads those of messages.
-func (l *lane) infoHeads(ctx context.Context, messageIDs []string) ([]infoHead, error) {
+func (w *worker) infoHeads(ctx context.Context, messageIDs []string) ([]infoHead, error) {
 	if len(messageIDs) == 0 {
 		return nil, nil
 	}
-	pipe := l.q.redis.Pipeline()
+	pipe := w.q.redis.Pipeline()
 	heads := make([]infoHead, len(messageIDs))
 	for i, id := range messageIDs {
-		task := l.keys.task + id
+		task := w.Keys.Task + id
 		heads[i] = infoHead{
 			id: id, fields: pipe.HMGet(ctx, task, infoFields...), size: pipe.HStrLen(ctx, task, "msg"),
-			due: [2]*redis.FloatCmd{pipe.ZScore(ctx, l.keys.scheduled, id), pipe.ZScore(ctx, l.keys.retry, id)},
+			due: [2]*redis.FloatCmd{pipe.ZScore(ctx, w.Keys.Scheduled, id), pipe.ZScore(ctx, w.Keys.Retry, id)},
 		}
 	}
 	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
@@ -49,7 +49,7 @@ func (l *lane) infoHeads(ctx context.Context, messageIDs []string) ([]infoHead, 
 }
 
 // infos reads the messages of heads; those that are gone are left out.
-func (l *lane) infos(ctx context.Context, heads []infoHead) ([]world.MessageInfo, error) {
+func (w *worker) infos(ctx context.Context, heads []infoHead) ([]world.MessageInfo, error) {
 	out := make([]world.MessageInfo, 0, len(heads))
 	for len(heads) > 0 {
 		n, size := 0, 0
@@ -57,10 +57,10 @@ func (l *lane) infos(ctx context.Context, heads []infoHead) ([]world.MessageInfo
 			size += int(heads[n].size.Val())
 			n++
 		}
-		pipe := l.q.redis.Pipeline()
+		pipe := w.q.redis.Pipeline()
 		messages := make([]*redis.StringCmd, n)
 		for i, h := range heads[:n] {
-			messages[i] = pipe.HGet(ctx, l.keys.task+h.id, "msg")
+			messages[i] = pipe.HGet(ctx, w.Keys.Task+h.id, "msg")
 		}
 		if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
 			return nil, unreadable(fmt.Errorf("read messages: %w", err))
@@ -74,7 +74,7 @@ func (l *lane) infos(ctx context.Context, heads []infoHead) ([]world.MessageInfo
 			if text[0] == "" || text[1] == "" {
 				continue
 			}
-			info := l.info(h.id, text)
+			info := w.info(h.id, text)
 			if at := max(h.due[0].Val(), h.due[1].Val()); at > 0 {
 				info.NextAt = world.Millis(at*1000 + 0.5)
 			}
@@ -86,21 +86,21 @@ func (l *lane) infos(ctx context.Context, heads []infoHead) ([]world.MessageInfo
 }
 
 // infosOf is infos of messages by their ids.
-func (l *lane) infosOf(ctx context.Context, messageIDs []string) ([]world.MessageInfo, error) {
-	heads, err := l.infoHeads(ctx, messageIDs)
+func (w *worker) infosOf(ctx context.Context, messageIDs []string) ([]world.MessageInfo, error) {
+	heads, err := w.infoHeads(ctx, messageIDs)
 	if err != nil {
 		return nil, err
 	}
-	return l.infos(ctx, heads)
+	return w.infos(ctx, heads)
 }
 
-func (l *lane) info(id string, text []string) world.MessageInfo {
+func (w *worker) info(id string, text []string) world.MessageInfo {
 	count := func(s string) int {
 		n, _ := strconv.Atoi(s) // 0 when it is absent
 		return n
 	}
 	info := world.MessageInfo{
-		MessageID: id, Kind: l.kind, State: stateOf(text[1], text[7] != "", text[8] != ""), EnqueuedAt: enqueuedAt(id),
+		MessageID: id, Kind: w.Kind, State: stateOf(text[1], text[7] != "", text[8] != ""), EnqueuedAt: enqueuedAt(id),
 		Failed: count(text[2]), Rescheduled: count(text[3]), Reason: text[5], EndedAt: world.Millis(count(text[6])),
 	}
 	info.Attempt = attemptOf(info, text[4])

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/queue/internal/lane"
 )
 
 // Policy says what becomes of the messages of a deployment of which no app is alive.
@@ -24,32 +25,32 @@ func (p Policy) Valid() bool { return p == Hold || p == Latest || p == Fail }
 
 // noApp decides about a message without an app: either there are others that may have
 // it, or o is what becomes of it.
-func (l *lane) noApp(c *claim, m world.Message, lapsed world.App) (apps []world.App, o outcome) {
-	cfg := &l.q.cfg
-	reason, since, err := l.q.apps.Missing(c.ctx, l.kind, m)
+func (w *worker) noApp(d *delivery, m world.Message, lapsed world.App) (apps []world.App, o lane.Outcome) {
+	cfg := &w.q.cfg
+	reason, since, err := w.q.apps.Missing(d.Context(), w.Kind, m)
 	if err != nil {
-		return nil, outcome{disposition: dispositionReleased, due: l.q.dueIn(redisHiccup), reason: err.Error(), unseen: true}
+		return nil, lane.Outcome{Disposition: lane.Released, Due: w.q.dueIn(redisHiccup), Reason: err.Error(), Unseen: true}
 	}
 	wait := cfg.Backoff.NoTarget
 	if cfg.Policy != Hold && m.DeploymentID != "" {
 		left := cfg.Patience - cfg.Clock.Now().Sub(since)
 		if left <= 0 {
 			if cfg.Policy == Fail {
-				return nil, l.dead(c, m, NoApp, reason)
+				return nil, w.dead(d, m, NoApp, reason)
 			}
-			apps, err := l.q.apps.StandIns(c.ctx, m, lapsed)
+			apps, err := w.q.apps.StandIns(d.Context(), m, lapsed)
 			if err != nil {
-				return nil, outcome{disposition: dispositionReleased, due: l.q.dueIn(redisHiccup), reason: err.Error(), unseen: true}
+				return nil, lane.Outcome{Disposition: lane.Released, Due: w.q.dueIn(redisHiccup), Reason: err.Error(), Unseen: true}
 			}
 			if len(apps) > 0 {
-				l.log.Warn("a message goes to an app of another deployment, because none of its own is alive",
-					slog.String("message", c.id), slog.String("run_id", m.RunID), slog.String("deployment", m.DeploymentID),
+				w.log.Warn("a message goes to an app of another deployment, because none of its own is alive",
+					slog.String("message", d.ID), slog.String("run_id", m.RunID), slog.String("deployment", m.DeploymentID),
 					slog.String("instead", apps[0].DeploymentID), slog.String("app", apps[0].BaseURL))
-				return apps, outcome{}
+				return apps, lane.Outcome{}
 			}
 			left = wait
 		}
 		wait = min(wait, left)
 	}
-	return nil, outcome{disposition: dispositionWaitingForApp, due: l.q.dueIn(wait), reason: reason, unseen: true}
+	return nil, lane.Outcome{Disposition: lane.WaitingForApp, Due: w.q.dueIn(wait), Reason: reason, Unseen: true}
 }

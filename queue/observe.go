@@ -6,15 +6,16 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// Observer hears of what the queue does in this process, for metrics. Its methods must be
-// quick and safe for many callers.
+// Observer is called with what the queue does in this process, for metrics. Its methods must be
+// fast and safe for concurrent use.
 type Observer interface {
-	// Waited: a delivery begins; wait is how long the message has been ready for it.
+	// Waited is called when a delivery begins. wait is how long the message has been pending.
 	Waited(kind world.Kind, wait time.Duration)
-	// Ended: a delivery is over, with what becomes of the message: done, dead, failed, moved (the
-	// app asked for it later), stalled (the app could not be had), or returned (cut by ourselves).
+	// Ended is called after a delivery with what becomes of the message: done, dead, failed, moved (the
+	// app asked for a later delivery), stalled (there is no app), crowded (its app has no capacity),
+	// apart (a suspect that waits for its turn), or returned (cut by the service).
 	Ended(kind world.Kind, outcome string, took time.Duration)
-	// Recovered: a message was taken from a worker that has gone.
+	// Recovered is called when a message was put back because its worker is gone.
 	Recovered(kind world.Kind)
 }
 

@@ -23,7 +23,7 @@ func (q *Queue) Outstanding(ctx context.Context, runIDs []string) ([]bool, error
 	var found [][2]*redis.IntCmd
 	for _, runID := range runIDs {
 		part := rediskey.Part(runID)
-		found = append(found, [2]*redis.IntCmd{pipe.Exists(ctx, q.flows.keys.ofRun+part), pipe.Exists(ctx, q.steps.keys.ofRun+part)})
+		found = append(found, [2]*redis.IntCmd{pipe.Exists(ctx, q.flows.Keys.OfRun+part), pipe.Exists(ctx, q.steps.Keys.OfRun+part)})
 	}
 	if len(runIDs) == 0 {
 		return nil, nil
@@ -44,7 +44,7 @@ const dueLooks = 16
 // messagesOf are some messages of a run in one queue, and when those that wait for their moment are due.
 type messagesOf struct {
 	run              int
-	lane             *lane
+	lane             *worker
 	ids              *redis.StringSliceCmd
 	scheduled, retry *redis.FloatSliceCmd // 0: it is not there
 }
@@ -60,8 +60,8 @@ func (q *Queue) NextDue(ctx context.Context, runIDs []string) ([]world.Millis, e
 	var all []*messagesOf
 	pipe := q.redis.Pipeline()
 	for i, runID := range runIDs {
-		for _, l := range q.lanes() {
-			all = append(all, &messagesOf{run: i, lane: l, ids: pipe.SRandMemberN(ctx, l.keys.ofRun+rediskey.Part(runID), dueLooks+1)})
+		for _, w := range q.workers() {
+			all = append(all, &messagesOf{run: i, lane: w, ids: pipe.SRandMemberN(ctx, w.Keys.OfRun+rediskey.Part(runID), dueLooks+1)})
 		}
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
@@ -70,7 +70,7 @@ func (q *Queue) NextDue(ctx context.Context, runIDs []string) ([]world.Millis, e
 	pipe = q.redis.Pipeline()
 	for _, m := range all {
 		if ids := m.ids.Val(); len(ids) > 0 && len(ids) <= dueLooks {
-			m.scheduled, m.retry = pipe.ZMScore(ctx, m.lane.keys.scheduled, ids...), pipe.ZMScore(ctx, m.lane.keys.retry, ids...)
+			m.scheduled, m.retry = pipe.ZMScore(ctx, m.lane.Keys.Scheduled, ids...), pipe.ZMScore(ctx, m.lane.Keys.Retry, ids...)
 		}
 	}
 	if pipe.Len() > 0 {
@@ -162,8 +162,8 @@ func (q *Queue) messageHeads(ctx context.Context, runIDs []string) ([][]messageH
 	pipe := q.redis.Pipeline()
 	found := make([][]*redis.StringSliceCmd, len(runIDs))
 	for i, runID := range runIDs {
-		for _, l := range q.lanes() {
-			found[i] = append(found[i], pipe.SRandMemberN(ctx, l.keys.ofRun+rediskey.Part(runID), stepMessagesMost+1))
+		for _, w := range q.workers() {
+			found[i] = append(found[i], pipe.SRandMemberN(ctx, w.Keys.OfRun+rediskey.Part(runID), stepMessagesMost+1))
 		}
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
@@ -174,9 +174,9 @@ func (q *Queue) messageHeads(ctx context.Context, runIDs []string) ([][]messageH
 		if len(ofRun[0].Val())+len(ofRun[1].Val()) > stepMessagesMost {
 			continue
 		}
-		for lane, l := range q.lanes() {
+		for lane, w := range q.workers() {
 			for _, id := range ofRun[lane].Val() {
-				task := l.keys.task + id
+				task := w.Keys.Task + id
 				heads[i] = append(heads[i], messageHead{task: task, fields: pipe.HMGet(ctx, task, "state", "wait"), size: pipe.HStrLen(ctx, task, "msg")})
 			}
 		}

@@ -3,6 +3,7 @@ package queue
 import (
 	"cmp"
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -19,7 +20,12 @@ import (
 	"github.com/world-redis/world-redis/queue/internal/apps"
 	"github.com/world-redis/world-redis/queue/internal/asynqbridge"
 	"github.com/world-redis/world-redis/queue/internal/backoff"
+	"github.com/world-redis/world-redis/queue/internal/lane"
+	"github.com/world-redis/world-redis/queue/internal/script"
 )
+
+//go:embed lua
+var luaFiles embed.FS
 
 // Backoff says how long a message waits before it is delivered again. The zero value of a field means its default.
 type Backoff = backoff.Times
@@ -72,32 +78,27 @@ type Config struct {
 
 // Queue holds messages in Redis and delivers them.
 type Queue struct {
-	cfg      Config
-	redis    redis.UniversalClient
-	send     *luascript.Runner
-	scripts  *scripts
-	minter   *ids.Minter
-	instance string // of this process, so that it does not answer its own bell
-	owners   atomic.Uint64
+	cfg     Config
+	redis   redis.UniversalClient
+	send    *luascript.Runner
+	scripts *script.Set
+	minter  *ids.Minter
+	process *lane.Process
 
-	flows, steps *lane
+	flows, steps *worker
 	apps         *apps.Registry
 	health       *apps.Health
-	outage       *outage
+	outage       *lane.Outage
 	crashes      *crashLooker
 	suspectTimes suspectTimes
 	ended        chan endedRun // see forget.go
 	cooldownFor  func(took time.Duration, steps int64) time.Duration
 
-	claiming     context.Context // ends when no more messages are to be taken
-	stopClaiming context.CancelFunc
-	// delivering ends when the grace period of running deliveries is over; giveUp some
-	// seconds later, when not even Redis needs to hear of them any more.
-	delivering  context.Context
-	stopDeliver context.CancelCauseFunc
-	lasting     context.Context
-	giveUp      context.CancelFunc
-	started     atomic.Bool
+	phases         lane.Phases
+	stopClaiming   context.CancelFunc
+	stopDelivering context.CancelCauseFunc
+	stopWriting    context.CancelFunc
+	started        atomic.Bool
 }
 
 // New loads the scripts into Redis and returns a Queue that accepts messages. It
@@ -123,26 +124,26 @@ func open(ctx context.Context, client redis.UniversalClient, cfg Config, checkAs
 	if !cfg.Policy.Valid() {
 		return nil, fmt.Errorf("queue: there is no policy %q", cfg.Policy)
 	}
-	s, err := loadScripts(ctx, client)
+	s, err := script.Load(ctx, client, luaFiles)
 	if err != nil {
 		return nil, fmt.Errorf("queue: %w", err)
 	}
 	minter := ids.NewMinter(cfg.Clock)
-	q := &Queue{cfg: cfg, redis: client, send: cfg.Runner, scripts: s, minter: minter, instance: minter.New().String()}
-	q.flows = newLane(q, world.KindFlow, cfg.JobPrefix+"flows", cfg.FlowConcurrency)
-	q.steps = newLane(q, world.KindStep, cfg.JobPrefix+"steps", cfg.StepConcurrency)
+	q := &Queue{cfg: cfg, redis: client, send: cfg.Runner, scripts: s, minter: minter, process: &lane.Process{ID: minter.New().String()}}
 	q.health = apps.NewHealth(cfg.Backoff, cfg.Clock, cfg.Logger)
 	q.apps = apps.New(apps.Config{
-		Redis: client, Key: cfg.KeyPrefix + "apps", Script: s.register, Clock: cfg.Clock,
+		Redis: client, Key: cfg.KeyPrefix + "apps", Script: s.Register, Clock: cfg.Clock,
 		BaseURL: cfg.BaseURL, MayCall: cfg.MayCall, Wake: q.wake,
 	}, q.health)
 	q.ended = make(chan endedRun, endedBacklog)
 	q.cooldownFor = cooldownFor
 	q.crashes, q.suspectTimes = newCrashLooker(q), usualSuspectTimes
-	q.outage = &outage{clock: cfg.Clock, logger: cfg.Logger}
-	q.claiming, q.stopClaiming = context.WithCancel(context.Background())
-	q.delivering, q.stopDeliver = context.WithCancelCause(context.Background())
-	q.lasting, q.giveUp = context.WithCancel(context.Background())
+	q.outage = lane.NewOutage(cfg.Clock, cfg.Logger)
+	q.phases.Claiming, q.stopClaiming = context.WithCancel(context.Background())
+	q.phases.Delivering, q.stopDelivering = context.WithCancelCause(context.Background())
+	q.phases.Writing, q.stopWriting = context.WithCancel(context.Background())
+	q.flows = newWorker(q, world.KindFlow, cfg.JobPrefix+"flows", cfg.FlowConcurrency)
+	q.steps = newWorker(q, world.KindStep, cfg.JobPrefix+"steps", cfg.StepConcurrency)
 	return q, nil
 }
 
@@ -174,9 +175,9 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-func (q *Queue) lanes() []*lane { return []*lane{q.flows, q.steps} }
+func (q *Queue) workers() []*worker { return []*worker{q.flows, q.steps} }
 
-func (q *Queue) lane(kind world.Kind) *lane {
+func (q *Queue) worker(kind world.Kind) *worker {
 	if kind == world.KindStep {
 		return q.steps
 	}
@@ -184,3 +185,11 @@ func (q *Queue) lane(kind world.Kind) *lane {
 }
 
 func (q *Queue) nowMillis() world.Millis { return world.MillisOf(q.cfg.Clock.Now()) }
+
+// dueIn returns the time after a delay, rounded up to a millisecond. 0 is now.
+func (q *Queue) dueIn(d time.Duration) world.Millis {
+	if d <= 0 {
+		return 0
+	}
+	return world.MillisOf(q.cfg.Clock.Now().Add(min(d, maxDelay) + time.Millisecond - 1))
+}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/world-redis/world-redis/internal/luascript"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/queue/internal/lane"
+	"github.com/world-redis/world-redis/queue/internal/script"
 )
 
 // Whichever command of a script Redis refuses, no message is lost or there twice: the repeat of the call ends as the call
@@ -49,11 +51,11 @@ func refuseInQueue(t *testing.T, asked string) {
 		texts[name] = script.Sent
 	}
 	r := redistest.NewRefused(t, texts)
-	s, err := loadScriptsOf(t.Context(), r.Client, files)
+	set, err := script.Load(t.Context(), r.Client, files)
 	require.NoError(t, err)
-	q := &refusedQueue{t: t, r: r, scripts: s, k: keysOf("refused:", "refused_flows")}
+	q := &refusedQueue{t: t, r: r, scripts: set, k: lane.KeysOf("refused:", "refused_flows")}
 	r.Visible = func(s redistest.State) {
-		for _, statistics := range []string{q.k.processed, q.k.failed, q.k.processed + ":day", q.k.failed + ":day"} {
+		for _, statistics := range []string{q.k.Processed, q.k.Failed, q.k.Processed + ":day", q.k.Failed + ":day"} {
 			delete(s, statistics) // asynq's own, which nothing depends on
 		}
 	}
@@ -71,8 +73,8 @@ func refuseInQueue(t *testing.T, asked string) {
 type refusedQueue struct {
 	t       *testing.T
 	r       *redistest.Refused
-	scripts *scripts
-	k       laneKeys
+	scripts *script.Set
+	k       lane.Keys
 	n       int
 }
 
@@ -99,8 +101,8 @@ func (q *refusedQueue) add(solo, due string) (id string) {
 		wait = "wait " + id
 	}
 	k := q.k
-	reply := q.run(q.scripts.enqueue, []string{k.task + id, k.pending, k.scheduled, k.idempotency, k.request + id, k.bell, k.waiting, k.ofRun + "run"},
-		id, "body", refusedNow*1e6, due, "key "+id, 60_000, k.task, "ring", wait, solo, "run", "")
+	reply := q.run(q.scripts.Enqueue, []string{k.Task + id, k.Pending, k.Scheduled, k.Idempotency, k.Request + id, k.Bell, k.Waiting, k.OfRun + "run"},
+		id, "body", refusedNow*1e6, due, "key "+id, 60_000, k.Task, "ring", wait, solo, "run", "")
 	require.Equal(q.t, []any{int64(0), id}, reply)
 	return id
 }
@@ -111,27 +113,27 @@ func (q *refusedQueue) take() (n int) {
 	q.r.Recover = func([][]any) error { return q.sweepBack() }
 	defer func() { q.r.Recover = nil }()
 	k := q.k
-	reply := q.run(q.scripts.claim, []string{k.pending, k.paused, k.active, k.lease, k.waitingForApp, k.wakes, k.waiting, k.running, k.parked, k.scheduled, k.delayed},
-		k.task, refusedOwner, 10, 12, refusedNow, 0, score(2_000_000_000_000), "")
+	reply := q.run(q.scripts.Claim, []string{k.Pending, k.Paused, k.Active, k.Lease, k.WaitingForApp, k.Wakes, k.Waiting, k.Running, k.Parked, k.Scheduled, k.Delayed},
+		k.Task, refusedOwner, 10, 12, refusedNow, 0, lane.Score(2_000_000_000_000), "")
 	return (len(reply) - 2) / 7
 }
 
 // sweepKeys and sweepArgs are those of a sweep after which no lease is kept.
 func (q *refusedQueue) sweepKeys() []string {
 	k := q.k
-	return []string{k.pending, k.active, k.lease, k.scheduled, k.retry, k.bell, k.running, k.parked}
+	return []string{k.Pending, k.Active, k.Lease, k.Scheduled, k.Retry, k.Bell, k.Running, k.Parked}
 }
 
 func (q *refusedQueue) sweepArgs(now int64, held ...any) []any {
-	return append([]any{q.k.task, fmt.Sprint(now), 12, "1", 500, refusedNow * 1e6, "ring", 100, 10, 0, ""}, held...)
+	return append([]any{q.k.Task, fmt.Sprint(now), 12, "1", 500, refusedNow * 1e6, "ring", 100, 10, 0, ""}, held...)
 }
 
 func (q *refusedQueue) sweepBack() error {
 	client := redistest.Client(q.t, q.r.Server.Addr)
-	if err := client.Del(q.t.Context(), q.k.lease).Err(); err != nil { // it lapses
+	if err := client.Del(q.t.Context(), q.k.Lease).Err(); err != nil { // it lapses
 		return err
 	}
-	_, err := q.scripts.sweep.Run(q.t.Context(), client, q.sweepKeys(), q.sweepArgs(refusedNow/1000)...)
+	_, err := q.scripts.Sweep.Run(q.t.Context(), client, q.sweepKeys(), q.sweepArgs(refusedNow/1000)...)
 	return err
 }
 
@@ -144,35 +146,35 @@ func (q *refusedQueue) doneKept(id string, largest int) {
 	q.r.Recover = func([][]any) error { return nil }
 	defer func() { q.r.Recover = nil }()
 	k := q.k
-	q.run(q.scripts.done, []string{k.task + id, k.active, k.lease, k.idempotency, k.processed + ":day", k.processed, k.running, k.parked, k.scheduled, k.pending, k.bell, k.completed},
-		id, refusedOwner, 4_000_000_000, k.task, "ring", refusedNow, 4_000_000_000, 100, largest)
+	q.run(q.scripts.Done, []string{k.Task + id, k.Active, k.Lease, k.Idempotency, k.Processed + ":day", k.Processed, k.Running, k.Parked, k.Scheduled, k.Pending, k.Bell, k.Completed},
+		id, refusedOwner, 4_000_000_000, k.Task, "ring", refusedNow, 4_000_000_000, 100, largest)
 }
 
 func (q *refusedQueue) again(id, due, why string) {
 	q.t.Helper()
 	k := q.k
-	q.run(q.scripts.requeue, []string{k.task + id, k.active, k.lease, k.pending, k.retry, k.waitingForApp, k.wakes, k.bell, k.running, k.parked, k.scheduled, k.delayed, k.throttled + refusedApp},
-		id, refusedOwner, due, why, "reason", "0", refusedNow*1e6, "ring 1", k.task, "1", "", "100")
+	q.run(q.scripts.Requeue, []string{k.Task + id, k.Active, k.Lease, k.Pending, k.Retry, k.WaitingForApp, k.Wakes, k.Bell, k.Running, k.Parked, k.Scheduled, k.Delayed, k.Throttled + refusedApp},
+		id, refusedOwner, due, why, "reason", "0", refusedNow*1e6, "ring 1", k.Task, "1", "", "100")
 }
 
 func (q *refusedQueue) dead(id string) {
 	q.t.Helper()
 	k := q.k
-	q.run(q.scripts.dead, []string{k.task + id, k.active, k.lease, k.archived, k.idempotency, k.processed + ":day", k.processed, k.failed + ":day", k.failed, k.running, k.parked, k.scheduled, k.pending, k.bell},
-		id, refusedOwner, refusedNow/1000, "reason", 1000, k.task, 4_000_000_000, "ring", refusedNow)
+	q.run(q.scripts.Dead, []string{k.Task + id, k.Active, k.Lease, k.Archived, k.Idempotency, k.Processed + ":day", k.Processed, k.Failed + ":day", k.Failed, k.Running, k.Parked, k.Scheduled, k.Pending, k.Bell},
+		id, refusedOwner, refusedNow/1000, "reason", 1000, k.Task, 4_000_000_000, "ring", refusedNow)
 }
 
 func (q *refusedQueue) ends() {
 	k := q.k
 	first, second := q.add("", ""), q.add("", "")
 	require.Equal(q.t, 2, q.take())
-	q.run(q.scripts.begin, []string{k.task + first, k.lease}, first, refusedOwner, 12, refusedApp)
+	q.run(q.scripts.Begin, []string{k.Task + first, k.Lease}, first, refusedOwner, 12, refusedApp)
 	q.done(first)
 	q.dead(second)
-	q.run(q.scripts.redrive, []string{k.task + second, k.archived, k.pending, k.idempotency, k.bell}, second, refusedNow*1e6, k.task, "ring")
+	q.run(q.scripts.Redrive, []string{k.Task + second, k.Archived, k.Pending, k.Idempotency, k.Bell}, second, refusedNow*1e6, k.Task, "ring")
 	require.Equal(q.t, 1, q.take())
 	q.doneKept(second, 0)
-	q.run(q.scripts.register, []string{"refused:apps"}, "field", "record", 10)
+	q.run(q.scripts.Register, []string{"refused:apps"}, "field", "record", 10)
 }
 
 // wakeUps are of a run whose deliveries must not overlap.
@@ -195,10 +197,10 @@ func (q *refusedQueue) wakeUps() {
 	require.Equal(q.t, 1, q.take())
 	q.add("run_1", "")
 	require.Equal(q.t, 0, q.take())
-	require.NoError(q.t, q.r.Client.HDel(q.t.Context(), k.running, "run_1").Err())
-	q.run(q.scripts.endCooldown, []string{k.coolingDown + "run_1", k.running, k.parked, k.scheduled, k.pending, k.bell}, "run_1", k.task, refusedNow*1e6, "ring")
+	require.NoError(q.t, q.r.Client.HDel(q.t.Context(), k.Running, "run_1").Err())
+	q.run(q.scripts.EndCooldown, []string{k.CoolingDown + "run_1", k.Running, k.Parked, k.Scheduled, k.Pending, k.Bell}, "run_1", k.Task, refusedNow*1e6, "ring")
 	q.done(sixth)
-	q.run(q.scripts.forget, []string{k.pending, k.scheduled, k.retry, k.waitingForApp, k.waiting, k.parked, k.delayed, k.ofRun + "run"}, k.task, 100, 100, "0")
+	q.run(q.scripts.Forget, []string{k.Pending, k.Scheduled, k.Retry, k.WaitingForApp, k.Waiting, k.Parked, k.Delayed, k.OfRun + "run"}, k.Task, 100, 100, "0")
 }
 
 func (q *refusedQueue) comesAgain() {
@@ -213,50 +215,50 @@ func (q *refusedQueue) comesAgain() {
 		q.again(id, due, why)
 		switch why {
 		case "stalled":
-			q.run(q.scripts.wake, []string{k.waitingForApp, k.retry, k.wakes, k.bell}, k.task, 10, "1800000000.000", "ring")
+			q.run(q.scripts.Wake, []string{k.WaitingForApp, k.Retry, k.Wakes, k.Bell}, k.Task, 10, "1800000000.000", "ring")
 		case "crowded":
-			q.run(q.scripts.forward, []string{k.throttled + refusedApp, k.retry, k.pending, k.bell}, k.task, 10, refusedNow*1e6, "ring")
+			q.run(q.scripts.Forward, []string{k.Throttled + refusedApp, k.Retry, k.Pending, k.Bell}, k.Task, 10, refusedNow*1e6, "ring")
 			require.Equal(q.t, 1, q.take())
 			q.done(id)
 		case "returned":
 			require.Equal(q.t, 1, q.take())
-			require.NoError(q.t, q.r.Client.HSet(q.t.Context(), k.task+id, "over", 1).Err())
+			require.NoError(q.t, q.r.Client.HSet(q.t.Context(), k.Task+id, "over", 1).Err())
 			q.again(id, "", "failed")
 		}
 	}
-	require.NoError(q.t, q.r.Client.Del(q.t.Context(), k.wakes).Err())
+	require.NoError(q.t, q.r.Client.Del(q.t.Context(), k.Wakes).Err())
 	for _, why := range []string{"stalled", "crowded"} { // due before they are brought forward
 		id := q.add("", "")
 		require.Equal(q.t, 1, q.take())
 		q.again(id, "1800000000.000", why)
 	}
-	q.run(q.scripts.sweep, q.sweepKeys(), q.sweepArgs(1_800_000_001)...)
+	q.run(q.scripts.Sweep, q.sweepKeys(), q.sweepArgs(1_800_000_001)...)
 	require.Equal(q.t, 3, q.take(), "with the one that was woken")
 	q.add("run_2", "1900000000.000")
-	q.run(q.scripts.forget, []string{k.pending, k.scheduled, k.retry, k.waitingForApp, k.waiting, k.parked, k.delayed, k.ofRun + "run"}, k.task, 100, 100, "0")
+	q.run(q.scripts.Forget, []string{k.Pending, k.Scheduled, k.Retry, k.WaitingForApp, k.Waiting, k.Parked, k.Delayed, k.OfRun + "run"}, k.Task, 100, 100, "0")
 }
 
 func (q *refusedQueue) crashes() {
 	k := q.k
 	id := q.add("", "")
 	require.Equal(q.t, 1, q.take())
-	crash := []string{k.task + id, k.interrupted + refusedApp, k.suspect + refusedApp}
+	crash := []string{k.Task + id, k.Interrupted + refusedApp, k.Suspect + refusedApp}
 	suspect := func(interruptedOf string) {
-		q.run(q.scripts.suspect, append(crash[:3:3], k.suspects+refusedApp, k.interrupted+interruptedOf),
-			id, refusedOwner, k.task, 1, "0", 2, 60, 60_000, 1000, 60, 3600, "0")
+		q.run(q.scripts.Suspect, append(crash[:3:3], k.Suspects+refusedApp, k.Interrupted+interruptedOf),
+			id, refusedOwner, k.Task, 1, "0", 2, 60, 60_000, 1000, 60, 3600, "0")
 	}
 	for crashes := range 3 {
-		q.run(q.scripts.crashed, crash, id, refusedOwner, crashes+1, 10, 3600, 20)
+		q.run(q.scripts.Crashed, crash, id, refusedOwner, crashes+1, 10, 3600, 20)
 	}
-	require.NoError(q.t, q.r.Client.HSet(q.t.Context(), k.task+id, "crashes", 3).Err())
-	require.NoError(q.t, q.r.Client.Rename(q.t.Context(), k.interrupted+refusedApp, k.interrupted+"other").Err())
+	require.NoError(q.t, q.r.Client.HSet(q.t.Context(), k.Task+id, "crashes", 3).Err())
+	require.NoError(q.t, q.r.Client.Rename(q.t.Context(), k.Interrupted+refusedApp, k.Interrupted+"other").Err())
 	suspect("other")
 	suspect(refusedApp)
-	require.NoError(q.t, q.r.Client.HDel(q.t.Context(), k.task+id, "crash").Err())
-	q.run(q.scripts.crashed, crash, id, refusedOwner, 4, 10, 3600, 20)
+	require.NoError(q.t, q.r.Client.HDel(q.t.Context(), k.Task+id, "crash").Err())
+	q.run(q.scripts.Crashed, crash, id, refusedOwner, 4, 10, 3600, 20)
 	suspect(refusedApp)
-	q.run(q.scripts.interrupted, []string{k.interrupted + refusedApp}, k.task, 60, 9)
-	q.run(q.scripts.cleared, crash, id, refusedOwner, k.task, 2)
+	q.run(q.scripts.Interrupted, []string{k.Interrupted + refusedApp}, k.Task, 60, 9)
+	q.run(q.scripts.Cleared, crash, id, refusedOwner, k.Task, 2)
 }
 
 func (q *refusedQueue) upkeep() {
@@ -264,24 +266,24 @@ func (q *refusedQueue) upkeep() {
 	q.add("run_1", "")
 	q.add("", "1800000000.000")
 	require.Equal(q.t, 1, q.take())
-	q.run(q.scripts.sweep, q.sweepKeys(), q.sweepArgs(1_700_000_000, first, refusedOwner, refusedApp)...)
-	require.NoError(q.t, q.r.Client.Del(q.t.Context(), q.k.lease).Err())
-	q.run(q.scripts.sweep, q.sweepKeys(), q.sweepArgs(2_100_000_000)...)
+	q.run(q.scripts.Sweep, q.sweepKeys(), q.sweepArgs(1_700_000_000, first, refusedOwner, refusedApp)...)
+	require.NoError(q.t, q.r.Client.Del(q.t.Context(), q.k.Lease).Err())
+	q.run(q.scripts.Sweep, q.sweepKeys(), q.sweepArgs(2_100_000_000)...)
 	require.LessOrEqual(q.t, 1, q.take())
 }
 
-// lostAnswers are those of calls that took wake-ups of two runs, one of which has ended.
+// lostAnswers are those of calls that claimed wake-ups of two runs, one of which has ended.
 func (q *refusedQueue) lostAnswers() {
 	k := q.k
 	lost := func() {
-		q.run(q.scripts.lostAnswer, []string{k.pending, k.active, k.lease, k.scheduled, k.bell, k.running, k.parked},
-			k.task, refusedNow*1e6, "ring", "-inf", 0, refusedOwner)
+		q.run(q.scripts.LostAnswer, []string{k.Pending, k.Active, k.Lease, k.Scheduled, k.Bell, k.Running, k.Parked},
+			k.Task, refusedNow*1e6, "ring", "-inf", 0, refusedOwner)
 	}
 	q.add("run_4", "")
 	ended := q.add("run_5", "")
 	q.add("run_4", "") // is parked
 	require.Equal(q.t, 2, q.take())
-	require.NoError(q.t, q.r.Client.HSet(q.t.Context(), k.task+ended, "over", 1).Err())
+	require.NoError(q.t, q.r.Client.HSet(q.t.Context(), k.Task+ended, "over", 1).Err())
 	lost()
 	require.Equal(q.t, 1, q.take())
 	lost()
@@ -292,8 +294,8 @@ func (q *refusedQueue) lostAnswers() {
 func (q *refusedQueue) removed() {
 	k := q.k
 	remove := func(id string, code int64) {
-		keys := []string{k.task + id, k.pending, k.scheduled, k.retry, k.archived, k.completed, k.waitingForApp, k.waiting, k.parked, k.delayed}
-		require.Equal(q.t, []any{code}, q.run(q.scripts.remove, keys, id, 100))
+		keys := []string{k.Task + id, k.Pending, k.Scheduled, k.Retry, k.Archived, k.Completed, k.WaitingForApp, k.Waiting, k.Parked, k.Delayed}
+		require.Equal(q.t, []any{code}, q.run(q.scripts.Remove, keys, id, 100))
 	}
 	active := q.add("run_3", "")
 	require.Equal(q.t, 1, q.take())

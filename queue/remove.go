@@ -8,18 +8,19 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/rediskey"
+	"github.com/world-redis/world-redis/queue/internal/script"
 )
 
 // DropMessage implements world.QueueAdmin.
 func (q *Queue) DropMessage(ctx context.Context, messageID string) (world.DropOutcome, error) {
-	for _, l := range q.lanes() {
-		k := &l.keys
-		keys := []string{k.task + messageID, k.pending, k.scheduled, k.retry, k.archived, k.completed, k.waitingForApp, k.waiting, k.parked, k.delayed}
-		reply, err := q.scripts.remove.Run(ctx, q.redis, keys, messageID, forgetSearch)
+	for _, w := range q.workers() {
+		k := &w.Keys
+		keys := []string{k.Task + messageID, k.Pending, k.Scheduled, k.Retry, k.Archived, k.Completed, k.WaitingForApp, k.Waiting, k.Parked, k.Delayed}
+		reply, err := q.scripts.Remove.Run(ctx, q.redis, keys, messageID, forgetSearch)
 		if err != nil {
 			return "", unchanged(err)
 		}
-		code, err := replyCode(reply)
+		code, err := script.Code(reply)
 		if err != nil {
 			return "", unchanged(err)
 		}
@@ -38,8 +39,8 @@ func (q *Queue) CountRunMessages(ctx context.Context, runID string) (int64, erro
 	part := rediskey.Part(runID)
 	var counts []*redis.IntCmd
 	pipe := q.redis.Pipeline()
-	for _, l := range q.lanes() {
-		counts = append(counts, pipe.SCard(ctx, l.keys.ofRun+part))
+	for _, w := range q.workers() {
+		counts = append(counts, pipe.SCard(ctx, w.Keys.OfRun+part))
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		return 0, unreadable(fmt.Errorf("messages of a run: %w", err))

@@ -10,6 +10,7 @@ import (
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
 	"github.com/world-redis/world-redis/queue/internal/apps"
+	"github.com/world-redis/world-redis/queue/internal/lane"
 )
 
 // A message of any state is dropped with all that belongs to it, and another one of its run stays. Dropped twice it is not
@@ -18,20 +19,18 @@ func TestAMessageOfAnyStateIsDropped(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		q := replica(t, r, nil, nil0)
-		l := q.steps
-		taken := func(out outcome) func(string) {
+		w := q.steps
+		finished := func(out lane.Outcome) func(string) {
 			return func(string) {
-				ours, err := l.write(t.Context(), takeOne(t, l), out)
-				require.NoError(t, err)
-				require.True(t, ours)
+				w.Finish(claimOne(t, w).Claim, out)
 			}
 		}
 		for state, into := range map[world.MessageState]func(id string){
 			world.MessagePending:   func(string) {},
-			world.MessageRetry:     taken(outcome{disposition: dispositionFailed, due: q.dueIn(time.Hour), reason: "no"}),
-			world.MessageStalled:   taken(outcome{disposition: dispositionWaitingForApp, due: q.dueIn(time.Hour), reason: "no app"}),
-			world.MessageDead:      taken(outcome{disposition: dispositionDead, reason: "no"}),
-			world.MessageCompleted: taken(outcome{disposition: dispositionDone}),
+			world.MessageRetry:     finished(lane.Outcome{Disposition: lane.Failed, Due: q.dueIn(time.Hour), Reason: "no"}),
+			world.MessageStalled:   finished(lane.Outcome{Disposition: lane.WaitingForApp, Due: q.dueIn(time.Hour), Reason: "no app"}),
+			world.MessageDead:      finished(lane.Outcome{Disposition: lane.Dead, Reason: "no"}),
+			world.MessageCompleted: finished(lane.Outcome{Disposition: lane.Done}),
 		} {
 			id := add(t, q)
 			into(id)
@@ -53,7 +52,7 @@ func TestAMessageOfAnyStateIsDropped(t *testing.T) {
 			got, err = q.DropMessage(t.Context(), other) // a scheduled one
 			require.NoError(t, err)
 			require.Equal(t, world.Dropped, got)
-			require.Empty(t, keysLeft(t, r, l), state)
+			require.Empty(t, keysLeft(t, r, w), state)
 		}
 	})
 }
@@ -82,20 +81,19 @@ func TestADroppedWakeUpAbsorbsNothing(t *testing.T) {
 		first := enqueue()
 		require.NotEqual(t, pending, first)
 
-		running := takeOne(t, q.flows)
+		running := claimOne(t, q.flows)
 		parked := enqueue()
-		_, err := q.flows.claim()
+		claimed, err := q.flows.ClaimOne()
 		require.NoError(t, err)
+		require.Nil(t, claimed)
 		info, err := q.GetMessage(t.Context(), parked)
 		require.NoError(t, err)
 		require.Equal(t, world.MessageParked, info.State)
 		drop(parked, world.Dropped)
-		require.NotContains(t, keysLeft(t, r, q.flows), q.flows.keys.parked)
-		drop(running.id, world.DropInHand)
-		drop(running.id, world.DropInHand)
-		ours, err := q.flows.write(t.Context(), running, outcome{disposition: dispositionRescheduled, due: q.dueIn(time.Hour)})
-		require.NoError(t, err)
-		require.True(t, ours)
+		require.NotContains(t, keysLeft(t, r, q.flows), q.flows.Keys.Parked)
+		drop(running.ID, world.DropInHand)
+		drop(running.ID, world.DropInHand)
+		q.flows.Finish(running.Claim, lane.Outcome{Disposition: lane.Rescheduled, Due: q.dueIn(time.Hour)})
 		require.Empty(t, keysLeft(t, r, q.flows), "it is not delivered again")
 	})
 }
@@ -106,12 +104,12 @@ func TestADroppedMessageOfALostReplicaIsNotDeliveredAgain(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		lost, healthy := replica(t, r, nil, nil0), replica(t, r, nil, nil0)
 		id := add(t, lost)
-		c := takeOne(t, lost.steps)
+		c := claimOne(t, lost.steps)
 		got, err := healthy.DropMessage(t.Context(), id)
 		require.NoError(t, err)
 		require.Equal(t, world.DropInHand, got)
 		lapse(t, lost.steps, c)
-		require.NoError(t, healthy.steps.sweep(t.Context()))
+		sweep(t, healthy.steps)
 		require.Empty(t, keysLeft(t, r, lost.steps))
 	})
 }
@@ -127,13 +125,13 @@ func later(t *testing.T, q *Queue, runID, stepID string) string {
 }
 
 // keysLeft are those of a queue's keys that hold messages or what belongs to them.
-func keysLeft(t *testing.T, r *redistest.Redis, l *lane) []string {
+func keysLeft(t *testing.T, r *redistest.Redis, w *worker) []string {
 	t.Helper()
-	k := &l.keys
+	k := &w.Keys
 	var left []string
 	for _, key := range []string{
-		k.pending, k.active, k.lease, k.scheduled, k.retry, k.archived, k.completed, k.waitingForApp,
-		k.idempotency, k.waiting, k.running, k.parked, k.delayed, k.ofRun + "wrun_1",
+		k.Pending, k.Active, k.Lease, k.Scheduled, k.Retry, k.Archived, k.Completed, k.WaitingForApp,
+		k.Idempotency, k.Waiting, k.Running, k.Parked, k.Delayed, k.OfRun + "wrun_1",
 	} {
 		if r.Client.Exists(context.Background(), key).Val() > 0 {
 			left = append(left, key)

@@ -9,21 +9,21 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/queue/internal/lane"
 )
 
 // A script of Redis Cluster may touch one slot only; every key of a queue is in the
 // queue's.
 func TestKeysOfAQueueAreInOneSlot(t *testing.T) {
 	t.Parallel()
-	k := keysOf("workflow:", "workflow_flows")
+	k := lane.KeysOf("workflow:", "workflow_flows")
 	slot := redistest.Slot("asynq:{workflow_flows}:pending")
 	for _, key := range []string{
-		k.task + "msg_1", k.pending, k.paused, k.active, k.lease, k.scheduled, k.retry, k.archived, k.processed + ":2026-01-01", k.failed,
-		k.idempotency, k.request + "x", k.waitingForApp, k.wakes, k.bell, k.waiting, k.running, k.parked, k.delayed,
-		k.completed, k.ofRun + "wrun_1", k.throttled + "app", k.coolingDown + "wrun_1",
-		k.interrupted + "app", k.suspect + "app", k.suspects + "app",
+		k.Task + "msg_1", k.Pending, k.Paused, k.Active, k.Lease, k.Scheduled, k.Retry, k.Archived, k.Processed + ":2026-01-01", k.Failed,
+		k.Idempotency, k.Request + "x", k.WaitingForApp, k.Wakes, k.Bell, k.Waiting, k.Running, k.Parked, k.Delayed,
+		k.Completed, k.OfRun + "wrun_1", k.Throttled + "app", k.CoolingDown + "wrun_1",
+		k.Interrupted + "app", k.Suspect + "app", k.Suspects + "app",
 	} {
 		require.Equal(t, slot, redistest.Slot(key), key)
 	}
@@ -66,19 +66,4 @@ func TestScriptHeadersNameWhatTheScriptsUse(t *testing.T) {
 		}
 		require.Len(t, numbered.FindAllString(text, -1), count, "%s uses others than it names", name)
 	}
-}
-
-// Scores keep milliseconds through the text form that Redis gives them back in.
-func TestScoresKeepMilliseconds(t *testing.T) {
-	t.Parallel()
-	for _, ms := range []world.Millis{1, 999, 1_000, 1_700_000_000_001, 1_700_000_000_999, 4_855_000_000_123} {
-		got, err := parseScore(score(ms))
-		require.NoError(t, err)
-		require.Equal(t, ms, got)
-	}
-	got, err := parseScore("1700000000.1229999") // as an old Redis may print it
-	require.NoError(t, err)
-	require.Equal(t, world.Millis(1_700_000_000_123), got)
-	_, err = parseScore("x")
-	require.Error(t, err)
 }

@@ -91,6 +91,6 @@ func TestReasonsChangeWithTheApp(t *testing.T) {
 		require.FailNow(t, "wrun_3 is not delivered")
 	}
 	enqueue(t, q, of("wrun_4", "dpl_up"))
-	requireReason(t, q, "wrun_4", "the app at http://up has as many deliveries in work as one replica gives it (1)")
+	requireReason(t, q, "wrun_4", "the app at http://up has as many deliveries as one replica gives it (1)")
 	close(release)
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/luascript"
+	"github.com/world-redis/world-redis/queue/internal/lane"
+	"github.com/world-redis/world-redis/queue/internal/script"
 )
 
 // The flow messages that are in an app's hands when its process ends for the third time in a row
@@ -55,33 +57,33 @@ const (
 
 // mayGo sees to it that an app has one suspect in its hands at a time. If the message has to wait,
 // o is what becomes of it.
-func (l *lane) mayGo(c *claim, app string) (o outcome, stop bool) {
-	if c.trouble.follow != nil {
-		c.trouble.follow.Stop() // another app of the deployment was tried before
+func (w *worker) mayGo(d *delivery, app string) (o lane.Outcome, stop bool) {
+	if d.trouble.follow != nil {
+		d.trouble.follow.Stop() // another app of the deployment was tried before
 	}
-	err := l.readTrouble(c)
-	if err == nil && c.trouble.crashes == 0 {
-		return outcome{}, false
+	err := w.readTrouble(d)
+	if err == nil && d.trouble.crashes == 0 {
+		return lane.Outcome{}, false
 	}
 	var verdict int64
 	if err == nil {
-		verdict, err = l.askTurn(c, app)
+		verdict, err = w.askTurn(d, app)
 	}
-	o = outcome{disposition: dispositionSuspect, app: app, due: l.q.dueIn(suspectTime), place: c.trouble.place(), unseen: true}
+	o = lane.Outcome{Disposition: lane.Suspect, App: app, Due: w.q.dueIn(suspectTime), Place: d.trouble.place(), Unseen: true}
 	switch {
 	case err != nil:
-		return outcome{disposition: dispositionReleased, due: l.q.dueIn(redisHiccup), reason: err.Error(), unseen: true}, true
+		return lane.Outcome{Disposition: lane.Released, Due: w.q.dueIn(redisHiccup), Reason: err.Error(), Unseen: true}, true
 	case verdict == suspectGo:
 		return o, false
 	case verdict == suspectLost:
-		return outcome{disposition: dispositionLost}, true
+		return lane.Outcome{Disposition: lane.Lost}, true
 	case verdict == suspectInterrupted:
-		o.due = l.q.dueIn(l.q.suspectTimes.look)
-		o.reason = "it may be what ends the app's process, and waits until other deliveries that this interrupted have ended"
+		o.Due = w.q.dueIn(w.q.suspectTimes.look)
+		o.Reason = "it may be what ends the app's process, and waits until other deliveries that this interrupted have ended"
 	default:
-		o.reason = "it may be what ends the app's process, and waits for its turn: such messages are delivered one at a time"
+		o.Reason = "it may be what ends the app's process, and waits for its turn: such messages are delivered one at a time"
 		if verdict == suspectLater {
-			c.trouble.app = app
+			d.trouble.app = app
 		}
 	}
 	return o, true
@@ -95,21 +97,21 @@ func (t trouble) place() int64 {
 	return int64(t.counted)*longer + min(t.lasted.Milliseconds()/int64(max(t.crashes, 1)), longer-1)
 }
 
-func (l *lane) askTurn(c *claim, app string) (verdict int64, err error) {
-	ctx, cancel := context.WithTimeout(c.ctx, redisTimeout)
+func (w *worker) askTurn(d *delivery, app string) (verdict int64, err error) {
+	ctx, cancel := context.WithTimeout(d.Context(), lane.RedisTimeout)
 	defer cancel()
-	times, noSuspects, others := &l.q.suspectTimes, 1, 0
-	if l.kind == world.KindFlow {
+	times, noSuspects, others := &w.q.suspectTimes, 1, 0
+	if w.Kind == world.KindFlow {
 		noSuspects = 0
-		if c.trouble.crashes >= times.after {
-			if others, err = l.q.steps.countInterrupted(ctx, app); err != nil {
+		if d.trouble.crashes >= times.after {
+			if others, err = w.q.steps.countInterrupted(ctx, app); err != nil {
 				return 0, err
 			}
 		}
 	}
-	reply, err := l.q.scripts.suspect.Run(ctx, l.q.redis,
-		[]string{l.keys.task + c.id, l.interruptedKey(app), l.suspectKey(app), l.suspectsKey(app), l.interruptedKey(c.app)},
-		c.id, c.owner, l.keys.task, c.trouble.place(), min(others, 1), times.after, times.patience.Seconds(),
+	reply, err := w.q.scripts.Suspect.Run(ctx, w.q.redis,
+		[]string{w.Keys.Task + d.ID, w.interruptedKey(app), w.suspectKey(app), w.Keys.SuspectsOf(app), w.interruptedKey(d.App)},
+		d.ID, d.Owner, w.Keys.Task, d.trouble.place(), min(others, 1), times.after, times.patience.Seconds(),
 		times.alone.Milliseconds(), times.brief.Milliseconds(), times.found.Seconds(), suspectKept.Seconds(), noSuspects)
 	if err != nil {
 		return 0, err
@@ -124,62 +126,62 @@ func (l *lane) askTurn(c *claim, app string) (verdict int64, err error) {
 		}
 	}
 	if n[1] > 0 {
-		l.log.Warn("the app's process ended again and again during deliveries; the messages of flows that it had then are delivered one at a time until the one that ends it is found; "+
-			"all else goes on; see why the process ends", slog.String("app", app), slog.Int64("messages", n[1]), slog.Int("crashes", c.trouble.crashes))
+		w.log.Warn("the app's process ended again and again during deliveries; the messages of flows that it had then are delivered one at a time until the one that ends it is found; "+
+			"all else goes on; see why the process ends", slog.String("app", app), slog.Int64("messages", n[1]), slog.Int("crashes", d.trouble.crashes))
 	}
 	if n[0] == suspectGo && n[2] > 0 {
-		c.trouble.app = app
-		c.trouble.follow = time.AfterFunc(time.Duration(n[2])*time.Millisecond, func() { l.nextSuspect(app) })
+		d.trouble.app = app
+		d.trouble.follow = time.AfterFunc(time.Duration(n[2])*time.Millisecond, func() { w.nextSuspect(app) })
 	}
 	return n[0], nil
 }
 
 // countInterrupted is how many messages of this queue have no answer since the app's process ended with them. A
 // step that has met more crashes than make a suspect has no attempt left, or more than usual: nobody waits for it.
-func (l *lane) countInterrupted(ctx context.Context, app string) (int, error) {
-	reply, err := l.q.scripts.interrupted.Run(ctx, l.q.redis, []string{l.interruptedKey(app)}, l.keys.task, l.q.suspectTimes.patience.Seconds(),
-		l.q.suspectTimes.after+1)
+func (w *worker) countInterrupted(ctx context.Context, app string) (int, error) {
+	reply, err := w.q.scripts.Interrupted.Run(ctx, w.q.redis, []string{w.interruptedKey(app)}, w.Keys.Task, w.q.suspectTimes.patience.Seconds(),
+		w.q.suspectTimes.after+1)
 	if err != nil {
 		return 0, err
 	}
-	n, err := replyCode(reply)
+	n, err := script.Code(reply)
 	return int(n), err
 }
 
 // answered hears that an app has answered a delivery: the message is no suspect any more.
-func (l *lane) answered(c *claim, app string) {
-	if c.trouble.crashes > 0 {
-		l.cleared(c, app)
+func (w *worker) answered(d *delivery, app string) {
+	if d.trouble.crashes > 0 {
+		w.cleared(d, app)
 	}
 }
 
 // cleared forgets the crashes of a message. Should it fail they are forgotten when the message is done.
-func (l *lane) cleared(c *claim, app string) {
-	ctx, cancel := context.WithTimeout(l.q.lasting, redisTimeout)
+func (w *worker) cleared(d *delivery, app string) {
+	ctx, cancel := context.WithTimeout(w.q.phases.Writing, lane.RedisTimeout)
 	defer cancel()
-	reply, err := l.q.scripts.cleared.Run(ctx, l.q.redis, []string{l.keys.task + c.id, l.interruptedKey(app), l.suspectKey(app)},
-		c.id, c.owner, l.keys.task, l.q.suspectTimes.after)
+	reply, err := w.q.scripts.Cleared.Run(ctx, w.q.redis, []string{w.Keys.Task + d.ID, w.interruptedKey(app), w.suspectKey(app)},
+		d.ID, d.Owner, w.Keys.Task, w.q.suspectTimes.after)
 	switch {
 	case err != nil:
-		l.log.Debug("the crashes of a message are not forgotten yet", slog.String("message", c.id), slog.Any("error", err))
+		w.log.Debug("the crashes of a message are not forgotten yet", slog.String("message", d.ID), slog.Any("error", err))
 	case len(reply) > 1 && reply[1] == int64(1):
-		l.log.Info("no message is suspected of ending the app's process any more", slog.String("app", app))
+		w.log.Info("no message is suspected of ending the app's process any more", slog.String("app", app))
 	}
 }
 
 // letFollow ends the turn of a suspect once its outcome is written, and begins the next one's.
-func (l *lane) letFollow(c *claim) {
-	if c.trouble.follow != nil {
-		c.trouble.follow.Stop()
+func (w *worker) letFollow(d *delivery) {
+	if d.trouble.follow != nil {
+		d.trouble.follow.Stop()
 	}
-	if c.trouble.app != "" {
-		l.nextSuspect(c.trouble.app)
+	if d.trouble.app != "" {
+		w.nextSuspect(d.trouble.app)
 	}
 }
 
 // nextSuspect brings the suspect forward that goes first.
-func (l *lane) nextSuspect(app string) {
-	if _, err := l.forwardFrom(l.suspectsKey(app), 1); err != nil {
-		l.log.Debug("a suspect comes back in its own time", slog.Any("error", err))
+func (w *worker) nextSuspect(app string) {
+	if _, err := w.forwardFrom(w.Keys.SuspectsOf(app), 1); err != nil {
+		w.log.Debug("a suspect comes back in its own time", slog.Any("error", err))
 	}
 }

@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"github.com/world-redis/world-redis"
-	"github.com/world-redis/world-redis/internal/rediskey"
+	"github.com/world-redis/world-redis/queue/internal/lane"
+	"github.com/world-redis/world-redis/queue/internal/script"
 )
 
 const (
@@ -161,60 +162,58 @@ func (c *throttle) stillAside(app string) {
 }
 
 // throttleLimit is how many deliveries at a time one app may have here.
-func (l *lane) throttleLimit(several bool) int {
+func (w *worker) throttleLimit(several bool) int {
 	switch {
-	case l.q.cfg.AppConcurrency > 0:
-		return min(l.q.cfg.AppConcurrency, l.concurrency)
+	case w.q.cfg.AppConcurrency > 0:
+		return min(w.q.cfg.AppConcurrency, w.Concurrency)
 	case several:
-		return max(1, l.concurrency*throttleShare/100)
+		return max(1, w.Concurrency*throttleShare/100)
 	default:
-		return l.concurrency
+		return w.Concurrency
 	}
 }
 
-func (l *lane) throttledKey(app string) string { return l.keys.throttled + rediskey.Part(app) }
-
 // bringForward fills the places that have become free at an app.
-func (l *lane) bringForward(app string) {
-	for n := l.throttle.toFill(app); n > 0; n = l.throttle.toFill(app) {
-		left, err := l.forward(app, n)
+func (w *worker) bringForward(app string) {
+	for n := w.throttle.toFill(app); n > 0; n = w.throttle.toFill(app) {
+		left, err := w.forward(app, n)
 		if err != nil {
-			l.log.Debug("messages set aside come back in their own time", slog.Any("error", err))
+			w.log.Debug("messages set aside come back in their own time", slog.Any("error", err))
 		}
 		if err != nil || left > 0 {
-			l.throttle.stillAside(app)
+			w.throttle.stillAside(app)
 		}
 	}
 }
 
 // forward brings n of the messages forward that were set aside for an app, and returns how
 // many are left.
-func (l *lane) forward(app string, n int) (left int64, err error) {
-	return l.forwardFrom(l.throttledKey(app), n)
+func (w *worker) forward(app string, n int) (left int64, err error) {
+	return w.forwardFrom(w.Keys.ThrottledAt(app), n)
 }
 
 // forwardAtOnce is how many messages one call of the script brings forward, five commands for each.
 const forwardAtOnce = 390
 
 // forwardFrom does so with the messages that are set aside in a sorted set.
-func (l *lane) forwardFrom(aside string, n int) (left int64, err error) {
+func (w *worker) forwardFrom(aside string, n int) (left int64, err error) {
 	for ; n > forwardAtOnce; n -= forwardAtOnce {
-		if left, err = l.forwardPart(aside, forwardAtOnce); err != nil || left == 0 {
+		if left, err = w.forwardPart(aside, forwardAtOnce); err != nil || left == 0 {
 			return left, err
 		}
 	}
-	return l.forwardPart(aside, n)
+	return w.forwardPart(aside, n)
 }
 
-func (l *lane) forwardPart(aside string, n int) (left int64, err error) {
-	ctx, cancel := context.WithTimeout(l.q.lasting, redisTimeout)
+func (w *worker) forwardPart(aside string, n int) (left int64, err error) {
+	ctx, cancel := context.WithTimeout(w.q.phases.Writing, lane.RedisTimeout)
 	defer cancel()
-	k := &l.keys
-	reply, err := l.q.scripts.forward.Run(ctx, l.q.redis, []string{aside, k.retry, k.pending, k.bell},
-		k.task, n, l.q.cfg.Clock.Now().UnixNano(), l.q.ringing(0))
+	k := &w.Keys
+	reply, err := w.q.scripts.Forward.Run(ctx, w.q.redis, []string{aside, k.Retry, k.Pending, k.Bell},
+		k.Task, n, w.q.cfg.Clock.Now().UnixNano(), w.q.process.Ring(0))
 	if err != nil {
 		return 0, err
 	}
-	l.bell.ring()
-	return replyCode(reply)
+	w.Notify(0)
+	return script.Code(reply)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/world-redis/world-redis/internal/pause"
+	"github.com/world-redis/world-redis/queue/internal/lane"
 )
 
 // throttleNewsPause keeps many messages that are set aside from becoming many questions.
@@ -24,8 +25,8 @@ func newThrottleNews() *throttleNews {
 	return &throttleNews{apps: map[string]struct{}{}, work: make(chan struct{}, 1)}
 }
 
-// hear notes an app; an empty one stands for all that are registered.
-func (n *throttleNews) hear(app string) {
+// add notes an app. An empty one stands for all that are registered.
+func (n *throttleNews) add(app string) {
 	n.mu.Lock()
 	n.apps[app] = struct{}{}
 	n.mu.Unlock()
@@ -45,28 +46,28 @@ func (n *throttleNews) drain() map[string]struct{} {
 
 // admitThrottled takes on what other replicas have set aside, as far as there is room for it here,
 // until ctx ends.
-func (l *lane) admitThrottled(ctx context.Context) {
+func (w *worker) admitThrottled(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-l.throttle.news.work:
+		case <-w.throttle.news.work:
 		}
-		apps := l.throttle.news.drain()
-		if l.q.claiming.Err() != nil {
+		apps := w.throttle.news.drain()
+		if w.q.phases.Claiming.Err() != nil {
 			return
 		}
-		if err := l.invite(ctx, apps); err != nil && ctx.Err() == nil {
-			l.log.Debug("messages that other replicas set aside come back in their own time", slog.Any("error", err))
+		if err := w.invite(ctx, apps); err != nil && ctx.Err() == nil {
+			w.log.Debug("messages that other replicas set aside come back in their own time", slog.Any("error", err))
 		}
 		pause.For(ctx, throttleNewsPause)
 	}
 }
 
-func (l *lane) invite(ctx context.Context, apps map[string]struct{}) error {
-	ctx, cancel := context.WithTimeout(ctx, redisTimeout)
+func (w *worker) invite(ctx context.Context, apps map[string]struct{}) error {
+	ctx, cancel := context.WithTimeout(ctx, lane.RedisTimeout)
 	defer cancel()
-	alive, err := l.q.apps.Addresses(ctx)
+	alive, err := w.q.apps.Addresses(ctx)
 	if err != nil {
 		return err
 	}
@@ -75,23 +76,17 @@ func (l *lane) invite(ctx context.Context, apps map[string]struct{}) error {
 		for address := range alive {
 			apps[address] = struct{}{}
 		}
-		if l.q.cfg.BaseURL != "" {
-			apps[l.q.cfg.BaseURL] = struct{}{}
+		if w.q.cfg.BaseURL != "" {
+			apps[w.q.cfg.BaseURL] = struct{}{}
 		}
 	}
-	most := l.throttleLimit(len(alive) > 1)
+	most := w.throttleLimit(len(alive) > 1)
 	for app := range apps {
-		if l.throttle.room(app, most, l.freeSlots()) {
-			l.bringForward(app)
+		if w.throttle.room(app, most, w.FreeSlots()) {
+			w.bringForward(app)
 		}
 	}
 	return nil
-}
-
-func (l *lane) freeSlots() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.slotsBeside(len(l.claims))
 }
 
 // room hears that messages of an app are set aside, and reports whether the caller is to call

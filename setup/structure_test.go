@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +14,25 @@ import (
 // noKeys are what the code puts behind the key prefix that are no keys: channels, and what goes on with the
 // keys of a namespace.
 var noKeys = map[string]bool{"run_ended": true, "stream_notify": true, "ns": true}
+
+// eachFile calls look with each file of the packages that use Redis, tests apart.
+func eachFile(t *testing.T, endings []string, look func(path, text string)) {
+	t.Helper()
+	for _, folder := range []string{
+		"storage", "streaming", "queue", "internal/recovery", "internal/leader", "internal/doorbell", "internal/luascript", "cmd/world-redis",
+	} {
+		require.NoError(t, filepath.WalkDir(filepath.Join("..", folder), func(path string, _ os.DirEntry, err error) error {
+			if err != nil || strings.HasSuffix(path, "_test.go") || !slices.Contains(endings, filepath.Ext(path)) {
+				return err
+			}
+			text, err := os.ReadFile(path) //nolint:gosec // of this repository
+			if err == nil {
+				look(path, string(text))
+			}
+			return err
+		}))
+	}
+}
 
 // Every kind of key that the code builds is one that this package knows: each stands in a literal behind the
 // prefix.
@@ -24,28 +44,18 @@ func TestKindsInTheCodeAreKnown(t *testing.T) {
 		regexp.MustCompile(`"%s([a-z_]+(?::[a-z_]+)?)[:{].*\b(?:prefix|Prefix|keyPrefix|KeyPrefix)\b`),
 	}
 	found := map[string]bool{}
-	for _, folder := range []string{"storage", "streaming", "queue", "internal/recovery", "internal/leader", "cmd/world-redis"} {
-		files, err := filepath.Glob(filepath.Join("..", folder, "*.go"))
-		require.NoError(t, err)
-		require.NotEmpty(t, files, folder)
-		for _, file := range files {
-			if strings.HasSuffix(file, "_test.go") {
-				continue
-			}
-			text, err := os.ReadFile(file) //nolint:gosec // of this repository
-			require.NoError(t, err)
-			for _, literal := range literals {
-				for _, match := range literal.FindAllStringSubmatch(string(text), -1) {
-					kind := match[1]
-					if first, _, _ := strings.Cut(kind, ":"); noKeys[first] {
-						continue
-					}
-					found[kind] = true
-					require.NotEmpty(t, knownKind(kind+":x", known), "%s builds keys of kind %q, which setup/structure.go lacks", file, kind)
+	eachFile(t, []string{".go"}, func(path, text string) {
+		for _, literal := range literals {
+			for _, match := range literal.FindAllStringSubmatch(text, -1) {
+				kind := match[1]
+				if first, _, _ := strings.Cut(kind, ":"); noKeys[first] {
+					continue
 				}
+				found[kind] = true
+				require.NotEmpty(t, knownKind(kind+":x", known), "%s builds keys of kind %q, which setup/structure.go lacks", path, kind)
 			}
 		}
-	}
+	})
 	for kind := range known {
 		require.True(t, found[kind], "no code builds keys of kind %q any more, or in another way than this test sees", kind)
 	}
@@ -65,22 +75,14 @@ func TestCommandsInTheCodeAreTried(t *testing.T) {
 		regexp.MustCompile(`\.(ZAdd|ZRem|ZCard|ZScore|ZMScore|ZRange|ZCount|HGet|HSet|HMGet|HDel|HGetAll|HExists|HStrLen|HLen|HScan|SCard|SScan|SRem|SMembers|SAdd|LRange|LLen|XAdd|XRange|XLen|Unlink|PExpire|Expire|StrLen|Publish|Exists|SetNX|MGet|Incr|PTTL|ZRangeByScore|ZRangeByLex|ZPopMin)\(ctx`),
 	}
 	found := 0
-	for _, folder := range []string{"storage", "streaming", "queue", "internal/recovery", "internal/doorbell", "internal/luascript", "cmd/world-redis"} {
-		require.NoError(t, filepath.WalkDir(filepath.Join("..", folder), func(path string, _ os.DirEntry, err error) error {
-			if err != nil || strings.HasSuffix(path, "_test.go") || !strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, ".lua") {
-				return err
+	eachFile(t, []string{".go", ".lua"}, func(path, text string) {
+		for _, call := range calls {
+			for _, match := range call.FindAllStringSubmatch(text, -1) {
+				found++
+				require.True(t, tried[strings.ToUpper(match[1])], "%s uses %s, which setup/check_rights.go does not try", path, match[1])
 			}
-			text, err := os.ReadFile(path) //nolint:gosec // of this repository
-			require.NoError(t, err)
-			for _, call := range calls {
-				for _, match := range call.FindAllStringSubmatch(string(text), -1) {
-					found++
-					require.True(t, tried[strings.ToUpper(match[1])], "%s uses %s, which setup/check_rights.go does not try", path, match[1])
-				}
-			}
-			return nil
-		}))
-	}
+		}
+	})
 	require.Greater(t, found, 300)
 }
 

@@ -1,4 +1,4 @@
-package queue
+package lane
 
 import (
 	"sync"
@@ -7,12 +7,12 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// dueTimer knows when the next delayed message is due, as far as this process has heard.
+// dueTimer holds when the next delayed message is due, as far as this process knows.
 type dueTimer struct {
 	clock   world.Clock
 	mu      sync.Mutex
 	next    world.Millis  // 0: none known
-	heard   world.Millis  // the earliest that was noted since the last ask; 0: none
+	noted   world.Millis  // the earliest that was noted since the last ask; 0: none
 	changed chan struct{} // gets an item when next has become earlier
 }
 
@@ -20,11 +20,11 @@ func newDueTimer(clock world.Clock) *dueTimer {
 	return &dueTimer{clock: clock, changed: make(chan struct{}, 1)}
 }
 
-// note hears of a message that is due at a moment.
+// note is called when a message has a due time.
 func (t *dueTimer) note(due world.Millis) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.heard = earlier(t.heard, due)
+	t.noted = earlier(t.noted, due)
 	if t.next != 0 && t.next <= due {
 		return
 	}
@@ -35,22 +35,22 @@ func (t *dueTimer) note(due world.Millis) {
 	}
 }
 
-// ask begins a question to Redis, which ends with set.
+// ask is called before Redis is asked, and set with its answer.
 func (t *dueTimer) ask() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.heard = 0
+	t.noted = 0
 }
 
 // set replaces what is known by what Redis says; 0: nothing is delayed. What was noted since
-// the ask is kept, whatever its moment: Redis may have answered before that message came.
+// the ask is kept, whenever it is due: Redis may have answered before that message came.
 func (t *dueTimer) set(next world.Millis) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.next = earlier(next, t.heard)
+	t.next = earlier(next, t.noted)
 }
 
-// earlier returns the earlier of two moments, of which 0 is none.
+// earlier returns the earlier of two times; 0 is none.
 func earlier(a, b world.Millis) world.Millis {
 	if a == 0 || b != 0 && b < a {
 		return b

@@ -1,9 +1,9 @@
-package queue
+package lane
 
 import "sync"
 
-// bell wakes whoever waits for messages. A ring between listen and the wait is not lost:
-// the channel that listen returned is closed already.
+// bell wakes the worker that waits for messages. A ring between listen and the wait is not lost,
+// because the channel that listen returned is then closed.
 type bell struct {
 	mu   sync.Mutex
 	rung chan struct{}
@@ -11,7 +11,7 @@ type bell struct {
 
 func newBell() *bell { return &bell{rung: make(chan struct{})} }
 
-// listen returns a channel that closes at the next ring. Listen first, then look.
+// listen returns a channel that closes at the next ring. Call it before looking for messages.
 func (b *bell) listen() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()

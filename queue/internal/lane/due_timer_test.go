@@ -1,4 +1,4 @@
-package queue
+package lane
 
 import (
 	"testing"

@@ -1,4 +1,4 @@
-package queue
+package lane
 
 import (
 	"context"
@@ -10,23 +10,24 @@ import (
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/luascript"
 	"github.com/world-redis/world-redis/internal/pause"
+	"github.com/world-redis/world-redis/queue/internal/script"
 )
 
 const (
 	// upkeepInterval is how often a queue is swept when nothing is due: a third of a lease.
 	upkeepInterval = 4 * time.Second
-	// relievedInterval is how often that is done while another process does it and this one has no work.
+	// relievedInterval is how often it is swept while another process does it for all and this one has no work.
 	relievedInterval = time.Minute
-	// upkeepPause keeps many short delays from becoming many sweeps.
+	// upkeepPause is the pause between two sweeps when many messages have short delays.
 	upkeepPause = 10 * time.Millisecond
-	// sweepAtOnce is how many active messages one call of the script looks at, so that Redis is not held up.
+	// sweepAtOnce is how many active messages one call of the script looks at, so that it does not block Redis.
 	sweepAtOnce = 500
 	// renewAtOnce is how many leases one call renews.
 	renewAtOnce = 250
 )
 
-// upkeep sweeps the queue every few seconds, and whenever a message is due, until ctx ends.
-func (l *lane) upkeep(ctx context.Context) {
+// Upkeep sweeps the queue every few seconds, and whenever a message is due, until ctx ends.
+func (l *Lane) Upkeep(ctx context.Context) {
 	var swept time.Time
 	for ctx.Err() == nil {
 		if l.isRelieved(swept) {
@@ -34,17 +35,17 @@ func (l *lane) upkeep(ctx context.Context) {
 			continue
 		}
 		swept = time.Now()
-		more, err := l.sweepAll(ctx)
+		more, err := l.Sweep(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			l.q.outage.failed(err)
-			swept = time.Time{} // nobody else hears that this outage is over
-			pause.For(ctx, l.q.outage.pause())
+			l.cfg.Outage.failed(err)
+			swept = time.Time{} // nothing else notices that this outage is over
+			pause.For(ctx, l.cfg.Outage.pause())
 			continue
 		}
-		l.q.outage.ended()
+		l.cfg.Outage.ended()
 		if l.lost.exist() {
 			l.undoLost()
 		}
@@ -59,10 +60,10 @@ func (l *lane) upkeep(ctx context.Context) {
 	}
 }
 
-// isRelieved reports whether a sweep can be left to another process: there is one, and this one holds no lease and has heard of
+// isRelieved reports whether another process makes the next sweep: one sweeps for all, and this one holds no lease and knows of
 // nothing that is due.
-func (l *lane) isRelieved(swept time.Time) bool {
-	if time.Since(swept) >= relievedInterval || l.lost.exist() || !l.q.cfg.Relieved() || l.due.wait(time.Nanosecond) == 0 {
+func (l *Lane) isRelieved(swept time.Time) bool {
+	if time.Since(swept) >= relievedInterval || l.lost.exist() || !l.cfg.Relieved() || l.due.wait(time.Nanosecond) == 0 {
 		return false
 	}
 	l.mu.Lock()
@@ -71,7 +72,7 @@ func (l *lane) isRelieved(swept time.Time) bool {
 }
 
 // awaitNextSweep sleeps until the next sweep.
-func (l *lane) awaitNextSweep(ctx context.Context) {
+func (l *Lane) awaitNextSweep(ctx context.Context) {
 	if !pause.For(ctx, upkeepPause) {
 		return
 	}
@@ -90,11 +91,12 @@ func (l *lane) awaitNextSweep(ctx context.Context) {
 	}
 }
 
-// sweepAll runs the script, several times if there are many leases; more says that it should be run again soon.
-func (l *lane) sweepAll(ctx context.Context) (more bool, err error) {
+// Sweep renews the leases of this process, puts messages back whose lease has lapsed, and makes messages pending that are due. more
+// reports that it should run again soon, because there are more of them than one script call moves.
+func (l *Lane) Sweep(ctx context.Context) (more bool, err error) {
 	held := l.held()
 	for len(held) > renewAtOnce {
-		part := make(map[string]*claim, renewAtOnce)
+		part := make(map[string]*Claim, renewAtOnce)
 		for id, c := range held {
 			if len(part) == renewAtOnce {
 				break
@@ -109,30 +111,30 @@ func (l *lane) sweepAll(ctx context.Context) (more bool, err error) {
 	return l.sweepPart(ctx, held, true)
 }
 
-// sweepPart runs the script once. Unless it is whole, leases are all that is seen to.
-func (l *lane) sweepPart(ctx context.Context, held map[string]*claim, whole bool) (more bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, redisTimeout)
+// sweepPart runs the script once. Unless whole is set, it only renews leases.
+func (l *Lane) sweepPart(ctx context.Context, held map[string]*Claim, whole bool) (more bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, RedisTimeout)
 	defer cancel()
-	k, q := &l.keys, l.q
-	now, asked := q.nowMillis(), time.Now()
+	k := &l.Keys
+	now, asked := l.now(), time.Now()
 	recoverLapsed, high, share := "1", l.backlog.high, int64(0)
 	if whole {
 		share = l.backlog.share()
 	} else {
 		high = 0
 	}
-	if !whole || q.outage.recent(leaseTime) {
+	if !whole || l.cfg.Outage.recent(leaseTime) {
 		recoverLapsed = "0"
 	}
 	args := []any{
-		k.task, score(now), leaseTime.Seconds(), recoverLapsed,
-		sweepAtOnce, q.cfg.Clock.Now().UnixNano(), q.ringing(0), high, share, l.lookFrom, l.clock.after(redisTimeout),
+		k.Task, Score(now), leaseTime.Seconds(), recoverLapsed,
+		sweepAtOnce, l.cfg.Clock.Now().UnixNano(), l.cfg.Process.Ring(0), high, share, l.lookFrom, l.clock.after(RedisTimeout),
 	}
 	l.due.ask()
 	for id, c := range held {
-		args = append(args, id, c.owner, l.targetOf(c))
+		args = append(args, id, c.Owner, l.targetOf(c))
 	}
-	reply, err := q.scripts.sweep.Run(ctx, q.redis, []string{k.pending, k.active, k.lease, k.scheduled, k.retry, k.bell, k.running, k.parked}, args...)
+	reply, err := l.cfg.Scripts.Sweep.Run(ctx, l.cfg.Redis, []string{k.Pending, k.Active, k.Lease, k.Scheduled, k.Retry, k.Bell, k.Running, k.Parked}, args...)
 	if err != nil {
 		return false, err
 	}
@@ -140,26 +142,26 @@ func (l *lane) sweepPart(ctx context.Context, held map[string]*claim, whole bool
 }
 
 // held are the claims whose leases to renew.
-func (l *lane) held() map[string]*claim {
+func (l *Lane) held() map[string]*Claim {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	held := make(map[string]*claim, len(l.claims))
+	held := make(map[string]*Claim, len(l.claims))
 	for c := range l.claims {
-		held[c.id] = c
+		held[c.ID] = c
 	}
 	return held
 }
 
-func (l *lane) swept(reply []any, now world.Millis, asked time.Time, held map[string]*claim, whole bool) (more bool, err error) {
+func (l *Lane) swept(reply []any, now world.Millis, asked time.Time, held map[string]*Claim, whole bool) (more bool, err error) {
 	const fixed = 6
 	if len(reply) < fixed {
 		return false, luascript.ErrShortReply
 	}
 	pending, errPending := luascript.Int(reply[0])
-	text, errText := replyText(reply[1])
+	text, errText := script.Text(reply[1])
 	looked, errLooked := luascript.Int(reply[2])
 	recovered, errRecovered := luascript.Int(reply[3])
-	clock, errClock := replyText(reply[4])
+	clock, errClock := script.Text(reply[4])
 	shown, errShown := strconv.ParseFloat(clock, 64)
 	left, errLeft := luascript.Int(reply[5])
 	if err := errors.Join(errPending, errText, errLooked, errRecovered, errClock, errShown, errLeft); err != nil {
@@ -180,18 +182,18 @@ func (l *lane) swept(reply []any, now world.Millis, asked time.Time, held map[st
 		l.lookFrom += int(looked)
 	}
 	for i, v := range reply[fixed:] {
-		id, err := replyText(v)
+		id, err := script.Text(v)
 		if err != nil {
 			return false, err
 		}
 		c := held[id]
 		if int64(i) < recovered {
-			l.q.cfg.Observer.Recovered(l.kind)
+			l.cfg.Recovered()
 			l.log.Warn("nobody held the lease of a message any more, its worker has gone; it is delivered again", slog.String("message", id))
 		}
 		if c != nil {
-			// Unless it has just finished, somebody else delivers it by now.
-			c.cancel(errLeaseLost)
+			// Unless it has just finished, another process delivers it by now.
+			c.cancel(ErrLeaseLost)
 			delete(held, id)
 		}
 	}

@@ -1,7 +1,6 @@
-package queue
+package lane
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -17,12 +16,8 @@ func TestSweepsAreLeftToTheLeader(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
 	relieved := true
-	q, err := New(t.Context(), r.Client, Config{
-		KeyPrefix: r.Prefix, JobPrefix: strings.TrimSuffix(r.Prefix, ":") + "_", BaseURL: "http://app", Deliverer: deliverer(nil0),
-		Relieved: func() bool { return relieved },
-	})
-	require.NoError(t, err)
-	l := q.steps
+	l := replica(t, r, nil)
+	l.cfg.Relieved = func() bool { return relieved }
 	require.False(t, l.isRelieved(time.Time{}), "the first one looks at what there is")
 	now := time.Now()
 	require.True(t, l.isRelieved(now))
@@ -38,8 +33,8 @@ func TestSweepsAreLeftToTheLeader(t *testing.T) {
 	require.NoError(t, l.sweep(t.Context()))
 	require.True(t, l.isRelieved(now))
 
-	add(t, q)
-	c := takeOne(t, l)
+	add(t, l)
+	c := claimOne(t, l)
 	require.False(t, l.isRelieved(now))
 	l.drop(c)
 	require.True(t, l.isRelieved(now))

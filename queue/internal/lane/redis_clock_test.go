@@ -1,4 +1,4 @@
-package queue
+package lane
 
 import (
 	"strconv"
@@ -11,7 +11,7 @@ import (
 )
 
 // late makes the calls of a lane arrive at Redis long after they were given up.
-func late(t *testing.T, l *lane) {
+func late(t *testing.T, l *Lane) {
 	t.Helper()
 	require.NotEmpty(t, l.clock.after(0), "its first sweep has told it what Redis's clock shows")
 	l.clock.mu.Lock()
@@ -25,30 +25,30 @@ func late(t *testing.T, l *lane) {
 func TestBR58CallsThatWereGivenUpTouchNoMessage(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
-		mine, other := replica(t, r, nil, nil0), replica(t, r, nil, nil0)
-		require.NoError(t, other.steps.sweep(t.Context()))
+		mine, other := replica(t, r, nil), replica(t, r, nil)
+		require.NoError(t, other.sweep(t.Context()))
 		id := add(t, mine)
 
-		late(t, other.steps)
-		left, err := other.steps.claim()
+		late(t, other)
+		left, err := other.claim()
 		require.NoError(t, err)
 		require.NotZero(t, left, "the caller looks again")
-		require.Nil(t, other.steps.fromBuffer())
-		require.Empty(t, other.steps.clock.after(0), "and then without a limit, should Redis's clock have been set")
+		require.Nil(t, other.fromBuffer())
+		require.Empty(t, other.clock.after(0), "and then without a limit, should Redis's clock have been set")
 
-		c := takeOne(t, mine.steps)
-		lapse(t, mine.steps, c)
-		require.NoError(t, other.steps.sweep(t.Context()))
-		c = takeOne(t, other.steps)
-		require.Equal(t, id, c.id, "a call in time returns it")
+		c := claimOne(t, mine)
+		lapse(t, mine, c)
+		require.NoError(t, other.sweep(t.Context()))
+		c = claimOne(t, other)
+		require.Equal(t, id, c.ID, "a call in time returns it")
 
-		lapse(t, other.steps, c)
-		require.NoError(t, mine.steps.sweep(t.Context())) // it is the first to see the lapse
-		again := takeOne(t, mine.steps)
-		lapse(t, mine.steps, again)
-		late(t, other.steps)
-		require.NoError(t, other.steps.sweep(t.Context()))
-		require.NoError(t, mine.steps.sweep(t.Context()))
+		lapse(t, other, c)
+		require.NoError(t, mine.sweep(t.Context())) // it is the first to see the lapse
+		again := claimOne(t, mine)
+		lapse(t, mine, again)
+		late(t, other)
+		require.NoError(t, other.sweep(t.Context()))
+		require.NoError(t, mine.sweep(t.Context()))
 		require.NoError(t, again.ctx.Err(), "it is renewed late, and still its own")
 	})
 }

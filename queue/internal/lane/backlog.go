@@ -1,4 +1,4 @@
-package queue
+package lane
 
 import (
 	"context"
@@ -7,23 +7,23 @@ import (
 )
 
 const (
-	// backlogHigh is up to which length due messages fill the pending list: enough to keep
+	// backlogHigh is the length up to which due messages fill the pending list: enough to keep
 	// the slots busy until the next sweep, few enough that a new message soon has its turn.
 	// With many slots it is twice their number.
 	backlogHigh = 256
-	// backlogPause is how long a sweep waits at most for the list to shrink.
+	// backlogPause is the longest time that a sweep waits for the list to shrink.
 	backlogPause = 100 * time.Millisecond
-	// backlogShare: of so many messages taken one may be a due one, however long the list is.
+	// backlogShare: for so many claimed messages one due message is added, however long the list is.
 	backlogShare = 4
 )
 
-// backlog lets due messages in by and by when there are more than a few. What is pending is
-// delivered in the order it came, so ten thousand that are due in one second would else
-// hold up whatever comes new.
+// backlog adds due messages to the pending list gradually when there are many. Pending messages are
+// delivered in order, so ten thousand that are due in one second would otherwise
+// delay all new ones.
 type backlog struct {
 	high    int
 	is      atomic.Bool
-	taken   atomic.Int64  // since the last sweep
+	taken   atomic.Int64  // messages claimed since the last sweep
 	drained chan struct{} // gets an item when the list is half empty again
 }
 
@@ -31,7 +31,7 @@ func newBacklog(concurrency int) *backlog {
 	return &backlog{high: max(backlogHigh, 2*concurrency), drained: make(chan struct{}, 1)}
 }
 
-// claimed is called with the number of messages taken, and how many are left in the list.
+// claimed is called with the number of messages that were claimed, and the number that is left in the list.
 func (b *backlog) claimed(n int, left int64) {
 	b.taken.Add(int64(n))
 	if b.is.Load() && left <= int64(b.high/2) {
@@ -42,8 +42,8 @@ func (b *backlog) claimed(n int, left int64) {
 	}
 }
 
-// share is how many due messages to let in although the list is long, so that they are not
-// starved: a part of what was taken since it was last asked, which may be long ago.
+// share is how many due messages are added although the list is long, so that they are not
+// starved: a part of the messages that were claimed since the last call, which may be long ago.
 func (b *backlog) share() int64 { return min(b.taken.Swap(0)/backlogShare, int64(b.high/2)) }
 
 func (b *backlog) set(exists bool) { b.is.Store(exists) }

@@ -1,0 +1,48 @@
+package lane
+
+import (
+	"time"
+
+	"github.com/world-redis/world-redis"
+)
+
+// Disposition is what becomes of a message. The texts are those of requeue.lua and of the metrics.
+type Disposition string
+
+// The dispositions.
+const (
+	Done          Disposition = "done"
+	Dead          Disposition = "dead"
+	Failed        Disposition = "failed"   // delivered again later, and charged
+	Rescheduled   Disposition = "moved"    // delivered again when the app asked for
+	WaitingForApp Disposition = "stalled"  // delivered again when an app registers, or later
+	Throttled     Disposition = "crowded"  // delivered again when the app has capacity, or later
+	Released      Disposition = "returned" // delivered again before all others
+	Suspect       Disposition = "apart"    // delivered again when it is its turn among the suspects of the app, or later
+	Lost          Disposition = "lost"     // somebody else has the message now, so there is nothing to write
+)
+
+// Outcome is a disposition with its details.
+type Outcome struct {
+	Disposition Disposition
+	Due         world.Millis // 0: now
+	Reason      string
+	Unseen      bool          // it is certain that the app has seen nothing of the message
+	App         string        // the app that has perhaps begun the message and works on it, or that is throttled
+	Hold        time.Duration // how long the next delivery waits until that app has noticed the end of this one
+	Room        int           // of a throttled message: how many deliveries the app may have
+	Place       int64         // of a suspect: its place among the suspects of the app
+}
+
+// worksOn is the app that perhaps works on a message after this outcome. There is none after an answer, and it is
+// the same as before if the app has not seen this delivery.
+func (o Outcome) worksOn(c *Claim) string {
+	switch {
+	case o.Disposition == Failed || o.Disposition == Rescheduled:
+		return ""
+	case o.Unseen || o.App == "":
+		return c.App
+	default:
+		return o.App
+	}
+}
