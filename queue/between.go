@@ -7,9 +7,9 @@ import (
 	"github.com/world-redis/world-redis/queue/internal/lane"
 )
 
-// answeredBetween is what becomes of a message that a proxy answered for the app: it is not charged.
-// The app counts as down, but for a proxy that only did not wait long enough: the app
-// perhaps works on, and other deliveries get through.
+// answeredBetween is what becomes of a message that a proxy answered for the app. It is not charged.
+// The app counts as down, unless the proxy has only not waited long enough. Then the app
+// perhaps works on the message, and other deliveries get through.
 func (w *worker) answeredBetween(d *delivery, baseURL string, out world.Outcome) lane.Outcome {
 	o := lane.Outcome{Disposition: lane.WaitingForApp, Reason: out.Reason, Unseen: !out.Sent}
 	if out.Sent {

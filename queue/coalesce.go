@@ -7,12 +7,12 @@ import (
 	"github.com/world-redis/world-redis/internal/rediskey"
 )
 
-// coalesce marks a bare wake-up of a run, so that the scripts fold several into one. Any
-// delivery of it begins with reading the run's whole log, so one that has yet to begin
-// brings what the others would have brought. Flow deliveries of v4 are short and never need to overlap;
-// in v5 they run steps too, and a wake-up must not wait for those. A flow message of v4 that is more than a wake-up is
-// never folded or held up, but wake-ups wait for the end of its delivery: the one that starts a
-// run is still at sending out steps when the first of them have ended.
+// coalesce marks a bare wake-up of a run, so that the scripts merge several into one. Each
+// delivery of a wake-up begins by reading the run's whole log, so one that has not begun yet
+// does the work of the others. Flow deliveries of v4 are short and never need to overlap.
+// In v5 they run steps too, and a wake-up must not wait for those. A flow message of v4 that is more than a wake-up is
+// never merged or delayed, but wake-ups wait for the end of its delivery: the delivery that starts a
+// run still enqueues steps when the first of them have ended.
 func (q *Queue) coalesce(ctx context.Context, m world.Message, kind world.Kind, a *addition) {
 	if kind != world.KindFlow || m.RunID == "" || m.StepID != "" {
 		return

@@ -47,7 +47,7 @@ func (q *Queue) ResumeQueue(ctx context.Context, kind world.Kind) error {
 	if err := q.redis.Del(ctx, w.Keys.Paused).Err(); err != nil {
 		return unchanged(err)
 	}
-	// Replicas that do not hear it look again within seconds.
+	// Replicas that miss the bell look again within seconds.
 	q.redis.Publish(ctx, w.Keys.Bell, q.process.Ring(0))
 	w.Notify(0)
 	return nil

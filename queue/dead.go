@@ -9,26 +9,26 @@ import (
 	"github.com/world-redis/world-redis/queue/internal/lane"
 )
 
-// Death is why a message is set aside as dead.
+// Death is why a message is dead-lettered, or its run is failed.
 type Death string
 
-// The deaths.
+// Why a message is dead.
 const (
-	Undeliverable Death = "undeliverable" // the app refused it too often, or it cannot be read
-	NoApp         Death = "no app"        // none of its deployment is alive, and the policy is Fail
-	TooLarge      Death = "too large"     // its run has a value that the service does not take
+	Undeliverable Death = "undeliverable" // the app refused it too often, or it cannot be decoded
+	NoApp         Death = "no app"        // no app of its deployment is alive, and the policy is Fail
+	TooLarge      Death = "too large"     // its run has a value that the service does not accept
 	Fatal         Death = "fatal"         // the app's process ends at each delivery of it
 )
 
-// runDeadTimeout bounds what the run of a dead message is given to be failed.
+// runDeadTimeout is how long failing the run of a dead message may take.
 const runDeadTimeout = 10 * time.Second
 
-// dead sets a message aside, after its run has been told.
+// dead sets a message aside, after its run was failed.
 func (w *worker) dead(d *delivery, m world.Message, why Death, reason string) lane.Outcome {
 	if world.IsHealthCheck(m.QueueName) {
 		return w.dropHealthCheck(d, reason)
 	}
-	if o, ok := w.tellRun(d, m, why, reason); !ok {
+	if o, ok := w.failRun(d, m, why, reason); !ok {
 		return o
 	}
 	defer w.runEnded(m)
@@ -38,13 +38,13 @@ func (w *worker) dead(d *delivery, m world.Message, why Death, reason string) la
 	return lane.Outcome{Disposition: lane.Dead, Reason: reason}
 }
 
-// tooLarge ends a run that cannot go on. Its message is done with that: redriving it would
-// come to the same.
+// tooLarge fails a run that cannot continue. Then its message is done, because redriving it would
+// have the same result.
 func (w *worker) tooLarge(d *delivery, m world.Message, out world.Outcome) lane.Outcome {
 	if w.q.cfg.RunDead == nil || m.RunID == "" {
 		return w.failed(d, m, out)
 	}
-	if o, ok := w.tellRun(d, m, TooLarge, out.Reason); !ok {
+	if o, ok := w.failRun(d, m, TooLarge, out.Reason); !ok {
 		return o
 	}
 	defer w.runEnded(m)
@@ -53,16 +53,16 @@ func (w *worker) tooLarge(d *delivery, m world.Message, out world.Outcome) lane.
 	return lane.Outcome{Disposition: lane.Done}
 }
 
-// tellRun has the run of a message failed. If that cannot be done now, o is what becomes of
-// the message until it can.
-func (w *worker) tellRun(d *delivery, m world.Message, why Death, reason string) (o lane.Outcome, ok bool) {
+// failRun fails the run of a message. If that is not possible now, o is what becomes of
+// the message until it is.
+func (w *worker) failRun(d *delivery, m world.Message, why Death, reason string) (o lane.Outcome, ok bool) {
 	if w.q.cfg.RunDead == nil || m.RunID == "" {
 		return lane.Outcome{}, true
 	}
 	ctx, cancel := context.WithTimeout(w.q.phases.Writing, runDeadTimeout)
 	defer cancel()
 	if err := w.q.cfg.RunDead(ctx, m, why, reason); err != nil {
-		w.log.Warn("a message cannot be delivered, and its run could not be told; it is tried again",
+		w.log.Warn("a message cannot be delivered, and its run could not be failed; it is tried again",
 			slog.String("message", d.ID), slog.String("run_id", m.RunID), slog.String("reason", reason), slog.Any("error", err))
 		return lane.Outcome{Disposition: lane.Failed, Due: w.q.dueIn(w.q.cfg.Backoff.Failed(d.Failed+1, 0)), Reason: reason}, false
 	}

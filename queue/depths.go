@@ -15,14 +15,14 @@ import (
 // Depth is how many messages a queue holds, by state.
 type Depth = world.QueueDepth
 
-// oldestOf is how many of the messages to be taken next are looked at for the oldest: those
-// that came back go to the front although they are younger.
+// oldestOf is how many of the next messages are searched for the oldest one: released messages
+// are at the front although they are younger.
 const oldestOf = 16
 
 // QueueDepths implements world.QueueAdmin.
 func (q *Queue) QueueDepths(ctx context.Context) ([]Depth, error) { return q.Depths(ctx) }
 
-// Depths returns how full the queues are: flows, then steps.
+// Depths returns how many messages the queues hold: flows, then steps.
 func (q *Queue) Depths(ctx context.Context) ([]Depth, error) {
 	pipe := q.redis.Pipeline()
 	var counts [][8]*redis.IntCmd
@@ -54,7 +54,7 @@ func (q *Queue) Depths(ctx context.Context) ([]Depth, error) {
 	return depths, nil
 }
 
-// oldest returns since when the oldest of these messages is pending.
+// oldest returns since when the oldest of these messages has been pending.
 func (w *worker) oldest(ctx context.Context, ids []string) (world.Millis, error) {
 	if len(ids) == 0 {
 		return 0, nil
@@ -80,7 +80,7 @@ func (w *worker) oldest(ctx context.Context, ids []string) (world.Millis, error)
 	return oldest, nil
 }
 
-// unreadable is the refusal when Redis does not answer a question about the queues.
+// unreadable is the error when the queues cannot be read from Redis.
 func unreadable(err error) error {
 	return world.Wrap(world.CodeUnavailable, err, "the queues could not be read: "+redisfault.Sentence(err))
 }

@@ -12,30 +12,30 @@ import (
 )
 
 const (
-	// endedBacklog bounds the runs that have ended and are not seen to yet. Past it they are
-	// passed over: their messages do no harm, each is delivered once more and acknowledged.
+	// endedBacklog bounds the ended runs whose messages are not removed yet. Further runs are
+	// skipped: their messages do no harm, each is delivered once more and acknowledged.
 	endedBacklog = 10_000
 	forgetAtOnce = 32 // runs, in one call of the script
-	// forgetGap is the pause between two calls, unless so many wait: there is one call a queue, and
-	// where runs end all the time each would have been for one run.
+	// forgetGap is the pause between two calls, unless forgetAtOnce runs wait. Without it there would be one call
+	// per queue and run where runs end all the time.
 	forgetGap     = 10 * time.Millisecond
 	forgetLooks   = 80 // messages, in one call of the script: up to 13 commands each, and a page of 50 may come on top
 	forgetSearch  = 2000
 	forgetTimeout = 5 * time.Second
-	// secondLookAfter is when a run is looked at once more that had deliveries in flight when it
-	// ended: these may have enqueued something since.
+	// secondLookAfter is when the messages of a run are removed once more if deliveries were running when it
+	// ended: they may have enqueued messages since.
 	secondLookAfter = 3 * time.Second
 )
 
-// endedRun is a run whose messages are to go.
+// endedRun is a run whose messages are to be removed.
 type endedRun struct {
 	part   string // of its keys
-	second bool   // it was looked at before
+	second bool   // this is the second look
 }
 
-// ForgetRun hears that a run has ended: its messages that wait, now or till later, are removed
-// soon. Those being delivered stay until their delivery ends, and are not put back then. It
-// never waits, and promises nothing: while Redis is away nothing is removed.
+// ForgetRun is called when a run has ended. Its pending and delayed messages are removed
+// soon. Messages that are being delivered stay until their delivery ends, and are not put back then. ForgetRun
+// never waits, and guarantees nothing: while Redis is away nothing is removed.
 func (q *Queue) ForgetRun(runID string) {
 	if runID != "" {
 		q.forgetLater(endedRun{part: rediskey.Part(runID)})
@@ -50,8 +50,7 @@ func (q *Queue) forgetLater(r endedRun) {
 	}
 }
 
-// forgetRuns removes the messages of ended runs until ctx ends, and then of those that it has
-// heard of.
+// forgetRuns removes the messages of ended runs until ctx ends, and then those of the runs that still wait.
 func (q *Queue) forgetRuns(ctx context.Context) {
 	later := newSecondLooks(q)
 	defer later.stop()
@@ -84,7 +83,7 @@ func (q *Queue) forgetRuns(ctx context.Context) {
 	}
 }
 
-// nextEnded adds those that wait already, as far as one call of the script may take them.
+// nextEnded returns a run and those that wait behind it, at most as many as one call of the script may have.
 func (q *Queue) nextEnded(first endedRun) []endedRun {
 	runs := []endedRun{first}
 	for len(runs) < forgetAtOnce {
@@ -114,8 +113,8 @@ func (q *Queue) forget(runs []endedRun, later *secondLooks) {
 	}
 }
 
-// forget removes the messages of the runs from one queue; busy gets those that have some in
-// an app's hands.
+// forget removes the messages of the runs from one queue. busy gets the runs with messages that are being
+// delivered.
 func (w *worker) forget(ctx context.Context, runs []endedRun, busy map[string]bool) error {
 	k := &w.Keys
 	cursor := "0"
@@ -140,7 +139,7 @@ func (w *worker) forget(ctx context.Context, runs []endedRun, busy map[string]bo
 			return err
 		}
 		if n == 0 && cursor == "0" {
-			return fmt.Errorf("script forget: it does not get on")
+			return fmt.Errorf("script forget: it makes no progress")
 		}
 		for i, left := range reply[fixed:] {
 			if left != int64(0) {

@@ -8,11 +8,11 @@ import (
 	"github.com/world-redis/world-redis/queue/internal/lane"
 )
 
-// healthCheckLife is how long a health check may wait for its delivery: by then its sender has given
+// healthCheckLife is how long a health check may wait for its delivery. After that its sender has given
 // up (contract §5.6), and the answer would stay in a stream that nobody reads.
 const healthCheckLife = world.Millis(time.Minute / time.Millisecond)
 
-// deliverHealthCheck delivers a health check as any message, but it ends a minute after it was queued,
+// deliverHealthCheck delivers a health check like any message, but it ends a minute after it was queued,
 // whatever it waits for.
 func (w *worker) deliverHealthCheck(d *delivery, m world.Message) (o lane.Outcome, reached string) {
 	end := enqueuedAt(d.ID) + healthCheckLife

@@ -15,14 +15,14 @@ import (
 const (
 	messagesDefault = 50
 	messagesMost    = 200
-	// messagesLooked bounds what one page looks at to find what it is asked for.
+	// messagesLooked bounds the messages that one page reads to find matching ones.
 	messagesLooked = 2000
-	// messagesBytes bounds what the messages take that one page looks at; one that is larger is looked at alone.
+	// messagesBytes bounds the size of the messages that one page reads. A larger message is read alone.
 	messagesBytes = 8 << 20
 	infosAtOnce   = 100
 )
 
-// shelf is one of the lists or sets that messages lie in.
+// shelf is one of the lists or sorted sets that hold messages.
 type shelf struct {
 	w     *worker
 	state world.MessageState
@@ -33,7 +33,7 @@ type shelf struct {
 type shelfOrder int
 
 const (
-	asList      shelfOrder = iota // the last enqueued first
+	asList      shelfOrder = iota // a list; the last enqueued first
 	lowestFirst                   // by score
 	highestFirst
 )
@@ -50,7 +50,7 @@ func (q *Queue) shelves() []shelf {
 	return all
 }
 
-// holds reports whether messages of a state may lie here; empty is any.
+// holds reports whether a shelf may have messages of a state; empty is any.
 func (s shelf) holds(kind world.Kind, state world.MessageState) bool {
 	switch state {
 	case world.MessageParked:
@@ -61,8 +61,8 @@ func (s shelf) holds(kind world.Kind, state world.MessageState) bool {
 	return (kind == "" || kind == s.w.Kind) && (state == "" || state == s.state)
 }
 
-// read returns the next ids from a position on, and the position after them. A position of a
-// list is how many to pass over; of a set it is a score and how many of that score.
+// read returns the next n ids from a position on, and the position after them. A position in a
+// list is the number of ids to skip; in a set it is a score, and the number of ids with that score to skip.
 func (s shelf) read(ctx context.Context, pos string, n int) (found []string, next string, err error) {
 	r := s.w.q.redis
 	if s.order == asList {
@@ -131,7 +131,7 @@ func (q *Queue) ListMessages(ctx context.Context, want world.MessageQuery) (worl
 		full := fit < len(heads)
 		if bytes += size; full {
 			bytes = messagesBytes
-			// The place behind these; where messages come and go meanwhile it is about that.
+			// The position behind these, approximately if messages come and go meanwhile.
 			if next, err = s.pass(ctx, pos, fit); err != nil {
 				return page, err
 			}
@@ -164,7 +164,7 @@ func (s shelf) pass(ctx context.Context, pos string, n int) (next string, err er
 	return next, nil
 }
 
-// fitting returns how many of the messages room has, in bytes, and what they take. With first the first of them has room in any case.
+// fitting returns how many of the messages fit into room bytes, and their size. With first, the first message fits in any case.
 func fitting(heads []infoHead, room int, first bool) (n, size int) {
 	for _, h := range heads {
 		one := int(h.size.Val())

@@ -10,10 +10,10 @@ import (
 	"github.com/world-redis/world-redis/queue/internal/lane"
 )
 
-// cutHold is how long an app that a delivery was begun with may take to notice that we cut
-// it, before it gets the message again.
+// cutHold is how long an app may take to notice that the service has cut a delivery, before it gets the message again.
 const cutHold = 500 * time.Millisecond
 
+// judge decides what becomes of a message from the outcome of its delivery. reached is the address of the app if it has answered.
 func (w *worker) judge(d *delivery, baseURL string, m world.Message, out world.Outcome, lasted time.Duration) (o lane.Outcome, reached string) {
 	w.log.Debug("delivered", slog.String("message", d.ID), slog.String("run_id", m.RunID), slog.Int("attempt", d.Attempt()),
 		slog.Int("verdict", int(out.Verdict)), slog.Int("status", out.Status), slog.Duration("delay", out.Delay))
@@ -24,11 +24,11 @@ func (w *worker) judge(d *delivery, baseURL string, m world.Message, out world.O
 		return lane.Outcome{Disposition: lane.Done}, baseURL
 	case out.Verdict == world.Reschedule:
 		w.q.health.Accepted(w.Kind, baseURL, d.ID)
-		return lane.Outcome{Disposition: lane.Rescheduled, Due: w.q.dueIn(w.patience(d, m, out.Delay))}, baseURL
+		return lane.Outcome{Disposition: lane.Rescheduled, Due: w.q.dueIn(w.rescheduleDelay(d, m, out.Delay))}, baseURL
 	case out.Verdict == world.TooLarge:
 		w.q.health.Accepted(w.Kind, baseURL, d.ID)
 		return w.tooLarge(d, m, out), baseURL
-	case d.Context().Err() != nil: // cut by ourselves
+	case d.Context().Err() != nil: // the service has cut it
 		if errors.Is(context.Cause(d.Context()), errShutdown) {
 			w.log.Warn("a delivery was cut at shutdown; another one will be made",
 				slog.String("message", d.ID), slog.String("run_id", m.RunID), slog.String("step_id", m.StepID))
@@ -56,26 +56,27 @@ func (w *worker) judge(d *delivery, baseURL string, m world.Message, out world.O
 	}
 }
 
-// A message that its app puts off again and again, without any wait, would keep both of
-// them busy for ever: after so many times it waits a little, and the log says so.
+// A message that its app reschedules again and again, without a delay, would keep both of
+// them busy forever. After manyReschedules it waits a little each time, and the log says so.
 const (
 	manyReschedules = 1000
 	rescheduleWait  = time.Second
 )
 
-func (w *worker) patience(d *delivery, m world.Message, asked time.Duration) time.Duration {
-	moves := d.Rescheduled + 1
-	if moves < manyReschedules {
+// rescheduleDelay is the delay that the app asked for, or more if it has asked too often.
+func (w *worker) rescheduleDelay(d *delivery, m world.Message, asked time.Duration) time.Duration {
+	times := d.Rescheduled + 1
+	if times < manyReschedules {
 		return asked
 	}
-	if moves%manyReschedules == 0 {
-		w.log.Warn("the app puts a message off over and over", slog.String("message", d.ID), slog.String("run_id", m.RunID),
-			slog.String("step_id", m.StepID), slog.Int("times", moves))
+	if times%manyReschedules == 0 {
+		w.log.Warn("the app reschedules a message again and again; see why its run makes no progress", slog.String("message", d.ID), slog.String("run_id", m.RunID),
+			slog.String("step_id", m.StepID), slog.Int("times", times))
 	}
 	return max(asked, rescheduleWait)
 }
 
-// failed charges a delivery, and sets the message aside when it was one too many.
+// failed charges a failed delivery, and sets the message aside after too many.
 func (w *worker) failed(d *delivery, m world.Message, out world.Outcome) lane.Outcome {
 	n := d.Failed + 1
 	if n >= w.q.cfg.Backoff.DeadAfter {

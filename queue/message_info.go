@@ -13,14 +13,14 @@ import (
 	"github.com/world-redis/world-redis/queue/internal/asynqbridge"
 )
 
-// infoFields are read of each message, in this order; the message itself comes before them.
+// infoFields are the fields that are read of each message, in this order. The message itself comes before them.
 var infoFields = []string{"state", "failed", "moved", "begun", "reason", "ended", "parked", "stalled"}
 
-// infoPortion is what is read of messages at a time, in bytes: only a message as a whole says what is in it, and Redis
-// builds a reply whole before it sends it.
+// infoPortion bounds the size of the messages that are read at a time, in bytes. A message can only be read whole, and Redis
+// holds the whole reply in memory before it sends it.
 const infoPortion = 1 << 20
 
-// infoHead is what is read of a message before the message.
+// infoHead is what is read of a message before its body.
 type infoHead struct {
 	id     string
 	fields *redis.SliceCmd
@@ -28,7 +28,7 @@ type infoHead struct {
 	size   *redis.IntCmd
 }
 
-// infoHeads reads those of messages.
+// infoHeads reads the heads of messages.
 func (w *worker) infoHeads(ctx context.Context, messageIDs []string) ([]infoHead, error) {
 	if len(messageIDs) == 0 {
 		return nil, nil
@@ -48,7 +48,7 @@ func (w *worker) infoHeads(ctx context.Context, messageIDs []string) ([]infoHead
 	return heads, nil
 }
 
-// infos reads the messages of heads; those that are gone are left out.
+// infos reads the messages of heads. It omits those that are gone.
 func (w *worker) infos(ctx context.Context, heads []infoHead) ([]world.MessageInfo, error) {
 	out := make([]world.MessageInfo, 0, len(heads))
 	for len(heads) > 0 {
@@ -85,7 +85,7 @@ func (w *worker) infos(ctx context.Context, heads []infoHead) ([]world.MessageIn
 	return out, nil
 }
 
-// infosOf is infos of messages by their ids.
+// infosOf reads messages by their ids.
 func (w *worker) infosOf(ctx context.Context, messageIDs []string) ([]world.MessageInfo, error) {
 	heads, err := w.infoHeads(ctx, messageIDs)
 	if err != nil {
@@ -130,9 +130,9 @@ func stateOf(asynqState string, parked, waitingForApp bool) world.MessageState {
 	}
 }
 
-// attemptOf is the number of the delivery that runs or comes next, as claim.lua counts; of a
-// message that has ended it is the last one's. begun says of an active one whether this is its
-// first delivery.
+// attemptOf is the number of the delivery that runs or comes next, as claim.lua counts. For a
+// message that has ended it is the number of the last one. begun says whether the delivery of an active message is its
+// first.
 func attemptOf(m world.MessageInfo, begun string) int {
 	n := 1 + m.Failed
 	if m.State == world.MessageDead {
@@ -145,7 +145,7 @@ func attemptOf(m world.MessageInfo, begun string) int {
 	return max(n, 1)
 }
 
-// enqueuedAt reads the moment off a message id, 0 if there is none in it.
+// enqueuedAt returns the time in a message id, or 0 if it has none.
 func enqueuedAt(id string) world.Millis {
 	at, _ := ids.Time("msg_", id)
 	return at

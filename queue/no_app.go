@@ -7,11 +7,11 @@ import (
 	"github.com/world-redis/world-redis/queue/internal/lane"
 )
 
-// Policy says what becomes of the messages of a deployment of which no app is alive.
+// Policy says what becomes of the messages of a deployment without a live app.
 type Policy string
 
 const (
-	// Hold lets them wait until one is: a run is never continued by other code.
+	// Hold lets them wait until there is one: a run is never continued by other code.
 	Hold Policy = "hold"
 	// Latest gives them to the newest app of another deployment, of the same namespace and
 	// SDK generation.
@@ -23,7 +23,7 @@ const (
 // Valid reports whether there is such a policy.
 func (p Policy) Valid() bool { return p == Hold || p == Latest || p == Fail }
 
-// noApp decides about a message without an app: either there are others that may have
+// noApp decides about a message without an app. It returns apps of other deployments that may have
 // it, or o is what becomes of it.
 func (w *worker) noApp(d *delivery, m world.Message, lapsed world.App) (apps []world.App, o lane.Outcome) {
 	cfg := &w.q.cfg

@@ -12,12 +12,12 @@ import (
 	"github.com/world-redis/world-redis/queue/internal/asynqbridge"
 )
 
-// Each queue has a set of messages for each run, those that are neither done nor dead. The
-// scripts keep it, so that it changes with the message; it is gone with the last of them.
+// Each queue has a set for each run: its messages that are neither done nor dead. The
+// scripts change it together with the message, and it is gone with the last message.
 
-// Outstanding reports for each run whether any message of it is still to be delivered, is
-// delayed, waits for something, or is being delivered. A message that was enqueued by a version
-// of this program from before these sets does not count.
+// Outstanding reports for each run whether it has a message that is pending,
+// delayed, waiting or being delivered. Messages that were enqueued by a version
+// without these sets do not count.
 func (q *Queue) Outstanding(ctx context.Context, runIDs []string) ([]bool, error) {
 	pipe := q.redis.Pipeline()
 	var found [][2]*redis.IntCmd
@@ -38,19 +38,19 @@ func (q *Queue) Outstanding(ctx context.Context, runIDs []string) ([]bool, error
 	return out, nil
 }
 
-// dueLooks is how many messages of a run are looked at for when they are due. A run with more is busy.
+// dueLooks is how many messages of a run are checked for their due time. A run with more counts as busy.
 const dueLooks = 16
 
-// messagesOf are some messages of a run in one queue, and when those that wait for their moment are due.
+// messagesOf are some messages of a run in one queue, and when the delayed ones are due.
 type messagesOf struct {
 	run              int
-	lane             *worker
+	worker           *worker
 	ids              *redis.StringSliceCmd
 	scheduled, retry *redis.FloatSliceCmd // 0: it is not there
 }
 
-// NextDue tells for each run when the first of its messages is due: long ago while one is to be delivered, is parked, or is being
-// delivered, and 0 if there is none ([Queue.Outstanding]). That takes two small reads for a run without messages, four or six for
+// NextDue returns for each run when the first of its messages is due. That is long ago while one is pending, parked, or being
+// delivered, and 0 if there is none ([Queue.Outstanding]). It takes two small reads for a run without messages, four or six for
 // others, and two round trips.
 func (q *Queue) NextDue(ctx context.Context, runIDs []string) ([]world.Millis, error) {
 	out := make([]world.Millis, len(runIDs))
@@ -61,7 +61,7 @@ func (q *Queue) NextDue(ctx context.Context, runIDs []string) ([]world.Millis, e
 	pipe := q.redis.Pipeline()
 	for i, runID := range runIDs {
 		for _, w := range q.workers() {
-			all = append(all, &messagesOf{run: i, lane: w, ids: pipe.SRandMemberN(ctx, w.Keys.OfRun+rediskey.Part(runID), dueLooks+1)})
+			all = append(all, &messagesOf{run: i, worker: w, ids: pipe.SRandMemberN(ctx, w.Keys.OfRun+rediskey.Part(runID), dueLooks+1)})
 		}
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
@@ -70,7 +70,7 @@ func (q *Queue) NextDue(ctx context.Context, runIDs []string) ([]world.Millis, e
 	pipe = q.redis.Pipeline()
 	for _, m := range all {
 		if ids := m.ids.Val(); len(ids) > 0 && len(ids) <= dueLooks {
-			m.scheduled, m.retry = pipe.ZMScore(ctx, m.lane.Keys.Scheduled, ids...), pipe.ZMScore(ctx, m.lane.Keys.Retry, ids...)
+			m.scheduled, m.retry = pipe.ZMScore(ctx, m.worker.Keys.Scheduled, ids...), pipe.ZMScore(ctx, m.worker.Keys.Retry, ids...)
 		}
 	}
 	if pipe.Len() > 0 {
@@ -86,7 +86,7 @@ func (q *Queue) NextDue(ctx context.Context, runIDs []string) ([]world.Millis, e
 	return out, nil
 }
 
-// due is when the first of the messages is due, 0 if there is none.
+// due is when the first of the messages is due, or 0 if there is none.
 func (m *messagesOf) due() world.Millis {
 	const now = world.Millis(1)
 	if len(m.ids.Val()) > dueLooks {
@@ -103,15 +103,15 @@ func (m *messagesOf) due() world.Millis {
 }
 
 const (
-	// stepMessagesMost and stepMessageSize bound what StepMessages reads of a run: one with more messages, or
-	// larger ones, is at work.
+	// stepMessagesMost and stepMessageSize bound what StepMessages reads of a run. A run with more messages, or
+	// larger ones, counts as busy.
 	stepMessagesMost = 16
 	stepMessageSize  = 4 << 10
 )
 
-// StepMessages returns the messages of each run if all of them are for a step and none is being
-// delivered. A run with many messages, or large ones, counts as one that has others. It costs
-// two reads a run and three a message, and no more for a run that has a plain wake-up.
+// StepMessages returns the messages of each run if all of them are for steps and none is being
+// delivered. It returns none for a run with many messages, or large ones. It costs
+// two reads per run and three per message, and no more for a run that has a plain wake-up.
 func (q *Queue) StepMessages(ctx context.Context, runIDs []string) ([][]world.Message, error) {
 	out := make([][]world.Message, len(runIDs))
 	heads, err := q.messageHeads(ctx, runIDs)

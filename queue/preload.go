@@ -16,7 +16,7 @@ const preloadFresh = 50 * time.Millisecond
 type Preload = lane.Preload
 
 // takesPreload reports whether a delivery may carry the answer to run_started. Only bare
-// wake-ups may: whatever else a message says is part of that call, and needs its own answer.
+// wake-ups may: anything more that a message says is part of that call, and needs its own answer.
 // And only those for SDK v4, whose deliveries of a run do not overlap, so that hardly anything can
 // happen to the run between the reading and the use.
 func (w *worker) takesPreload(app world.App, m world.Message) bool {

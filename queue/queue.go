@@ -36,43 +36,43 @@ type Config struct {
 	JobPrefix       string        // of the two asynq queues, <prefix>flows and <prefix>steps; "workflow_"
 	FlowConcurrency int           // flow deliveries at a time in this process; 100
 	StepConcurrency int           // step deliveries at a time in this process; 100
-	ShutdownGrace   time.Duration // how long Run lets running deliveries go on when it must end; 30 s
+	ShutdownGrace   time.Duration // how long running deliveries may continue when Run has to end; 30 s
 	BaseURL         string        // of the app to deliver to when none has registered
-	// MayCall returns why the service does not connect to the address of an app; such an app is not registered, and one that
-	// is gets nothing. nil: it connects to any.
+	// MayCall returns why the service does not connect to the address of an app. Such an app cannot register, and gets
+	// nothing if it is registered already. nil allows every address.
 	MayCall func(baseURL string) error
 	Backoff Backoff
 	// AppConcurrency is how many deliveries of a kind at a time one app may have in this
-	// process; by default four fifths of the slots when there are several apps, else all.
+	// process. The default is four fifths of the slots if there are several apps, otherwise all.
 	AppConcurrency int
-	// Policy says what becomes of a message while no app of its deployment is alive, and
-	// Patience how long that must last before anything but waiting comes into question; 1 min.
+	// Policy says what becomes of a message while no app of its deployment is alive. Before
+	// Patience is over it waits in any case; 1 min.
 	Policy   Policy
 	Patience time.Duration
 	Clock    world.Clock
 	Logger   *slog.Logger
 	Bell     *doorbell.Bell // the process's subscription connection; default: one of its own
-	// Runner sends messages, and may send what others have prepared together with them; default: one of its own.
+	// Runner sends messages, and may send what others have prepared in the same pipeline; default: one of its own.
 	Runner    *luascript.Runner
 	Deliverer world.Deliverer
-	// RunDead is told before a message of a run is set aside as dead, so that the run does not
-	// wait for it for ever. While it fails the message is delivered again instead. nil: nobody is.
+	// RunDead is called before a message of a run is set aside as dead, so that the run does not
+	// wait for it forever. If it fails, the message is delivered again. nil disables it.
 	RunDead func(ctx context.Context, m world.Message, why Death, reason string) error
-	// Stray is asked about a message that an app did not acknowledge: whether its run does not exist or has
-	// no such step, so that it never will be. If so it has seen to the run, and says why the
-	// message is done; otherwise the reason is empty. nil: nobody is asked.
+	// Stray is called with a message that an app did not acknowledge. If its run does not exist or has
+	// no such step, no app ever will: Stray then mends the run if that is needed, and returns why the
+	// message is done. Otherwise the reason is empty. nil disables it.
 	Stray func(ctx context.Context, messageID string, m world.Message) (reason string, err error)
-	// Preload says how to read what a wake-up of a run brings along to an app that takes it (world.Delivery.TakesPreload), so
-	// that this needs no round trip of its own. The Deliverer looks for itself where it was not read. nil: it always does. Not for
-	// a cluster, where the run is at another node than the queue. With whole false only the length of the log is asked for.
+	// Preload returns how to read what a wake-up carries to an app that takes it (world.Delivery.TakesPreload), so
+	// that this needs no extra round trip. The Deliverer reads what was not preloaded. With whole false only the length of the log
+	// is needed. nil disables it, which a cluster requires: there the run is on another node than the queue.
 	Preload func(runID string, whole bool) *Preload
-	// LookedAt is called when an app has acknowledged a delivery for a run, with what the log of the run was when that
-	// delivery began, if that is known. nil: nobody is.
+	// LookedAt is called when an app has acknowledged a delivery for a run, with the state of the run's log when that
+	// delivery began, if that is known. nil disables it.
 	LookedAt func(runID string, log world.LogSeen)
-	// Relieved reports whether another process is heard of that looks after the queues for all. Meanwhile this one does so
-	// rarely while it has no work. nil: it never is.
+	// Relieved reports whether another process sweeps the queues for all. Meanwhile this one does so
+	// rarely while it has no work. nil is never.
 	Relieved func() bool
-	// Observer counts what happens; nil: nobody does.
+	// Observer is called with what happens; nil disables it.
 	Observer Observer
 }
 
@@ -139,9 +139,11 @@ func open(ctx context.Context, client redis.UniversalClient, cfg Config, checkAs
 	q.cooldownFor = cooldownFor
 	q.crashes, q.suspectTimes = newCrashLooker(q), usualSuspectTimes
 	q.outage = lane.NewOutage(cfg.Clock, cfg.Logger)
-	q.phases.Claiming, q.stopClaiming = context.WithCancel(context.Background())
-	q.phases.Delivering, q.stopDelivering = context.WithCancelCause(context.Background())
-	q.phases.Writing, q.stopWriting = context.WithCancel(context.Background())
+	claiming, stopClaiming := context.WithCancel(context.Background())
+	delivering, stopDelivering := context.WithCancelCause(context.Background())
+	writing, stopWriting := context.WithCancel(context.Background())
+	q.phases = lane.Phases{Claiming: claiming, Delivering: delivering, Writing: writing}
+	q.stopClaiming, q.stopDelivering, q.stopWriting = stopClaiming, stopDelivering, stopWriting
 	q.flows = newWorker(q, world.KindFlow, cfg.JobPrefix+"flows", cfg.FlowConcurrency)
 	q.steps = newWorker(q, world.KindStep, cfg.JobPrefix+"steps", cfg.StepConcurrency)
 	return q, nil

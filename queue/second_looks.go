@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// secondLooks brings ended runs back to be looked at once more, some seconds later.
+// secondLooks has the messages of ended runs removed once more, some seconds later.
 type secondLooks struct {
 	q *Queue
 
@@ -29,7 +29,7 @@ func (s *secondLooks) add(part string) {
 	}
 }
 
-// fire brings back all that wait, those too that have waited for less than the first.
+// fire returns all runs that wait, including those that have waited for less time than the first.
 func (s *secondLooks) fire() {
 	s.mu.Lock()
 	waiting := s.waiting

@@ -8,8 +8,8 @@ import (
 	"github.com/world-redis/world-redis/queue/internal/lane"
 )
 
-// isStray reports whether a message that an app refused is for a run or a step that does not exist, so that
-// it is done. While that cannot be found out the message is like any other.
+// isStray reports whether a message that an app refused is for a run or a step that does not exist. Then it
+// is done. If that is not known, the message is treated as any other.
 func (w *worker) isStray(d *delivery, m world.Message, out world.Outcome) bool {
 	if w.q.cfg.Stray == nil || m.RunID == "" {
 		return false

@@ -11,27 +11,27 @@ import (
 	"github.com/world-redis/world-redis/queue/internal/script"
 )
 
-// The flow messages that are in an app's hands when its process ends for the third time in a row
-// are suspects. An app gets one suspect at a time, from all replicas together, beside everything
-// else. A crash with a suspect in the app's hands counts against it; a suspect whose delivery is
-// answered is none any more. Steps are no suspects: the SDK counts how often one was begun.
+// When an app's process ends for the third time in a row, the flow messages that it is processing
+// become suspects. An app gets one suspect at a time, from all replicas together, in addition to all
+// other messages. A crash while the app has a suspect counts against that suspect. A suspect whose delivery is
+// answered is cleared. Steps are never suspects, because the SDK counts how often a step was begun.
 //
-// The SDK also fails a step that was begun four times. So that the crashes that sort the suspects out do not
-// use up the attempts of others, a suspect waits until those deliveries have been answered that a crash
-// interrupted, in either queue: each of them meets one more crash at most.
+// The SDK also fails a step that was begun four times. The crashes that find the cause must not
+// use up the attempts of other messages. So a suspect waits until the deliveries that a crash has
+// interrupted, in either queue, are answered: each of them sees one more crash at most.
 //
-// A suspect may go on for long, an SDK v5 flow for as long as its steps. Until the one is found that ends the
-// process, the next one waits. Once a crash has counted against one, the others are probably innocent: they
-// follow one another at short intervals, and that one goes last.
+// A suspect may run for long: an SDK v5 flow for as long as its steps. Until the message is found that ends the
+// process, the next suspect waits. Once a crash has counted against one, the others are probably innocent: they
+// are delivered at short intervals, and that one goes last.
 
-// suspectTimes say how long what lasts; tests make them short.
+// suspectTimes are the waits; tests make them short.
 type suspectTimes struct {
 	after    int           // crashes in a row after which a message is a suspect
-	patience time.Duration // how long interrupted deliveries are waited for
-	look     time.Duration // how often one that waits for them looks
-	alone    time.Duration // how long a suspect is alone in the app's hands
-	brief    time.Duration // the same once the one that ends the process is found
-	found    time.Duration // how long that one explains crashes
+	patience time.Duration // how long a suspect waits for interrupted deliveries
+	look     time.Duration // how often it checks them
+	alone    time.Duration // how long a suspect is the only one that the app has
+	brief    time.Duration // the same once the message that ends the process is found
+	found    time.Duration // how long that message explains crashes
 }
 
 var usualSuspectTimes = suspectTimes{
@@ -39,9 +39,9 @@ var usualSuspectTimes = suspectTimes{
 }
 
 const (
-	// suspectKept is when the keys of an app's suspects end, after the last crash or delivery.
+	// suspectKept is how long the keys of an app's suspects are kept after the last crash or delivery.
 	suspectKept = 15 * time.Minute
-	// suspectTime is when a suspect that was set aside is looked at again, should nobody have
+	// suspectTime is when a suspect that was set aside is claimed again if nothing has
 	// brought it forward.
 	suspectTime = 15 * time.Second
 )
@@ -55,7 +55,7 @@ const (
 	suspectInterrupted
 )
 
-// mayGo sees to it that an app has one suspect in its hands at a time. If the message has to wait,
+// mayGo makes sure that an app has one suspect at a time. If the message has to wait,
 // o is what becomes of it.
 func (w *worker) mayGo(d *delivery, app string) (o lane.Outcome, stop bool) {
 	if d.trouble.follow != nil {
@@ -79,7 +79,7 @@ func (w *worker) mayGo(d *delivery, app string) (o lane.Outcome, stop bool) {
 		return lane.Outcome{Disposition: lane.Lost}, true
 	case verdict == suspectInterrupted:
 		o.Due = w.q.dueIn(w.q.suspectTimes.look)
-		o.Reason = "it may be what ends the app's process, and waits until other deliveries that this interrupted have ended"
+		o.Reason = "it may be what ends the app's process, and waits until the deliveries that this interrupted are answered"
 	default:
 		o.Reason = "it may be what ends the app's process, and waits for its turn: such messages are delivered one at a time"
 		if verdict == suspectLater {
@@ -89,9 +89,9 @@ func (w *worker) mayGo(d *delivery, app string) (o lane.Outcome, stop bool) {
 	return o, true
 }
 
-// place is where a suspect stands among those set aside: those that a crash has counted against go
-// last, and of the others those first whose deliveries ended soonest on average. What was at work before the
-// one that ends the process came is behind it.
+// place is the place of a suspect among those set aside. Those that a crash has counted against go
+// last. Of the others, the one whose deliveries were shortest on average goes first: a message that was delivered before the
+// one that ends the process is behind it.
 func (t trouble) place() int64 {
 	const longer = int64(24 * time.Hour / time.Millisecond)
 	return int64(t.counted)*longer + min(t.lasted.Milliseconds()/int64(max(t.crashes, 1)), longer-1)
@@ -126,8 +126,8 @@ func (w *worker) askTurn(d *delivery, app string) (verdict int64, err error) {
 		}
 	}
 	if n[1] > 0 {
-		w.log.Warn("the app's process ended again and again during deliveries; the messages of flows that it had then are delivered one at a time until the one that ends it is found; "+
-			"all else goes on; see why the process ends", slog.String("app", app), slog.Int64("messages", n[1]), slog.Int("crashes", d.trouble.crashes))
+		w.log.Warn("the app's process ended again and again during deliveries; the flow messages that it had then are delivered one at a time until the one that ends it is found; "+
+			"all other messages are delivered as usual; see why the process ends", slog.String("app", app), slog.Int64("messages", n[1]), slog.Int("crashes", d.trouble.crashes))
 	}
 	if n[0] == suspectGo && n[2] > 0 {
 		d.trouble.app = app
@@ -136,8 +136,8 @@ func (w *worker) askTurn(d *delivery, app string) (verdict int64, err error) {
 	return n[0], nil
 }
 
-// countInterrupted is how many messages of this queue have no answer since the app's process ended with them. A
-// step that has met more crashes than make a suspect has no attempt left, or more than usual: nobody waits for it.
+// countInterrupted is how many messages of this queue have no answer since the app's process ended during their delivery. A
+// step that has seen more crashes than make a suspect has no attempt left, or more than usual: it is not counted.
 func (w *worker) countInterrupted(ctx context.Context, app string) (int, error) {
 	reply, err := w.q.scripts.Interrupted.Run(ctx, w.q.redis, []string{w.interruptedKey(app)}, w.Keys.Task, w.q.suspectTimes.patience.Seconds(),
 		w.q.suspectTimes.after+1)
@@ -148,14 +148,14 @@ func (w *worker) countInterrupted(ctx context.Context, app string) (int, error) 
 	return int(n), err
 }
 
-// answered hears that an app has answered a delivery: the message is no suspect any more.
+// answered is called when an app has answered a delivery. The message is no longer a suspect.
 func (w *worker) answered(d *delivery, app string) {
 	if d.trouble.crashes > 0 {
 		w.cleared(d, app)
 	}
 }
 
-// cleared forgets the crashes of a message. Should it fail they are forgotten when the message is done.
+// cleared forgets the crashes of a message. If it fails, they are forgotten when the message is done.
 func (w *worker) cleared(d *delivery, app string) {
 	ctx, cancel := context.WithTimeout(w.q.phases.Writing, lane.RedisTimeout)
 	defer cancel()
@@ -169,7 +169,7 @@ func (w *worker) cleared(d *delivery, app string) {
 	}
 }
 
-// letFollow ends the turn of a suspect once its outcome is written, and begins the next one's.
+// letFollow ends the turn of a suspect whose outcome is written, and begins that of the next one.
 func (w *worker) letFollow(d *delivery) {
 	if d.trouble.follow != nil {
 		d.trouble.follow.Stop()
@@ -179,9 +179,9 @@ func (w *worker) letFollow(d *delivery) {
 	}
 }
 
-// nextSuspect brings the suspect forward that goes first.
+// nextSuspect brings the first suspect forward.
 func (w *worker) nextSuspect(app string) {
 	if _, err := w.forwardFrom(w.Keys.SuspectsOf(app), 1); err != nil {
-		w.log.Debug("a suspect comes back in its own time", slog.Any("error", err))
+		w.log.Debug("a suspect is delivered when it is due", slog.Any("error", err))
 	}
 }

@@ -12,20 +12,20 @@ import (
 )
 
 const (
-	// throttleShare is the part of the slots that one app may hold while there are others, in
+	// throttleShare is the share of the slots that one app may use while there are others, in
 	// percent.
 	throttleShare = 80
-	// throttleWait is how long a message waits in its slot for its app to have room. A fast app
-	// has it within that time, and the message need not be set aside.
+	// throttleWait is how long a message waits in its slot until its app has capacity. A fast app
+	// has some within that time, and the message is not set aside.
 	throttleWait = 5 * time.Millisecond
-	// throttleSlow is for how long that is not tried again with an app that was too slow.
+	// throttleSlow is how long messages for an app that was too slow do not wait in their slots.
 	throttleSlow = time.Second
-	// throttleTime is when a message that was set aside is looked at again, should nobody have
-	// brought it forward: this replica is gone.
+	// throttleTime is when a message that was set aside is claimed again if nothing has
+	// brought it forward, because this replica is gone.
 	throttleTime = 15 * time.Second
 )
 
-// throttle counts the deliveries in work by app, so that one slow app does not take all slots.
+// throttle counts the running deliveries of each app, so that one slow app does not use all slots.
 type throttle struct {
 	clock world.Clock
 	mu    sync.Mutex
@@ -33,14 +33,15 @@ type throttle struct {
 	news  *throttleNews
 }
 
+// gate is the throttle of one app.
 type gate struct {
-	inWork  int
-	waiting []chan struct{} // closed when the place of a delivery that ended is theirs
-	slow    time.Time       // until then nobody waits
+	inWork  int             // running deliveries
+	waiting []chan struct{} // messages that wait in their slots; closed when they may be delivered
+	slow    time.Time       // until then none waits
 
-	aside      bool // perhaps there are messages set aside
-	freed      int  // places for which none of them was brought forward yet
-	forwarding bool // somebody is about to
+	aside      bool // messages are perhaps set aside
+	freed      int  // deliveries that ended and for which no message was brought forward yet
+	forwarding bool // a caller brings messages forward
 }
 
 func (g *gate) idle() bool { return g.inWork == 0 && !g.aside && !g.forwarding }
@@ -49,7 +50,7 @@ func newThrottle(clock world.Clock) *throttle {
 	return &throttle{clock: clock, gates: map[string]*gate{}, news: newThrottleNews()}
 }
 
-// gate returns the one of an app; the mutex is held.
+// gate returns the gate of an app. The mutex is held.
 func (c *throttle) gate(app string) *gate {
 	g := c.gates[app]
 	if g == nil {
@@ -59,7 +60,7 @@ func (c *throttle) gate(app string) *gate {
 	return g
 }
 
-// enter takes one of the places of an app, unless it has none left. Whoever entered leaves.
+// enter reports whether a delivery to an app may begin, and counts it. The caller then has to call leave.
 func (c *throttle) enter(ctx context.Context, app string, most int) bool {
 	c.mu.Lock()
 	g := c.gate(app)
@@ -94,11 +95,11 @@ func (c *throttle) enter(ctx context.Context, app string, most int) bool {
 			return false
 		}
 	}
-	return true // it was given just now
+	return true // the channel was closed just now
 }
 
-// leave gives a place back, to one that waits for it, or to those that were set aside: then
-// the caller is to call lane.bringForward.
+// leave ends a delivery. Another one that waits in its slot may begin, or a message that was set aside: then
+// the caller has to call worker.bringForward.
 func (c *throttle) leave(app string) (bringForward bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,8 +119,8 @@ func (c *throttle) leave(app string) (bringForward bool) {
 	return false
 }
 
-// setAside hears that a message of an app was set aside. The app may have room meanwhile:
-// then the caller is to call lane.bringForward.
+// setAside is called when a message for an app was set aside. If the app has capacity by now,
+// the caller has to call worker.bringForward.
 func (c *throttle) setAside(app string, most int) (bringForward bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -128,7 +129,7 @@ func (c *throttle) setAside(app string, most int) (bringForward bool) {
 	return g.inWork < most && g.free()
 }
 
-// free counts a place, and reports whether the caller is the one to fill it.
+// free counts a delivery that ended, and reports whether the caller has to bring messages forward.
 func (g *gate) free() bool {
 	g.freed++
 	mine := !g.forwarding
@@ -136,7 +137,7 @@ func (g *gate) free() bool {
 	return mine
 }
 
-// toFill returns how many messages to bring forward; 0: no more, somebody else does from now on.
+// toFill returns how many messages the caller has to bring forward. At 0 it is done; the next caller continues.
 func (c *throttle) toFill(app string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -154,14 +155,14 @@ func (c *throttle) toFill(app string) int {
 	return n
 }
 
-// stillAside hears that more messages of an app are set aside.
+// stillAside is called when more messages for an app are set aside.
 func (c *throttle) stillAside(app string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.gate(app).aside = true
 }
 
-// throttleLimit is how many deliveries at a time one app may have here.
+// throttleLimit is how many deliveries at a time one app may have in this process.
 func (w *worker) throttleLimit(several bool) int {
 	switch {
 	case w.q.cfg.AppConcurrency > 0:
@@ -173,12 +174,12 @@ func (w *worker) throttleLimit(several bool) int {
 	}
 }
 
-// bringForward fills the places that have become free at an app.
+// bringForward makes messages pending that were set aside for an app, as many as it has capacity for.
 func (w *worker) bringForward(app string) {
 	for n := w.throttle.toFill(app); n > 0; n = w.throttle.toFill(app) {
 		left, err := w.forward(app, n)
 		if err != nil {
-			w.log.Debug("messages set aside come back in their own time", slog.Any("error", err))
+			w.log.Debug("messages that were set aside are delivered when they are due", slog.Any("error", err))
 		}
 		if err != nil || left > 0 {
 			w.throttle.stillAside(app)
@@ -186,16 +187,16 @@ func (w *worker) bringForward(app string) {
 	}
 }
 
-// forward brings n of the messages forward that were set aside for an app, and returns how
+// forward makes n of the messages pending that were set aside for an app, and returns how
 // many are left.
 func (w *worker) forward(app string, n int) (left int64, err error) {
 	return w.forwardFrom(w.Keys.ThrottledAt(app), n)
 }
 
-// forwardAtOnce is how many messages one call of the script brings forward, five commands for each.
+// forwardAtOnce bounds the messages that one call of the script brings forward, with five commands for each.
 const forwardAtOnce = 390
 
-// forwardFrom does so with the messages that are set aside in a sorted set.
+// forwardFrom does the same with the messages in a sorted set.
 func (w *worker) forwardFrom(aside string, n int) (left int64, err error) {
 	for ; n > forwardAtOnce; n -= forwardAtOnce {
 		if left, err = w.forwardPart(aside, forwardAtOnce); err != nil || left == 0 {

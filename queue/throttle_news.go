@@ -10,11 +10,10 @@ import (
 	"github.com/world-redis/world-redis/queue/internal/lane"
 )
 
-// throttleNewsPause keeps many messages that are set aside from becoming many questions.
+// throttleNewsPause is the pause between two looks at what was set aside.
 const throttleNewsPause = 10 * time.Millisecond
 
-// throttleNews are the apps of which other replicas have said that messages were set aside for them:
-// they may have room here.
+// throttleNews are the apps for which other replicas have set messages aside. They may have capacity in this process.
 type throttleNews struct {
 	mu   sync.Mutex
 	apps map[string]struct{}
@@ -25,7 +24,7 @@ func newThrottleNews() *throttleNews {
 	return &throttleNews{apps: map[string]struct{}{}, work: make(chan struct{}, 1)}
 }
 
-// add notes an app. An empty one stands for all that are registered.
+// add notes an app. An empty one means all registered apps.
 func (n *throttleNews) add(app string) {
 	n.mu.Lock()
 	n.apps[app] = struct{}{}
@@ -44,7 +43,7 @@ func (n *throttleNews) drain() map[string]struct{} {
 	return apps
 }
 
-// admitThrottled takes on what other replicas have set aside, as far as there is room for it here,
+// admitThrottled brings messages forward that other replicas have set aside, as far as there is capacity in this process,
 // until ctx ends.
 func (w *worker) admitThrottled(ctx context.Context) {
 	for {
@@ -58,7 +57,7 @@ func (w *worker) admitThrottled(ctx context.Context) {
 			return
 		}
 		if err := w.invite(ctx, apps); err != nil && ctx.Err() == nil {
-			w.log.Debug("messages that other replicas set aside come back in their own time", slog.Any("error", err))
+			w.log.Debug("messages that other replicas have set aside are delivered when they are due", slog.Any("error", err))
 		}
 		pause.For(ctx, throttleNewsPause)
 	}
@@ -89,9 +88,9 @@ func (w *worker) invite(ctx context.Context, apps map[string]struct{}) error {
 	return nil
 }
 
-// room hears that messages of an app are set aside, and reports whether the caller is to call
-// lane.bringForward, because the app may have more deliveries here. If not, each one that ends
-// brings one forward from now on.
+// room is called when messages for an app are set aside. It reports whether the caller has to call
+// worker.bringForward, because the app may have more deliveries in this process. If not, each delivery that ends
+// brings one message forward from now on.
 func (c *throttle) room(app string, most, slots int) (bringForward bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -17,7 +17,7 @@ export const redisAway = /Redis (does not answer|is not reachable)|connection re
 export const isReplica = /READONLY|LOADING/;
 
 /** A message was given up. */
-export const givenUp = /a message is set aside as undeliverable|its run could not be told/;
+export const givenUp = /a message is set aside as undeliverable|its run could not be failed/;
 
 /** A run has a value that exceeds the service's size limit. */
 export const tooLarge = /a run was failed, because it has a value that is too large/;

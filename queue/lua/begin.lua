@@ -1,8 +1,8 @@
--- begin: makes sure, just before a delivery, that a message is still the caller's, renews its
--- lease, and notes the app that it goes to.
+-- begin: checks just before a delivery that the caller still has the message, renews its
+-- lease, and notes the app that it is delivered to.
 -- KEYS: task leases
 -- ARGV: id owner lease_time app
--- REPLY: {1} go on; {0} no longer the caller's
+-- REPLY: {1} the delivery may begin; {0} another process has the message
 -- $include lib/server_time.lua
 local task = KEYS[1]
 local leases = KEYS[2]

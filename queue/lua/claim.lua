@@ -1,8 +1,8 @@
 -- claim: claims messages for delivery and leases them to the caller.
 -- KEYS: pending paused active leases waiting_for_app registrations waiting running parked scheduled delayed
 -- ARGV: prefix owner most lease_time now alone_since park_until answer_by
--- REPLY: {-1} it does so no longer, nothing is taken; {messages left, wakes, id, message, failed deliveries, times rescheduled,
---         pending since (ns), app that a delivery was begun with or '', ms to wait before the next one, id, ...}
+-- REPLY: {-1} answer_by has passed, nothing is claimed; {messages left, wakes, id, message, failed deliveries, times rescheduled,
+--         pending since (ns), app that an earlier delivery was begun with or '', ms to wait before the next one, id, ...}
 -- $include lib/runs_alone.lua
 -- $include lib/server_time.lua
 local pending = KEYS[1]
@@ -21,8 +21,8 @@ local owner = ARGV[2] -- token of the leases
 local most = tonumber(ARGV[3]) -- messages
 local lease_time = tonumber(ARGV[4]) -- in seconds
 local now = ARGV[5] -- in ms
-local alone_since = tonumber(ARGV[6]) -- wake-ups being delivered since before this, in ms, hold up no other
-local park_until = ARGV[7] -- when a parked one is looked at again, in seconds with three decimals
+local alone_since = tonumber(ARGV[6]) -- wake-ups being delivered since before this, in ms, delay no others
+local park_until = ARGV[7] -- when a parked wake-up is due, in seconds with three decimals
 local answer_by = ARGV[8] -- until when the caller waits for the answer, by Redis's clock in seconds; empty: not known
 
 if answer_by ~= '' and server_time() > tonumber(answer_by) then
@@ -38,7 +38,7 @@ local taken, looked = 0, 0
 local clock
 while taken < most and looked < 80 do -- up to 20 commands each
   looked = looked + 1
-  -- Until it has a lease, or is nowhere any more, the sweep gives it back: also where Redis refuses what comes next.
+  -- If Redis refuses one of the next commands, the sweep puts the message back: it is active without a lease.
   local id = redis.call('RPOPLPUSH', pending, active)
   if not id then
     break
@@ -72,8 +72,8 @@ while taken < most and looked < 80 do -- up to 20 commands each
     reply[#reply + 1] = id
     reply[#reply + 1] = fields[1]
     local failed, rescheduled = fields[2] or '0', fields[3] or '0'
-    -- A delivery that broke off has perhaps begun the work, although nobody is charged for it:
-    -- the app must not take the next one for the first.
+    -- A delivery that broke has perhaps begun the work, although it is not charged:
+    -- the app must not treat the next one as the first.
     if fields[7] and failed == '0' and rescheduled == '0' then
       rescheduled = '1'
     end

@@ -1,16 +1,16 @@
 -- cleared: forgets the crashes of a message, because its app has answered or its run was failed.
 -- KEYS: task interrupted_set suspect
 -- ARGV: id owner prefix after
--- REPLY: {1, 1 if it was the last suspect of the app}; {0} no longer the caller's
+-- REPLY: {1, 1 if it was the last suspect of the app}; {0} another process has the message
 -- $include lib/interrupted.lua
 -- $include lib/may.lua
 local task = KEYS[1]
 local interrupted_set = KEYS[2] -- zset: messages whose last delivery to the app ended with its process
-local suspect = KEYS[3] -- hash: the suspect in the app's hands, and more about its suspects
+local suspect = KEYS[3] -- hash: the suspect that the app has, and more about its suspects
 local id = ARGV[1]
 local owner = ARGV[2] -- token of the lease
 local prefix = ARGV[3] -- of task keys
-local after = tonumber(ARGV[4]) -- from how many crashes in a row on a message is a suspect
+local after = tonumber(ARGV[4]) -- with so many crashes in a row a message is a suspect
 
 may('DEL', 'HDEL', 'HEXISTS', 'HGET', 'HMGET', 'ZREM', 'ZREVRANGE')
 

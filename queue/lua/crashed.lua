@@ -1,19 +1,19 @@
 -- crashed: notes that the app's process ended during the delivery of a message. If the message was the only
--- suspect in the app's hands, the crash counts against it, and the next suspect may be delivered.
+-- suspect that the app had, the crash counts against it, and the next suspect may be delivered.
 -- KEYS: task interrupted_set suspect
 -- ARGV: id owner crashes longest ttl lasted
--- REPLY: {1, crashes that count}; {0} no longer the caller's
+-- REPLY: {1, crashes that count}; {0} another process has the message
 -- $include lib/server_time.lua
 -- $include lib/may.lua
 local task = KEYS[1]
 local interrupted_set = KEYS[2] -- zset: messages whose last delivery to the app ended with its process
-local suspect = KEYS[3] -- hash: the suspect in the app's hands, and more about its suspects
+local suspect = KEYS[3] -- hash: the suspect that the app has, and more about its suspects
 local id = ARGV[1]
 local owner = ARGV[2] -- token of the lease
 local crashes = ARGV[3] -- in a row, with this one
-local longest = ARGV[4] -- delivery that ended so, in ms
+local longest = ARGV[4] -- delivery that ended in a crash, in ms
 local ttl = ARGV[5] -- of the keys, in seconds
-local lasted = ARGV[6] -- all deliveries that ended so, in ms
+local lasted = ARGV[6] -- all deliveries that ended in a crash, in ms
 
 may('EXPIRE', 'HDEL', 'HMGET', 'HSET', 'ZADD')
 

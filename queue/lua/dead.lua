@@ -1,7 +1,7 @@
--- dead: sets a message aside that cannot be delivered; its idempotency key is free again.
+-- dead: sets a message aside that cannot be delivered, and frees its idempotency key.
 -- KEYS: task active leases archived idempotency processed_today processed failed_today failed running parked scheduled pending doorbell
 -- ARGV: id owner now_seconds reason most_kept prefix counters_end ring now
--- REPLY: {1, 1 if another message is pending now} set aside; {0} no longer the caller's
+-- REPLY: {1, 1 if another message is pending now} set aside; {0} another process has the message
 -- $include lib/leave.lua
 -- $include lib/count.lua
 -- $include lib/free_key.lua
@@ -26,11 +26,11 @@ local doorbell = KEYS[14]
 local id = ARGV[1]
 local owner = ARGV[2] -- token of the lease
 local now_seconds = ARGV[3]
-local reason = ARGV[4] -- in words
+local reason = ARGV[4] -- for people
 local most_kept = tonumber(ARGV[5]) -- dead messages
 local prefix = ARGV[6] -- of task keys
 local counters_end = ARGV[7] -- those of the day, in seconds
-local ring = ARGV[8] -- what to say on the doorbell
+local ring = ARGV[8] -- what to publish on the doorbell
 local now = ARGV[9] -- in ms
 
 may('DEL', 'EXISTS', 'HDEL', 'HGET', 'HINCRBY', 'HMGET', 'HSET', 'LREM', 'RPUSH', 'SREM', 'ZADD', 'ZCARD', 'ZPOPMIN', 'ZREM')

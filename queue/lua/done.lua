@@ -1,8 +1,8 @@
--- done: ends a message that was delivered: lease and idempotency key go at once, and the message too,
--- but for the last ones, which are kept for people to look at.
+-- done: ends a message that was delivered. It removes the lease and the idempotency key, and the message too,
+-- except for the last ones, which are kept for people to look at.
 -- KEYS: task active leases idempotency processed_today processed running parked scheduled pending doorbell completed
 -- ARGV: id owner counter_ends prefix ring now kept_until most_kept largest_kept
--- REPLY: {1, 1 if another message is pending now} done; {0} no longer the caller's
+-- REPLY: {1, 1 if another message is pending now} done; {0} another process has the message
 -- $include lib/count.lua
 -- $include lib/free_key.lua
 -- $include lib/unlist.lua
@@ -24,7 +24,7 @@ local id = ARGV[1]
 local owner = ARGV[2] -- token of the lease
 local counter_ends = ARGV[3] -- that of the day, in seconds
 local prefix = ARGV[4] -- of task keys
-local ring = ARGV[5] -- what to say on the doorbell
+local ring = ARGV[5] -- what to publish on the doorbell
 local now = ARGV[6] -- in ms
 local kept_until = ARGV[7] -- in seconds
 local most_kept = tonumber(ARGV[8]) -- completed messages
@@ -34,8 +34,8 @@ local f = redis.call('HMGET', task, 'owner', 'solo', 'key', 'run', 'lead')
 if f[1] ~= owner then
   return {0}
 end
--- Until the last change the message is still the caller's, so the call can be made again where Redis refuses one of these;
--- without its lease the sweep gives it back if nobody makes it again.
+-- The owner changes last, so the call can be repeated if Redis refuses one of these commands. If it is not repeated,
+-- the sweep puts the message back, because it has no lease.
 redis.call('HSET', task, 'ended', now)
 redis.call('ZREM', leases, id)
 local released = (f[2] or f[5]) and release_run(task, id, running, parked, scheduled, pending, prefix)

@@ -1,4 +1,4 @@
--- end_cooldown: ends the cooldown of a run: the wake-up that was parked for it is delivered now, unless another
+-- end_cooldown: ends the cooldown of a run. The wake-up that was parked for it becomes pending, unless another
 -- one of the run is being delivered.
 -- KEYS: cooldown running parked scheduled pending doorbell
 -- ARGV: run prefix now ring
@@ -13,7 +13,7 @@ local doorbell = KEYS[6]
 local run = ARGV[1]
 local prefix = ARGV[2] -- of task keys
 local now = ARGV[3] -- in ns
-local ring = ARGV[4] -- what to say on the doorbell
+local ring = ARGV[4] -- what to publish on the doorbell
 
 may('DEL', 'HDEL', 'HEXISTS', 'HGET', 'HSET', 'RPUSH', 'ZREM')
 

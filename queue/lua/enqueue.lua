@@ -1,7 +1,7 @@
--- enqueue: adds a message, unless it is here already. All or nothing.
+-- enqueue: adds a message, unless it is there already. All or nothing.
 -- KEYS: task pending scheduled idempotency request doorbell waiting run_messages
 -- ARGV: id message now due key_field remember_for prefix ring wait_field solo run lead
--- REPLY: {0, id} added; {1, id} that message is here already
+-- REPLY: {0, id} added; {1, id} that message is there already
 local task = KEYS[1] -- of the new message
 local pending = KEYS[2]
 local scheduled = KEYS[3]
@@ -17,17 +17,17 @@ local due = ARGV[4] -- in seconds with three decimals; empty: now
 local key_field = ARGV[5] -- of the idempotency key; empty: none
 local remember_for = ARGV[6] -- the request id, in ms; 0: there is none
 local prefix = ARGV[7] -- of task keys
-local ring = ARGV[8] -- what to say on the doorbell; empty: nothing, for a message that is now, since the caller takes it at once
+local ring = ARGV[8] -- what to publish on the doorbell; empty: nothing, because the caller claims the message in the same round trip
 local wait_field = ARGV[9] -- of waiting, for a bare wake-up; empty: the message is none
 local solo = ARGV[10] -- run whose deliveries must not overlap; empty: they may
 local run = ARGV[11] -- that the message belongs to; empty: none
-local lead = ARGV[12] -- run whose wake-ups wait for the delivery of this message, which is more than one; empty: none
+local lead = ARGV[12] -- run whose wake-ups wait for the delivery of this message, which is more than a wake-up; empty: none
 
 local function remember(holder)
   return remember_for == '0' and {} or redis.pcall('SET', request, holder, 'PX', remember_for)
 end
 
--- undo takes back what is written of the message when Redis refuses the rest of it.
+-- undo removes what was written of the message when Redis refuses the rest.
 local function undo(refusal)
   redis.call('DEL', task, request)
   redis.pcall('SREM', run_messages, id)
@@ -50,8 +50,8 @@ if redis.call('EXISTS', task) == 1 then
 end
 if key_field ~= '' then
   local holder = redis.call('HGET', idempotency, key_field)
-  -- A key is freed in the same script that ends its message. That the holder lives is
-  -- looked up all the same, for messages that somebody deletes by hand.
+  -- The script that ends a message frees its key. The holder is checked nevertheless,
+  -- for messages that somebody deletes by hand.
   if holder then
     local state = redis.call('HGET', prefix .. holder, 'state')
     if state and state ~= 'archived' and state ~= 'completed' then
@@ -110,7 +110,7 @@ end
 if type(placed) == 'table' then
   return undo(placed)
 end
--- Who found the list empty listens to the bell; who did not looks again by itself.
+-- A worker that found the list empty listens to the bell; others look again without it.
 if due ~= '' or (placed == 1 and ring ~= '') then
   redis.pcall('PUBLISH', doorbell, ring)
 end

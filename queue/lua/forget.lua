@@ -1,10 +1,10 @@
--- forget: removes the messages of runs that have ended: those that wait, now or till later, go with all
--- that belongs to them. Those in an app's hands stay, marked, and are not put back.
+-- forget: removes the messages of runs that have ended. Pending and delayed ones are removed with all
+-- that belongs to them. Those that are being delivered stay, marked, and are not put back.
 -- KEYS: pending scheduled retry waiting_for_app waiting parked delayed
 --       then for each run: the set of its messages
 -- ARGV: prefix most longest_searched from
--- REPLY: {runs that are finished with, where to go on in the next one, how many of each
---         finished run are still in an app's hands ...}
+-- REPLY: {runs that are finished, where to continue in the next one, how many messages of each
+--         finished run are still being delivered ...}
 -- $include lib/drop.lua
 -- $include lib/may.lua
 local pending = KEYS[1]
@@ -15,9 +15,9 @@ local waiting = KEYS[5] -- hash: run and deployment -> wake-up that waits to be 
 local parked = KEYS[6] -- hash: run -> wake-up parked until another has ended
 local delayed = KEYS[7] -- hash: run -> its delayed wake-up
 local prefix = ARGV[1] -- of task keys
-local most = tonumber(ARGV[2]) -- messages to look at, about, before the rest is left to another call
-local longest_searched = tonumber(ARGV[3]) -- pending list; in a longer one an id without a message stays until it is taken, which does nothing
-local from = ARGV[4] -- where to go on in the set of the first run; 0: at its beginning
+local most = tonumber(ARGV[2]) -- messages to look at, approximately, before the rest is left to another call
+local longest_searched = tonumber(ARGV[3]) -- pending list; in a longer one an id without a message stays until it is claimed, which does nothing
+local from = ARGV[4] -- where to continue in the set of the first run; 0: at its beginning
 
 may('DEL', 'HDEL', 'HGET', 'HMGET', 'HSET', 'LLEN', 'LREM', 'SCARD', 'SREM', 'SSCAN', 'ZREM')
 
@@ -29,7 +29,7 @@ local function forget_field(hash, field, id)
   end
 end
 
--- is true when the message is gone.
+-- forget is true when the message is gone.
 local function forget(id, list)
   local task = prefix .. id
   local f = redis.call('HMGET', task, 'state', 'solo', 'wait', 'stalled', 'crowded')
@@ -62,8 +62,8 @@ local function forget(id, list)
   return true
 end
 
--- goes once through the list of a run, or through a part of it. An embedded Redis passes over
--- some when others are removed between two pages, so a list of several is gone through until
+-- forget_all goes through the set of a run once, or through a part of it. An embedded Redis skips
+-- members when others are removed between two pages, so a set of several pages is repeated until
 -- nothing is removed any more.
 local looked = 0
 local function forget_all(list, cursor)

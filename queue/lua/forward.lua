@@ -1,5 +1,5 @@
--- forward: brings messages forward that were set aside because their app had too many deliveries in
--- work; those that have waited longest go first.
+-- forward: makes messages pending that were set aside because their app had too many deliveries.
+-- Those that have waited longest go first.
 -- KEYS: aside retry pending doorbell
 -- ARGV: prefix most now ring
 -- REPLY: {messages still set aside}
@@ -11,7 +11,7 @@ local doorbell = KEYS[4]
 local prefix = ARGV[1] -- of task keys
 local most = tonumber(ARGV[2]) -- messages
 local now = ARGV[3] -- in ns
-local ring = ARGV[4] -- what to say on the doorbell
+local ring = ARGV[4] -- what to publish on the doorbell
 
 may('HDEL', 'HSET', 'RPUSH', 'ZCARD', 'ZPOPMIN', 'ZREM')
 
@@ -21,7 +21,7 @@ while #forward < most do
   if not first[1] then
     break
   end
-  -- One that was due meanwhile is pending already.
+  -- A message that was due meanwhile is pending already.
   if redis.call('ZREM', retry, first[1]) == 1 then
     forward[#forward + 1] = first[1]
   end

@@ -1,5 +1,5 @@
 -- interrupted: counts the messages whose last delivery to an app ended with its process and that have no answer yet,
--- but for those that it ended with so often that nothing is left to be spared.
+-- except for those with so many crashes that they have no attempt left.
 -- KEYS: interrupted_set
 -- ARGV: prefix waited_for after
 -- REPLY: {how many}
@@ -7,7 +7,7 @@
 -- $include lib/interrupted.lua
 local interrupted_set = KEYS[1] -- zset: messages whose last delivery to the app ended with its process
 local prefix = ARGV[1] -- of task keys
-local waited_for = tonumber(ARGV[2]) -- how long one is, in seconds
-local after = tonumber(ARGV[3]) -- from how many crashes in a row on a message does not count
+local waited_for = tonumber(ARGV[2]) -- how long such a message counts, in seconds
+local after = tonumber(ARGV[3]) -- with so many crashes in a row a message does not count
 
 return {(interrupted(interrupted_set, prefix, after, '', server_time() - waited_for))}

@@ -1,9 +1,9 @@
--- lost_answer: puts back what calls took whose answer was lost, as when its lease lapses; no app has seen it. Run twice it does
--- no harm, nor if such a call was never carried out.
+-- lost_answer: puts the messages of claims back whose answer was lost, as when their leases lapse. No app has seen them. It is safe
+-- to run twice, and if such a claim was never carried out.
 -- KEYS: pending active leases scheduled doorbell running parked
 -- ARGV: prefix now_ns ring look_from skip
---       then the owner token of each such call
--- REPLY: {messages put back, look_from and skip of the next call; '' and 0: that was all}
+--       then the owner token of each such claim
+-- REPLY: {messages put back, look_from and skip of the next call; '' and 0: there are no more}
 -- It looks at 500 leases, one call each, and puts back 40 messages, with 16 calls each, at most.
 -- $include lib/give_back.lua
 -- $include lib/may.lua
@@ -16,9 +16,9 @@ local running = KEYS[6] -- hash: run -> wake-up being delivered
 local parked = KEYS[7] -- hash: run -> wake-up parked until that has ended
 local prefix = ARGV[1] -- of task keys
 local now_ns = ARGV[2]
-local ring = ARGV[3] -- what to say on the doorbell
-local look_from = ARGV[4] -- end of the first lease to look at; a lease that is renewed meanwhile only moves on
-local skip = tonumber(ARGV[5]) -- so many that end at that moment
+local ring = ARGV[3] -- what to publish on the doorbell
+local look_from = ARGV[4] -- end of the first lease to look at; a lease that is renewed meanwhile only moves to a later place
+local skip = tonumber(ARGV[5]) -- how many leases with that end to skip
 
 local MOST_LOOKED, MOST_RECOVERED = 500, 40
 may('DEL', 'EXISTS', 'HDEL', 'HGET', 'HMGET', 'HSET', 'LREM', 'RPUSH', 'SREM', 'ZRANGEBYSCORE', 'ZREM')
@@ -39,7 +39,7 @@ while looked < #found / 2 and #theirs < MOST_RECOVERED do
   end
   looked = looked + 1
 end
--- What was taken first is put back last, so that it is the first to be taken.
+-- The message that was claimed first is put back last, so that it is claimed first again.
 for i = #theirs, 1, -1 do
   local task = prefix .. theirs[i]
   if redis.call('HGET', task, 'begun') == 'now' then

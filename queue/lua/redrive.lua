@@ -1,8 +1,8 @@
--- redrive: puts a dead message back to be delivered, as if nobody had failed at it yet. Its app may have
--- seen it, so it is not announced as a first delivery.
+-- redrive: puts a dead message back to be delivered, with no failed deliveries. Its app may have
+-- seen it, so the delivery does not count as the first.
 -- KEYS: task archived pending idempotency doorbell
 -- ARGV: id now prefix ring
--- REPLY: {0} put back; {1} it is not dead, perhaps any more; {2} its key belongs to another message now
+-- REPLY: {0} put back; {1} it is not dead, or no longer; {2} its key belongs to another message now
 -- $include lib/own_key.lua
 -- $include lib/may.lua
 local task = KEYS[1]
@@ -13,7 +13,7 @@ local doorbell = KEYS[5]
 local id = ARGV[1]
 local now = ARGV[2] -- in ns
 local prefix = ARGV[3] -- of task keys
-local ring = ARGV[4] -- what to say on the doorbell
+local ring = ARGV[4] -- what to publish on the doorbell
 
 may('HDEL', 'HGET', 'HMGET', 'HSET', 'LPUSH', 'SADD', 'ZREM')
 

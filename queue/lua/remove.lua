@@ -1,8 +1,8 @@
--- remove: removes one message, whatever its state, with all that belongs to it. One in an app's hands stays until its delivery
+-- remove: removes one message in any state with all that belongs to it. A message that is being delivered stays until its delivery
 -- ends, and is not put back then.
 -- KEYS: task pending scheduled retry archived completed waiting_for_app waiting parked delayed
 -- ARGV: id longest_searched
--- REPLY: {0} removed; {1} it is in an app's hands, and is removed when its delivery ends; {2} there is no such message
+-- REPLY: {0} removed; {1} it is being delivered, and is removed when its delivery ends; {2} there is no such message
 -- $include lib/drop.lua
 -- $include lib/may.lua
 local task = KEYS[1]
@@ -16,7 +16,7 @@ local waiting = KEYS[8] -- hash: run and deployment -> wake-up that waits to be 
 local parked = KEYS[9] -- hash: run -> wake-up parked until another has ended
 local delayed = KEYS[10] -- hash: run -> its delayed wake-up
 local id = ARGV[1]
-local longest_searched = tonumber(ARGV[2]) -- pending list; in a longer one the id stays until it is taken, which does nothing
+local longest_searched = tonumber(ARGV[2]) -- pending list; in a longer one the id stays until it is claimed, which does nothing
 
 may('DEL', 'HDEL', 'HGET', 'HMGET', 'HSET', 'LLEN', 'LREM', 'SREM', 'ZREM')
 

@@ -1,9 +1,9 @@
--- requeue: puts a message back to be delivered again, now or later; it keeps its id and its
+-- requeue: puts a message back to be delivered again, now or later. It keeps its id and its
 -- idempotency key.
 -- KEYS: task active leases pending retry waiting_for_app registrations doorbell running parked scheduled delayed aside
 -- ARGV: id owner due disposition reason registrations_seen place ring prefix unseen begun_at hold
 -- REPLY: {1, 1 if a message is pending now} put back, or dropped because an earlier wake-up of the run is delayed too or the run
---         has ended; {0} no longer the caller's
+--         has ended; {0} another process has the message
 -- $include lib/leave.lua
 -- $include lib/drop.lua
 -- $include lib/release_run.lua
@@ -21,22 +21,22 @@ local running = KEYS[9] -- hash: run -> wake-up being delivered
 local parked = KEYS[10] -- hash: run -> wake-up parked until that has ended
 local scheduled = KEYS[11]
 local delayed = KEYS[12] -- hash: run -> its delayed wake-up
-local aside = KEYS[13] -- zset: messages set aside for the crowded app, or suspects of an app until it is their turn
+local aside = KEYS[13] -- zset: messages set aside for a throttled app, or suspects of an app until it is their turn
 local id = ARGV[1]
 local owner = ARGV[2] -- token of the lease
 local due = ARGV[3] -- in seconds with three decimals; empty: now
--- disposition: failed (charged), moved (the app asked), stalled (waits for an app; a registration brings it forward), crowded (its app
--- has too many deliveries in work; the end of one brings it forward), apart (a suspect whose turn it is not yet; the end of
--- another one's turn brings it forward), or returned (undelivered; goes first)
+-- disposition: failed (charged), moved (rescheduled by the app), stalled (waits for an app; a registration brings it forward), crowded
+-- (throttled: its app has too many deliveries; the end of one brings it forward), apart (a suspect that waits for its turn; the end of
+-- another one's turn brings it forward), or returned (released without a delivery; goes first)
 local disposition = ARGV[4]
-local reason = ARGV[5] -- in words
+local reason = ARGV[5] -- for people
 local registrations_seen = ARGV[6] -- the counter when the message was claimed
-local place = ARGV[7] -- now, in ns; with apart: its place among the suspects
-local ring = ARGV[8] -- what to say on the doorbell
+local place = ARGV[7] -- now, in ns; of a suspect: its place among the suspects
+local ring = ARGV[8] -- what to publish on the doorbell
 local prefix = ARGV[9] -- of task keys
 local unseen = ARGV[10] -- 1 if it is certain that the app has seen nothing of the message
-local begun_at = ARGV[11] -- app that has perhaps begun it and goes on, which the next delivery prefers; empty: none
-local hold = ARGV[12] -- how long the next delivery waits for that app to notice the end of this one, in ms; 0: not at all
+local begun_at = ARGV[11] -- app that perhaps works on it, which the next delivery prefers; empty: none
+local hold = ARGV[12] -- how long the next delivery waits until that app has noticed the end of this one, in ms; 0: not at all
 
 may('DEL', 'EXISTS', 'GET', 'HDEL', 'HGET', 'HINCRBY', 'HMGET', 'HSET', 'LPUSH',
   'LREM', 'RPUSH', 'SADD', 'SREM', 'TIME', 'ZADD', 'ZREM', 'ZSCORE')
@@ -45,7 +45,7 @@ if not leave(task, active, leases, id, owner) then
   return {0}
 end
 local released = release_run(task, id, running, parked, scheduled, pending, prefix)
--- ended says, after all else, that another message is pending, and when this one is due.
+-- ended rings the doorbell, after all other writes: another message is pending, and this one is due.
 local function ended(rings, another)
   if released then
     redis.pcall('PUBLISH', doorbell, (string.gsub(ring, ' .*', '')))
@@ -74,8 +74,8 @@ if disposition == 'failed' then
   redis.call('HINCRBY', task, 'failed', 1)
 elseif disposition == 'moved' then
   redis.call('HINCRBY', task, 'moved', 1)
-  -- The delivery of a wake-up asks again for whatever the run still waits for, so of
-  -- several delayed ones the earliest is enough.
+  -- The delivery of a wake-up schedules the next one for whatever the run still waits for, so of
+  -- several delayed wake-ups the earliest is enough.
   local run = redis.call('HGET', task, 'solo')
   if run and due ~= '' then
     local other = redis.call('HGET', delayed, run)

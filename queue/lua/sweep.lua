@@ -1,12 +1,12 @@
--- sweep: the upkeep of one queue: renews the caller's leases, returns messages whose lease has
--- lapsed or that have none, and makes due ones pending. Run twice it does no harm.
+-- sweep: the upkeep of one queue. It renews the caller's leases, recovers messages whose lease has
+-- lapsed or that have none, and makes due messages pending. It is safe to run twice.
 -- KEYS: pending active leases scheduled retry doorbell running parked
 -- ARGV: prefix now lease_time recover_lapsed most_looked now_ns ring fill_to share look_from answer_by
 --       then for each lease to renew: message id, owner token, and address of the app that it is being delivered to, or empty
--- REPLY: {messages pending, earliest due or '', active ones looked at, number of returned ones,
---         Redis's clock in seconds, 1 if more are to be returned, id of each returned one ..., id of each lease that is no longer the caller's ...}
--- It makes at most 2,000 calls: three a lease, of which the caller names 250 at most, 16 for each message that it returns, and 6 for
--- each that is due. What is left is for the next time.
+-- REPLY: {messages pending, earliest due or '', active messages looked at, number of recovered messages,
+--         Redis's clock in seconds, 1 if more are to be recovered, id of each recovered message ..., id of each lease that the caller has lost ...}
+-- It makes at most 2,000 calls: three for each lease, of which the caller names 250 at most, 16 for each message that it recovers, and 6 for
+-- each that is due. The rest is left for the next sweep.
 -- $include lib/give_back.lua
 -- $include lib/server_time.lua
 -- $include lib/may.lua
@@ -24,18 +24,18 @@ local lease_time = tonumber(ARGV[3]) -- in seconds
 local recover_lapsed = ARGV[4] -- 1: recover messages without a lease
 local most_looked = tonumber(ARGV[5]) -- active messages to look at
 local now_ns = ARGV[6]
-local ring = ARGV[7] -- what to say on the doorbell
-local fill_to = tonumber(ARGV[8]) -- this length of the pending list with due messages
-local share = tonumber(ARGV[9]) -- how many due ones move although it is that long
+local ring = ARGV[7] -- what to publish on the doorbell
+local fill_to = tonumber(ARGV[8]) -- add due messages until the pending list is that long
+local share = tonumber(ARGV[9]) -- how many due messages are added although it is that long
 local look_from = tonumber(ARGV[10]) -- where in the active list to begin looking for messages without a lease
--- answer_by: until when the caller waits for the answer, by Redis's clock in seconds; empty: not known. After it nobody's leases have
--- lapsed, because their owners had no chance to renew them either
+-- answer_by: until when the caller waits for the answer, by Redis's clock in seconds; empty: not known. After that no lease counts as
+-- lapsed, because the owners could not renew theirs either
 local answer_by = ARGV[11]
 
 local MOST_RECOVERED, MOST_DUE = 40, 90
 local lost = {}
 local clock = server_time()
--- A queue without work: one look tells, and there is nothing to do but to show the clock.
+-- A queue without work: one command shows that, and only the clock is returned.
 if #ARGV < 12 and redis.call('EXISTS', pending, active, leases, scheduled, retry) == 0 then
   return {0, '', 0, 0, string.format('%.3f', clock), 0}
 end
@@ -70,7 +70,7 @@ if recover_lapsed == '1' and (answer_by == '' or clock <= tonumber(answer_by)) t
     end
     more = #lapsed > MOST_RECOVERED and 1 or 0
   end
-  -- No script of ours makes one active without a lease; a hand, or a lost key, may.
+  -- An active message without a lease is caused by manual edits, data loss or a command that Redis refused.
   local members = redis.call('LRANGE', active, look_from, look_from + most_looked - 1)
   looked = #members
   if looked > 0 then
@@ -91,7 +91,7 @@ local function make_pending(id)
   local task = prefix .. id
   local state = redis.call('HGET', task, 'state')
   if state ~= 'scheduled' and state ~= 'retry' then
-    return -- it is gone, or is somewhere else already
+    return -- it is gone, or in another list already
   end
   if redis.call('HDEL', task, 'parked') == 1 then
     local run = redis.call('HGET', task, 'solo')
@@ -114,7 +114,7 @@ local function earliest_due()
   return earliest
 end
 
--- Due ones are let in by and by, so that what comes new has never many of them before it.
+-- Due messages are added gradually, so that a new message never has many of them before it.
 local made_pending, earliest = 0, earliest_due()
 if earliest and tonumber(earliest) <= tonumber(now) then
   local room = math.min(math.max(fill_to - redis.call('LLEN', pending), share), MOST_DUE)

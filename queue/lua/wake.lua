@@ -1,5 +1,5 @@
--- wake: makes the messages due that wait for an app, because one has registered. The sweep moves
--- them, as any that are due.
+-- wake: makes the messages due that wait for an app, because one has registered. The sweep makes
+-- them pending, like any that are due.
 -- KEYS: waiting_for_app retry registrations doorbell
 -- ARGV: prefix most now ring
 -- REPLY: {messages still waiting}
@@ -11,7 +11,7 @@ local doorbell = KEYS[4]
 local prefix = ARGV[1] -- of task keys
 local most = tonumber(ARGV[2]) -- messages
 local now = ARGV[3] -- in seconds with three decimals
-local ring = ARGV[4] -- what to say on the doorbell
+local ring = ARGV[4] -- what to publish on the doorbell
 
 may('HDEL', 'INCR', 'SCARD', 'SPOP', 'ZADD', 'ZSCORE')
 

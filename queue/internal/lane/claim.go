@@ -136,7 +136,7 @@ func (l *Lane) accept(reply []any, owner string, asked time.Time) (brought int, 
 			return 0, 0, err
 		}
 		c.Owner, c.wakes, c.held = owner, wakes, asked
-		c.ctx, c.cancel = context.WithCancelCause(l.cfg.Phases.Delivering)
+		c.ctx, c.cancel = context.WithCancelCause(l.cfg.Phases.Delivering) //nolint:fatcontext // one context per claim, none inside another
 		l.buffer = append(l.buffer, c)
 		l.claims[c] = struct{}{}
 	}

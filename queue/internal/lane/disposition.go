@@ -19,7 +19,7 @@ const (
 	Throttled     Disposition = "crowded"  // delivered again when the app has capacity, or later
 	Released      Disposition = "returned" // delivered again before all others
 	Suspect       Disposition = "apart"    // delivered again when it is its turn among the suspects of the app, or later
-	Lost          Disposition = "lost"     // somebody else has the message now, so there is nothing to write
+	Lost          Disposition = "lost"     // another process has the message, so there is nothing to write
 )
 
 // Outcome is a disposition with its details.

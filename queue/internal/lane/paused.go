@@ -14,5 +14,5 @@ func (l *Lane) ClaimOne() (*Claim, error) {
 	return c, nil
 }
 
-// Rung returns a channel that closes when the lane is told that there is a message.
+// Rung returns a channel that closes at the next ring.
 func (l *Lane) Rung() <-chan struct{} { return l.bell.listen() }

@@ -1,5 +1,5 @@
--- drop removes a message that nobody needs any more, with its key and its place in the list
--- of its run. sibling is any key of the queue's own.
+-- drop removes a message that is no longer needed, with its idempotency key and its entry in the set
+-- of its run. sibling is any of our own keys of the queue.
 -- $include lib/free_key.lua
 -- $include lib/unlist.lua
 local function drop(task, id, sibling)

@@ -1,4 +1,4 @@
--- free_key lets go of an idempotency key when its message is done or dead; field is that of
+-- free_key frees the idempotency key of a message that is done or dead. field is that of
 -- the message, if it has one.
 local function free_key(keys, field, id)
   if field and redis.call('HGET', keys, field) == id then

@@ -1,5 +1,5 @@
--- give_back puts an active message back, where it is taken first, or drops it if its run has ended meanwhile. It is false for
--- one that has ended itself: it was taken off no list then.
+-- give_back puts an active message at the front of the pending list, or drops it if its run has ended meanwhile. It is false for a
+-- message that has ended, and of which only the place in the active list was left.
 -- $include lib/drop.lua
 -- $include lib/release_run.lua
 local function give_back(id, pending, active, leases, scheduled, running, parked, prefix, now_ns)
@@ -10,7 +10,7 @@ local function give_back(id, pending, active, leases, scheduled, running, parked
   if state == 'completed' or state == 'archived' then
     return false
   end
-  if task[2] then -- its run ended meanwhile, or it was dropped by hand
+  if task[2] then -- its run has ended meanwhile, or somebody has dropped it
     release_run(prefix .. id, id, running, parked, scheduled, pending, prefix)
     drop(prefix .. id, id, running)
   elseif state then

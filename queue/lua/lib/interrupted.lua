@@ -1,8 +1,8 @@
--- interrupted looks through the messages whose last delivery to an app ended with its process, the
+-- interrupted goes through the messages whose last delivery to an app ended with its process, the
 -- newest first, and drops those that are gone or have been answered. It returns how many of them
--- are delivered as usual and have no answer yet, how many suspects are in the app's hands, and how
--- many suspects there are. The first two leave out the message except, and those that are waited for
--- since before a moment: from their crash on, or from when it was their turn.
+-- are delivered as usual and have no answer yet, how many suspects the app has, and how
+-- many suspects there are in all. The first two counts omit the message except, and messages that
+-- others have waited for since before the time since: from their crash on, or from when it was their turn.
 local function interrupted(set, prefix, after, except, since)
   local open, in_hand, suspects = 0, 0, 0
   local members = redis.call('ZREVRANGE', set, 0, 199, 'WITHSCORES')

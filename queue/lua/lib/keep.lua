@@ -1,9 +1,9 @@
--- keep puts a message that has ended where asynq's tools show it, and drops the oldest of
--- those beyond the limit with their bodies. The bound is for a limit that was lowered. It is false when the message itself
--- is among these: of those that end in one second the order is that of their ids.
+-- keep puts a message that has ended where asynq's tools show it, and removes the oldest of
+-- those beyond the limit with their bodies: at most 1,000, for a limit that was lowered. It is false if it removes the message itself,
+-- because messages that end in the same second are ordered by their ids.
 --
--- Redis keeps a small zset as a plain list and walks along it at each change, until it holds
--- a long member once: so one is put in and taken out again, which makes ZADD six times as fast.
+-- Redis stores a small zset as a list and searches it at each change, until it has held
+-- a long member once. So one is added and removed again, which makes ZADD six times as fast.
 local function keep(set, score, id, most, prefix)
   local kept = true
   redis.call('ZADD', set, score, id)

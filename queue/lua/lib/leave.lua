@@ -1,5 +1,5 @@
--- leave takes a message out of the hands that hold it. It is false, and changes nothing,
--- when the message is no longer in the hands of owner: its lease lapsed and another
+-- leave ends the lease of a message. It is false, and changes nothing,
+-- if owner no longer has the message: its lease has lapsed and another
 -- delivery has begun, or it is gone.
 local function leave(task, active, lease, id, owner)
   if redis.call('HGET', task, 'owner') ~= owner then

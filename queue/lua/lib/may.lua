@@ -1,9 +1,9 @@
--- may stops the script, before it has written anything, where the Redis user may not use one of these commands: what a script
--- has written stays when Redis refuses its next command. It is for scripts that are not made for each message; those order
--- their writes so that the repeat of the call or the sweep mends them.
+-- may stops the script before it has written anything if the Redis user may not use one of these commands: what a script
+-- has written stays when Redis refuses its next command. It is for scripts that do not run for each message. Those order
+-- their writes so that a repeat of the call, or the sweep, mends what was refused.
 --
--- Redis 6.2 cannot be asked. There each command is made once on a key that nobody has, and what it makes is removed at once.
--- DEL comes first: while memory is short Redis refuses a command that takes some, unless the script has written before. The
+-- Redis 6.2 cannot be asked. There each command runs once on a key that nobody uses, and what it creates is removed at once.
+-- DEL comes first: while memory is short Redis refuses a command that needs some, unless the script has written before. The
 -- embedded Redis has no users; it is the one without breakpoint.
 local function may(...)
   if redis.acl_check_cmd then

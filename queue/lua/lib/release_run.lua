@@ -1,5 +1,5 @@
--- release_run ends the time in which no other wake-up of a run is delivered, and brings
--- forward the one that was parked for it, unless the run rests. It is true when there was one.
+-- release_run ends the delivery of a run's wake-up, so that the next one may be delivered: the parked wake-up of the run
+-- becomes pending, unless the run is cooling down. It is true if there was one.
 -- $include lib/own_key.lua
 local function release_run(task, id, running, parked, scheduled, pending, prefix)
   local f = redis.call('HMGET', task, 'solo', 'lead')
@@ -20,7 +20,7 @@ local function release_run(task, id, running, parked, scheduled, pending, prefix
   if redis.call('HDEL', prefix .. next_id, 'parked') == 0 then
     return false
   end
-  redis.call('RPUSH', pending, next_id) -- where that is refused it is due by itself
+  redis.call('RPUSH', pending, next_id) -- if Redis refuses this, the wake-up is due later
   redis.call('HSET', prefix .. next_id, 'state', 'pending')
   redis.call('ZREM', scheduled, next_id)
   return true

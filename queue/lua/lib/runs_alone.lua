@@ -1,9 +1,9 @@
 -- runs_alone decides whether a wake-up of a run may be delivered now. If another one of
--- the run is being delivered, or the run rests, it is parked until that ends, or dropped if
--- one is parked already: a wake-up brings nothing that the parked one would not bring.
+-- the run is being delivered, or the run is cooling down, the wake-up is parked until that ends, or dropped if
+-- one is parked already: the parked wake-up does the same.
 --
--- Nothing waits for ever: a mark that does not name an active message, or is older than
--- since, does not count, and what is parked is due again by itself.
+-- Nothing waits forever. A mark that does not name an active message, or is older than
+-- since, does not count, and a parked wake-up is due after a while.
 -- $include lib/drop.lua
 -- $include lib/own_key.lua
 local function runs_alone(task, id, run, k, prefix, now, since, park_until)
@@ -26,7 +26,7 @@ local function runs_alone(task, id, run, k, prefix, now, since, park_until)
     end
     redis.call('HSET', task, 'state', 'scheduled', 'parked', '1')
     redis.call('HDEL', task, 'pending_since')
-    -- Who lets it rest may be gone, and nobody else would wake it.
+    -- The process that ends the cooldown may be gone, and nothing else would wake the run.
     redis.call('ZADD', k.scheduled, cooling_down and string.format('%.3f', now / 1000 + 2) or park_until, id)
     redis.call('HSET', k.parked, run, id)
     return false

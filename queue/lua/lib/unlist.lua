@@ -1,5 +1,5 @@
--- unlist takes a message off the list of its run's messages; run is the field of the message,
--- which one from before these lists has not. sibling is any key of the queue's own.
+-- unlist removes a message from the set of its run's messages. run is the field of the message,
+-- which a message of a version without these sets lacks. sibling is any of our own keys of the queue.
 -- $include lib/own_key.lua
 local function unlist(sibling, run, id)
   if run then
