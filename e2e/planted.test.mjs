@@ -47,7 +47,7 @@ for (const sdk of sdks) {
           const { status, value } = await app.outcome(runId);
           assert.deepEqual([status, typeof value], ['completed', 'number'], JSON.stringify(value));
           await checkEndedRun(api, runId);
-          assert.match(service.tail, new RegExp(`a step was not what its events say; it is now" run_id=${runId}`));
+          assert.match(service.tail, new RegExp(`a step differed from its events and was rebuilt from them" run_id=${runId}`));
         }),
       ),
     ]);

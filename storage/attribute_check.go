@@ -44,8 +44,8 @@ func firstAttributes(data world.Fields) []any {
 	return out
 }
 
-// mayKeepNothing tells the streams of a run whose attributes say that it keeps nothing, before those are stored. They are
-// pairs as the scripts get them: a change has "=" before its value.
+// mayKeepNothing calls ExpectPurge if these attributes say that the run keeps nothing. It is called before they are stored.
+// They are pairs as the scripts get them: a change has "=" before its value.
 func (s *Store) mayKeepNothing(ctx context.Context, runID string, attributes []any) error {
 	for i := 0; i+1 < len(attributes); i += 2 {
 		if value := attributes[i+1]; attributes[i] == "$retention" && (value == "0" || value == "=0") {
@@ -80,7 +80,7 @@ func checkFirstAttributes(data world.Fields) error {
 	return nil
 }
 
-// checkAttributeChanges checks an attr_set as far as that goes without the run.
+// checkAttributeChanges checks what can be checked of an attr_set without the run.
 func checkAttributeChanges(req *world.CreateEvent) error {
 	changes, err := changesOf(req.Data)
 	if err != nil {

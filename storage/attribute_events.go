@@ -61,8 +61,8 @@ type past struct {
 	startedAt  world.Millis
 }
 
-// pastOf folds the log of a run up to and including a position. It is only needed when a call
-// comes again after its run has moved on.
+// pastOf folds the log of a run up to and including a position. It is needed only when a call is repeated after its run has
+// changed.
 func (s *Store) pastOf(ctx context.Context, runID string, position int) (past, error) {
 	p := past{attributes: map[string]string{}}
 	q := world.EventQuery{RunID: runID, ResolveNone: true}

@@ -25,8 +25,8 @@ func (s *Store) CreateBatch(ctx context.Context, req world.CreateBatch) ([]world
 	return s.batchItems(ctx, b, r.List(1))
 }
 
-// sendBatch runs the script. When that finds steps that are not what their events say it writes nothing; they are mended, and
-// the batch gets a second try.
+// sendBatch runs the script. If the script finds steps that differ from their events it writes nothing; the steps are repaired,
+// and the batch is sent once more.
 func (s *Store) sendBatch(ctx context.Context, b *batch, req world.CreateBatch) (record.Reply, error) {
 	keys, args, err := b.input()
 	if err != nil {
@@ -56,8 +56,8 @@ func (s *Store) sendBatch(ctx context.Context, b *batch, req world.CreateBatch) 
 }
 
 var (
-	errReply      = errors.New("a script's answer is not understood")
-	errStepsWrong = errors.New("steps that were mended are again not what their events say")
+	errReply      = errors.New("a script's answer has an unknown form")
+	errStepsWrong = errors.New("steps that were repaired differ from their events again")
 )
 
 // batch is a CreateBatch on its way to the script.
@@ -100,7 +100,7 @@ func (b *batch) input() ([]string, []any, error) {
 	return keys, args, nil
 }
 
-// locateBatch notes which run the new entities belong to, for reads that name no run.
+// locateBatch stores the run of each new entity, for reads that name no run.
 func (s *Store) locateBatch(ctx context.Context, p redis.Pipeliner, req world.CreateBatch) {
 	for _, e := range req.Events {
 		if e.Type == world.EventStepCreated || e.Type == world.EventWaitCreated {
@@ -120,7 +120,7 @@ func (s *Store) batchItems(ctx context.Context, b *batch, replies record.Reply) 
 		o, err := item.outcome(replies.List(i))
 		if err == nil {
 			m := b.entityOf(item, o)
-			// Too much for one answer: the event comes without its step.
+			// Too much for one answer: the event is returned without its step.
 			if bytes > 0 && bytes+m.bytes > deltaBytes && !endsRun(item.req.Type) {
 				out[i].Result = world.EventResult{Event: item.answer(o.stored.Event)}
 				continue

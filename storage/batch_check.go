@@ -17,8 +17,8 @@ func batchable(t world.EventType) bool {
 	}
 }
 
-// prepareBatch checks a batch as far as that goes without Redis. It returns for each
-// step_started which event of the batch, counted from 1, creates its step, else "".
+// prepareBatch checks what can be checked of a batch without Redis. It returns for each
+// step_started which event of the batch, counted from 1, creates its step, otherwise "".
 func (s *Store) prepareBatch(req *world.CreateBatch) (creators []string, err error) {
 	switch n := len(req.Events); {
 	case n == 0:

@@ -25,8 +25,8 @@ type call struct {
 	delta   *delta        // what the script answered to it
 }
 
-// requestBytes is how much of a hash is kept of a request id: enough that two calls to one run
-// within twenty minutes never look alike by chance, and no more, for there is one an event.
+// requestBytes is how many bytes of the hash of a request id are kept. There is one hash an event, so it is short, but long
+// enough that two calls to one run within twenty minutes never collide by chance.
 const requestBytes = 10
 
 // newCall prepares a validated request.
@@ -38,7 +38,7 @@ func (s *Store) newCall(req world.CreateEvent) *call {
 		req: req, keys: s.keys.of(req.RunID), now: s.now(), dials: s.dials(), asked: questionOf(req),
 		end: endOf(req), event: eventOf(req),
 	}
-	// The same id on another event of the run is another call, so both go into the hash.
+	// The same request id for another event of the run is another call, so the hash covers both.
 	sum := sha256.Sum256([]byte(req.RequestID + "\x00" + string(req.Type) + "\x00" + req.CorrelationID))
 	c.request = string(sum[:requestBytes])
 	c.delta = &delta{}
@@ -85,7 +85,7 @@ func (s *Store) apply(ctx context.Context, c *call, script script, keys []string
 	return s.applyAfter(ctx, c, nil, script, keys, args...)
 }
 
-// applyAfter is apply with other commands in front of the script, if front is not nil.
+// applyAfter is apply with other commands before the script, if front is not nil.
 func (s *Store) applyAfter(ctx context.Context, c *call, front func(redis.Pipeliner), script script, keys []string, args ...any) (outcome, error) {
 	keys, args, err := c.input(keys, args)
 	if err != nil {
@@ -138,8 +138,7 @@ func (c *call) outcome(r record.Reply) (outcome, error) {
 	return o, fail(c.readDelta(o, r.List(len(r)-len(o.rest)-1)))
 }
 
-// own returns the event when the script left it out of the entity, as it does when it has
-// just been appended.
+// own returns the event if the script left it out of the entity, as it does for an event that it has just appended.
 func (o outcome) own() *record.Stored {
 	if o.stored.Replayed || o.code != codeDone {
 		return nil

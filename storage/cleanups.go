@@ -10,22 +10,22 @@ import (
 )
 
 const (
-	// cleanupsAtOnce is how many runs a process removes portions of at a time, cleanupBacklog how many wait for that. What is
-	// more is left to the sweeper.
+	// cleanupsAtOnce is how many runs a process clears at a time, and cleanupBacklog how many may wait for that. More are left
+	// to the sweeper.
 	cleanupsAtOnce = 2
 	cleanupBacklog = 1000
-	// portionPause is the longest pause between two portions. A pause is as long as the portion took, so that others have half
-	// of Redis at least.
+	// portionPause is the longest pause between two portions. A pause is as long as the portion took, so that other calls get
+	// at least half of the time of Redis.
 	portionPause = 10 * time.Millisecond
 )
 
-// cleanups removes in the background what the ends of large runs left to portions (portions.go).
+// cleanups removes in the background, in portions, what the end of a large run left (portions.go).
 type cleanups struct {
 	mu      sync.Mutex
 	waiting []string
 	taken   map[string]bool // runs that wait or are at work
 	workers int
-	idle    *sync.Cond    // there is no worker any more
+	idle    *sync.Cond    // signalled when the last worker ends
 	stopped chan struct{} // closed when the process stops
 	stop    func()        // closes it
 }
@@ -37,21 +37,21 @@ func newCleanups() *cleanups {
 	return c
 }
 
-// clearLater has what is left of a run removed soon, if something is.
+// clearLater removes in the background what the end of a run left, if it left anything.
 func (s *Store) clearLater(ctx context.Context, run record.Entity) {
 	if run.Get(fieldCleanup) == "" || s.cleanups.take(run.RunID, s.clearWaiting) {
 		return
 	}
 	if err := s.noteAtCleanup(ctx, run.RunID, handedOver); err != nil {
-		s.tellLeft(ctx, run.RunID, err)
+		s.logLeft(ctx, run.RunID, err)
 	}
 }
 
-func (s *Store) tellLeft(ctx context.Context, runID string, err error) {
-	s.log.InfoContext(ctx, "what the end of a run left to remove is left to the sweeper", slog.String("run_id", runID), slog.Any("error", err))
+func (s *Store) logLeft(ctx context.Context, runID string, err error) {
+	s.log.InfoContext(ctx, "a run that has ended is not cleared yet; the sweeper goes on", slog.String("run_id", runID), slog.Any("error", err))
 }
 
-// take has a run wait for its turn, and starts another worker if there may be one. It is false when too many wait.
+// take adds a run to those that wait, and starts another worker if there may be one. It returns false when too many runs wait.
 func (c *cleanups) take(runID string, work func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -70,7 +70,7 @@ func (c *cleanups) take(runID string, work func()) bool {
 	return true
 }
 
-// next ends the work on a run and returns the run to go on with; "" ends the worker.
+// next ends the work on a run and returns the next run; "" ends the worker.
 func (c *cleanups) next(done string) (runID string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -84,7 +84,7 @@ func (c *cleanups) next(done string) (runID string) {
 	return runID
 }
 
-// wait returns when no run waits; once the process stops those that wait are handed over to the sweeper of another one.
+// wait returns when no run waits. Runs that wait when the process stops are left to the sweeper of another process.
 func (c *cleanups) wait() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -97,7 +97,7 @@ func (s *Store) clearWaiting() {
 	ctx := context.Background()
 	for runID := s.cleanups.next(""); runID != ""; runID = s.cleanups.next(runID) {
 		if err := s.clearRun(ctx, runID); err != nil {
-			s.tellLeft(ctx, runID, err)
+			s.logLeft(ctx, runID, err)
 		}
 	}
 }

@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// defaultSpec is taken when a client does not say which rules it writes under.
+	// defaultSpec is the spec version of a client that gives none.
 	defaultSpec = 3
 	// A client mints the run id itself; these are how far its clock may be off.
 	maxRunAge    = 24 * time.Hour
 	maxRunFuture = 5 * time.Minute
 )
 
-// checkEvent checks a request as far as that goes without Redis, and fills in defaults.
+// checkEvent checks what can be checked of a request without Redis, and fills in defaults.
 func (s *Store) checkEvent(req *world.CreateEvent) error {
 	if !req.Type.Known() {
 		return unsupported(req.Type)

@@ -24,7 +24,7 @@ func (s *Store) CreateEvent(ctx context.Context, req world.CreateEvent) (world.E
 	return s.answerOf(ctx, c, result, err)
 }
 
-// answerOf is the answer of CreateEvent for what became of the event. Runs from before event sourcing know other events.
+// answerOf returns the answer of CreateEvent. Runs from before event sourcing have rules of their own.
 func (s *Store) answerOf(ctx context.Context, c *call, result world.EventResult, err error) (world.EventResult, error) {
 	if errors.Is(err, errLegacyRun) {
 		result, err = s.createLegacy(ctx, c, err)

@@ -109,7 +109,7 @@ func (w logWalk) page(ctx context.Context) (world.Page[world.Event], error) {
 		bytes += chunk.bytes
 		last := chunk.first + step*(len(chunk.events)-1)
 		out.Cursor, next = paging.LogCursor(w.scope, last, chunk.events[len(chunk.events)-1].CreatedAt), last+step
-		after = "" // it goes on from what has just been read
+		after = "" // the next chunk follows an event that was just read
 		out.HasMore = next >= 0 && next < chunk.total
 		if !out.HasMore || bytes >= pageBytes || chunk.cut {
 			break
@@ -124,9 +124,9 @@ type logChunk struct {
 	cut                 bool // ended by its size
 }
 
-// chunk reads up to count events from position first on. Only the first chunk of a page may
-// exceed the size left, by its one first event, so that a page is never empty for its size. after is
-// the event that the caller had last, see endText; "" for none.
+// chunk reads up to count events from position first on. Only the first chunk of a page may exceed the size left, and only by
+// its first event, so no page is empty because of its size. after is the last event that the caller has, see endText; "" for
+// none.
 func (w logWalk) chunk(ctx context.Context, first, count, maxBytes int, after string) (logChunk, error) {
 	keys := w.store.keys.of(w.q.RunID)
 	backwards := w.q.Page.Order == world.Descending
@@ -138,7 +138,7 @@ func (w logWalk) chunk(ctx context.Context, first, count, maxBytes int, after st
 	answer := record.Reply(r)
 	if code, err := answer.Code(); err != nil || code != codeDone {
 		if code == codeEventMissing {
-			return logChunk{}, world.Errorf(world.CodeInvalid, "The log does not have the event of the cursor any more; list it from the beginning")
+			return logChunk{}, world.Errorf(world.CodeInvalid, "The log no longer has the event of the cursor; list it from the beginning")
 		}
 		return logChunk{}, fail(err)
 	}
@@ -162,15 +162,16 @@ func (w logWalk) chunk(ctx context.Context, first, count, maxBytes int, after st
 	return c, nil
 }
 
-// fillLog reads what {record, payload or nil, ...} of the events from position first on is missing, and returns what all of it takes.
+// fillLog reads the values that {record, payload or nil, ...} of the events from position first on has only the lengths of. It
+// returns how many bytes all of it takes.
 func (s *Store) fillLog(ctx context.Context, runID string, first, step int, flat record.Reply) (bytes int, err error) {
 	var m measure
 	m.log(s.keys.of(runID).events(), first, step, flat)
 	return m.bytes, s.fill(ctx, m.gaps)
 }
 
-// fillDone is fillLog for a call that is applied already. Where there is no room for what it brings along, the list ends
-// before the first event that is missing, and the caller can list the rest.
+// fillDone is fillLog for a call that is already applied. If there is no memory for these events, the list ends before the
+// first that is missing, and the caller can list the rest.
 func (s *Store) fillDone(ctx context.Context, runID string, first int, flat record.Reply) (record.Reply, error) {
 	_, err := s.fillLog(ctx, runID, first, 1, flat)
 	if world.ErrorCode(err) != world.CodeOverBudget {
@@ -184,8 +185,7 @@ func (s *Store) fillDone(ctx context.Context, runID string, first int, flat reco
 	return flat, nil
 }
 
-// decodeEvents reads {record, payload or nil, ...} of the events from position first on, which are step
-// apart: 1, or backwards -1.
+// decodeEvents reads {record, payload or nil, ...} of the events from position first on; step is 1, or -1 backwards.
 func decodeEvents(runID string, first, step int, resolveNone bool, flat record.Reply) ([]world.Event, error) {
 	out := make([]world.Event, 0, len(flat)/fieldsAnEvent)
 	for i := 0; i+1 < len(flat); i += fieldsAnEvent {
@@ -194,7 +194,7 @@ func decodeEvents(runID string, first, step int, resolveNone bool, flat record.R
 			return nil, err
 		}
 		if resolveNone {
-			e = withoutPayload(e) // one that had no room in the script's reply was read whole
+			e = withoutPayload(e) // one that did not fit into the script's reply was read whole
 		}
 		out = append(out, e)
 	}

@@ -41,7 +41,7 @@ func (s *Store) createHook(ctx context.Context, c *call) (world.EventResult, err
 				continue // another claimant was faster
 			}
 		}
-		// A claim of this same hook, by a call that crashed or runs beside this one, is used as it is.
+		// A claim of this same hook, by a call that crashed or is running at the same time, is used as it is.
 		o, err := s.apply(ctx, c, s.scripts.hookCreate, []string{c.keys.hooks(), c.keys.hooksOrder(), c.keys.fence()},
 			holder.Nonce, hash, retained, hookPlace(mine.HookID))
 		if o.code == codeClaimRevoked {
@@ -51,8 +51,8 @@ func (s *Store) createHook(ctx context.Context, c *call) (world.EventResult, err
 			}
 			continue
 		}
-		// Whatever the answer, if no hook came of it the claim must not stay. After a failure of
-		// Redis itself nobody knows, and the sweeper or the next claimant finds out.
+		// If no hook was created the claim must not stay. After a failure of Redis this is not known; the sweeper or the next
+		// claimant finds out.
 		applied := err == nil && o.code == codeDone
 		if !applied && world.ErrorCode(err) != world.CodeUnavailable {
 			if err := s.withdraw(ctx, holder, hash); err != nil {
@@ -101,7 +101,7 @@ func (s *Store) hookResult(c *call, o outcome) world.EventResult {
 	return result
 }
 
-// receiveHook applies hook_received. A run that was parked has something to look at from here on.
+// receiveHook applies hook_received. Recovery has to look at the run from now on, even if it was parked.
 func (s *Store) receiveHook(ctx context.Context, c *call) (world.EventResult, error) {
 	o, err := s.applyWatched(ctx, c, s.scripts.hookReceive, []string{c.keys.hooks(), c.keys.resumes()},
 		c.req.ResumeID, c.req.ResumePayloadDigest, flag(c.req.PreloadEvents))
@@ -137,8 +137,8 @@ func (s *Store) disposeHook(ctx context.Context, c *call) (world.EventResult, er
 	return world.EventResult{Event: c.answer(o.stored.Event)}, nil
 }
 
-// applyWatched is apply for an event that comes from outside its run, or leaves something to do: it enters the run into the
-// watch, in the same round trip.
+// applyWatched is apply for an event that comes from outside its run, or leaves something to do. It enters the run into the
+// watch in the same round trip.
 func (s *Store) applyWatched(ctx context.Context, c *call, script script, keys []string, args ...any) (outcome, error) {
 	return s.applyWith(ctx, c, false, func(p redis.Pipeliner) { s.index.Watch(ctx, p, c.req.RunID) }, script, keys, args...)
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
-// hookPlace is the score of a hook in the list of its run, "" if its id tells none. An SDK creates
-// the hooks of a suspension all at once, and their calls arrive in any order; but their ids are
-// ULIDs of one moment that grow in the order in which the workflow asked for them.
+// hookPlace is the score of a hook in the list of its run, "" if its id has no time. An SDK creates the hooks of a suspension
+// all at once, and their calls arrive in any order. But their ids are ULIDs of one millisecond, which increase in the order in
+// which the workflow asked for them.
 func hookPlace(hookID string) string {
 	ms, ok := ids.Time("hook_", hookID)
 	if !ok {

@@ -49,7 +49,7 @@ func (s *Store) GetHookByToken(ctx context.Context, token string, resolveNone bo
 	if err != nil {
 		return world.Hook{}, err
 	}
-	// A claim without a live hook, or one that was taken over meanwhile, is nobody's.
+	// A claim without a live hook counts for nothing, and so does one that was taken over meanwhile.
 	if found == nil || found.nonce != holder.Nonce {
 		return world.Hook{}, world.HookNotFound(token)
 	}

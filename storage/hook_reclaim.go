@@ -8,8 +8,8 @@ import (
 	"github.com/world-redis/world-redis/storage/internal/runindex"
 )
 
-// reclaimHooks gives the hooks of a run their tokens again, unless another hook has got one meanwhile, and makes them found by
-// their ids.
+// reclaimHooks claims the tokens of a run's hooks again, unless another hook has got one meanwhile, and writes the entries by
+// which the hooks are found.
 func (s *Store) reclaimHooks(ctx context.Context, e runindex.Entry) error {
 	for cursor := uint64(0); ; {
 		page, next, err := s.redis.HScan(ctx, s.keys.of(e.RunID).hooks(), cursor, "", leftAtOnce).Result()
@@ -29,7 +29,7 @@ func (s *Store) reclaimHooks(ctx context.Context, e runindex.Entry) error {
 				return fail(err)
 			}
 			if holder := record.ParseClaim(record.Reply(r).Text(1)); !holder.SameHook(h.Claim) {
-				s.log.ErrorContext(ctx, "a failover of Redis has brought a run back whose hook has lost its token to another run; cancel one of the two",
+				s.log.ErrorContext(ctx, "a failover of Redis undid the end of a run, and another run has claimed the token of its hook since; cancel one of the two",
 					slog.String("run_id", e.RunID), slog.String("hook_id", h.HookID), slog.String("holder", holder.RunID))
 			}
 		}

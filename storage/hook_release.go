@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// releaseBatch is how many hooks are let go in one round trip.
+	// releaseBatch is how many hooks are released in one round trip.
 	releaseBatch = 200
-	// leftAtOnce is how many of those to release are read at a time, about; lua/lib/leave.lua.
+	// leftAtOnce is about how many hooks to release are read at a time (lua/lib/leave.lua).
 	leftAtOnce = 500
 )
 
@@ -28,8 +28,8 @@ func leftHooks(runID string, r record.Reply) []record.HeldHook {
 	return out
 }
 
-// releaseLeft frees the tokens of hooks that are gone, and then forgets them. left are those that a script told. Where these are
-// not all, as builds before the portions may have left them, it goes on until all are released.
+// releaseLeft frees the tokens of hooks that have ended, and then forgets the hooks. left are those that a script returned. If
+// these are not all, because a build before the portions left them, it goes on until all are released.
 func (s *Store) releaseLeft(ctx context.Context, runID string, left record.Reply) error {
 	more := len(left)%2 == 1 // lua/lib/leave.lua
 	if err := s.releaseSome(ctx, runID, left); err != nil || !more {
@@ -62,8 +62,8 @@ func (s *Store) releaseSome(ctx context.Context, runID string, left record.Reply
 	return nil
 }
 
-// readLeft reads a portion of the hooks of a run that are to be released, none if there are none, and what says that more is
-// to be removed of the run. What it returns is followed by one element if there may be more hooks.
+// readLeft reads some of the hooks of a run that are to be released, and whether more is to be removed of the run. The hooks
+// are followed by one element if there may be more of them.
 func (s *Store) readLeft(ctx context.Context, runID string) (left record.Reply, run record.Entity, err error) {
 	keys := s.keys.of(runID)
 	for cursor := uint64(0); ; {
@@ -91,13 +91,13 @@ func (s *Store) readLeft(ctx context.Context, runID string) (left record.Reply, 
 	}
 }
 
-// releaseHooks frees the tokens of hooks that were removed, and takes them off the lists. Each
-// key is removed only if it is still this hook's, so a new holder is never robbed.
+// releaseHooks frees the tokens of hooks that were removed, and takes the hooks off the lists. Each key is removed only if it
+// is still this hook's, so a new holder loses nothing.
 func (s *Store) releaseHooks(ctx context.Context, hooks []record.HeldHook) error {
 	return s.release(ctx, hooks, false)
 }
 
-// release is releaseHooks also for hooks that have not been removed but do not live any more: lapsed says so.
+// release is releaseHooks, with lapsed also for hooks that no longer live but have not been removed.
 func (s *Store) release(ctx context.Context, hooks []record.HeldHook, lapsed bool) error {
 	for len(hooks) > 0 {
 		batch := hooks[:min(releaseBatch, len(hooks))]
@@ -136,9 +136,9 @@ func (s *Store) release(ctx context.Context, hooks []record.HeldHook, lapsed boo
 	return nil
 }
 
-// withdraw gives back the claim of a reservation whose commit was refused, unless the hook
-// lives: then the reservation was its own, written again. The list entries stay for the sweeper:
-// another call for the same hook may have written them too and be about to commit.
+// withdraw gives back the claim of a reservation whose commit was refused, unless the hook lives: then this was the claim of
+// that hook. The list entries are left to the sweeper, because another call for the same hook may have written them too and be
+// about to commit.
 func (s *Store) withdraw(ctx context.Context, held record.Claim, hash string) error {
 	live, err := s.fence(ctx, held)
 	if err != nil || live {
@@ -150,7 +150,7 @@ func (s *Store) withdraw(ctx context.Context, held record.Claim, hash string) er
 	return s.restoreEntry(ctx, held.RunID, held.HookID)
 }
 
-// discard is withdraw for the sweeper, when no call is on its way any more: all goes.
+// discard is withdraw for the sweeper, when no call can be on its way any more. It also removes the list entries.
 func (s *Store) discard(ctx context.Context, held record.Claim, hash string) error {
 	live, err := s.fence(ctx, held)
 	if err != nil || live {
@@ -162,9 +162,8 @@ func (s *Store) discard(ctx context.Context, held record.Claim, hash string) err
 	return s.restoreEntry(ctx, held.RunID, held.HookID)
 }
 
-// restoreEntry writes the list entries of a hook again if it lives after all, under another
-// claim than the one that was just withdrawn. Their place in the list of all hooks is then that
-// in the list of the run: near enough.
+// restoreEntry writes the list entries of a hook again if it lives, under another claim than the one that was just withdrawn.
+// It is then listed among all hooks at its place in the list of the run, which is near enough.
 func (s *Store) restoreEntry(ctx context.Context, runID, hookID string) error {
 	value, err := s.redis.HGet(ctx, s.keys.of(runID).hooks(), hookID).Result()
 	if errors.Is(err, redis.Nil) {

@@ -12,14 +12,14 @@ import (
 
 var _ world.RestStore = (*Store)(nil)
 
-// idleReads are the reads that tell whether a run is at rest.
+// idleReads are the reads that tell whether a run is idle.
 type idleReads struct {
 	run   *redis.SliceCmd
 	hooks *redis.IntCmd
 }
 
-// queueIdle queues two small reads, whose cost does not depend on the length of the log. A key that EXISTS is asked for
-// twice counts twice, so the one count tells both: 1 for hooks that live, 2 for some to release.
+// queueIdle queues two small reads, whose cost does not depend on the length of the log. EXISTS counts a key twice that is
+// given twice, so one number tells both: 1 for live hooks, plus 2 for hooks to release.
 func (s *Store) queueIdle(ctx context.Context, p redis.Pipeliner, runID string) idleReads {
 	k := s.keys.of(runID)
 	return idleReads{

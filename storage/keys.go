@@ -20,9 +20,9 @@ func (k keyspace) of(runID string) runKeys { return runKeys{prefix: k.prefix, ta
 // run is a hash: s status, v spec version, u updatedAt, sa startedAt, ca completedAt, x
 // expiredAt (ms), and ie, oe, ee, the positions of the events with the input (and all that
 // never changes), the output and the error. ap is the position of the last attr_set, and
-// each field with '@' before its name is an attribute. en is how many events the log has and et when
-// the last was created; rb is the first bucket of request ids that there was. rs is how many events the log had when
-// recovery found the run at rest. cl and ch are there while something is left to remove of a run that has ended: the
+// each field with '@' before its name is an attribute. en is how many events the log has, and et when
+// the last was created; rb is the first bucket of request ids of the run. rs is how many events the log had when
+// recovery found the run idle. cl and ch exist while a run that has ended is to be cleared: the
 // position up to which payloads are removed, and the last hook seen of those that outlive the run (lua/run_clear.lua).
 // Of legacy calls: c createdAt, d deployment, n name, and the CBOR items in, out, er (error) and xc (context).
 func (k runKeys) run() string { return k.prefix + "run:" + k.tag }
@@ -63,8 +63,8 @@ func (k runKeys) ended() string { return k.prefix + "run_ended:" + k.tag }
 // lostCalls is a zset of answered calls that Redis lost, as JSON, score when they were answered; expires a day after the last.
 func (k keyspace) lostCalls() string { return k.prefix + "runs:lost" }
 
-// requestSpan is how long one bucket of request ids takes new ones; it expires 20 minutes
-// after the first, so an id is remembered for 10 minutes at least.
+// requestSpan is how long, in ms, request ids are added to one bucket. A bucket expires 20 minutes
+// after its first id, so an id is remembered for at least 10 minutes.
 const requestSpan = 600_000
 
 // request is a hash: hash of a request id → "<position of its event>[ <attempt>]", or of a batch
@@ -80,12 +80,11 @@ func (k runKeys) event(now world.Millis) []string {
 		k.run(), k.events(), k.related(), k.request(bucket), k.request(bucket-1))
 }
 
-// runsCleanup is a zset of runs that have ended and of which something is left to remove, score the ms at which somebody
-// was last at it.
+// runsCleanup is a zset of runs that have ended and are to be cleared, score the ms at which a portion was last removed.
 func (k keyspace) runsCleanup() string { return k.prefix + "runs:cleanup" }
 
-// sweepState is a hash: hooks and walk, where the sweeper goes on in the list of hooks and in those of runs, and walked, there
-// once all runs that an earlier build wrote have been entered into the watch.
+// sweepState is a hash: hooks and walk are the sweeper's places in the list of hooks and in those of runs; walked exists once
+// all runs that an earlier build wrote have been entered into the watch.
 func (k keyspace) sweepState() string { return k.prefix + "sweep" }
 
 // minted is a string: the run id that a runs.create call got; expires after 20 minutes.
@@ -104,8 +103,8 @@ func (k keyspace) hook(hookID string) string { return k.prefix + "hook:" + hookI
 // claim is a string: "<run id> <hook id> <nonce>", who holds the token.
 func (k keyspace) claim(tokenHash string) string { return k.prefix + "hooks:by_token:" + tokenHash }
 
-// locator is a hash: correlation id → run id of the last entity with that id, spread over
-// 65,536 small hashes. It only helps reads that name no run.
+// locator is a hash: correlation id → run id of the last entity with that id, spread over 65,536 small hashes. It is used only
+// by reads that name no run.
 func (k keyspace) locator(correlationID string) string {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(correlationID)) // a hash cannot fail

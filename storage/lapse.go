@@ -12,17 +12,16 @@ import (
 	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
-// lapseBatch is how many hooks whose retention is over are let go in one go: some 10 ms of Redis, in short commands.
+// lapseBatch is how many hooks whose retention is over are released at a time: about 10 ms of Redis, in short commands.
 const lapseBatch = 500
 
-// watchLapse queues the entry of a hook that outlives its run into the list of lapses. It is due a minute from now at the
-// earliest: by then the call that creates the hook is over. So who has seen the first entry can sleep until it is due, or for a
-// minute.
+// watchLapse queues the entry of a hook that outlives its run into the list of lapses. It is due in a minute at the earliest,
+// when the call that creates the hook is over. So the sweeper can sleep until the first entry is due, or for a minute.
 func (s *Store) watchLapse(ctx context.Context, p redis.Pipeliner, member string, until world.Millis) {
 	p.ZAdd(ctx, s.keys.hooksLapse(), redis.Z{Score: float64(max(until, s.now()+sweepAge)), Member: member})
 }
 
-// lapsing is an entry of the list of lapses and what stands in the slot of its run.
+// lapsing is an entry of the list of lapses, with the state of its hook and run.
 type lapsing struct {
 	paging.Place
 	runID, hookID string
@@ -30,9 +29,9 @@ type lapsing struct {
 	status        *redis.StringCmd
 }
 
-// letLapse lets go of hooks that are due, lapseBatch at most, and reports whether there may be more. A hook lives at least
-// as long as its run, and the end of the run removes it. A batch takes three round trips. Its entries are removed last, so
-// that a crash repeats the batch.
+// letLapse releases hooks that are due, lapseBatch at most, and reports whether there may be more. A hook lives at least as
+// long as its run, and the end of the run removes it. A batch takes three round trips. Its entries are removed last, so that a
+// crash repeats the batch.
 func (s *Store) letLapse(ctx context.Context) (more bool, err error) {
 	now := s.now()
 	rows, err := s.redis.ZRangeArgsWithScores(ctx, redis.ZRangeArgs{
@@ -89,8 +88,8 @@ func (s *Store) letLapse(ctx context.Context) (more bool, err error) {
 	return len(rows) == lapseBatch, fail(err)
 }
 
-// ends is when a hook is to be looked at next. While its run lives that is once more a while after its retention: its run may
-// be ended by a replica whose clock is behind, which then still keeps the hook.
+// ends is when a hook is to be looked at next. While its run lives, that is once more a minute after its retention, because a
+// replica whose clock is slow may end the run and then still keeps the hook.
 func (d *lapsing) ends(held record.HeldHook, now world.Millis) world.Millis {
 	if held.Until > now || world.RunStatus(d.status.Val()).Terminal() {
 		return held.Until
@@ -98,7 +97,7 @@ func (d *lapsing) ends(held record.HeldHook, now world.Millis) world.Millis {
 	return held.Until + sweepAge
 }
 
-// untilLapse is how long it is until the next hook lapses, a minute at most.
+// untilLapse is how long it takes until the next hook lapses, a minute at most.
 func (s *Store) untilLapse(ctx context.Context) (world.Millis, error) {
 	first, err := s.redis.ZRangeWithScores(ctx, s.keys.hooksLapse(), 0, 0).Result()
 	if err != nil || len(first) == 0 {

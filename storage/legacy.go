@@ -46,7 +46,7 @@ func (s *Store) cancelLegacy(ctx context.Context, c *call) (world.EventResult, e
 	if err != nil {
 		return world.EventResult{}, fail(err)
 	}
-	if err := s.letGo(ctx, answer.List(2), e); err != nil {
+	if err := s.releaseRun(ctx, answer.List(2), e); err != nil {
 		return world.EventResult{}, err
 	}
 	if err := s.moveLegacyRun(ctx, s.entryFor(c, world.RunCancelled)); err != nil {

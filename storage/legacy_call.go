@@ -20,8 +20,8 @@ type legacyCall struct {
 	entity  string // id of the step or hook
 }
 
-// newLegacyCall prepares a call. entity is the id of the step or hook, if it is about one; what
-// tells it from other calls that a client may send under the same request id.
+// newLegacyCall prepares a call. entity is the id of the step or hook, if there is one. what distinguishes the call from others
+// that a client may send under the same request id.
 func (s *Store) newLegacyCall(runID, entity, requestID, what string, resolveNone bool) legacyCall {
 	if requestID == "" {
 		requestID = s.ids.New().String() // covers go-redis sending the script twice
@@ -30,8 +30,8 @@ func (s *Store) newLegacyCall(runID, entity, requestID, what string, resolveNone
 	return legacyCall{runID: runID, keys: s.keys.of(runID), now: s.now(), request: string(sum[:16]), none: resolveNone, entity: entity}
 }
 
-// run runs a script whose keys and arguments begin as in lua/lib/legacy.lua. A refusal comes
-// back as an error beside the reply.
+// runLegacy runs a script whose keys and arguments begin as in lua/lib/legacy.lua. A refusal is returned as an error together
+// with the reply.
 func (s *Store) runLegacy(ctx context.Context, c legacyCall, script script, keys []string, args ...any) (record.Reply, error) {
 	bucket := int64(c.now) / requestSpan
 	keys = append([]string{c.keys.run(), c.keys.events(), c.keys.request(bucket), c.keys.request(bucket - 1)}, keys...)

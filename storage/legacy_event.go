@@ -22,7 +22,7 @@ func (s *Store) CreateLegacyEvent(ctx context.Context, req world.CreateLegacyEve
 	}
 	announces, known := legacyEvents[req.Type]
 	if !known {
-		return world.Event{}, world.Errorf(world.CodeInvalid, "Event type %q is none of the legacy calls", req.Type)
+		return world.Event{}, world.Errorf(world.CodeInvalid, "Event type %q is not one of the legacy calls", req.Type)
 	}
 	if req.CorrelationID != "" {
 		if err := world.CheckID("correlationId", req.CorrelationID); err != nil {
@@ -34,7 +34,7 @@ func (s *Store) CreateLegacyEvent(ctx context.Context, req world.CreateLegacyEve
 		RequestID: req.RequestID, ResolveNone: req.ResolveNone,
 	})
 	if req.CorrelationID != "" {
-		// Reads that name no run find it here; without an event it does no harm.
+		// Reads that name no run find the run here. Without an event the entry does no harm.
 		if err := s.redis.HSet(ctx, s.keys.locator(req.CorrelationID), req.CorrelationID, req.RunID).Err(); err != nil {
 			return world.Event{}, fail(err)
 		}

@@ -45,7 +45,7 @@ func (s *Store) CreateLegacyHook(ctx context.Context, req world.CreateLegacyHook
 			continue
 		}
 		if codeErr == nil && code != codeDone {
-			// No hook came of this call, so the claim must not stay, unless a hook holds it.
+			// This call created no hook, so its claim must not stay, unless a hook holds it.
 			if err := s.withdraw(ctx, holder, hash); err != nil {
 				return world.Hook{}, err
 			}

@@ -85,7 +85,7 @@ func (s *Store) UpdateLegacyRun(ctx context.Context, req world.UpdateLegacyRun) 
 	return run, err
 }
 
-// updateLegacyRun also reports whether this call, now or at its first try, changed the run.
+// updateLegacyRun also reports whether the run was changed by this call, now or at its first try.
 func (s *Store) updateLegacyRun(ctx context.Context, req world.UpdateLegacyRun) (run world.Run, changed bool, err error) {
 	if err := checkLegacyIDs("runId", req.RunID); err != nil {
 		return run, false, err
@@ -104,13 +104,13 @@ func (s *Store) updateLegacyRun(ctx context.Context, req world.UpdateLegacyRun) 
 	if err != nil {
 		return run, false, err
 	}
-	// What is committed is finished even if the caller has gone.
+	// What is committed is completed even if the caller is gone.
 	ctx = context.WithoutCancel(ctx)
 	e, err := record.DecodeEntity(req.RunID, r.List(1), nil)
 	if err != nil {
 		return run, false, fail(err)
 	}
-	if err := s.letGo(ctx, r.List(2), e); err != nil {
+	if err := s.releaseRun(ctx, r.List(2), e); err != nil {
 		return run, false, err
 	}
 	if req.Status != "" {

@@ -19,7 +19,7 @@ func (s *Store) CreateLegacyStep(ctx context.Context, req world.CreateLegacyStep
 	case len(req.Input) == 0:
 		return world.Step{}, lacking("input")
 	}
-	// Reads that name no run find it here; without a step it does no harm.
+	// Reads that name no run find the run here. Without a step the entry does no harm.
 	if err := s.redis.HSet(ctx, s.keys.locator(req.StepID), req.StepID, req.RunID).Err(); err != nil {
 		return world.Step{}, fail(err)
 	}

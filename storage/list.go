@@ -8,25 +8,24 @@ import (
 	"github.com/world-redis/world-redis/storage/internal/paging"
 )
 
-// maxCandidates bounds how many entries one list call looks at. A page that hits it is cut
-// short and says that there is more.
+// maxCandidates bounds how many entries one list call reads. A page that reaches it is cut short and says that there is more.
 const maxCandidates = 10_000
 
-// head is an entry of a list that may be shown: what it takes, what of it is still to be read, and how it is made once
-// that is there. read returns nil for one that turns out not to be shown.
+// head is an entry of a list that may be shown: its size, the values that are still to be read, and how the item is built when
+// they are there. read returns nil for an entry that is not to be shown after all.
 type head[T any] struct {
 	measure
 	read func() (*T, error)
 }
 
-// lister reads one page of a list whose index may be ahead of or behind the truth.
+// lister reads one page of a list. The index of the list may differ from what is true.
 type lister[T any] struct {
 	store   *Store
 	scope   string
 	order   world.Order // the list's default
 	limit   int         // the list's default
 	entries func(after *paging.Place, order world.Order, n int) ([]paging.Place, error)
-	// match returns which entries may be shown, as far as little reads can tell; nil: any may.
+	// match returns which entries may be shown, as far as small reads can tell; nil if any may.
 	match func(entries []paging.Place) ([]int, error)
 	// heads returns nil for an entry that is not, or no longer, to be shown.
 	heads func(entries []paging.Place) ([]*head[T], error)
@@ -50,7 +49,7 @@ func (l lister[T]) page(ctx context.Context, p world.PageRequest) (world.Page[T]
 	for seen := 0; seen < maxCandidates; {
 		n := limit + 1 - len(out.Data)
 		if seen > 0 {
-			n = max(n, 500) // few of them match: look at more at a time
+			n = max(n, 500) // few of them match: read more at a time
 		}
 		entries, err := l.entries(after, order, n)
 		if err != nil {
@@ -78,7 +77,7 @@ type listWalk[T any] struct {
 	bytes int // that the entries of the page take
 }
 
-// take puts those of the entries that are to be shown into the page. full says that one of them has no room there.
+// take adds the entries that are to be shown to the page. full says that one of them does not fit.
 func (w *listWalk[T]) take(ctx context.Context, entries []paging.Place) (full bool, err error) {
 	if w.match != nil {
 		matching, err := w.match(entries)
@@ -107,7 +106,7 @@ func (w *listWalk[T]) take(ctx context.Context, entries []paging.Place) (full bo
 	return false, nil
 }
 
-// takeHeads takes as many as there is room for if all of them turn out to be shown.
+// takeHeads takes as many as fit if all of them turn out to be shown.
 func (w *listWalk[T]) takeHeads(ctx context.Context, entries []paging.Place, heads []*head[T]) (taken int, full bool, err error) {
 	count, bytes := len(w.page.Data), w.bytes
 	var gaps []gap

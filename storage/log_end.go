@@ -9,10 +9,10 @@ import (
 	"github.com/world-redis/world-redis/storage/internal/paging"
 )
 
-// endMark is what a script says when the log does not have the event that the caller has been given last; lua/lib/event.lua.
+// endMark is in the error of a script if the log does not have the last event that the caller got (lua/lib/event.lua).
 const endMark = "LOGENDS"
 
-// endOf returns what the caller was given of the log last: what it says itself, or its cursor, whichever is later.
+// endOf returns the last event that the caller got: what it says itself, or its cursor, whichever is later.
 func endOf(req world.CreateEvent) *world.LogEnd {
 	if req.SinceCursor == "" {
 		return req.LogEnd
@@ -44,9 +44,9 @@ func endText(end world.LogEnd) string {
 // endMissing reports whether a script was stopped because the log has lost its end.
 func endMissing(err error) bool { return strings.Contains(err.Error(), endMark) }
 
-// endRefusal is the refusal for that. Both SDKs then load the log anew and decide anew.
+// endRefusal is the refusal for that. Both SDKs then load the log again and decide again.
 func endRefusal(runID string, cause error) error {
-	e := world.Wrap(world.CodePrecondition, cause, fmt.Sprintf("The log of run %s does not have the event that the caller has seen last", runID))
+	e := world.Wrap(world.CodePrecondition, cause, fmt.Sprintf("The log of run %s does not have the last event that the caller has seen", runID))
 	e.RunID = runID
 	return e
 }

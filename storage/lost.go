@@ -17,17 +17,17 @@ import (
 // lostLogCode is the SDK's error code of a run whose log cannot be replayed.
 const lostLogCode = "CORRUPTED_EVENT_LOG"
 
-// lostMark is what a script says when the log names an event that is not there; lua/lib/log.lua.
+// lostMark is in the error of a script if the log counts an event that is not there (lua/lib/log.lua).
 const lostMark = "EVENTLOST"
 
 // stats counts what was found broken.
 type stats struct{ stepsMended, runsLost atomic.Int64 }
 
-// Stats is what was found broken since the start, by this process. Scripts cannot break it: a
-// person did, or a Redis that lost a part of its data.
+// Stats is what this process found broken since its start. Scripts cannot cause it: a person did, or a Redis that lost part of
+// its data.
 type Stats struct {
-	StepsMended int64 // steps that were not what their events say
-	RunsLost    int64 // runs that were failed because events are gone from their logs
+	StepsMended int64 // steps that differed from their events
+	RunsLost    int64 // runs that were failed because events are missing from their logs
 }
 
 // Stats counts what was found broken.
@@ -35,8 +35,8 @@ func (s *Store) Stats() Stats {
 	return Stats{StepsMended: s.stats.stepsMended.Load(), RunsLost: s.stats.runsLost.Load()}
 }
 
-// failIn is fail for a script that reads the log of a run. A log with a hole can never be replayed,
-// so its run is failed: otherwise it would be delivered again and again for nothing.
+// failIn is fail for a script that reads the log of a run. A log with a missing event can never be replayed, so its run is
+// failed: otherwise it would be delivered again and again for nothing.
 func (s *Store) failIn(ctx context.Context, runID string, err error) error {
 	switch {
 	case err == nil:
@@ -48,7 +48,7 @@ func (s *Store) failIn(ctx context.Context, runID string, err error) error {
 	}
 	s.log.ErrorContext(ctx, "an event is gone from the log of a run", slog.String("run_id", runID), slog.Any("error", err))
 	if endErr := s.failLost(context.WithoutCancel(ctx), runID); endErr != nil {
-		s.log.ErrorContext(ctx, "that run could not be failed", slog.String("run_id", runID), slog.Any("error", endErr))
+		s.log.ErrorContext(ctx, "a run whose log lacks an event could not be failed", slog.String("run_id", runID), slog.Any("error", endErr))
 	}
 	return world.Wrap(world.CodeInternal, err, fmt.Sprintf("An event is gone from the log of run %s", runID))
 }

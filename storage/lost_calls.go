@@ -22,7 +22,7 @@ const (
 
 var _ world.LossStore = (*Store)(nil)
 
-// lostCall is a member of the list: the same for whichever replica found the loss, so that none is listed twice.
+// lostCall is a member of the list. It does not depend on the replica that found the loss, so no call is listed twice.
 type lostCall struct {
 	Kind     world.AnsweredKind `json:"k"`
 	At       world.Millis       `json:"t"`
@@ -84,7 +84,7 @@ func resumePlace(c world.AnsweredCall) (field string, is bool) {
 	return strconv.Itoa(position), ok
 }
 
-// compareResumes says of those of the calls whether another event stands where theirs did.
+// compareResumes finds which of the calls have another event at the position of theirs.
 func (s *Store) compareResumes(ctx context.Context, calls []world.AnsweredCall, which []int, missing []bool) error {
 	records := make([]*redis.StringCmd, len(which))
 	_, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -134,7 +134,7 @@ func (s *Store) NoteLost(ctx context.Context, calls []world.AnsweredCall) error 
 	return nil
 }
 
-// ListLost implements world.LossStore. A cursor is how many to pass over: calls that come new move the pages.
+// ListLost implements world.LossStore. A cursor is how many calls to skip, so new calls shift the pages.
 func (s *Store) ListLost(ctx context.Context, p world.PageRequest) (world.Page[world.AnsweredCall], error) {
 	page := world.Page[world.AnsweredCall]{}
 	skip := 0

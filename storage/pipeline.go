@@ -9,9 +9,8 @@ import (
 	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
-// applyWith is apply with other commands in front of the script, in the same round trip.
-// They are for keys of other hash slots. On a cluster a pipeline keeps no order between
-// nodes, so there ordered ones travel first, by themselves.
+// applyWith is apply with other commands before the script, in the same round trip. They are for keys of other hash slots. On a
+// cluster a pipeline keeps no order between nodes, so there ordered commands are sent first, by themselves.
 func (s *Store) applyWith(ctx context.Context, c *call, ordered bool, front func(redis.Pipeliner), script script,
 	keys []string, args ...any,
 ) (outcome, error) {
@@ -24,7 +23,7 @@ func (s *Store) applyWith(ctx context.Context, c *call, ordered bool, front func
 	return s.applyAfter(ctx, c, front, script, keys, args...)
 }
 
-// input of one script call among many.
+// scriptInput is one call of a script among many.
 type scriptInput struct {
 	keys []string
 	args []any

@@ -9,20 +9,20 @@ import (
 	"github.com/world-redis/world-redis/internal/luascript"
 )
 
-// plan is how an event is applied that takes one script: what to send, and what to make of the outcome.
+// plan is how an event that takes one script is applied: what to send, and how to build the answer.
 type plan struct {
 	script script
 	keys   []string
 	args   []any
-	// makes says that the event makes an entity: which run that belongs to is noted in the same round trip, for reads that
+	// makes says that the event creates an entity. The run that it belongs to is stored in the same round trip, for reads that
 	// name no run.
 	makes bool
-	// ofStep says that a refusal by the state of the step has the step compared with its events.
+	// ofStep says that if the state of the step causes a refusal, the step is compared with its events.
 	ofStep bool
 	result func(ctx context.Context, c *call, o outcome) (world.EventResult, error)
 }
 
-// planOf returns the plan of an event of a step or a wait; nil: it is none.
+// planOf returns the plan of an event of a step or a wait, and nil for other events.
 func (s *Store) planOf(c *call) (*plan, error) {
 	switch c.req.Type {
 	case world.EventStepCreated, world.EventStepStarted, world.EventStepCompleted, world.EventStepFailed, world.EventStepRetrying:
@@ -34,7 +34,7 @@ func (s *Store) planOf(c *call) (*plan, error) {
 	}
 }
 
-// batchOf is what a plan sends.
+// batchOf returns what a plan sends.
 func (s *Store) batchOf(ctx context.Context, c *call, p *plan) (luascript.Batch, error) {
 	keys, args, err := c.input(p.keys, p.args)
 	if err != nil {
@@ -43,7 +43,7 @@ func (s *Store) batchOf(ctx context.Context, c *call, p *plan) (luascript.Batch,
 	return luascript.Batch{Front: s.frontOf(ctx, c, p), Calls: []luascript.Call{{Script: p.script, Keys: keys, Args: args}}}, nil
 }
 
-// frontOf is what a plan sends before its script.
+// frontOf returns what a plan sends before its script.
 func (s *Store) frontOf(ctx context.Context, c *call, p *plan) func(redis.Pipeliner) {
 	if !p.makes {
 		return nil
@@ -57,8 +57,8 @@ func (s *Store) carryOut(ctx context.Context, c *call, p *plan) (outcome, error)
 	return s.applyAfter(ctx, c, s.frontOf(ctx, c, p), p.script, p.keys, p.args...)
 }
 
-// finish makes the answer to an event of the outcome of its script. When the state of the step refused it, and that state was
-// not what the events say, the event gets a second try.
+// finish builds the answer from the outcome of the script. If the state of the step caused a refusal, and that state differed
+// from the step's events, the event is sent once more.
 func (s *Store) finish(ctx context.Context, c *call, p *plan, o outcome, err error) (world.EventResult, error) {
 	if p.ofStep {
 		var again bool

@@ -11,10 +11,10 @@ import (
 	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
-// Redis builds a reply whole before it sends it, and a script holds what it replies once more. So a reply has little room for
-// values: what does not fit comes as its length, and is read here, in portions.
+// Redis builds a whole reply before it sends it, and a script holds its reply once more. So a reply has little room for values. A
+// value that does not fit is replaced by its length, and is read here, in portions.
 const (
-	// pageBytes is about what the values in one page of a list may take together. A single entry above it goes alone.
+	// pageBytes is about how many bytes the values in one page of a list may take. A single larger entry is a page of its own.
 	pageBytes = 8 << 20
 	// deltaBytes is the same for events and entities that come with an answer (DELTA_BYTES in lua/lib/event.lua).
 	deltaBytes = 4 << 20
@@ -22,15 +22,15 @@ const (
 	portionBytes = 1 << 20
 	// portionCommands bounds a portion of small values.
 	portionCommands = 1_000
-	// entryRoom is the most that one entry of a list takes of a reply; with many entries it is less.
+	// entryRoom is how many bytes of a reply one entry of a list takes at most; less if there are many entries.
 	entryRoom = 64 << 10
 	// headsAtOnce is how many entries are read in one pipeline.
 	headsAtOnce = 250
-	// portionsBytes is what all portions of a store that are being read may take together. A larger one goes alone.
+	// portionsBytes is how many bytes all portions that a store reads at a time may take. A larger one is read alone.
 	portionsBytes = 16 << 20
 )
 
-// roomOf is what each of so many entries may take of the reply to one pipeline.
+// roomOf is how many bytes of the reply to one pipeline each of the entries may take.
 func roomOf(entries int) int { return min(entryRoom, portionBytes/max(1, entries)) }
 
 // gap is a value that a reply has the length of.
@@ -38,7 +38,7 @@ type gap struct {
 	key, field string // where it stands
 	size       int
 	bare       bool // of a record: without the payload at its end
-	into       *any // its place in the reply; nil once it turns out that it is no longer there
+	into       *any // its place in the reply; set to nil if the value is gone
 }
 
 // fill reads the values of gaps, after it has asked for room for all of them (world.Room).
@@ -98,13 +98,13 @@ func (s *Store) fillPortion(ctx context.Context, gaps []gap, size int) error {
 	return nil
 }
 
-// measure is what values in replies take, and which of them are missing.
+// measure is how many bytes values in replies take, and which values are missing.
 type measure struct {
 	bytes int
 	gaps  []gap
 }
 
-// value counts one value of a reply. field is only asked for one that is missing.
+// value counts one value of a reply. field is called only for a value that is missing.
 func (m *measure) value(at *any, key string, field func() string) {
 	switch v := (*at).(type) {
 	case string:
@@ -140,7 +140,7 @@ func (m *measure) log(events string, first, step int, r record.Reply) {
 	}
 }
 
-// entity counts what tell() of lua/lib/entity.lua replied of the entity in the hash key.
+// entity counts the reply of tell() in lua/lib/entity.lua for the entity in the hash key.
 func (m *measure) entity(key, events string, r record.Reply) {
 	fields := record.FieldsOf(r)
 	for i := 0; i+1 < fields; i += 2 {

@@ -12,26 +12,27 @@ import (
 	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
-// No script's work grows with a run: the end of a large one is as short as that of any other, and leaves the rest to portions.
-// From the end on nobody sees that rest. Hooks do not live when their run has ended (lua/lib/hook.lua), so their tokens
-// can be claimed; and a run that keeps nothing shows no payload (lua/lib/log.lua).
+// No script's work grows with a run. The end of a large run takes no longer than any other, and leaves the rest to portions. Nobody
+// sees that rest: hooks do not live after the end of their run (lua/lib/hook.lua), so their tokens can be claimed, and a run that
+// keeps nothing shows no payload (lua/lib/log.lua).
 //
-// The field cl of the run says that there is a rest. The run also enters the list runsCleanup, behind its end and before it
-// leaves the watch; so after a crash it is found in one of the two. The process that ended the run goes on at once, and notes at
-// each portion in the list that it is at it. The sweeper takes over what nobody was at for a minute.
+// The field cl of the run says that there is a rest. The run also enters the list runsCleanup, after its end and before it leaves
+// the watch, so after a crash it is in one of the two. The process that ended the run clears it at once, and notes the time in the
+// list after each portion. The sweeper takes over a run whose time is a minute old.
 
 const (
 	// fieldCleanup is the field of a run that says that something of it is left to remove.
 	fieldCleanup = "cl"
-	// portionEvents and portionHooks are how much one portion removes: some milliseconds of Redis, in which others wait.
+	// portionEvents and portionHooks are how much one portion removes: a few milliseconds of Redis, in which other calls wait.
 	portionEvents = 250
 	portionHooks  = 200
-	// sweptPortions is how many portions of a run the sweeper does before other work gets its turn, and sweptCleanups of how many runs.
+	// sweptPortions is how many portions of a run the sweeper removes before other work gets its turn, and sweptCleanups of how
+	// many runs.
 	sweptPortions = 20
 	sweptCleanups = 10
 )
 
-// noteCleanup enters a run of which something is left to remove into the list of those.
+// noteCleanup enters a run into the list of runs to clear, if something of it is left.
 func (s *Store) noteCleanup(ctx context.Context, run record.Entity) error {
 	if run.Get(fieldCleanup) == "" {
 		return nil
@@ -66,7 +67,7 @@ func (s *Store) removePortion(ctx context.Context, runID string) (last bool, err
 	return true, fail(s.redis.ZRem(ctx, s.keys.runsCleanup(), runID).Err())
 }
 
-// sweepCleanups does some of what nobody was at for a minute, and reports whether there is more.
+// sweepCleanups removes portions of runs whose process has not done so for a minute, and reports whether there is more.
 func (s *Store) sweepCleanups(ctx context.Context) (more bool, err error) {
 	rows, err := s.redis.ZRangeArgsWithScores(ctx, redis.ZRangeArgs{
 		Key: s.keys.runsCleanup(), Start: "-inf", Stop: int64(s.now() - sweepAge), ByScore: true, Count: sweptCleanups,
@@ -82,7 +83,7 @@ func (s *Store) sweepCleanups(ctx context.Context) (more bool, err error) {
 			last, err = s.removePortion(ctx, runID)
 		}
 		switch {
-		case err != nil: // others need not wait for this one
+		case err != nil: // the others go on
 			failed = append(failed, fmt.Errorf("run %s: %w", runID, err), s.noteAtCleanup(ctx, runID, s.now()))
 			err = nil
 		case !last:
@@ -91,14 +92,14 @@ func (s *Store) sweepCleanups(ctx context.Context) (more bool, err error) {
 			mended++
 		}
 	}
-	s.tellCrash(ctx, mended)
+	s.logCrash(ctx, mended)
 	return more || len(rows) == sweptCleanups, errors.Join(failed...)
 }
 
-// handedOver is the score of a run that its process has left to the sweeper. Nothing crashed then.
+// handedOver is the score of a run that its process has left to the sweeper, which is no crash.
 const handedOver = 0
 
-// noteAtCleanup notes when somebody was at what is left to remove of a run, unless that is done.
+// noteAtCleanup notes when a portion of a run was removed, unless the run is done.
 func (s *Store) noteAtCleanup(ctx context.Context, runID string, at world.Millis) error {
 	return fail(s.redis.ZAddXX(ctx, s.keys.runsCleanup(), redis.Z{Score: float64(at), Member: runID}).Err())
 }

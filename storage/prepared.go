@@ -7,7 +7,7 @@ import (
 	"github.com/world-redis/world-redis/internal/luascript"
 )
 
-// Prepared is an event that is ready to be sent, together with what others send. [Store.CreateEvent] does the same by itself.
+// Prepared is an event that is ready to be sent together with other things. [Store.CreateEvent] sends an event by itself.
 type Prepared struct {
 	Batch luascript.Batch // what to send
 	store *Store
@@ -15,8 +15,8 @@ type Prepared struct {
 	plan  *plan
 }
 
-// Prepare returns an event that is ready to be sent; ok is false when CreateEvent has to make it, or to refuse it: it is not
-// of a step or a wait, and so perhaps takes more than one script, or it is not valid.
+// Prepare returns an event that is ready to be sent. ok is false if CreateEvent has to apply or refuse it: it is not valid, or
+// not of a step or a wait, so it may take more than one script.
 func (s *Store) Prepare(ctx context.Context, req world.CreateEvent) (prepared *Prepared, ok bool) {
 	if s.checkEvent(&req) != nil {
 		return nil, false
@@ -33,8 +33,8 @@ func (s *Store) Prepare(ctx context.Context, req world.CreateEvent) (prepared *P
 	return &Prepared{Batch: batch, store: s, call: c, plan: p}, true
 }
 
-// Finish returns what CreateEvent returns, from the answers to the Batch. first is false when what was sent did not apply the
-// event, but something that was done here: what was sent behind it came before the event then.
+// Finish returns what CreateEvent returns, from the answers to the Batch. first is false if the event was not applied by what
+// was sent, but later by this call: whatever was sent after it then came before the event.
 func (p *Prepared) Finish(ctx context.Context, answers []luascript.Answer) (result world.EventResult, first bool, err error) {
 	o, err := p.store.outcomeOf(ctx, p.call, answers[0].Reply, answers[0].Err)
 	first = err == nil

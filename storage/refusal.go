@@ -80,6 +80,6 @@ func refusal(req world.CreateEvent, now world.Millis, code int, r record.Reply) 
 	case codeStepGone:
 		return world.Errorf(world.CodeRunExpired, "Step %q has ended already, it is %s", id, r.Text(1))
 	default:
-		return world.Wrap(world.CodeInternal, fmt.Errorf("script reply code %d", code), "The storage gave an answer that is not understood")
+		return world.Wrap(world.CodeInternal, fmt.Errorf("script reply code %d", code), "A script of the storage returned an unknown code")
 	}
 }

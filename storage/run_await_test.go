@@ -162,7 +162,7 @@ func TestAwaitRunFindsAnEndThatNobodyTold(t *testing.T) {
 }
 
 // The subscription connection hears nothing any more: after some ends that nobody told it is
-// made anew, and ends are told again.
+// replaced, and ends are announced again.
 func TestADeafConnectionIsReplaced(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -170,7 +170,7 @@ func TestADeafConnectionIsReplaced(t *testing.T) {
 	bell := b.newBell(said)
 	b.worksWith(bell, 5*time.Millisecond)
 	const most = 100
-	for i := 0; !strings.Contains(said.String(), "made anew"); i++ {
+	for i := 0; !strings.Contains(said.String(), "is replaced"); i++ {
 		require.Less(t, i, most)
 		runID := b.running()
 		answer := b.awaits(runID)

@@ -45,7 +45,7 @@ func checkCancelRuns(req world.CancelRuns) error {
 	return world.CheckCancelReason(req.Reason)
 }
 
-// cancelOne cancels one run and says what became of it.
+// cancelOne cancels one run and returns the outcome.
 func (s *Store) cancelOne(ctx context.Context, runID string, req world.CancelRuns) world.CancelResult {
 	result := world.CancelResult{RunID: runID}
 	if !world.ValidID(runID) {
@@ -79,8 +79,8 @@ func (s *Store) cancelOne(ctx context.Context, runID string, req world.CancelRun
 	return result
 }
 
-// cancelUnlessCancelled applies run_cancelled under a request id of its own for this run. It is
-// a refusal, unlike with run_cancelled, when another call has cancelled the run before.
+// cancelUnlessCancelled applies run_cancelled under a request id of its own for this run. Unlike run_cancelled, it is refused
+// if another call has cancelled the run before.
 func (s *Store) cancelUnlessCancelled(ctx context.Context, runID string, many world.CancelRuns) (already bool, err error) {
 	req := world.CreateEvent{
 		RunID: runID, Type: world.EventRunCancelled, RequestID: many.RequestID + " of many", ResolveNone: true,

@@ -12,8 +12,7 @@ import (
 
 var _ world.RunEnds = (*Store)(nil)
 
-// CheckRun returns CodeRunNotFound if there is no such run, and never will be: one whose id is new may be
-// on its way.
+// CheckRun returns CodeRunNotFound if there is no such run and never will be: a run whose id is new may still be created.
 func (s *Store) CheckRun(ctx context.Context, runID string) error {
 	ends, err := s.RunEnds(ctx, []string{runID})
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/world-redis/world-redis/storage/internal/runindex"
 )
 
-// createRun applies run_created. The run enters the lists before it exists: a crash in
-// between leaves an entry that readers skip, not a run that no list shows.
+// createRun applies run_created. The run enters the lists before it exists: a crash in between leaves an entry that readers
+// skip, and not a run that no list shows.
 func (s *Store) createRun(ctx context.Context, c *call) (world.EventResult, error) {
 	entry := s.index.Entry(c.req.RunID, record.TextField(c.req.Data, "workflowName"), c.now, world.RunPending)
 	attributes := firstAttributes(c.req.Data)
@@ -54,14 +54,14 @@ func (s *Store) runResultOf(ctx context.Context, c *call, o outcome, run record.
 	return e, world.EventResult{Event: c.answer(o.stored.Event), Run: &answer, MaxEvents: s.maxEvents}, nil
 }
 
-// A log goes along with run_started when it has at most this many events and bytes.
+// run_started returns the log with the run if it has at most this many events and bytes.
 const (
 	preloadEvents = 800
 	preloadBytes  = deltaBytes
 )
 
-// startRun applies run_started. Data on it is an offer to create the run, for the case that
-// the queue was faster than run_created; the event itself is stored without data.
+// startRun applies run_started. Its data may create the run, if run_created has not come yet. The event itself is stored
+// without data.
 func (s *Store) startRun(ctx context.Context, c *call) (world.EventResult, error) {
 	offer := c.req.Data
 	c.event.Data = nil
@@ -107,8 +107,8 @@ func (s *Store) startRun(ctx context.Context, c *call) (world.EventResult, error
 	if err != nil {
 		return world.EventResult{}, fail(err)
 	}
-	// The element after the log says what the run was before: pending is a list to leave. A call that
-	// comes again may have failed at just that. A run that has ended is left to the call that ended it.
+	// The element after the log is the status before; pending is a list to leave. The first try of a repeated call may have
+	// failed to do so. A run that has ended is left to the call that ended it.
 	switch status := world.RunStatus(e.Get("s")); {
 	case status.Terminal():
 		s.index.Correct(ctx, entry)
@@ -122,7 +122,8 @@ func (s *Store) startRun(ctx context.Context, c *call) (world.EventResult, error
 	return s.startResult(ctx, c, o, e)
 }
 
-// startResult builds the answer of run_started. The script has left out of the run e the event that the log begins with.
+// startResult builds the answer of run_started. The run e lacks the first event of the log, which the script returned with the
+// log.
 func (s *Store) startResult(ctx context.Context, c *call, o outcome, e record.Entity) (world.EventResult, error) {
 	log := o.rest.List(0)
 	told, err := s.fillDone(ctx, c.req.RunID, 0, log.After(1))
@@ -154,8 +155,7 @@ func (s *Store) startResult(ctx context.Context, c *call, o outcome, e record.En
 	return result, nil
 }
 
-// endRun applies the three terminal events. The hooks of the run are free for others when
-// this returns.
+// endRun applies the three terminal events. When it returns, others can claim the tokens of the run's hooks.
 func (s *Store) endRun(ctx context.Context, c *call, status world.RunStatus, reference string) (world.EventResult, error) {
 	entry := s.entryFor(c, status)
 	o, err := s.applyEntered(ctx, c, entry, s.scripts.runEnd, []string{c.keys.hooks(), c.keys.hooksOrder(), c.keys.leftHooks(), c.keys.ended()},
@@ -163,14 +163,14 @@ func (s *Store) endRun(ctx context.Context, c *call, status world.RunStatus, ref
 	if err != nil {
 		return world.EventResult{}, err
 	}
-	if o.code == codeReplayed { // the first call may have broken off anywhere
+	if o.code == codeReplayed { // the first call may have failed at any step
 		return s.endResult(ctx, c, o, status)
 	}
-	// What is committed is finished even if the caller has gone.
+	// What is committed is completed even if the caller is gone.
 	ctx = context.WithoutCancel(ctx)
 	run, result, err := s.runResultOf(ctx, c, o, o.rest.After(1))
 	if err == nil {
-		err = s.letGo(ctx, o.rest.List(0), run)
+		err = s.releaseRun(ctx, o.rest.List(0), run)
 	}
 	if err == nil {
 		s.index.Unlist(entry)
@@ -193,18 +193,18 @@ func (s *Store) endResult(ctx context.Context, c *call, o outcome, status world.
 	return result, nil
 }
 
-// cleanUp does what the end of a run leaves to do outside its slot: it lets go of what the run has there, and moves the
-// run in the lists. That comes last, because the sweeper looks after the runs in the lists of the living.
+// cleanUp completes the end of a run outside its slot: it releases what the run has there, and moves the run in the lists. The
+// lists come last, because the sweeper looks at the runs in the lists of the living.
 func (s *Store) cleanUp(ctx context.Context, left record.Reply, run record.Entity, entry runindex.Entry) error {
-	if err := s.letGo(ctx, left, run); err != nil {
+	if err := s.releaseRun(ctx, left, run); err != nil {
 		return err
 	}
 	return fail(s.index.Move(ctx, entry))
 }
 
-// letGo frees the tokens of the hooks that are gone, takes away the streams of a run that keeps nothing, and enters a run
-// of which more is to be removed where the sweeper finds it.
-func (s *Store) letGo(ctx context.Context, left record.Reply, run record.Entity) error {
+// releaseRun frees the tokens of the hooks that have ended, removes the streams of a run that keeps nothing, and notes a run
+// that is to be cleared where the sweeper finds it.
+func (s *Store) releaseRun(ctx context.Context, left record.Reply, run record.Entity) error {
 	if err := s.noteCleanup(ctx, run); err != nil {
 		return err
 	}
@@ -217,7 +217,7 @@ func (s *Store) letGo(ctx context.Context, left record.Reply, run record.Entity)
 	return nil
 }
 
-// settle completes the last change of a run when the call that made it may have broken off.
+// settle completes the last change of a run whose call may have failed before it was complete.
 func (s *Store) settle(ctx context.Context, run world.Run, entry runindex.Entry) error {
 	left, state, err := s.readLeft(ctx, run.RunID)
 	if err != nil {

@@ -40,8 +40,8 @@ func (s *Store) ListRuns(ctx context.Context, q world.RunQuery) (world.Page[worl
 	return l.page(ctx, q.Page)
 }
 
-// runHeads reads runs, in one round trip a server; nil where the run does not exist. The entries of a list are only hints, so
-// what is shown goes by the run.
+// runHeads reads runs, in one round trip a server; nil where there is no such run. The entries of a list are only hints, so the
+// run decides whether it is shown.
 func (s *Store) runHeads(ctx context.Context, runIDs []string, resolveNone bool, shown func(world.Run) bool) ([]*head[world.Run], error) {
 	inputs := make([]scriptInput, len(runIDs))
 	for i, runID := range runIDs {

@@ -34,14 +34,14 @@ func (s *Store) GetRun(ctx context.Context, runID string, resolveNone bool) (wor
 	return *run, nil
 }
 
-// runHead reads the reply of run_read; nil: there is no such run.
+// runHead reads the reply of run_read; nil if there is no such run.
 func (s *Store) runHead(runID string, r record.Reply, resolveNone bool) (*head[world.Run], error) {
 	code, err := r.Code()
 	if err != nil {
 		return nil, fail(err)
 	}
 	if code != codeDone {
-		return nil, nil //nolint:nilnil // as it says
+		return nil, nil //nolint:nilnil // as documented
 	}
 	h := &head[world.Run]{}
 	keys := s.keys.of(runID)

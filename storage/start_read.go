@@ -8,10 +8,9 @@ import (
 	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
-// ReadStart returns what run_started would answer, in one round trip that writes nothing. ok is
-// false when it might answer something else, or without the whole log: the run is not running,
-// or has more than maxEvents events, or their records more than maxBytes bytes. length is that of the log of a run that
-// is running, and otherwise 0.
+// ReadStart returns what run_started would answer, in one round trip that writes nothing. ok is false if run_started might
+// answer something else or without the whole log: the run is not running, or has more than maxEvents events, or their records
+// have more than maxBytes bytes. length is the length of the log of a running run, otherwise 0.
 func (s *Store) ReadStart(ctx context.Context, runID string, maxEvents, maxBytes int) (result world.EventResult, length int64, ok bool, err error) {
 	if err := world.CheckID("runId", runID); err != nil {
 		return world.EventResult{}, 0, false, err
@@ -24,7 +23,7 @@ func (s *Store) ReadStart(ctx context.Context, runID string, maxEvents, maxBytes
 	return s.StartOf(ctx, runID, answer)
 }
 
-// StartCall is what ReadStart sends, for those who send it together with something else. The id of the run must be valid.
+// StartCall is what ReadStart sends, for callers that send it together with other things. The run id must be valid.
 func (s *Store) StartCall(runID string, maxEvents, maxBytes int) luascript.Call {
 	keys := s.keys.of(runID)
 	return luascript.Call{Script: s.scripts.startRead, Keys: []string{keys.run(), keys.events()}, Args: []any{maxEvents, maxBytes}}

@@ -50,14 +50,14 @@ func retryAfterOf(req world.CreateEvent) string {
 	return strconv.FormatInt(int64(ms), 10)
 }
 
-// startsNewStep reports whether a step_started brings along what makes a step, for the case
-// that it is the first of its step.
+// startsNewStep reports whether a step_started has what is needed to create the step, in case it is the first event of the
+// step.
 func startsNewStep(req world.CreateEvent) bool {
 	return record.TextField(req.Data, "stepName") != "" && req.Data.Has("input")
 }
 
-// planNewStep applies such a step_started: the first caller creates the step and starts it, and
-// is told so; everybody else is refused. The input stands in the step_created alone.
+// planNewStep applies such a step_started. The first caller creates the step and starts it, and its answer says so; all others
+// are refused. Only the step_created has the input.
 func (s *Store) planNewStep(c *call) (*plan, error) {
 	created := c.event
 	created.Type = world.EventStepCreated
@@ -99,7 +99,7 @@ func (s *Store) stepResultWith(ctx context.Context, c *call, o outcome, known *r
 	step := e.StepAsOf(c.req.CorrelationID, o.stored, c.req.ResolveNone)
 	position := record.Int(o.stored.Position)
 	if o.stored.Replayed && c.req.Type == world.EventStepStarted && e.Get("ee") != "" && !e.Before("ee", position) {
-		// The step has failed again since, so its hash names a later error than the one told then.
+		// The step has failed again since, so its hash refers to a later error than the one of the first answer.
 		if step.Error, err = s.errorBefore(ctx, c.req, position, step.SpecVersion); err != nil {
 			return world.EventResult{}, err
 		}

@@ -7,8 +7,8 @@ import (
 	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
-// mendRefused makes sure, when the state of a step has refused an event, that this state is what the events say. again: it was
-// not, and the event deserves a second try; otherwise err is what to answer.
+// mendRefused compares a step with its events if its state has refused an event. again says that the step was repaired, so the
+// event deserves a second try; otherwise err is the answer.
 func (s *Store) mendRefused(ctx context.Context, c *call, o outcome, refused error) (again bool, err error) {
 	switch o.code {
 	case codeStepMissing, codeStepExists, codeStepEnded:
@@ -25,7 +25,7 @@ func (s *Store) mendRefused(ctx context.Context, c *call, o outcome, refused err
 // mendEvents is how many events of a step one call reads.
 const mendEvents = 500
 
-// mendStep makes a step what its events say, in portions, and reports whether it was something else.
+// mendStep rebuilds a step from its events, in portions, if it differs from them, and reports whether it did.
 func (s *Store) mendStep(ctx context.Context, runID, stepID string) (mended bool, err error) {
 	k := s.keys.of(runID)
 	after, state := "", record.Reply(nil)
@@ -45,7 +45,7 @@ func (s *Store) mendStep(ctx context.Context, runID, stepID string) (mended bool
 		}
 	}
 	s.stats.stepsMended.Add(1)
-	s.log.ErrorContext(ctx, "a step was not what its events say; it is now",
+	s.log.ErrorContext(ctx, "a step differed from its events and was rebuilt from them",
 		slog.String("run_id", runID), slog.String("step_id", stepID))
 	return true, nil
 }

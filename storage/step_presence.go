@@ -12,9 +12,8 @@ import (
 
 var _ world.StepFinder = (*Store)(nil)
 
-// FindSteps implements world.StepFinder: three small reads a step, in one round trip a server. A step
-// whose hash is gone exists as long as its events do: the next event of it mends it. A reference
-// without a run costs one more round trip.
+// FindSteps implements world.StepFinder: three small reads a step, in one round trip a server. A step whose hash is gone exists
+// as long as its events do; its next event rebuilds it. A reference without a run costs one more round trip.
 func (s *Store) FindSteps(ctx context.Context, refs []world.StepRef) ([]world.StepPresence, error) {
 	refs, err := s.locateSteps(ctx, refs)
 	if err != nil {
@@ -53,7 +52,7 @@ func (s *Store) FindSteps(ctx context.Context, refs []world.StepRef) ([]world.St
 	return out, nil
 }
 
-// locateSteps returns the references with the runs of those that name none, as far as they are known.
+// locateSteps returns the references, and adds the run where none is given and it is known.
 func (s *Store) locateSteps(ctx context.Context, refs []world.StepRef) ([]world.StepRef, error) {
 	if !slices.ContainsFunc(refs, func(ref world.StepRef) bool { return ref.RunID == "" }) {
 		return refs, nil

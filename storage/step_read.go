@@ -45,7 +45,7 @@ func (s *Store) GetStep(ctx context.Context, runID, stepID string, resolveNone b
 	return *step, nil
 }
 
-// locate returns the run of an entity, "" when nothing is known of it.
+// locate returns the run of an entity, "" if it is not known.
 func (s *Store) locate(ctx context.Context, correlationID string) (string, error) {
 	runID, err := s.redis.HGet(ctx, s.keys.locator(correlationID), correlationID).Result()
 	if errors.Is(err, redis.Nil) {
@@ -54,7 +54,7 @@ func (s *Store) locate(ctx context.Context, correlationID string) (string, error
 	return runID, fail(err)
 }
 
-// stepHeads reads steps of one run; one that does not exist is nil.
+// stepHeads reads steps of one run; nil where there is no such step.
 func (s *Store) stepHeads(ctx context.Context, runID string, stepIDs []string, resolveNone bool) ([]*head[world.Step], error) {
 	keys := s.keys.of(runID)
 	inputs := make([]scriptInput, len(stepIDs))

@@ -20,27 +20,27 @@ import (
 	"github.com/world-redis/world-redis/storage/internal/waiters"
 )
 
-// Config tells a Store where and how to keep its data. The zero value is usable.
+// Config says where and how a Store keeps its data. The zero value is usable.
 type Config struct {
 	Prefix        string         // of every key; default "workflow:"
 	Clock         world.Clock    // default world.SystemClock
 	Logger        *slog.Logger   // default: discards
 	MaxEvents     int            // reported with every run; default 25000
-	SweepInterval time.Duration  // the longest between two looks of the sweeper; default 30 s
-	HookRetention time.Duration  // the longest that a hook may keep its token after its run; default 30 days
-	Bell          *doorbell.Bell // the process's subscription connection; default: one of its own
-	// Leadership tells whether this process sweeps; nil: it does, and is alone.
+	SweepInterval time.Duration  // at most, between two passes of the sweeper; default 30 s
+	HookRetention time.Duration  // at most, how long a hook may keep its token after its run; default 30 days
+	Bell          *doorbell.Bell // the process's subscription connection; default: a new one
+	// Leadership says whether this process sweeps; nil if it is the only process.
 	Leadership world.Leadership
-	// Dials counts the connections to Redis that were opened; nil: Redis loses nothing that it has acknowledged. While it stays the
-	// same, all calls are made of the same master.
+	// Dials counts the connections to Redis that were opened. While it stays the same, all calls go to the same master. nil
+	// means that Redis loses nothing that it has acknowledged.
 	Dials func() uint64
-	// PurgeStreams removes what a run that keeps nothing after its end has in streams. It must be
-	// safe to call again; nil: there are no streams.
+	// PurgeStreams removes the streams of a run that keeps nothing after its end. It must be safe to call again; nil if there
+	// are no streams.
 	PurgeStreams func(ctx context.Context, runID string) error
-	// ExpectPurge is called before a run gets the attribute by which it keeps nothing: what it has in streams must not be
-	// read from its end on, although PurgeStreams comes after that. It must be safe to call again; nil: there are no streams.
+	// ExpectPurge is called before a run gets the attribute by which it keeps nothing: its streams must not be read after its
+	// end, although PurgeStreams comes later. It must be safe to call again; nil if there are no streams.
 	ExpectPurge func(ctx context.Context, runID string) error
-	// NoSharedPipelines has each call travel to Redis by itself.
+	// NoSharedPipelines sends each call to Redis by itself.
 	NoSharedPipelines bool
 }
 
@@ -94,7 +94,7 @@ type Store struct {
 	leadership world.Leadership
 	retention  time.Duration
 	dials      func() uint64 // that of Config
-	mended     atomic.Int64  // things that a crash had left
+	mended     atomic.Int64  // entries that a crash had left
 	index      *runindex.Index
 	cleanups   *cleanups
 	waiters    *waiters.Waiters
@@ -105,8 +105,7 @@ type Store struct {
 
 var _ world.Store = (*Store)(nil)
 
-// New returns a Store. It loads every script into Redis, so that a server that cannot run
-// them is found out here.
+// New returns a Store. It loads every script into Redis, and so fails here if the server cannot run them.
 func New(ctx context.Context, client redis.UniversalClient, c Config) (*Store, error) {
 	c = c.withDefaults()
 	if strings.ContainsAny(c.Prefix, "{}") {

@@ -17,18 +17,18 @@ import (
 )
 
 const (
-	// sweepBatch is how many entries of a list the sweeper looks at in one go.
+	// sweepBatch is how many entries of a list the sweeper reads at a time.
 	sweepBatch = 200
 	// sweepPause is the pause between two batches while there are more.
 	sweepPause = 100 * time.Millisecond
 	// sweepAge is how old an entry must be before it counts as left behind.
 	sweepAge = runindex.Grace
-	// lapsesAtOnce is how many batches of lapsed hooks go before other work gets its turn.
+	// lapsesAtOnce is how many batches of lapsed hooks are released before other work gets its turn.
 	lapsesAtOnce = 20
 )
 
-// Run does what goes on in the background until ctx ends: it sweeps while this process leads, and listens for the ends of runs
-// that somebody awaits here. What calls have left to do behind them is done when it returns.
+// Run does the work in the background until ctx ends: it sweeps while this process leads, and wakes the calls that wait for a
+// run to end. When it returns, all work that calls left to the background is done.
 func (s *Store) Run(ctx context.Context) error {
 	parts, ctx := errgroup.WithContext(ctx)
 	parts.Go(func() error { return s.mend(ctx) })
@@ -40,12 +40,12 @@ func (s *Store) Run(ctx context.Context) error {
 	return err
 }
 
-// mend sweeps while this process leads. What one sweeper was at when it stood still does no harm when it goes on beside another one:
+// mend sweeps while this process leads. A sweeper that was paused and goes on beside another one does no harm:
 //
-//   - What is removed is found to be over by what stands in Redis, and goes by its own value or is written again if it lives (tidy,
-//     restoreEntry, and Drop of runindex); a script looks before it removes a portion.
-//   - The places up to which hooks and runs were looked at are those of work that is done. An older place has some looked at again.
-//   - Entries are added to lists of hints.
+//   - It removes only what Redis says is over, and removes it by its own value or writes it again if it lives (tidy, restoreEntry,
+//     and Drop of runindex); a script checks before it removes a portion.
+//   - The places up to which hooks and runs were looked at cover finished work. With an older place some are looked at again.
+//   - Entries are only added to lists of hints.
 func (s *Store) mend(ctx context.Context) error {
 	timer := time.NewTimer(min(s.interval, time.Second))
 	defer timer.Stop()
@@ -75,13 +75,13 @@ func (s *Store) mend(ctx context.Context) error {
 	}
 }
 
-// walkPace is what a sweeper knows of the walk.
+// walkPace is what a sweeper knows about the walk.
 type walkPace struct {
 	over bool         // the first pass is over
 	last world.Millis // when it went on last
 }
 
-// sweepOnce does what there is to do and returns how long to wait for the next time.
+// sweepOnce does what is due and returns how long to wait until the next pass.
 func (s *Store) sweepOnce(ctx context.Context, pace *walkPace) (time.Duration, error) {
 	more, err := s.Sweep(ctx)
 	if err != nil {
@@ -106,8 +106,8 @@ func (s *Store) sweepOnce(ctx context.Context, pace *walkPace) (time.Duration, e
 	return min(s.interval, max(sweepPause, time.Duration(lapse)*time.Millisecond)), err
 }
 
-// Sweep looks at the hooks that were reserved since the last time and a minute ago at least, lets go of hooks whose retention
-// is over, and removes what the ends of large runs left and nobody is at. It reports whether there is more to do.
+// Sweep checks the hooks that were reserved since the last pass and at least a minute ago, releases hooks whose retention is
+// over, and clears runs that their process does not clear. It reports whether there is more to do.
 func (s *Store) Sweep(ctx context.Context) (more bool, err error) {
 	reserved, failed := s.lookAtReserved(ctx)
 	left, leftErr := s.sweepCleanups(ctx)
@@ -119,10 +119,10 @@ func (s *Store) Sweep(ctx context.Context) (more bool, err error) {
 	return more || reserved || left, errors.Join(failed, leftErr, err)
 }
 
-// lookAtReserved looks at hooks in the order in which they were reserved, each once: a call that reserves a hook commits it
-// soon, or refuses it, or is broken off. What comes of a hook after that is not its reservation's business: it goes with its
-// run, or at its end. So the sweeper only keeps the place up to which it has come. Hooks that other builds reserve stand
-// in the same list.
+// lookAtReserved checks hooks in the order in which they were reserved, each once. A call that reserves a hook soon commits or
+// refuses it, or is interrupted. What happens to the hook later is not the reservation's concern: it is removed with its run,
+// or at its end. So the sweeper only stores the place up to which it has come. Hooks that other builds reserve are in the same
+// list.
 func (s *Store) lookAtReserved(ctx context.Context) (more bool, err error) {
 	text, err := s.redis.HGet(ctx, s.keys.sweepState(), fieldHooks).Result()
 	if err != nil && !errors.Is(err, redis.Nil) {
@@ -150,7 +150,7 @@ func (s *Store) lookAtReserved(ctx context.Context) (more bool, err error) {
 		runID, hookID, _ := strings.Cut(e.ID, "/")
 		held, ok := record.ParseHook(runID, hookID, hooks[i].Val())
 		switch {
-		case ok && held.Until != 0: // a build without the list of lapses did not enter it there
+		case ok && held.Until != 0: // an earlier build, without the list of lapses, did not enter it there
 			retained = append(retained, redis.Z{Score: float64(held.Until), Member: e.ID})
 		case !ok:
 			did, err := s.tidy(ctx, runID, hookID)
@@ -162,7 +162,7 @@ func (s *Store) lookAtReserved(ctx context.Context) (more bool, err error) {
 			}
 		}
 	}
-	s.tellCrash(ctx, mended)
+	s.logCrash(ctx, mended)
 	if len(retained) > 0 {
 		if err := s.redis.ZAddNX(ctx, s.keys.hooksLapse(), retained...).Err(); err != nil {
 			return false, fail(err)
@@ -172,8 +172,8 @@ func (s *Store) lookAtReserved(ctx context.Context) (more bool, err error) {
 	return len(entries) == sweepBatch, fail(s.redis.HSet(ctx, s.keys.sweepState(), fieldHooks, last.Text()).Err())
 }
 
-// tidy takes away what is left outside its run's slot of a hook that does not live. It reports whether a crash left it: a
-// refused hook leaves its entries on purpose, and nothing else.
+// tidy removes what a hook that does not live has left outside its run's slot. It reports whether a crash left it: a refused
+// hook leaves its list entries on purpose, and nothing else.
 func (s *Store) tidy(ctx context.Context, runID, hookID string) (crashed bool, err error) {
 	left := record.HeldHook{Claim: record.Claim{RunID: runID, HookID: hookID}}
 	value, err := s.redis.Get(ctx, s.keys.hook(hookID)).Result()

@@ -14,9 +14,9 @@ import (
 	"github.com/world-redis/world-redis/storage/internal/runindex"
 )
 
-// The walk goes through the lists of the living and enters into the watch what should be there: at its first pass, in quick
-// steps, what a build without the watch wrote; later, in slow ones, what a replica of such a build writes beside this one.
-// Where it is stands in Redis, so a restart goes on there.
+// The walk goes through the lists of the living and enters runs into the watch that should be there. Its first pass is fast, and
+// finds what a build without the watch wrote. Later passes are slow, and find what a replica of such a build still writes. Its
+// place is in Redis, so a restart continues there.
 const (
 	walkSlowly = 60 // runs a minute: a small read each, so one command a second
 	// The fields of sweepState.
@@ -25,10 +25,10 @@ const (
 	fieldHooks  = "hooks"
 )
 
-// walkState is where the walk goes on.
+// walkState is the place of the walk.
 type walkState struct {
 	list  int           // of living
-	after *paging.Place // nil: at its beginning
+	after *paging.Place // nil at its beginning
 	done  bool          // the first pass is over
 }
 
@@ -45,7 +45,8 @@ func (s *Store) readWalk(ctx context.Context) (walkState, error) {
 	return w, nil
 }
 
-// walk looks at the next n runs of the lists, or at those up to the end of the last list. first says that the first pass goes on.
+// walk checks the next n runs of the lists, or those up to the end of the last list. first says that the first pass is not
+// over.
 func (s *Store) walk(ctx context.Context, n int) (first bool, err error) {
 	w, err := s.readWalk(ctx)
 	if err != nil {
@@ -80,8 +81,8 @@ func (s *Store) walk(ctx context.Context, n int) (first bool, err error) {
 	return !w.done, fail(s.redis.HSet(ctx, s.keys.sweepState(), fields...).Err())
 }
 
-// enterWatch enters those of a list's runs that need to be looked at, unless they are in the watch. A run that has the list's
-// status and is noted to be at rest with all that its log has needs no look.
+// enterWatch enters those of a list's runs into the watch that somebody has to look at, unless they are there. A run with the
+// status of the list that was noted as idle with all events of its log does not need a look.
 func (s *Store) enterWatch(ctx context.Context, listed world.RunStatus, entries []paging.Place) error {
 	if len(entries) == 0 {
 		return nil

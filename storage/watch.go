@@ -13,7 +13,7 @@ import (
 	"github.com/world-redis/world-redis/storage/internal/runindex"
 )
 
-// watched is a run of the watch and what there is to know of it to decide whether its last change is complete.
+// watched is a run of the watch, with the state by which to decide whether its last change is complete.
 type watched struct {
 	look   world.RunLook
 	status world.RunStatus // "": there is no such run
@@ -40,7 +40,7 @@ func (s *Store) DueRuns(ctx context.Context, before world.Millis, skip, n int) (
 	out := world.DueRuns{More: len(rows) == n}
 	var next []world.NextLook
 	mended := 0
-	var failed error // of one; it must not keep those behind it from being looked at
+	var failed error // of one run; the others are still looked at
 	for i := range runs {
 		did, left, err := s.settleWatched(ctx, &runs[i])
 		if did {
@@ -59,15 +59,15 @@ func (s *Store) DueRuns(ctx context.Context, before world.Millis, skip, n int) (
 			next = append(next, world.NextLook{Look: w.look})
 		}
 	}
-	s.tellCrash(ctx, mended)
+	s.logCrash(ctx, mended)
 	if failed != nil && ctx.Err() == nil {
-		s.log.WarnContext(ctx, "what a crash left of runs cannot be mended; it is tried again", slog.Any("error", failed))
+		s.log.WarnContext(ctx, "what a crash left of a run could not be mended; it is tried again", slog.Any("error", failed))
 	}
 	return out, s.LookNext(ctx, next)
 }
 
-// tellCrash logs that things were found as only a crash leaves them, an outage of Redis included.
-func (s *Store) tellCrash(ctx context.Context, mended int) {
+// logCrash logs that entries were found that only a crash leaves, or an outage of Redis.
+func (s *Store) logCrash(ctx context.Context, mended int) {
 	if mended > 0 {
 		s.mended.Add(int64(mended))
 		s.log.InfoContext(ctx, "the storage sweeper mended what a crash left behind", slog.Int("entries", mended))
@@ -92,7 +92,7 @@ func (s *Store) LookNext(ctx context.Context, next []world.NextLook) error {
 	return nil
 }
 
-// readWatched reads what there is to know of the runs: two small reads each, and one for each list, in one round trip a server.
+// readWatched reads the state of runs: two small reads each, and one for each list, in one round trip a server.
 func (s *Store) readWatched(ctx context.Context, runs []watched) error {
 	ids := make([]string, len(runs))
 	for i := range runs {
@@ -126,8 +126,8 @@ func (s *Store) readWatched(ctx context.Context, runs []watched) error {
 	return nil
 }
 
-// settleWatched completes the last change of a run that its call may have left incomplete. A change counts as left behind
-// after sweepAge only: till then its call may be at it. wait says that the entry has to stay until then.
+// settleWatched completes the last change of a run if its call did not. A change counts as left behind only after sweepAge:
+// until then its call may be completing it. wait says that the entry has to stay until then.
 func (s *Store) settleWatched(ctx context.Context, w *watched) (mended, wait bool, err error) {
 	young := s.now()-w.last < sweepAge
 	entry := s.index.Entry(w.look.RunID, "", w.look.Since, "")
@@ -156,8 +156,8 @@ func (s *Store) settleWatched(ctx context.Context, w *watched) (mended, wait boo
 	return true, false, fail(err)
 }
 
-// complete reports that a run has nothing to release and is in none of the lists that it should have left. One that is pending
-// may stand among the running: its start is on the way, or came before it.
+// complete reports that a run has nothing to release and is in none of the lists that it should have left. A pending run may be
+// among the running ones: its start is on the way, or came before it.
 func (w *watched) complete() bool {
 	for i, status := range runindex.Living {
 		if w.lists[i] && w.status != status && (w.status != world.RunPending || status != world.RunRunning) {

@@ -23,7 +23,7 @@ export const givenUp = /a message is set aside as undeliverable|its run could no
 export const tooLarge = /a run was failed, because it has a value that is too large/;
 
 /** The data in Redis was changed by hand. */
-export const damaged = /an event is gone from the log of a run|An event is gone from the log of run|a step was not what its events say/;
+export const damaged = /an event is gone from the log of a run|An event is gone from the log of run|a step differed from its events/;
 
 /** A workflow ends the process of its app. */
 export const processEnds = /the app's process ended again and again/;

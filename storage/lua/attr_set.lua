@@ -21,7 +21,7 @@ local refusal = refused(log.spec)
 if refusal then
   return refusal
 end
-if log.spec < 4 then -- a replay by that SDK would not know what to make of the event
+if log.spec < 4 then -- that SDK could not replay the event
   return {ATTRIBUTES_UNKNOWN, log.spec}
 end
 if ended(log.status) then
@@ -47,7 +47,7 @@ end
 
 if removes then
   try_memory()
-  redis.call('HDEL', log.run, '') -- is refused before anything is written
+  redis.call('HDEL', log.run, '') -- a refusal must come before anything is written
 end
 local created, position = append(log, event)
 for i = 9, #ARGV, 2 do

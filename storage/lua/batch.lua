@@ -1,5 +1,5 @@
--- batch: several events of one run, in their order, on positions that follow each other. An
--- event that is refused is left out; the others stand (contract §3.9).
+-- batch: several events of one run, in order, at consecutive positions. An event that is refused is
+-- left out; the others are applied (contract §3.9).
 -- KEYS: run events related request_now request_before hooks hooks_order hooks_left channel steps
 --       then the step of each event, for events without a step any key of the run
 -- ARGV: request now correlation record payload want question
@@ -7,7 +7,7 @@
 --       extra is retry_after of step_retrying, or which event of the batch creates the step of step_started, or ''
 -- CODES: DONE REPLAYED RUN_CLOSED RUN_ENDED RUN_EXPIRED RUN_LEGACY RUN_MISSING RUN_TOO_NEW STEP_ENDED STEP_EXISTS STEP_MISSING STEP_TOO_EARLY STEPS_WRONG WAIT_ENDED WAIT_EXISTS WAIT_MISSING
 -- REPLY: DONE {reply, ...} | REPLAYED {reply, ...} | STEPS_WRONG {step, ...}; each reply is that of the event's own script
---        A record or payload of a step or run that has no room is its length
+--        A record or payload of a step or run that does not fit is its length
 -- $include lib/event.lua
 -- $include lib/step_create.lua
 -- $include lib/step_start.lua
@@ -25,7 +25,7 @@ local channel = KEYS[9]
 local steps_key = KEYS[10]
 local replies = {}
 
--- end_run first writes what came before: the end of a run that keeps nothing removes the payloads of it.
+-- end_run first writes the events before it: the end of a run that keeps nothing removes their payloads.
 local function end_run(item, status, reference)
   write_held(log)
   return run_end(item, fields_of(log.run), status, reference, hooks_key, hooks_order, left_key)
@@ -34,7 +34,7 @@ end
 local apply = {
   step_created = function(item) return step_create(item, item.step_key, steps_key) end,
   step_started = function(item)
-    -- A step that another call created is that call's, so its start is refused as well.
+    -- If another call has created the step, the start is refused as well.
     local created = item.extra ~= '' and replies[tonumber(item.extra)]
     if created and created[1] ~= DONE then
       return created
@@ -80,22 +80,22 @@ local function again(items, kept)
   end
 end
 
--- look reads what an event needs to know of its step or wait, and reports whether it is going to be refused for what the step is
--- like. What may fail fails here, before anything is written.
+-- look reads the step or wait of an event, and reports whether the state of the step will refuse the event. Whatever may fail
+-- fails here, before anything is written.
 local function look(item)
   if item.type == 'wait_completed' then
     item.wait, item.last = read_wait(item.correlation)
   elseif item.type == 'step_created' then
     item.exists = redis.call('EXISTS', item.step_key) == 1
     return item.exists
-  elseif string.sub(item.type, 1, 4) == 'step' and (item.type ~= 'step_started' or item.extra == '') then -- else it is created before
+  elseif string.sub(item.type, 1, 4) == 'step' and (item.type ~= 'step_started' or item.extra == '') then -- otherwise an earlier event creates it
     item.step = step_of(item.step_key)
     return not item.step[1] or ended(item.step[1])
   end
 end
 
--- try_all makes the commands that only a later one of several events may need in a way that changes nothing: one that Redis
--- refuses is to be refused before the first event is written.
+-- try_all makes the commands that only a later event may need in a way that changes nothing: a command that Redis refuses must
+-- be refused before the first event is written.
 local function try_all()
   local nothing = '[/'
   try_memory()
@@ -134,7 +134,7 @@ if before then
   return {REPLAYED, replies}
 end
 demand_end()
--- A step is mended as for an event that comes alone (storage/step_mend.go), but first: the batch stands in one piece.
+-- A step is rebuilt as for a single event (storage/step_mend.go), but before all events, so the batch stays in one piece.
 local wrong = {}
 for _, item in ipairs(items) do
   if look(item) and log.spec > 1 and step_wrong(log, item.step_key, item.correlation) then

@@ -1,9 +1,9 @@
 -- event_page: a part of a run's log. first < 0 with backwards = 1 means from the end.
 -- KEYS: run events
 -- ARGV: first count backwards max_bytes at_least want after
---       after is the event that the caller has had last, @<createdAt, if known>@<position>, or ''
+--       after is the last event that the caller got, @<createdAt, if known>@<position>, or ''
 -- CODES: DONE EVENT_MISSING
--- REPLY: DONE total first {record, payload, ...}; a record or payload that has no room is its length
+-- REPLY: DONE total first {record, payload, ...}; a record or payload that does not fit is its length
 -- $include lib/codes.lua
 -- $include lib/log.lua
 local log = {run = KEYS[1], events = KEYS[2]}

@@ -2,7 +2,7 @@
 -- KEYS: run events
 -- ARGV: position want room
 -- CODES: DONE EVENT_MISSING
--- REPLY: DONE record payload; one that has no room is its length
+-- REPLY: DONE record payload; one that does not fit is its length
 -- $include lib/codes.lua
 -- $include lib/log.lua
 local log = {run = KEYS[1], events = KEYS[2], room = tonumber(ARGV[3])}

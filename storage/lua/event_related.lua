@@ -3,7 +3,7 @@
 -- KEYS: run events related
 -- ARGV: correlation after count backwards max_bytes at_least want room
 -- CODES: DONE
--- REPLY: DONE more {position, record, payload, ...}; a record or payload that has no room is its length
+-- REPLY: DONE more {position, record, payload, ...}; a record or payload that does not fit is its length
 -- $include lib/codes.lua
 -- $include lib/log.lua
 local log = {run = KEYS[1], events = KEYS[2], related = KEYS[3], room = tonumber(ARGV[8])}

@@ -1,5 +1,5 @@
--- hook_conflict: the token of a hook_created is held by another hook; at most one conflict
--- a hook is recorded (contract §3.6).
+-- hook_conflict: another hook holds the token of a hook_created. At most one conflict is recorded for
+-- a hook (contract §3.6).
 -- KEYS: run events related request_now request_before
 -- ARGV: request now correlation record payload want question
 -- CODES: DONE REPLAYED RECORDED RUN_MISSING RUN_CLOSED RUN_TOO_NEW RUN_LEGACY HOOK_EXISTS

@@ -10,7 +10,7 @@ local fence_key = KEYS[8]
 local nonce = ARGV[8]
 local token_hash = ARGV[9]
 local retained_until = ARGV[10] -- '' for a hook that ends with its run
-local place = ARGV[11] -- in the list of the run's hooks; '' for the moment of the event
+local place = ARGV[11] -- in the list of the run's hooks; '' for the time of the event
 
 read_run()
 local first = replayed()

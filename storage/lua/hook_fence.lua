@@ -1,6 +1,6 @@
--- hook_fence: asks whether a token claim stands for a live hook, and if not makes sure that
--- it never will: the nonce is revoked, so a commit that is still on its way is refused, and
--- a hook whose retention is over is removed. One that goes with its run in a portion is left to that, with all it has.
+-- hook_fence: checks whether a token claim is that of a live hook. If not, it never will be: the nonce is revoked, so a commit
+-- that is still on its way is refused, and a hook whose retention is over is removed. A hook that will be removed with its run,
+-- in a portion, is left to that.
 -- KEYS: hooks fence run hooks_order
 -- ARGV: hook nonce seconds now
 -- CODES: DONE UNCHANGED
@@ -25,7 +25,7 @@ if hook and string.match(hook, '^%d+ (%S+) ') == nonce then
   end
   gone = not state[2]
 end
--- A command that is refused is refused before anything is written.
+-- A command that Redis refuses must be refused before anything is written.
 redis.call('EXPIRE', fence_key, seconds)
 if gone then
   redis.call('HDEL', hooks_key, '')

@@ -2,7 +2,7 @@
 -- KEYS: hooks events run
 -- ARGV: hook want now want_run room
 -- CODES: DONE HOOK_MISSING
--- REPLY: DONE hook {position, record, payload} run; what has no room is its length
+-- REPLY: DONE hook {position, record, payload} run; what does not fit is its length
 -- $include lib/codes.lua
 -- $include lib/entity.lua
 -- $include lib/hook.lua

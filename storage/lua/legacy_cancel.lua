@@ -1,5 +1,5 @@
 -- legacy_cancel: run_cancelled of a run of spec 1: the run and its hooks, no event (contract §3.10).
--- Doing it again finds the run cancelled and changes nothing, so no request id is kept.
+-- A repeated call finds the run cancelled and changes nothing, so no request id is kept.
 -- KEYS: run events hooks hooks_order hooks_left channel
 -- ARGV: now want
 -- CODES: DONE RUN_MISSING RUN_ENDED

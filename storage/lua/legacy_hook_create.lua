@@ -1,6 +1,6 @@
 -- legacy_hook_create: hooks.create of spec 1, for a caller that holds the token (contract §9). The
--- log has no hook_created for it, or one that says nothing: the hook's record is in the hash of
--- events, but not in the log.
+-- hook's record is in the hash of events, but not in the log. The log has no hook_created for it, or
+-- one that means nothing.
 -- KEYS: run events request_now request_before hooks hooks_order fence
 -- ARGV: request now want hook record payload nonce token_hash place
 -- CODES: DONE REPLAYED RUN_MISSING RUN_MODERN RUN_EXPIRED HOOK_EXISTS CLAIM_REVOKED

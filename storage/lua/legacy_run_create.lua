@@ -1,5 +1,5 @@
--- legacy_run_create: runs.create of spec 1 (contract §9). The id of the run belongs to the call:
--- if the run exists, an earlier try made it.
+-- legacy_run_create: runs.create of spec 1 (contract §9). The run id belongs to the call: if the run
+-- exists, an earlier try created it.
 -- KEYS: run
 -- ARGV: now deployment name input context
 -- CODES: DONE REPLAYED

@@ -1,4 +1,4 @@
--- run_cancel: run_cancelled of a call that cancels many runs: one that is cancelled is left alone.
+-- run_cancel: run_cancelled of a call that cancels many runs. A run that is already cancelled is left as it is.
 -- KEYS: run events related request_now request_before hooks hooks_order hooks_left channel
 -- ARGV: request now correlation record payload want question
 -- CODES: DONE REPLAYED RUN_MISSING RUN_ENDED RUN_TOO_NEW RUN_LEGACY

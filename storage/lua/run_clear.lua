@@ -1,6 +1,6 @@
--- run_clear: the next portion of what the end of a large run left to remove. It removes the payloads of a run that keeps
--- nothing; when none are left it tells which hooks are to go next, which then go with what they have in other slots. Each
--- call goes on where the last one was, so one that is made twice does more and nothing wrong.
+-- run_clear: the next portion of what the end of a large run left. It removes the payloads of a run that keeps nothing. When
+-- none are left it returns the hooks to remove next, which the caller removes with what they have in other slots. Each call
+-- continues where the last one stopped, so a repeated call does more and nothing wrong.
 -- KEYS: run events hooks hooks_order
 -- ARGV: now events hooks
 -- CODES: DONE UNCHANGED RUN_MISSING
@@ -47,7 +47,7 @@ for i, id in ipairs(ids) do
     gone[#gone + 1] = id
     gone[#gone + 1] = hooks[i]
   elseif #gone == 0 then
-    passed = id -- those behind one that is to go are looked at again
+    passed = id -- those after one that is to be removed are checked again
   end
 end
 if #nobody > 0 then

@@ -1,4 +1,4 @@
--- run_idle: notes on the run that it is idle with so many events, unless there are more by now.
+-- run_idle: notes that the run is idle with count events in its log, unless it has more by now.
 -- KEYS: run
 -- ARGV: count
 -- CODES: DONE UNCHANGED RUN_MISSING

@@ -2,7 +2,7 @@
 -- KEYS: run events
 -- ARGV: want room
 -- CODES: DONE RUN_MISSING
--- REPLY: DONE run; what has no room is its length
+-- REPLY: DONE run; what does not fit is its length
 -- $include lib/codes.lua
 -- $include lib/entity.lua
 local log = {run = KEYS[1], events = KEYS[2], room = tonumber(ARGV[2])}

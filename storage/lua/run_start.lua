@@ -1,5 +1,5 @@
--- run_start: run_started, also for a run that does not exist yet when the caller offers
--- what run_created would have carried (contract §3.1 step 5, §3.3).
+-- run_start: run_started, also for a run that does not exist yet if the caller sends what
+-- run_created would have (contract §3.1 step 5, §3.3).
 -- KEYS: run events related request_now request_before
 -- ARGV: request now correlation record payload want question spec created_record created_payload preload_events preload_bytes
 --       then the attributes of a run that is created here: key value ...
@@ -14,7 +14,7 @@ local created_payload = ARGV[10]
 local preload_events = tonumber(ARGV[11])
 local preload_bytes = tonumber(ARGV[12])
 
--- preload returns the log when all of it fits; a run of spec 6 or more may get a beginning.
+-- preload returns the log if all of it fits. A run of spec 6 or more may get its beginning.
 local function preload()
   local total = tonumber(log.count)
   if preload_events == 0 or (total > preload_events and log.spec < 6) then
@@ -29,7 +29,7 @@ local function preload()
   return events
 end
 
--- own is the position of the event with what never changes of the run when the log is told, which has it.
+-- own returns the position of the event that tell leaves out: the first one, if the returned log has it.
 local function own(told)
   return told and #told > 1 and '0' or ''
 end

@@ -1,4 +1,4 @@
--- start_read: what run_started answers of a run that is running already, when the whole of its log is short.
+-- start_read: what run_started answers for a run that is already running and has a short log.
 -- KEYS: run events
 -- ARGV: max_events max_bytes
 -- CODES: DONE UNCHANGED

@@ -1,5 +1,5 @@
--- step_begin: step_started that brings what step_created would have carried: the first caller
--- creates the step and starts it, everybody else has lost (contract §3.4).
+-- step_begin: step_started with what step_created would have had. The first caller creates the step
+-- and starts it; all others are refused (contract §3.4).
 -- KEYS: run events related request_now request_before step steps
 -- ARGV: request now correlation record payload want question created_record created_payload
 -- CODES: DONE REPLAYED RUN_MISSING RUN_CLOSED RUN_TOO_NEW RUN_LEGACY STEP_EXISTS

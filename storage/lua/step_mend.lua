@@ -1,11 +1,11 @@
--- step_mend: makes a step what its events say, when it is something else. Scripts cannot leave it so; a person or a restore of
--- half the keys can, and then every event of the step would be refused for ever. A call reads a part of the events and tells
--- what they make of the step, for the next call; the one that reads the last of them writes the step.
+-- step_mend: rebuilds a step from its events if it differs from them. Scripts cannot cause that; a person, or a restore of half
+-- the keys, can, and then every event of the step would be refused for ever. A call reads some of the events and returns what
+-- they make of the step, for the next call. The call that reads the last of them writes the step.
 -- KEYS: run events related step steps
 -- ARGV: correlation count after
 --       then what the events up to the position after make of the step: field value ...
 -- CODES: DONE UNCHANGED
--- REPLY: DONE it is mended | DONE after {field, value, ...} there are more events | UNCHANGED
+-- REPLY: DONE the step is rebuilt | DONE after {field, value, ...} there are more events | UNCHANGED
 -- $include lib/codes.lua
 -- $include lib/log.lua
 -- $include lib/step_wrong.lua
@@ -24,7 +24,7 @@ if not wrong then
   return {UNCHANGED}
 end
 if not has_events then
-  redis.call('ZREM', steps_key, '') -- is refused before anything is written
+  redis.call('ZREM', steps_key, '') -- a refusal must come before anything is written
   redis.call('DEL', step_key)
   redis.call('ZREM', steps_key, step_id)
   return {DONE}
@@ -83,7 +83,7 @@ for _, field in ipairs(redis.call('HKEYS', step_key)) do
     gone[#gone + 1] = field
   end
 end
--- What Redis refuses is refused before the step is changed.
+-- A command that Redis refuses must be refused before the step is changed.
 redis.call('HDEL', step_key, '')
 redis.call('ZADD', steps_key, 'NX', created, step_id)
 redis.call('HSET', step_key, unpack(flat))

@@ -2,7 +2,7 @@
 -- KEYS: step run events
 -- ARGV: want room
 -- CODES: DONE STEP_MISSING
--- REPLY: DONE step; what has no room is its length
+-- REPLY: DONE step; what does not fit is its length
 -- $include lib/codes.lua
 -- $include lib/entity.lua
 local step_key = KEYS[1]

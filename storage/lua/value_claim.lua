@@ -1,4 +1,4 @@
--- value_claim: takes a free key, or tells who has it.
+-- value_claim: takes a free key, or returns its holder.
 -- KEYS: key
 -- ARGV: value
 -- CODES: DONE

@@ -1,4 +1,4 @@
--- value_swap: takes a key over from a known holder, or tells who has it now.
+-- value_swap: takes a key over from a known holder, or returns its holder.
 -- KEYS: key
 -- ARGV: expected value
 -- CODES: DONE

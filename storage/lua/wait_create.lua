@@ -1,4 +1,4 @@
--- wait_create: wait_created. A wait has no key of its own: its events are all there is (contract §3.5).
+-- wait_create: wait_created. A wait has no key: its events are all there is (contract §3.5).
 -- KEYS: run events related request_now request_before
 -- ARGV: request now correlation record payload want question
 -- CODES: DONE REPLAYED RUN_MISSING RUN_CLOSED RUN_TOO_NEW RUN_LEGACY WAIT_EXISTS

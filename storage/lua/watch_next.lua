@@ -1,7 +1,7 @@
--- watch_next: says when runs are looked at next, unless somebody has entered them anew since they were read.
+-- watch_next: sets when runs are looked at next, unless a run was entered again since it was read.
 -- KEYS: watch
 -- ARGV: count
---       then for each of so many runs: its id, the time it was read with, and the new one; '' takes the run off
+--       then for each of so many runs: its id, the time it was read with, and the new one; '' removes the run
 -- CODES: DONE
 -- REPLY: DONE
 -- $include lib/codes.lua

@@ -9,9 +9,8 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// A cursor is base64url of <version><4 bytes: hash of its list and position><position>. The
-// hash makes garbage, and a cursor of another list, known for what it is. Positions are not
-// row references: they stay valid when the row is gone.
+// A cursor is base64url of <version><4 bytes: hash of its list and position><position>. By the hash, garbage and cursors of
+// other lists are recognised. Positions are not references to rows: they stay valid when the row is gone.
 const cursorVersion = 1
 
 func sealCursor(scope string, position []byte) string {
@@ -53,7 +52,7 @@ func EventCursor(scope string, position int) string {
 	return sealCursor(scope, binary.AppendUvarint(nil, uint64(position)))
 }
 
-// LogCursor points at an event of a log, by its time, too: another event may stand there one day.
+// LogCursor points at an event of a log. It includes the time, because after a failover another event may be at that position.
 func LogCursor(scope string, position int, created world.Millis) string {
 	if position < 0 {
 		return ""

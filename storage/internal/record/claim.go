@@ -15,7 +15,7 @@ func (c Claim) String() string { return c.RunID + " " + c.HookID + " " + c.Nonce
 // SameHook reports whether two claims are of one hook.
 func (c Claim) SameHook(other Claim) bool { return c.RunID == other.RunID && c.HookID == other.HookID }
 
-// ParseClaim reads a claim; one that cannot be read belongs to nobody.
+// ParseClaim reads a claim; one that cannot be read is the zero Claim, which is no hook's.
 func ParseClaim(text string) Claim {
 	parts := strings.Split(text, " ")
 	if len(parts) != 3 {

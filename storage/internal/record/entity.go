@@ -6,10 +6,10 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// Entity is a decoded entity of a script's reply: a hash and the events it points to.
+// Entity is what a script replied of a run or step: its hash, and the events to which its fields point.
 type Entity struct {
 	RunID  string
-	Fields Reply         // name, value, …; a value of nil: the field is gone
+	Fields Reply         // name, value, …; the value of a removed field is nil
 	events []placedEvent // that the fields point to
 }
 
@@ -21,8 +21,8 @@ type placedEvent struct {
 	event    world.Event
 }
 
-// DecodeEntity reads the reply of tell() and entity() in lua/lib/entity.lua. own is the event that the
-// script was told to leave out.
+// DecodeEntity reads the reply of tell() and entity() in lua/lib/entity.lua. own is the event that the script left out, because
+// the caller has it.
 func DecodeEntity(runID string, r Reply, own *Stored) (Entity, error) {
 	i := FieldsOf(r)
 	e := Entity{RunID: runID, Fields: r[:i:i]}
@@ -30,7 +30,7 @@ func DecodeEntity(runID string, r Reply, own *Stored) (Entity, error) {
 	return e, err
 }
 
-// FieldsOf returns how many elements of such a reply are fields; from there on it tells events.
+// FieldsOf returns how many elements of such a reply are fields; the rest are events.
 func FieldsOf(r Reply) int {
 	i := 0
 	for ; i+1 < len(r); i += 2 {
@@ -46,7 +46,7 @@ func (e *Entity) refer(refs Reply, own *Stored) error {
 	e.events = make([]placedEvent, 0, len(refs)/FieldsARelation+1)
 	for i := 0; i+2 < len(refs); i += FieldsARelation {
 		if refs[i+1] == nil {
-			continue // gone since the script had its length
+			continue // removed since the script read its length
 		}
 		event, err := Decode(e.RunID, refs.Number(i), refs.Text(i+1), refs.Bytes(i+2))
 		if err != nil {
@@ -86,7 +86,7 @@ func (e Entity) event(field string) world.Event {
 	return world.Event{}
 }
 
-// Place makes an event known, in the place of one that is known at that position.
+// Place adds an event, or replaces the one at that position.
 func (e *Entity) Place(position string, event world.Event) {
 	for i := range e.events {
 		if e.events[i].position == position {
@@ -107,7 +107,7 @@ func (e Entity) index(field string) int {
 	return -1
 }
 
-// Get returns a field, "" when it is absent. They are so few that looking is faster than a map.
+// Get returns a field, "" when it is absent. There are so few fields that a search is faster than a map.
 func (e Entity) Get(field string) string {
 	if i := e.index(field); i >= 0 {
 		return e.Fields.Text(i)

@@ -19,7 +19,7 @@ const (
 	slotPrefix = "evnt_"
 	slotDigits = 26
 	ulidPrefix = "wevt_"
-	// maxPosition is the last that fits into a ULID beside the rest. A log is never so long.
+	// maxPosition is the last position that fits into a ULID. A log is never so long.
 	maxPosition = world.MaxPosition
 )
 
@@ -47,8 +47,8 @@ func EventULID(runID string, created world.Millis, position int) string {
 	return ulidPrefix + u.String()
 }
 
-// PositionOf returns the only place at which an event with this id can stand; ok is false when
-// there is none. Whether it does stand there, its record must tell.
+// PositionOf returns the only position at which an event with this id can be; ok is false if there is none. Only its record
+// tells whether it is there.
 func PositionOf(eventID string) (position int, ok bool) {
 	if digits, found := strings.CutPrefix(eventID, slotPrefix); found {
 		n, err := strconv.Atoi(digits)

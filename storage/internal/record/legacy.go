@@ -8,7 +8,7 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// An entity of the legacy calls carries what it is in its hash: there are no events for it.
+// An entity of the legacy calls has everything in its hash: there are no events for it.
 
 func (e Entity) isLegacy() bool { return e.Get("c") != "" }
 
@@ -67,15 +67,15 @@ func legacyError(raw world.Raw) world.Raw {
 	return encodeError(e)
 }
 
-// remembered are the fields of which lua/lib/legacy.lua keeps how they were, in its order. Of
-// the last two, payloads, it only keeps whether they were there.
+// remembered are the fields whose former values lua/lib/legacy.lua keeps, in its order. Of the last two, which are payloads, it
+// keeps only whether they were there.
 var remembered = [...]string{"s", "u", "sa", "ca", "a", "ra", "out", "er"}
 
-// AsOf puts an entity back to how it was after the call that the scalars were kept of.
+// AsOf restores an entity to its state after the call that kept these scalars.
 func (e *Entity) AsOf(scalars string) {
 	values := strings.Split(scalars, " ")
 	if len(values) != len(remembered) {
-		return // there are none: the entity is as the call left it
+		return // none were kept: the entity is as the call left it
 	}
 	for i, value := range values {
 		switch value {

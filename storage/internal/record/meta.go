@@ -9,9 +9,8 @@ import (
 	"github.com/world-redis/world-redis/internal/cboritem"
 )
 
-// meta is the CBOR map of a record. Values of eventData are byte strings that hold CBOR, so
-// that no decoder walks through them. What comes again and again in every run is short: see
-// shortKey and shortID.
+// meta is the CBOR map of a record. Values of eventData are byte strings that contain CBOR, so that no decoder walks through
+// them. What is in every run is stored in short form: see shortKey and shortID.
 type meta struct {
 	CorrelationID string   `cbor:"1,keyasint,omitempty"`
 	SpecVersion   int      `cbor:"2,keyasint,omitempty"`
@@ -66,7 +65,7 @@ func (m *meta) append(b []byte) []byte {
 	return b
 }
 
-// decodeMeta reads the map; what it returns are parts of encoded.
+// decodeMeta reads the map. Its result refers to parts of encoded.
 func decodeMeta(encoded []byte) (m meta, err error) {
 	if m, ok := readMeta(encoded); ok {
 		return m, nil

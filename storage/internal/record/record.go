@@ -47,7 +47,7 @@ func Encode(e world.Event) (record, split []byte, err error) {
 	}
 	var payload world.Raw
 	payloadKey := e.Type.PayloadKey()
-	var pairs [8][]byte // mostly enough
+	var pairs [8][]byte // usually enough
 	m.Data = pairs[:0]
 	for i, f := range e.Data {
 		if f.Key == payloadKey && payload == nil {
@@ -124,7 +124,7 @@ func Decode(runID string, position int, record string, split []byte) (world.Even
 	return e, nil
 }
 
-// Bare is a record without its payload, as bare of lua/lib/log.lua; one that cannot be read stays what it is.
+// Bare returns a record without its payload, like bare in lua/lib/log.lua. A record that cannot be read is returned as it is.
 func Bare(record string) string {
 	kind := strings.IndexFunc(record, unicode.IsLetter)
 	size, _, ok := strings.Cut(record[kind+1:], ":")

@@ -57,8 +57,8 @@ func (r Reply) Number(i int) int {
 	return n
 }
 
-// Bytes returns element i as bytes; nil stays nil. They are the reply's own, since a copy of a large payload
-// costs as much as its way through the kernel: nobody may change them, as nobody may change what is stored.
+// Bytes returns element i as bytes; nil stays nil. They share the memory of the reply, since copying a large payload costs as
+// much as its way through the kernel. So they must not be changed.
 func (r Reply) Bytes(i int) []byte {
 	s, ok := r.at(i).(string)
 	switch {

@@ -14,8 +14,8 @@ var dataKeys = []string{
 	"attempt", "retryAfter", "token", "metadata", "payload", "resumeAt", "attributes", "changes", "writer", "isWebhook",
 }
 
-// shortKey returns a key of eventData as it is stored. One that looks like a short form, or like
-// what escapes it, has a zero byte in front.
+// shortKey returns a key of eventData as it is stored. A key that looks like a short form, or like an escaped key, gets a zero
+// byte in front.
 func shortKey(key string) []byte {
 	if i := slices.Index(dataKeys, key); i >= 0 {
 		return []byte{byte(i)}

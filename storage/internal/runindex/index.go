@@ -12,7 +12,7 @@ import (
 	"github.com/world-redis/world-redis/internal/luascript"
 )
 
-// Grace is how old an entry must be before it counts as left behind: a call that wrote it is over by then, one way or the other.
+// Grace is how old an entry must be before it counts as left behind: the call that wrote it has ended by then.
 const Grace = world.Millis(60_000)
 
 // Config is what an Index works with.

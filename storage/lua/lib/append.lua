@@ -1,8 +1,8 @@
 -- $include lib/log.lua
--- append adds one event, {now, correlation, record, payload}, to the log and returns when it was created and its
--- position, both as text; log.stamp is the former as the record has it. Times never go back, whatever the clocks of the
--- callers say. log.count and log.last say what the log is like now; set_run writes them. A script that appends many has
--- log.held, {fields = {}, related = {}}: what is to be written is held there, and written together (lib/many.lua).
+-- append adds one event, {now, correlation, record, payload}, to the log and returns its time and its position, both as text;
+-- log.stamp is the time as the record has it. Times never go back, whatever the clocks of the callers say. log.count and
+-- log.last are the new state of the log; set_run writes them. A script that appends many events has log.held, {fields = {},
+-- related = {}}, which collects what is to be written at once (lib/many.lua).
 local function append(log, event)
   local position, created = log.count, event.now
   if log.last and tonumber(log.last) > tonumber(created) then
@@ -17,7 +17,7 @@ local function append(log, event)
   if held then
     local n = #held.fields
     held.fields[n + 1], held.fields[n + 2] = position, record
-    if event.payload ~= '' and not log.purged then -- it may be large, so it is not copied once more with all others
+    if event.payload ~= '' and not log.purged then -- it may be large, so it is not copied again with the others
       redis.call('HSET', log.events, position .. '/p', event.payload)
     end
   elseif event.payload == '' or log.purged then
@@ -38,7 +38,7 @@ local function append(log, event)
   return created, position
 end
 
--- set_run sets fields of the run, and with them what there is to say of the log.
+-- set_run sets fields of the run, and with them the state of the log.
 local function set_run(log, ...)
   redis.call('HSET', log.run, 'en', log.count, 'et', log.last, ...)
   log.told = log.count

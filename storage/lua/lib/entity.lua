@@ -12,7 +12,7 @@ local function fields_of(key)
   return fields
 end
 
--- fields_within does so with what has room (lib/log.lua), and nil when there is no such entity. Only the legacy calls keep
+-- fields_within does so within log.room (lib/log.lua), and returns nil if there is no such entity. Only the legacy calls keep
 -- payloads in an entity, and only they write its field c.
 local function fields_within(log, key)
   local legacy = redis.call('HMGET', key, 's', 'c')
@@ -35,8 +35,8 @@ local function fields_within(log, key)
   return fields
 end
 
--- refer adds {position, record, payload} to out. An entity can be shown without an event that was lost. A script that tells of
--- many entities has the list log.later: what is to be added is noted there, and read when all of it is known (lib/many.lua).
+-- refer adds {position, record, payload} to out. An entity is shown without an event that was lost. A script that replies with
+-- many entities has the list log.later, which collects the events to read at once (lib/many.lua).
 local function refer(log, out, position, with_payload)
   local later = log.later
   if later then
@@ -52,9 +52,9 @@ local function refer(log, out, position, with_payload)
   end
 end
 
--- tell adds {field, value, ..., position, record, payload, ...} to out: no field's name begins with a digit. The event at
--- position own is left out: the caller has it. The created event is always given, because
--- its meta holds what never changes; without payloads the output is left out.
+-- tell adds {field, value, ..., position, record, payload, ...} to out; no field name begins with a digit. It leaves out the
+-- event at position own, which the caller has. The created event is always there, because its meta has what never changes.
+-- Without payloads the output is left out.
 local function tell(log, out, fields, own, with_payload)
   fields.en, fields.et, fields.rb = nil, nil, nil -- of the log
   local n = #out
@@ -77,12 +77,12 @@ local function tell(log, out, fields, own, with_payload)
   return out
 end
 
--- step_of returns what changes of a step, in the order of storage/internal/record/step.go; false is for what is not there.
+-- step_of returns the fields of a step, in the order of storage/internal/record/step.go; false for those that are absent.
 local function step_of(key)
   return redis.call('HMGET', key, 's', 'a', 'u', 'sa', 'ca', 'ra', 'ie', 'oe', 'ee')
 end
 
--- tell_step adds that and the events with the rest, as tell does, to a reply.
+-- tell_step adds these fields, and the events as tell does, to a reply.
 local function tell_step(log, out, step, own, with_payload)
   local n = #out
   for i = 1, 9 do
@@ -101,7 +101,7 @@ local function tell_step(log, out, step, own, with_payload)
   return out
 end
 
--- entity is tell for an entity as it stands, and returns a list of its own.
+-- entity is tell for an entity as it is, and returns a new list.
 local function entity(log, key, with_payload)
   return tell(log, {}, fields_of(key), '', with_payload)
 end

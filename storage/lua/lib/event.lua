@@ -1,7 +1,7 @@
 -- $include lib/codes.lua
 -- $include lib/append.lua
 -- $include lib/entity.lua
--- What every script for an event starts with: its first five KEYS and seven ARGV.
+-- Every script for an event starts with this: its first five KEYS and seven ARGV.
 -- A table that has all its fields from the beginning avoids growing, which is expensive.
 local log = {run = KEYS[1], events = KEYS[2], related = KEYS[3], status = false, spec = 0, purged = false, count = '0',
   last = false, told = '0', first_bucket = false, earlier_bucket = false, expires = false, new_bucket = false, stamp = false}
@@ -15,7 +15,7 @@ local asked, seen = ARGV[7], false
 local seen_at = string.find(asked, '@', 1, true)
 if seen_at == 1 then
   seen = asked
-  asked = '' -- not in one statement: the Lua of the embedded Redis mixes the two up
+  asked = '' -- not in one statement: the Lua of the embedded Redis confuses the two
 elseif seen_at then
   seen = string.sub(asked, seen_at)
   asked = string.sub(asked, 1, seen_at - 1)
@@ -25,13 +25,14 @@ local DELTA_BYTES = 4194304
 -- bucket is the number of request.now: a bucket takes new ids for ten minutes (storage/keys.go).
 local bucket = math.floor(event.now / 600000)
 
--- first_bucket returns what the run is to know as its first bucket. A batch is remembered even if there was no run yet.
+-- first_bucket returns the number of the first bucket to store with the run. A batch is remembered even if there was no run
+-- yet.
 local function first_bucket()
   return string.format('%d', bucket - redis.call('EXISTS', request.before))
 end
 
--- try_memory is refused where Redis has no memory for a write. Redis asks that at the first write of a script only, and only of
--- commands that take memory: so it comes before all others that are made to see whether they are refused.
+-- try_memory fails if Redis has no memory for a write. Redis checks that only at the first write of a script, and only for
+-- commands that need memory. So it comes before all other commands that are made to see whether Redis refuses them.
 local function try_memory()
   if not log.has_memory then
     redis.call('ZADD', log.related, 'XX', '0', '')
@@ -39,9 +40,9 @@ local function try_memory()
   end
 end
 
--- A command that Redis refuses stops a script where it stands, and what it has written stays. So a script reads first. Its
--- first write is the record of the event, which nobody sees before the run counts it, then comes ZADD; each other command
--- that it will need it makes before in a way that changes nothing. So a refused call has done nothing, and its repeat all.
+-- A command that Redis refuses stops a script where it is, and what it has written stays. So a script reads first. Its first
+-- write is the record of the event, which nobody sees before the run counts it; then comes ZADD. Each other command that it
+-- will need is made before that in a way that changes nothing. So a refused call has done nothing, and its repetition does all.
 -- try_remembering does that for remember.
 local function try_remembering()
   if not log.first_bucket or bucket < tonumber(log.first_bucket) then
@@ -56,19 +57,19 @@ local function try_remembering()
   end
 end
 
--- read_run reads what is to be known of the run and its log: the status (false: no such run), the spec version, and
--- the first bucket of request ids that there ever was. The call that made the run remembered that bucket, and that it expires.
+-- read_run loads the state of the run and its log: the status (false if there is no such run), the spec version, and the first
+-- bucket of request ids of the run. The call that created the run remembered that bucket, and that it expires.
 local function read_run()
   local state = redis.call('HMGET', log.run, 's', 'v', 'x', 'en', 'et', 'rb')
   log.status, log.spec = state[1], tonumber(state[2] or 0)
-  log.purged = state[3] -- what comes now is kept without its payload
+  log.purged = state[3] -- events from now on are kept without their payloads
   log.count, log.last = state[4] or '0', state[5]
   log.told, log.first_bucket = log.count, state[6]
   log.expires = state[6] and tonumber(state[6]) == bucket
   try_remembering()
 end
 
--- read_whole_run does so and returns all of the run's fields by their names.
+-- read_whole_run does the same and returns all fields of the run by their names.
 local function read_whole_run()
   local run = fields_of(log.run)
   log.status, log.spec, log.purged = run.s, tonumber(run.v or 0), run.x
@@ -95,7 +96,7 @@ local function delta(last)
   return told
 end
 
--- remembered returns what a call with this request id left, else false. Before the run's first bucket there is none.
+-- remembered returns what a call with this request id left, otherwise false. No bucket is older than the run's first one.
 local function remembered()
   local value = redis.call('HGET', request.now, request.id)
   if not value and (not log.first_bucket or bucket > tonumber(log.first_bucket)) then
@@ -104,19 +105,19 @@ local function remembered()
   return value
 end
 
--- demand_end stops a script that has not written yet when the log does not have the event that the caller has been given last: a
--- Redis has taken over that lacks the last writes of the one before it, and what the caller wants to append was decided on
--- what is gone. A log that is longer is none of that. The text is known to storage/log_end.go.
+-- demand_end stops a script, before it writes, if the log does not have the last event that the caller got: a Redis has taken
+-- over that lacks the last writes of the one before it, and the caller decided on the basis of lost events. A longer log is
+-- fine. storage/log_end.go knows the text.
 local function demand_end()
   if seen and log.status and not has_end(log, seen) then
     error('LOGENDS after ' .. log.count .. ' events, and not with ' .. seen)
   end
 end
 
--- replayed returns {REPLAYED, record, payload, position, note, delta} when a call with this request
--- id was applied before, else nil; what else the answer has comes after that. The delta is that of the first
--- answer. The payload is there in any case: it may be an error, which entities keep without payloads, too. A call that was
--- not applied before stops where the log has lost its end.
+-- replayed returns {REPLAYED, record, payload, position, note, delta} if a call with this request id was applied before,
+-- otherwise nil; the script adds the rest of the answer. The delta is that of the first answer. The payload is always there: it
+-- may be an error, which entities keep without payloads, too. A call that was not applied before stops if the log has lost its
+-- end.
 local function replayed()
   local value = remembered()
   if not value then
@@ -129,8 +130,7 @@ local function replayed()
   return {REPLAYED, record, payload, position, note, delta(tonumber(position) - 1)}
 end
 
--- recorded returns the same for an event that another call appended; the delta goes to the end
--- of the log.
+-- recorded returns the same for an event that another call appended; the delta extends to the end of the log.
 local function recorded(position)
   local event_at = reader()
   local record, payload = event_at(log, position, true)
@@ -138,8 +138,8 @@ local function recorded(position)
   return {RECORDED, record, payload, position, '', delta(last)}
 end
 
--- remember writes what there is to say of the log, unless that is done, and keeps what a request id stands for,
--- ten minutes at least. A run without events may be none.
+-- remember writes the state of the log, unless that is done, and keeps what a request id stands for, for at least ten minutes.
+-- A run without events may not exist.
 local function remember(value)
   if log.count ~= '0' and log.earlier_bucket then
     set_run(log, 'rb', log.earlier_bucket)
@@ -152,9 +152,9 @@ local function remember(value)
   end
 end
 
--- finish completes the reply of an event that was applied now, {DONE, createdAt, position, false, ...}: it remembers
--- the call, with the reply's note if it has one, adds the delta, and says whether the event's id is its slot.
--- Refusals pass through.
+-- finish completes the reply of an event that was applied now, {DONE, createdAt, position, false, ...}. It remembers the call,
+-- with the reply's note if it has one, adds the delta, and says whether the event's id is its slot. Refusals are returned as
+-- they are.
 local function finish(reply)
   if reply[1] == DONE then
     local position = reply[3]
@@ -168,7 +168,7 @@ local function ended(status)
   return status == 'completed' or status == 'failed' or status == 'cancelled'
 end
 
--- refused returns the refusal for a run whose spec version needs other rules, else nil.
+-- refused returns the refusal for a run whose spec version has other rules, otherwise nil.
 local function refused(spec)
   if spec > WORLD_SPEC then
     return {RUN_TOO_NEW, spec}

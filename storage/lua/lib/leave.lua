@@ -1,10 +1,10 @@
 -- $include lib/hook.lua
--- AT_ONCE is how many hooks, and how many events, the end of a run sees to itself. What is more is left to portions behind
--- it (storage/portions.go), and the field cl of the run says so.
+-- AT_ONCE is how many hooks, and how many events, the end of a run removes itself. More are left to portions
+-- (storage/portions.go), and the field cl of the run says so.
 local AT_ONCE = 500
 
--- leave moves hooks, {hook id, hook, ...}, to those whose release is still to come, and returns all of these: also what an
--- earlier call left. If they are many it returns some of them, and '' as the last element.
+-- leave moves hooks, {hook id, hook, ...}, to those that are still to be released, and returns all of these, including those of
+-- earlier calls. If there are many it returns some of them, and '' as the last element.
 local function leave(left_key, hooks)
   if #hooks > 0 then
     redis.call('HSET', left_key, unpack(hooks))
@@ -13,7 +13,7 @@ local function leave(left_key, hooks)
     return redis.call('HGETALL', left_key)
   end
   local cursor, some = '0', {}
-  for _ = 1, 100 do -- the beginning of a hash of which much is gone may be empty
+  for _ = 1, 100 do -- a hash that has shrunk may begin with empty pages
     local page = redis.call('HSCAN', left_key, cursor, 'COUNT', AT_ONCE)
     cursor, some = page[1], page[2]
     if #some > 0 or cursor == '0' then
@@ -24,7 +24,7 @@ local function leave(left_key, hooks)
   return some
 end
 
--- try_leaving makes the commands of leave and leave_all in a way that changes nothing, so that one that Redis refuses is
+-- try_leaving makes the commands of leave and leave_all in a way that changes nothing: a command that Redis refuses must be
 -- refused before anything is written.
 local function try_leaving(hooks_key, hooks_order, left_key)
   if redis.call('EXISTS', hooks_key, left_key) == 0 then
@@ -39,8 +39,8 @@ local function try_leaving(hooks_key, hooks_order, left_key)
   end
 end
 
--- leave_all does so with the hooks of a run that ends, except those that are retained. If they are too many it leaves them
--- where they are, where they do not live any more, and returns true besides.
+-- leave_all does the same with the hooks of a run that ends, except those that are retained. If there are too many it leaves
+-- them where they are, where they no longer live, and also returns true.
 local function leave_all(hooks_key, hooks_order, left_key, now)
   if redis.call('EXISTS', hooks_key, left_key) == 0 then
     return {}, false

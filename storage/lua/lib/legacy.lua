@@ -1,25 +1,25 @@
 -- $include lib/codes.lua
 -- $include lib/entity.lua
--- What every script of a legacy call on an entity starts with: its first four KEYS and three ARGV.
+-- Every script of a legacy call on an entity starts with this: its first four KEYS and three ARGV.
 local log = {run = KEYS[1], events = KEYS[2]}
 local request = {now = KEYS[3], before = KEYS[4], id = ARGV[1]}
 local now = ARGV[2]
 local with_payload = ARGV[3] == 'all'
 
--- remembered returns what remember kept of a call with this request id, else false.
+-- remembered returns what remember kept of a call with this request id, otherwise false.
 local function remembered()
   return redis.call('HGET', request.now, request.id) or redis.call('HGET', request.before, request.id)
 end
 
--- try_remembering makes the commands of remember and scalars in a way that changes nothing: one that Redis refuses is to be
--- refused before anything is written.
+-- try_remembering makes the commands of remember and scalars in a way that changes nothing: a command that Redis refuses must
+-- be refused before anything is written.
 local function try_remembering()
   redis.call('EXPIRE', request.now, 1200)
   redis.call('HMGET', log.run, '')
   redis.call('HEXISTS', log.run, '')
 end
 
--- remember keeps the answer of this call for ten minutes at least.
+-- remember keeps the answer of this call for at least ten minutes.
 local function remember(what)
   redis.call('HSET', request.now, request.id, what)
   redis.call('EXPIRE', request.now, 1200)
@@ -49,7 +49,7 @@ local function ended(status)
   return status == 'completed' or status == 'failed' or status == 'cancelled'
 end
 
--- legacy_run returns the status of the run, or nil and why a legacy call may not change it.
+-- legacy_run returns the status of the run, or nil and the refusal of a legacy call.
 local function legacy_run()
   local state = redis.call('HMGET', log.run, 's', 'v')
   if not state[1] then

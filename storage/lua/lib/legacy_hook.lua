@@ -1,6 +1,6 @@
 -- $include lib/log.lua
--- A hook of a legacy call has no event of its own. Its record stands in the hash of events
--- in a field that no event has, and stays there when the hook is gone.
+-- A hook of a legacy call has no event. Its record is in the hash of events, in a field that no event
+-- has, and stays there when the hook is gone.
 local NO_POSITION = '9999999'
 
 local function legacy_hook(log, hook, with_payload)

@@ -3,17 +3,17 @@
 --   events   hash, position -> record; <position>/p -> payload of a split record
 --   related  zset of <correlation id>/<position>, all with score 0
 -- A position counts from 0. A record is <createdAt>[.]<kind><size>:<size bytes of meta><payload>. With the point
--- the event's id is its slot, else it is made of its time, too (storage/internal/record/event_id.go). kind is one letter
+-- the event's id is its slot, otherwise it also includes its time (storage/internal/record/event_id.go). kind is one letter
 -- (storage/internal/record/record.go has the list), in upper case when the payload is in <position>/p.
--- Meta and payload are never looked into here.
+-- Scripts never look inside meta and payload.
 
 local KIND_HOOK_CONFLICT = 'o'
 local KIND_WAIT_CREATED = 'p'
 local KIND_WAIT_COMPLETED = 'q'
 
--- What a part of a log may take of a reply, in bytes; storage/portion.go reads what does not fit.
+-- How many bytes of a reply a part of a log may take; storage/portion.go reads what does not fit.
 local PAGE_ROOM = 1048576
--- Of how many events a script tells beside what else it does.
+-- How many events a script adds to another answer.
 local PAGE_EVENTS = 800
 
 -- kind_of returns the kind of a record.
@@ -21,7 +21,7 @@ local function kind_of(record)
   return string.match(record, '%a')
 end
 
--- split reports whether the payload of a record stands apart from it.
+-- split reports whether the payload of a record is in a field of its own.
 local function split(record)
   -- A time has 13 digits, so the place of the kind is known; a search takes several times as long.
   local kind, digit = string.byte(record, 14), string.byte(record, 13)
@@ -40,10 +40,10 @@ local function bare(record)
   return string.sub(record, 1, stop + size)
 end
 
--- load_record returns the record of a field of log.events, false when it is not there, and its payload or false. A run that
--- keeps nothing (log.purged) has no payloads from its end on, also where they have not been removed yet.
--- With log.room, how many bytes the reply may still get, what has no room is replaced by its length: the caller reads
--- it by itself (storage/portion.go). A negative length says that it must cut off the payload.
+-- load_record returns the record of a field of log.events, false if it is not there, and its payload or false. A run that keeps
+-- nothing (log.purged) has no payloads after its end, even if they have not been removed yet. With log.room, the number of
+-- bytes that the reply may still get, what does not fit is replaced by its length, and the caller reads it
+-- (storage/portion.go). A negative length says that it must cut off the payload.
 local function load_record(log, field, with_payload)
   with_payload = with_payload and not log.purged
   if log.room then
@@ -105,13 +105,13 @@ local function related_position(log, correlation, last)
   return nil
 end
 
--- lost stops the script: the log counts an event that is not there. The text is known to storage/lost.go.
+-- lost stops the script: the log counts an event that is not there. storage/lost.go knows the text.
 local function lost(position)
   error('EVENTLOST at ' .. position)
 end
 
--- reader returns the functions event_at and page. A call that reads nothing does not make them: Redis makes anew, at
--- each call, every function that its way through the script comes by.
+-- reader returns the functions event_at and page. A call that reads nothing does not create them: Redis creates, at each call,
+-- every function that the script reaches.
 local function reader()
   -- event_at returns the record at a position, and its payload or false. An event that is lost stops the script.
   local function event_at(log, position, with_payload)
@@ -119,16 +119,16 @@ local function reader()
     return record or lost(position), payload
   end
 
-  -- page returns {record, payload or false, record, ...} of the events at positions first..last, which the log has
-  -- (first > last: backwards). It stops before max_bytes are exceeded, but not before at_least
-  -- events. What goes beyond PAGE_ROOM is replaced by its length, as in load_record. It makes two calls an event at most, and two for every 500.
+  -- page returns {record, payload or false, record, ...} of the events at positions first..last, which are in the log (first >
+  -- last: backwards). It stops before max_bytes are exceeded, but not before at_least events. What exceeds PAGE_ROOM is
+  -- replaced by its length, as in load_record. It makes at most two calls an event, and two for every 500.
   local function page(log, first, last, max_bytes, at_least, with_payload)
     with_payload = with_payload and not log.purged
     local out, n, bytes, room = {}, 0, 0, PAGE_ROOM
     local step = first > last and -1 or 1
     local position, full = first, false
     while not full and (last - position) * step >= 0 do
-      -- The lengths come first, so that nothing is read that is not told.
+      -- The lengths come first, so that nothing is read that is not returned.
       local fields, sizes, apart, asked, ahead = {}, {}, {}, {}, bytes
       for i = 1, math.min(500, (last - position) * step + 1) do
         local field = string.format('%d', position)

@@ -1,6 +1,6 @@
--- What a script does once for many events.
+-- These functions do for many events at once what other scripts do for one.
 
--- write_held writes what append held back.
+-- write_held writes what append collected.
 local function write_held(log)
   local held = log.held
   if #held.fields > 0 then
@@ -33,8 +33,9 @@ local function read_events(log, positions)
   return records, payloads
 end
 
--- read_later reads what was noted in log.later (lib/entity.lua): an event costs a call or two that ask for its length, and
--- all of them together two calls. room is how many bytes the reply may still get; what has no room is replaced by its length.
+-- read_later reads the events that were collected in log.later (lib/entity.lua). An event costs a call or two for its length,
+-- and all of them together two calls. room is how many bytes the reply may still get; what does not fit is replaced by its
+-- length.
 local function read_later(log, room)
   local fields, places = {}, {}
   for _, one in ipairs(log.later) do

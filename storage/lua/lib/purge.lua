@@ -18,7 +18,7 @@ local function purge(log, first, last)
     end
   end
   if #split_off > 0 then
-    redis.call('HDEL', log.events, '') -- is refused before anything is written
+    redis.call('HDEL', log.events, '') -- a refusal must come before anything is written
   end
   if #bared > 0 then
     redis.call('HSET', log.events, unpack(bared))

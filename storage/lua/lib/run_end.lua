@@ -19,7 +19,7 @@ local function run_end(item, run, new_status, reference, hooks_key, hooks_order,
   if ended(status) then
     return {RUN_ENDED, status}
   end
-  local keeps_nothing = run['@$retention'] == '0' -- the run's user asked for it
+  local keeps_nothing = run['@$retention'] == '0' -- as an attribute of the run asks
   log.purged = keeps_nothing
   try_memory()
   try_leaving(hooks_key, hooks_order, left_key)
@@ -53,8 +53,8 @@ local function run_end(item, run, new_status, reference, hooks_key, hooks_order,
   return tell(log, {DONE, created, position, false, left}, run, position, with_payload)
 end
 
--- announce_end tells those who await the end of the run. It comes after every write, and a Redis that refuses it changes
--- nothing: they look for themselves, too (storage/internal/waiters).
+-- announce_end notifies those who wait for the end of the run. It comes after every write. If Redis refuses it nothing is lost:
+-- they also read the run from time to time (storage/internal/waiters).
 local function announce_end(channel, reply)
   if reply[1] == DONE then
     redis.pcall('PUBLISH', channel, log.status)

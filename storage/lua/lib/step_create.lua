@@ -1,4 +1,4 @@
--- step_create applies a step_created (contract §3.4). item.exists says whether there is the step, nil when that is not known yet.
+-- step_create applies a step_created (contract §3.4). item.exists says whether the step exists, nil if that is not known yet.
 local function step_create(item, step_key, steps_key)
   local refusal = child_refused()
   if refusal then
