@@ -19,7 +19,7 @@ type api struct {
 
 	ops     *operations.API
 	bundles *bundle.Server
-	baseURL string        // the app to pass webhooks to when none is registered; empty: none
+	baseURL string        // the app that gets webhooks if none is registered; empty: none
 	memory  *memory.Share // what the calls of this namespace hold
 	proxy   *webhookProxy
 }
@@ -29,7 +29,7 @@ func newAPI(s *shared, proxy *webhookProxy, deps Deps, baseURL string, pool *bud
 	return &api{shared: s, ops: ops, bundles: bundle.New(s.Calls, s.Codec, ops, s.workers), baseURL: baseURL, memory: memory.New(pool), proxy: proxy}
 }
 
-// shared is what the requests of all namespaces are served with.
+// shared is what the requests of all namespaces share.
 type shared struct {
 	*transport.Calls
 	*httpbody.Codec

@@ -15,8 +15,8 @@ import (
 	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 )
 
-// authenticator holds the hashes of the tokens: equal lengths, so that comparing takes
-// the same time whatever is sent.
+// authenticator has the hashes of the tokens. They have equal lengths, so comparing them takes
+// the same time for any input.
 type authenticator struct {
 	tokens  []tokenHash
 	origins *http.CrossOriginProtection
@@ -32,7 +32,7 @@ func newAuthenticator() *authenticator {
 	return &authenticator{origins: http.NewCrossOriginProtection()}
 }
 
-// add gives a namespace its tokens, which must not be another's already.
+// add adds the tokens of a namespace. No other namespace may have one of them.
 func (a *authenticator) add(tokens []string, part *api) error {
 	for _, t := range tokens {
 		hash := sha256.Sum256([]byte(t))
@@ -44,8 +44,8 @@ func (a *authenticator) add(tokens []string, part *api) error {
 	return nil
 }
 
-// owner returns the namespace of the token in an Authorization header; known is false when it has
-// none of ours. Every token is compared, whether or not an earlier one matched.
+// owner returns the namespace of the token in an Authorization header; known is false if the token is
+// unknown. It compares all tokens, even after a match, so that the time says nothing.
 func (a *authenticator) owner(authorization string) (part *api, known bool) {
 	scheme, token, found := strings.Cut(authorization, " ")
 	if !found || !strings.EqualFold(scheme, "Bearer") {
@@ -60,9 +60,9 @@ func (a *authenticator) owner(authorization string) (part *api, known bool) {
 	return part, known
 }
 
-// checkHost refuses a call of a service without a token whose Host is not loopback. A web page can have its own name
-// resolve to a loopback address, and its browser then takes the service for the page's own server (DNS rebinding); the
-// Host still says the name.
+// checkHost refuses a call whose Host is not loopback if the service has no token. A web page can make its own domain name
+// resolve to a loopback address, so that its browser takes the service for the page's server (DNS rebinding). The
+// Host header still has that name.
 func (s *Server) checkHost(r *http.Request) error {
 	if len(s.auth.tokens) > 0 || isLoopback(hostOnly(r.Host)) {
 		return nil
@@ -70,7 +70,7 @@ func (s *Server) checkHost(r *http.Request) error {
 	return world.Errorf(refuse.CodeForbidden, "this service has no token, so it answers only calls of localhost and not of %.200q; to call it by another name, set WORKFLOW_WORLD_TOKEN on both sides", r.Host)
 }
 
-// hostOnly is the host of a Host header, without its port.
+// hostOnly returns a Host header without its port.
 func hostOnly(hostport string) string {
 	if host, _, err := net.SplitHostPort(hostport); err == nil {
 		return host
@@ -78,9 +78,9 @@ func hostOnly(hostport string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(hostport, "["), "]")
 }
 
-// callerOf finds the namespace that a call is for by its token. When the service has no
-// token at all, every call is for the default one, unless a foreign web page makes it: a
-// browser on this machine reaches loopback addresses too.
+// callerOf returns the namespace of a call's token. If the service has no
+// tokens, every call is for the default namespace, except those of web pages of other origins: a
+// browser on this machine can reach loopback addresses, too.
 func (s *Server) callerOf(c echo.Context) (*api, error) {
 	r := c.Request()
 	if len(s.auth.tokens) == 0 {

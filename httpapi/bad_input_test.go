@@ -74,7 +74,7 @@ func TestUnsupportedBodies(t *testing.T) {
 	}, errorOf(t, body))
 	status, body = send(map[string]string{"Content-Encoding": "gzip"})
 	require.Equal(t, http.StatusUnsupportedMediaType, status)
-	require.Equal(t, "Content-Encoding is gzip, bodies must be sent as they are", errorOf(t, body)["message"])
+	require.Equal(t, "Content-Encoding is gzip, but bodies must have none", errorOf(t, body)["message"])
 	status, body = send(map[string]string{"Content-Type": ""})
 	require.Equal(t, http.StatusUnsupportedMediaType, status)
 	require.Contains(t, errorOf(t, body)["message"], "Content-Type is (none)")

@@ -12,7 +12,7 @@ import (
 	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 )
 
-// bundle serves POST /v1/calls: a bundle in a request of its own.
+// bundle serves POST /v1/calls: a bundle in an HTTP request.
 func (a *api) bundle(c echo.Context) error {
 	if a.noBundles {
 		return world.Errorf(world.CodeNotFound, "this service takes no bundles of calls")
@@ -31,7 +31,7 @@ func (a *api) bundle(c echo.Context) error {
 	return a.Answer(c, http.StatusOK, e.Bytes)
 }
 
-// callSocket serves GET /v1/calls for a WebSocket, over which bundles come as messages.
+// callSocket serves GET /v1/calls: a WebSocket whose messages are bundles.
 func (a *api) callSocket(c echo.Context) error {
 	if a.noBundles || a.noCallSockets {
 		return world.Errorf(world.CodeNotFound, "this service takes no call sockets")

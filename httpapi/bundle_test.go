@@ -271,7 +271,7 @@ func TestBundlesThatAreRefused(t *testing.T) {
 		"a batch":            {[]m{inBundle(t, "/v1/runs/r/events/batch", "", m{})}, "cannot be part of a bundle"},
 		"a text body":        {[]m{{"path": "/v1/queue", "body": "text"}}, "body.calls.body must be a byte string"},
 		"a long key":         {[]m{{"path": "/v1/queue", "key": strings.Repeat("k", 129), "body": []byte{0}}}, "the limit is 128"},
-		"too many with then": {pairs, "more entries than the limit of 64, then counted"},
+		"too many with then": {pairs, "more entries than the limit of 64, those in then included"},
 		"a then of a then":   {[]m{fine, after(after(fine))}, "body.calls.then.then"},
 		"a then elsewhere":   {[]m{fine, after(inBundle(t, "/v1/calls", "", m{}))}, `POST "/v1/calls" cannot be part of a bundle`},
 		"a then of no map":   {[]m{fine, after(0)}, "body.calls.then"},

@@ -17,53 +17,53 @@ import (
 const (
 	DefaultMaxBody    = 64 << 20         // bytes
 	DefaultMemory     = 128 << 20        // bytes that the bodies and answers of all calls may take together
-	DefaultDrainGrace = 10 * time.Second // for requests in flight at shutdown
+	DefaultDrainGrace = 10 * time.Second // for running requests at shutdown
 )
 
-// Config says where and how to serve: what the service has once, however many namespaces there are.
+// Config has the settings that the namespaces share.
 type Config struct {
 	Listen  string   // host:port; port 0 picks a free one
-	Tokens  []string // bearer tokens, any of which is good; none: no check, loopback only
-	BaseURL string   // the app to pass webhooks to when none is registered; empty: none
-	MaxBody int64    // bytes a request body may have; 0: DefaultMaxBody
-	// Memory is how many bytes the bodies and answers of all calls may take together; 0: DefaultMemory. Where there are
-	// several namespaces each has half of it at most.
+	Tokens  []string // bearer tokens of the default namespace; none: no check, loopback only
+	BaseURL string   // the app that gets webhooks if none is registered; empty: none
+	MaxBody int64    // limit of a request body, in bytes; 0: DefaultMaxBody
+	// Memory limits the bytes of the bodies and answers of all calls together; 0: DefaultMemory. If there are
+	// several namespaces, each may use half of it.
 	Memory int64
-	// MaxConnections is how many callers may be connected; 0: any number.
+	// MaxConnections limits the connections of callers; 0: no limit.
 	MaxConnections int
-	// NoBundles has bundles of calls answered 404, and NoCallSockets the sockets that carry them.
+	// NoBundles answers bundles of calls 404, and NoCallSockets call sockets.
 	NoBundles, NoCallSockets bool
 	Logger                   *slog.Logger   // nil: discard
-	AppCAs                   *x509.CertPool // authorities that the certificate of an app may be of, to which webhooks are passed; nil: the system's
-	// AppProxy returns the HTTP proxy for a webhook that is passed to an app; nil: there is none.
+	AppCAs                   *x509.CertPool // trusted CAs of the apps that webhooks are forwarded to; nil: the system's
+	// AppProxy returns the HTTP proxy for a webhook that is forwarded to an app; nil disables it.
 	AppProxy func(*http.Request) (*url.URL, error)
-	// AppDial connects to apps for webhooks, or to their proxy. An error of it that has a method DialRefused() bool says that the
-	// service may not connect there. nil: it may anywhere.
+	// AppDial connects to apps for webhooks, or to their proxy. An error with a method DialRefused() bool says that the
+	// service may not connect to that address. nil: it may connect to any.
 	AppDial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Webhook carries webhook requests to apps; nil: a transport of our own.
+	// Webhook forwards webhook requests to apps; nil: a new http.Transport.
 	Webhook    http.RoundTripper
-	DrainGrace time.Duration // how long requests in flight get at shutdown; 0: DefaultDrainGrace
+	DrainGrace time.Duration // time for running requests at shutdown; 0: DefaultDrainGrace
 
-	// MetricsTokens are bearer tokens for the metrics, and for nothing else; none: only this machine reads them.
+	// MetricsTokens are bearer tokens that only allow reading the metrics; none: only this machine reads them.
 	MetricsTokens []string
-	MetricsListen string // address of their own for the metrics; empty: they are a route of the API
-	// Metrics serves /metrics; nil: that route answers 404.
+	MetricsListen string // separate address for the metrics; empty: they are a route of the API
+	// Metrics serves /metrics; if it is nil, that route answers 404.
 	Metrics http.Handler
 
-	// Ready reports why the service cannot work now, in words for people; nil: it can.
+	// Ready returns why the service cannot work now, in words for people. If it is nil, the service is always ready.
 	Ready func(ctx context.Context) error
-	// Conns wraps the connections of callers; nil: they stay as they are.
+	// Conns wraps the connections of callers; nil disables it.
 	Conns func(net.Conn) net.Conn
-	// Observe is called for every request when it is answered, with the pattern of its route,
+	// Observe is called for every answered request with the pattern of its route,
 	// "" for none; nil disables it. A live read counts when it ends. A message of a call socket counts, too, with the
-	// method WEBSOCKET. The values are few, whatever callers send: a method that HTTP does not define is OTHER, and a
+	// method WEBSOCKET. The number of different values is bounded: a method that HTTP does not define is OTHER, and a
 	// status that it does not define is 0.
 	Observe func(method, route string, status int, took time.Duration)
-	// NewRequestID names calls that came without an Idempotency-Key; nil: random text.
+	// NewRequestID returns the id of a call without an Idempotency-Key; nil: random text.
 	NewRequestID func() string
 }
 
-// withDefaults returns the configuration with the defaults of what was left out.
+// withDefaults returns the configuration with defaults for absent values.
 func (c Config) withDefaults() Config {
 	c.MaxBody = cmp.Or(c.MaxBody, DefaultMaxBody)
 	c.Memory = cmp.Or(c.Memory, DefaultMemory)
@@ -85,7 +85,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// check refuses a configuration that the service cannot or must not run with. tokens are those of all namespaces.
+// check returns an error for an invalid or insecure configuration. tokens are those of all namespaces.
 func (c Config) check(tokens []string) error {
 	if err := checkListen(c.Listen, tokens); err != nil {
 		return err

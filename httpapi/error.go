@@ -12,10 +12,10 @@ import (
 	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 )
 
-// handleError is the only place that answers with an error.
+// handleError answers an HTTP request with an error.
 func (s *shared) handleError(err error, c echo.Context) {
 	if c.Response().Committed {
-		s.Log.Error("an error after the answer began", slog.String("route", c.Path()), slog.String("error", err.Error()))
+		s.Log.Error("a call failed after its answer began", slog.String("route", c.Path()), slog.String("error", err.Error()))
 		return
 	}
 	badMethod := isMethodError(err)

@@ -182,8 +182,8 @@ func TestBadEvents(t *testing.T) {
 		"eventCount":         {m{"event": m{"eventType": "run_started"}, "params": m{"eventCount": -2}}, "body.params.eventCount must be a whole number"},
 		"logEnd":             {m{"event": m{"eventType": "run_started"}, "params": m{"logEnd": 3}}, "body.params.logEnd must be an object"},
 		"logEnd's time":      {m{"event": m{"eventType": "run_started"}, "params": m{"logEnd": m{"position": 3, "createdAt": "soon"}}}, "body.params.logEnd.createdAt must be a timestamp"},
-		"logEnd's position":  {m{"event": m{"eventType": "run_started"}, "params": m{"logEnd": m{"createdAt": 1700000000122}}}, "body.params.logEnd.position must be the place of an event"},
-		"logEnd far away":    {m{"event": m{"eventType": "run_started"}, "params": m{"logEnd": m{"position": 1 << 40}}}, "body.params.logEnd.position must be the place of an event"},
+		"logEnd's position":  {m{"event": m{"eventType": "run_started"}, "params": m{"logEnd": m{"createdAt": 1700000000122}}}, "body.params.logEnd.position must be the position of an event"},
+		"logEnd far away":    {m{"event": m{"eventType": "run_started"}, "params": m{"logEnd": m{"position": 1 << 40}}}, "body.params.logEnd.position must be the position of an event"},
 
 		"run without input":      {event("run_created", m{"deploymentId": "d", "workflowName": "w"}), "event.eventData.input is missing"},
 		"run with null input":    {event("run_created", m{"deploymentId": "d", "workflowName": "w", "input": nil}), "event.eventData.input is missing"},

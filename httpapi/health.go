@@ -11,10 +11,10 @@ import (
 	"github.com/world-redis/world-redis/internal/wire"
 )
 
-// healthz says that the process answers, whatever Redis does.
+// healthz answers whatever the state of Redis.
 func (s *Server) healthz(c echo.Context) error { return s.answerStatus(c, "ok") }
 
-// readyz says whether to send work here.
+// readyz says whether to send requests to this replica.
 func (s *Server) readyz(c echo.Context) error {
 	if s.IsDraining() {
 		return world.Errorf(world.CodeUnavailable, "the service is shutting down")

@@ -30,8 +30,8 @@ func (s *Server) newEcho() *echo.Echo {
 	return e
 }
 
-// routeByEscapedPath makes the router see every path as it was sent. Without it Go keeps
-// the escaped form only of some paths, and a parameter could not be decoded exactly once.
+// routeByEscapedPath makes the router use the path as it was sent. Otherwise Go keeps
+// the escaped form only of some paths, and parameters could not be decoded exactly once.
 func routeByEscapedPath(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		u := c.Request().URL
@@ -40,7 +40,7 @@ func routeByEscapedPath(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// serveHTTP serves every request, also one that has no route.
+// serveHTTP serves every request, also those without a route.
 func (s *Server) serveHTTP(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		c.Response().Header().Set("X-Content-Type-Options", "nosniff")
@@ -49,8 +49,8 @@ func (s *Server) serveHTTP(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// handlerOf returns the way of a request to its route: it authenticates the caller, gives the request memory to count what it
-// holds, and marks what replicas have to confirm. The calls of a bundle or call socket have both from the request that they came with.
+// handlerOf returns the handler of a route: it authenticates the caller, counts the memory of the request,
+// and marks writes that replicas must confirm. The calls of a bundle or call socket use what their request has.
 func (s *Server) handlerOf(o *route) echo.HandlerFunc {
 	acknowledged := o.acknowledged()
 	return func(c echo.Context) error {
@@ -81,7 +81,7 @@ func (s *Server) handlerOf(o *route) echo.HandlerFunc {
 	}
 }
 
-// httpCall is a request of HTTP as a [transport.Call].
+// httpCall is an HTTP request as a [transport.Call].
 type httpCall struct {
 	c    echo.Context
 	next echo.HandlerFunc
@@ -106,7 +106,7 @@ func (h *httpCall) Answered() (status int, bytes int64) {
 	return h.c.Response().Status, h.c.Response().Size
 }
 
-// admit refuses calls on connections beyond the limit, and ends these.
+// admit refuses calls on connections beyond the limit, and closes these after the answer.
 func admit(c echo.Context) error {
 	if !callerconn.IsExtra(c.Request().Context()) {
 		return nil
@@ -116,7 +116,7 @@ func admit(c echo.Context) error {
 	case "/healthz", "/readyz", "/metrics":
 		return nil
 	}
-	return world.Errorf(world.CodeUnavailable, "the service has as many connections as it may (WORKFLOW_WORLD_MAX_CONNECTIONS); try again")
+	return world.Errorf(world.CodeUnavailable, "the service has too many connections (WORKFLOW_WORLD_MAX_CONNECTIONS); try again")
 }
 
 func originOf(c echo.Context) transport.Origin {
@@ -128,14 +128,14 @@ func requestID(c echo.Context) string {
 	return id
 }
 
-// requestOf is what a request of HTTP calls its operation with. Its body is read when it is asked for.
+// requestOf returns an HTTP request as operations read it. The body is read when the operation needs it.
 func (s *shared) requestOf(c echo.Context) *input.Request {
 	h := &httpSource{shared: s, c: c}
 	h.request = input.Request{ID: requestID(c), From: h}
 	return &h.request
 }
 
-// httpSource is a request of HTTP as an [input.Source].
+// httpSource is an HTTP request as an [input.Source].
 type httpSource struct {
 	request input.Request
 	shared  *shared
@@ -151,7 +151,7 @@ func (h *httpSource) Header() http.Header      { return h.c.Request().Header }
 func (h *httpSource) Item() (world.Raw, error) { return h.shared.ReadItem(h.c) }
 func (h *httpSource) Missing() bool            { return h.c.Request().ContentLength == 0 }
 
-// limitHops refuses what has come through too many services: they take each other for apps and pass it on in a circle.
+// limitHops refuses a request that has come through too many services: they take each other for apps and forward it in a loop.
 func limitHops(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if hops := input.HopsOf(c.Request().Header); hops > world.MaxHops {

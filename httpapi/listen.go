@@ -9,12 +9,12 @@ import (
 	"unicode/utf8"
 )
 
-// minToken is the least number of characters of a token where other machines can try tokens. The keys that sign
+// minToken is the smallest number of characters of a token if other machines can try tokens. The keys that sign
 // deliveries are derived from tokens, too.
 const minToken = 16
 
-// checkListen refuses an address that other machines can reach while nothing asks them
-// for a token, or for one that can be guessed.
+// checkListen refuses an address that other machines can reach if there is no token, or one
+// that can be guessed.
 func checkListen(address string, tokens []string) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -29,8 +29,7 @@ func checkListen(address string, tokens []string) error {
 	return checkTokens(address, "", tokens)
 }
 
-// checkTokens refuses a token that can be guessed from another machine. setting names the one that it is of, if it is
-// not plain from the address.
+// checkTokens refuses tokens that can be guessed from another machine. setting names their setting in the error.
 func checkTokens(address, setting string, tokens []string) error {
 	if host, _, err := net.SplitHostPort(address); err == nil && isLoopback(host) {
 		return nil

@@ -18,18 +18,18 @@ import (
 	"github.com/world-redis/world-redis/httpapi/internal/transport"
 )
 
-// The metrics name every namespace and how much is in its queues, so nobody who is not meant to sees them: they are for
-// the holder of a token of their own, at an address of their own if that is wanted. Without either only this machine
-// reads them, where the service listens on loopback.
+// The metrics name all namespaces and the sizes of their queues, so access is restricted: they have their own tokens,
+// and may have their own address. Without either, only this machine can read them, if the service listens on
+// loopback.
 
-// metricsTimeout bounds a scrape: sending the request, and taking the answer.
+// metricsTimeout limits a scrape: sending the request, and reading the answer.
 const metricsTimeout = 30 * time.Second
 
-// checkMetrics refuses settings that would show the metrics to others, or not at all.
+// checkMetrics refuses settings that would show the metrics to others, or to nobody.
 func checkMetrics(cfg Config, apiTokens []string) error {
 	for _, token := range cfg.MetricsTokens {
 		if slices.Contains(apiTokens, token) {
-			return errors.New("a token in WORKFLOW_WORLD_METRICS_TOKEN is one of the API, too: a reader of the metrics could make every call")
+			return errors.New("a token in WORKFLOW_WORLD_METRICS_TOKEN is also one of the API: a reader of the metrics could make any call")
 		}
 	}
 	if cfg.MetricsListen == "" {
@@ -41,12 +41,12 @@ func checkMetrics(cfg Config, apiTokens []string) error {
 	return checkTokens(cfg.MetricsListen, " in WORKFLOW_WORLD_METRICS_TOKEN", cfg.MetricsTokens)
 }
 
-// scrapes is who may read the metrics.
+// scrapes says who may read the metrics.
 type scrapes struct {
-	holders *authenticator // of a token for them; none: there are no such tokens
-	// loopback says that only this machine reaches the address that they are at.
+	holders *authenticator // the tokens for the metrics; there may be none
+	// loopback says that only this machine can reach their address.
 	loopback bool
-	addr     string // of their own; written before listening is closed
+	addr     string // their separate address; written before listening is closed
 }
 
 func newScrapes(cfg Config) (scrapes, error) {
@@ -56,12 +56,12 @@ func newScrapes(cfg Config) (scrapes, error) {
 	return p, p.holders.add(cfg.MetricsTokens, nil) // they are for no namespace
 }
 
-// admit refuses a request that may not read the metrics. Without a token only this machine may read them. The Host must be
-// loopback, too: a proxy on this machine, or a web page in its browser, passes on what others ask.
+// admit refuses a request that may not read the metrics. Without a token, only this machine may read them. The Host must be
+// loopback, too, because a proxy or a browser on this machine may forward requests of others.
 func (p *scrapes) admit(answer http.Header, r *http.Request) error {
 	if len(p.holders.tokens) == 0 {
 		if !p.loopback || !isLoopback(hostOnly(r.Host)) {
-			return world.Errorf(refuse.CodeForbidden, "without a token of their own the metrics are shown on loopback alone, to this machine: set WORKFLOW_WORLD_METRICS_TOKEN, or set WORKFLOW_WORLD_METRICS_LISTEN to an address that only those reach who may read them")
+			return world.Errorf(refuse.CodeForbidden, "without a token, only this machine can read the metrics, over loopback: set WORKFLOW_WORLD_METRICS_TOKEN, or set WORKFLOW_WORLD_METRICS_LISTEN to an address that only readers of the metrics can reach")
 		}
 		return nil
 	}
@@ -76,9 +76,9 @@ func (p *scrapes) admit(answer http.Header, r *http.Request) error {
 func (s *Server) metrics(c echo.Context) error {
 	switch {
 	case s.cfg.Metrics == nil:
-		return world.Errorf(world.CodeNotFound, "this service keeps no metrics")
+		return world.Errorf(world.CodeNotFound, "this service has no metrics")
 	case s.cfg.MetricsListen != "":
-		return world.Errorf(world.CodeNotFound, "the metrics are at an address of their own, that of WORKFLOW_WORLD_METRICS_LISTEN")
+		return world.Errorf(world.CodeNotFound, "the metrics have an address of their own, that of WORKFLOW_WORLD_METRICS_LISTEN")
 	}
 	if err := s.scrapes.admit(c.Response().Header(), c.Request()); err != nil {
 		return err
@@ -87,8 +87,8 @@ func (s *Server) metrics(c echo.Context) error {
 	return nil
 }
 
-// serveMetrics serves GET /metrics of the address of their own. Where others reach that and there is no token, it is
-// the address that says who may read them.
+// serveMetrics serves GET /metrics at the separate address. If other machines can reach that and there is no token, the
+// address decides who may read them.
 func (s *Server) serveMetrics(w http.ResponseWriter, r *http.Request) {
 	if s.scrapes.loopback || len(s.scrapes.holders.tokens) > 0 {
 		if err := s.scrapes.admit(w.Header(), r); err != nil {
@@ -101,7 +101,7 @@ func (s *Server) serveMetrics(w http.ResponseWriter, r *http.Request) {
 	s.cfg.Metrics.ServeHTTP(w, r)
 }
 
-// MetricsAddr returns the bound address of the metrics, "" before [Server.Listening] is closed, and if they have none of their own.
+// MetricsAddr returns the bound address of the metrics, "" before [Server.Listening] is closed, and if they have no separate one.
 func (s *Server) MetricsAddr() string {
 	select {
 	case <-s.listening:
@@ -111,7 +111,7 @@ func (s *Server) MetricsAddr() string {
 	}
 }
 
-// startMetrics opens the address of the metrics, if they have one; stop ends it.
+// startMetrics listens at the separate address of the metrics, if they have one; stop ends that.
 func (s *Server) startMetrics(ctx context.Context) (stop func(), err error) {
 	if s.cfg.MetricsListen == "" || s.cfg.Metrics == nil {
 		return func() {}, nil
@@ -131,10 +131,10 @@ func (s *Server) startMetrics(ctx context.Context) (stop func(), err error) {
 	go func() { served <- server.Serve(listener) }()
 	return func() {
 		if err := server.Close(); err != nil {
-			s.Log.Warn("closing the listener of the metrics", slog.String("error", err.Error()))
+			s.Log.Warn("the listener of the metrics could not be closed", slog.String("error", err.Error()))
 		}
 		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
-			s.Log.Warn("the listener of the metrics ended badly", slog.String("error", err.Error()))
+			s.Log.Warn("the listener of the metrics failed", slog.String("error", err.Error()))
 		}
 	}, nil
 }

@@ -26,7 +26,7 @@ func TestWhoMayReadMetrics(t *testing.T) {
 	t.Parallel()
 	status, body := get(t, newServer(t, newFakes(t)), "/metrics")
 	require.Equal(t, http.StatusNotFound, status)
-	require.Equal(t, "this service keeps no metrics", errorOf(t, body)["message"])
+	require.Equal(t, "this service has no metrics", errorOf(t, body)["message"])
 
 	local := func(*Config) {}
 	localWithToken := func(c *Config) { c.Tokens = []string{"t"} }
@@ -142,7 +142,7 @@ func TestMetricsSettingsThatCannotBe(t *testing.T) {
 	for want, c := range map[string]Config{
 		"refusing to listen on 0.0.0.0:1 with a token of 5 characters in WORKFLOW_WORLD_METRICS_TOKEN: it needs at least 16": {Listen: "0.0.0.0:1", Tokens: []string{apiToken}, MetricsTokens: []string{"short"}},
 		"refusing to listen on :2 with a token of 5 characters in WORKFLOW_WORLD_METRICS_TOKEN":                              {Listen: "127.0.0.1:1", MetricsListen: ":2", MetricsTokens: []string{"short"}},
-		"is one of the API, too":                         {Listen: "127.0.0.1:1", Tokens: []string{"a", "b"}, MetricsTokens: []string{"b"}},
+		"is also one of the API":                         {Listen: "127.0.0.1:1", Tokens: []string{"a", "b"}, MetricsTokens: []string{"b"}},
 		`WORKFLOW_WORLD_METRICS_LISTEN is "9787", which`: {Listen: "127.0.0.1:1", MetricsListen: "9787"},
 	} {
 		_, err := New(c, newFakes(t).deps())

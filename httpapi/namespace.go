@@ -9,21 +9,21 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// Namespace is a part of the service with callers and data of its own. Which one a call
-// is for, its token says; nothing else of a call can name another's data, so handlers
-// need not know that there are several.
+// Namespace is an isolated tenant with its own tokens and data. The token of a call selects the
+// namespace. Nothing else in a call can refer to another namespace's data, so operations
+// do not know that there are several.
 type Namespace struct {
 	Name   string   // lower-case letters and digits, at most 32; in the paths of its webhooks
-	Tokens []string // at least one, none of them another's
+	Tokens []string // at least one; no namespace may share one with another
 	Deps   Deps
 }
 
 var namespaceName = regexp.MustCompile(`^[a-z][a-z0-9]{0,31}$`)
 
-// ValidNamespace reports whether text may name a namespace.
+// ValidNamespace reports whether text is a valid name of a namespace.
 func ValidNamespace(text string) bool { return namespaceName.MatchString(text) }
 
-// check refuses a namespace that cannot be. others are those before it.
+// check returns an error for an invalid namespace. others are the namespaces before it.
 func (n Namespace) check(others map[string]*api) error {
 	switch {
 	case !ValidNamespace(n.Name):
@@ -39,8 +39,8 @@ func (n Namespace) check(others map[string]*api) error {
 	return nil
 }
 
-// namespaceWebhook serves the webhooks of a namespace. They come without a token of the
-// service, so their path names it: the same hook token may be held in several.
+// namespaceWebhook serves the webhooks of a namespace. They have no token of the
+// service, so their path names the namespace: several may have the same hook token.
 func (s *Server) namespaceWebhook(c echo.Context) error {
 	if part := s.namespaces[c.Param("namespace")]; part != nil {
 		return part.webhook(c)

@@ -9,7 +9,7 @@ import (
 	"github.com/world-redis/world-redis/httpapi/internal/input"
 )
 
-// openAPIJSON is openapi.yaml, which is what people edit; `make openapi` writes it anew.
+// openAPIJSON is openapi.yaml as JSON. People edit the YAML; `make openapi` writes the JSON.
 //
 //go:embed openapi.json
 var openAPIJSON []byte

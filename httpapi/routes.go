@@ -11,9 +11,9 @@ import (
 	"github.com/world-redis/world-redis/httpapi/internal/operations"
 )
 
-// route is one thing that HTTP can be asked for: an operation of the table, or what only HTTP can carry.
+// route is one route of the router: an operation of the table, or a call that only HTTP can carry.
 type route struct {
-	method, path string // the path is written as in the OpenAPI document
+	method, path string // the path as in the OpenAPI document
 	// Exactly one of these three makes its calls.
 	op *operations.Operation
 	// http makes a call that only HTTP can carry, such as a live read or a bundle.
@@ -22,16 +22,16 @@ type route struct {
 	own func(s *Server, c echo.Context) error
 
 	open    bool // needs no token
-	anyHost bool // is served whatever the Host, also without a token: others call it by the name of a tunnel
+	anyHost bool // any Host is allowed, even without a token: webhooks may come by the name of a tunnel
 }
 
-// webhookMethods are passed on to the app; a webhook may be called with any of them.
+// webhookMethods are the methods with which a webhook may be called.
 var webhookMethods = []string{
 	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut,
 	http.MethodPatch, http.MethodDelete, http.MethodOptions,
 }
 
-// routesOf returns the routes of the operations of a table, and those that only HTTP has.
+// routesOf returns the routes of the operations of a table, and those of HTTP alone.
 func routesOf(table []operations.Operation) []route {
 	const (
 		get       = http.MethodGet
@@ -63,8 +63,8 @@ func routesOf(table []operations.Operation) []route {
 	return routes
 }
 
-// acknowledged reports whether the caller may rely on what the answer says was written. An app registers again and again. Of
-// bundles and call sockets it holds for all their calls.
+// acknowledged reports whether the caller may rely on what the answer says was written. Registrations of apps are repeated, so they
+// do not count. For a bundle or call socket it holds for all calls in it.
 func (r *route) acknowledged() bool {
 	return r.method == http.MethodPost && !strings.HasPrefix(r.path, "/v1/apps") || r.path == bundle.Path
 }

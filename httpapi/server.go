@@ -1,11 +1,11 @@
 // Package httpapi is the HTTP side of the service: the /v1 API in CBOR and JSON, the
 // /.well-known/workflow/v1 routes, health, and the OpenAPI document (docs/protocol.md).
 //
-// It knows the interfaces of package world and nothing behind them. An operation decodes a
-// request, has one thing done and encodes the answer; payloads pass through as the bytes
-// they came as. A [Server] listens, routes and authenticates; an api serves the requests of one namespace.
-// The way of a call: its transport (http.go, or internal/bundle) → internal/transport, which all calls go through → its
-// operation in the table (internal/operations/table.go) → the resource's file. A refusal gets its form in internal/refuse.
+// It only knows the interfaces of package world. An operation decodes a
+// request, calls an interface and encodes the answer; payloads pass through unchanged.
+// A [Server] listens, routes and authenticates; an api serves the requests of one namespace.
+// A call goes from its transport (http.go, or internal/bundle) through internal/transport to its
+// operation in the table (internal/operations/table.go), which is in the file of its resource. internal/refuse has the form of errors.
 package httpapi
 
 import (
@@ -26,7 +26,7 @@ import (
 	"github.com/world-redis/world-redis/internal/budget"
 )
 
-// Limits that have no setting.
+// Limits without a setting.
 const (
 	readHeaderTimeout = 10 * time.Second
 	maxHeader         = 64 << 10 // bytes of the request line and the headers; a token in a path has 12 KiB at most
@@ -35,7 +35,7 @@ const (
 	readyTimeout      = 2 * time.Second
 )
 
-// Server is the outer part of the API: it listens, routes, authenticates, and hands a request to the api of its namespace. Make one
+// Server listens, routes, authenticates, and passes each request to the api of its namespace. Make one
 // with [New].
 type Server struct {
 	*shared
@@ -47,8 +47,8 @@ type Server struct {
 	proxy       *webhookProxy
 	main        *api              // of the default namespace
 	namespaces  map[string]*api   // the others, by name
-	connections *callerconn.Limit // nil: there may be any number of them
-	// answerPatience is how long a caller may take nothing of its answer.
+	connections *callerconn.Limit // nil: no limit
+	// answerPatience is how long a caller may read nothing of its answer.
 	answerPatience time.Duration
 	scrapes        scrapes // who may read the metrics, and where
 
@@ -58,8 +58,8 @@ type Server struct {
 }
 
 // New checks the configuration and builds the routes. A listen address that others can
-// reach is refused when there is no token. deps are those of the default namespace, whose
-// tokens stand in cfg; when only others have tokens, nobody calls that one.
+// reach is refused if there is no token. deps are those of the default namespace, whose
+// tokens are in cfg. If only other namespaces have tokens, nobody can call the default one.
 func New(cfg Config, deps Deps, namespaces ...Namespace) (*Server, error) {
 	tokens := cfg.Tokens
 	for _, n := range namespaces {
@@ -92,7 +92,7 @@ func New(cfg Config, deps Deps, namespaces ...Namespace) (*Server, error) {
 		if err := n.check(others); err != nil {
 			return nil, err
 		}
-		others[n.Name] = newAPI(shared, proxy, n.Deps, "", memory()) // the configured address is an app of the default namespace
+		others[n.Name] = newAPI(shared, proxy, n.Deps, "", memory()) // BaseURL is an app of the default namespace
 		if err := auth.add(n.Tokens, others[n.Name]); err != nil {
 			return nil, err
 		}
@@ -105,8 +105,8 @@ func New(cfg Config, deps Deps, namespaces ...Namespace) (*Server, error) {
 	return s, nil
 }
 
-// shareMemory returns a function that gives each namespace its part of the memory of the process: half of it, or all of it where there
-// is one namespace only.
+// shareMemory returns a function that makes the memory of a namespace. Each may use half of the memory of the process, or all of it if
+// it is the only one.
 func shareMemory(bytes int64, others int) func() *budget.Pool {
 	process := budget.New(bytes)
 	if others > 0 {
@@ -131,13 +131,13 @@ func (s *Server) Addr() string {
 	}
 }
 
-// Drain makes /readyz fail and cuts live stream reads, so that their readers go on
-// elsewhere. Run calls it when its context ends; calling it again does nothing.
+// Drain makes /readyz fail and cuts live stream reads, so that their readers continue
+// at another replica. Run calls it when its context ends. Further calls do nothing.
 func (s *Server) Drain() { s.drainOnce.Do(func() { close(s.Draining) }) }
 
-// Run listens and serves until ctx is done, then drains: live stream reads are cut
-// without their end frame, other requests and call sockets get DrainGrace, and what is left after that is
-// cut too. It returns nil after a stop that was asked for. A Server runs once.
+// Run listens and serves until ctx is done, then drains: it cuts live stream reads
+// without their end frame, and gives other requests and call sockets DrainGrace before it cuts them,
+// too. It returns nil if it was stopped by ctx. A Server runs once.
 func (s *Server) Run(ctx context.Context) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.cfg.Listen)
 	if err != nil {
@@ -151,7 +151,7 @@ func (s *Server) Run(ctx context.Context) error {
 	s.addr = listener.Addr().String()
 	close(s.listening)
 
-	// Requests in flight must outlive ctx by the grace, so theirs is a context of its own.
+	// Running requests must outlive ctx by the grace, so they have another context.
 	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWork()
 	server := s.serverOf(work)
@@ -173,24 +173,24 @@ func (s *Server) Run(ctx context.Context) error {
 		s.Log.Warn("requests were cut at shutdown", slog.Duration("grace", s.cfg.DrainGrace))
 		stopWork()
 		if err := server.Close(); err != nil {
-			s.Log.Warn("closing the listener", slog.String("error", err.Error()))
+			s.Log.Warn("the listener could not be closed", slog.String("error", err.Error()))
 		}
 	}
 	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
-		s.Log.Warn("the listener ended badly", slog.String("error", err.Error()))
+		s.Log.Warn("the listener failed", slog.String("error", err.Error()))
 	}
 	s.close()
 	return nil
 }
 
-// close ends what waits between calls.
+// close ends idle connections and goroutines.
 func (s *Server) close() {
 	s.proxy.close()
 	s.workers.Close()
 }
 
-// serverOf is a server for connections; the requests' contexts come from work. It has no limit for
-// a whole answer or body: live reads last as long as their streams.
+// serverOf returns the HTTP server; the contexts of requests derive from work. It has no time limit for
+// a whole answer or body, because live reads last as long as their streams.
 func (s *Server) serverOf(work context.Context) *http.Server {
 	return &http.Server{
 		Handler:           s.Handler(),

@@ -13,8 +13,8 @@ import (
 	"github.com/world-redis/world-redis/internal/wire"
 )
 
-// appendBuffers lends memory to the bodies of writes, which nobody needs once the chunks are
-// stored: large chunks would make as much garbage as there is data.
+// appendBuffers reuses the buffers of bodies, which are free once the chunks are
+// stored. Without it, large chunks would make as much garbage as there is data.
 var appendBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // appendChunks writes chunks to a stream.
@@ -27,7 +27,7 @@ func (a *api) appendChunks(c echo.Context) error {
 	if contentType != livestream.TypeChunk && contentType != livestream.TypeFrames {
 		return httpbody.UnsupportedMedia(contentType, livestream.TypeChunk, livestream.TypeFrames)
 	}
-	// From here on the stream is being written, however long the body takes to come.
+	// The stream counts as being written from here on, however long the body takes to arrive.
 	defer a.ops.Deps.Streams.ExpectAppend(write.Name)()
 	buf := appendBuffers.Get().(*bytes.Buffer) //nolint:forcetypeassert // nothing else is in there
 	defer func() {

@@ -13,9 +13,9 @@ import (
 	"github.com/world-redis/world-redis/httpapi/internal/operations"
 )
 
-// readStream serves a live read. Once the headers are out there is no way to send an
-// error, so everything but the recorded end cuts the connection: the reader sees a body
-// that is not whole, and reads on from where it was.
+// readStream serves a live read. After the headers, no error can be
+// sent, so everything except the recorded end cuts the connection: the reader notices an incomplete
+// body, and continues from the next index.
 func (a *api) readStream(c echo.Context) error {
 	name, start, err := operations.DecodeRead(a.requestOf(c))
 	if err != nil {
@@ -24,7 +24,7 @@ func (a *api) readStream(c echo.Context) error {
 	if a.IsDraining() {
 		return world.Errorf(world.CodeUnavailable, "the service is shutting down")
 	}
-	// Asked even when start needs no tail: a Redis that is away can still be told here.
+	// Needed even if start needs no tail: if Redis does not answer, the call can still get an error.
 	info, err := a.ops.Deps.Streams.StreamInfo(c.Request().Context(), name, max(0, start))
 	if err != nil {
 		return err
@@ -51,33 +51,33 @@ func (a *api) readStream(c echo.Context) error {
 	<-watched
 	switch {
 	case cut:
-		// Ours or the reader's doing; an end that came in the same moment is read again.
+		// The service or the reader ended it. If the stream ended at the same time, the reader reads the end again.
 		panic(http.ErrAbortHandler)
 	case err == nil:
 		err = out.End(func(from int64) int64 { return a.nextPart(c.Request().Context(), name, from) })
 	}
 	if world.ErrorCode(err) == world.CodeRunNotFound {
-		// The run has vanished, or never came. The reader that comes back is told so.
+		// The run was removed, or was never created. The reader gets that error when it continues.
 		panic(http.ErrAbortHandler)
 	}
 	if err != nil {
-		a.LogFailure(c.Request().Context(), originOf(c), "a stream read was cut; its reader goes on from there", slog.LevelInfo, err)
+		a.LogFailure(c.Request().Context(), originOf(c), "a stream read was cut off; its reader continues from there", slog.LevelInfo, err)
 		panic(http.ErrAbortHandler)
 	}
 	return nil
 }
 
-// nextPart is the index behind the end that a reader has come to, if something was written there; else 0.
+// nextPart returns the index after the end that a reader has reached, if something was written after it, otherwise 0.
 func (a *api) nextPart(ctx context.Context, name string, from int64) int64 {
 	info, err := a.ops.Deps.Streams.StreamInfo(ctx, name, from)
 	if err != nil {
-		a.Log.Debug("look what follows the end of a stream", slog.String("stream", name), slog.String("error", err.Error()))
+		a.Log.Debug("what follows the end of a stream is not known", slog.String("stream", name), slog.String("error", err.Error()))
 	}
 	return info.Next
 }
 
-// watchStream keeps a silent stream's connection alive and returns when the read has to
-// end: the service drains, the reader is gone, or the read is over by itself.
+// watchStream keeps the connection of a silent stream alive. It returns when the read must
+// end: the service drains, the reader is gone, or the read is over.
 func (a *api) watchStream(ctx context.Context, out livestream.Writer) {
 	var beat <-chan time.Time
 	if out.Beats() {

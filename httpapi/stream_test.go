@@ -79,7 +79,7 @@ func TestBadAppends(t *testing.T) {
 		want        string
 	}{
 		{livestream.TypeFrames, nil, nil, "the body has no frames"},
-		{livestream.TypeFrames, []byte{0, 0, 0}, nil, "frame 0 is cut within its length"},
+		{livestream.TypeFrames, []byte{0, 0, 0}, nil, "frame 0 ends within its length"},
 		{livestream.TypeFrames, append(frames("a"), 0, 0, 0, 9, 'x'), nil, "frame 1 says 9 bytes, 1 follow"},
 		{livestream.TypeFrames, []byte{0xff, 0xff, 0xff, 0xff}, nil, "frame 0 says 4294967295 bytes, 0 follow"},
 		{livestream.TypeChunk, nil, map[string]string{operations.HeaderWriter: "w"}, "X-Stream-Writer and X-Stream-Sequence go together"},
@@ -87,8 +87,8 @@ func TestBadAppends(t *testing.T) {
 		{livestream.TypeChunk, nil, map[string]string{operations.HeaderWriter: "w", operations.HeaderSequence: "-1"}, "X-Stream-Sequence must be a whole number"},
 		{livestream.TypeChunk, nil, map[string]string{operations.HeaderStep: "step_1"}, "X-Stream-Step and X-Stream-Attempt go together"},
 		{livestream.TypeChunk, nil, map[string]string{operations.HeaderAttempt: "1"}, "X-Stream-Step and X-Stream-Attempt go together"},
-		{livestream.TypeChunk, nil, map[string]string{operations.HeaderStep: "step_1", operations.HeaderAttempt: "0"}, "X-Stream-Attempt must be a whole number from 1 on"},
-		{livestream.TypeChunk, nil, map[string]string{operations.HeaderStep: "step_1", operations.HeaderAttempt: "one"}, "X-Stream-Attempt must be a whole number from 1 on"},
+		{livestream.TypeChunk, nil, map[string]string{operations.HeaderStep: "step_1", operations.HeaderAttempt: "0"}, "X-Stream-Attempt must be a whole number, 1 or more"},
+		{livestream.TypeChunk, nil, map[string]string{operations.HeaderStep: "step_1", operations.HeaderAttempt: "one"}, "X-Stream-Attempt must be a whole number, 1 or more"},
 		{livestream.TypeChunk, nil, map[string]string{operations.HeaderStep: "step 1", operations.HeaderAttempt: "1"}, "X-Stream-Step must be an id"},
 		{livestream.TypeChunk, nil, map[string]string{operations.HeaderStep: "step_1", operations.HeaderAttempt: "1", operations.HeaderSteps: "step_1 1"}, "X-Stream-Step and X-Stream-Steps do not go together"},
 		{livestream.TypeChunk, nil, map[string]string{operations.HeaderSteps: "step_1"}, "X-Stream-Steps must be at most 16 pairs"},

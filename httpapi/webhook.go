@@ -22,7 +22,7 @@ import (
 	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 )
 
-// webhookTarget is where one request goes; it travels in the request's context.
+// webhookTarget is where a webhook request is forwarded to. It is in the context of the request.
 type webhookTarget struct {
 	base  *url.URL
 	token string
@@ -31,11 +31,11 @@ type webhookTarget struct {
 
 type webhookTargetKey struct{}
 
-// webhookProxy passes webhook requests on to apps. Knowing the hook's token is what lets
-// a caller in, so the route asks for no other.
+// webhookProxy forwards webhook requests to apps. The hook's token authorises
+// the caller, so the route needs no other.
 type webhookProxy struct {
 	*shared
-	auth  *authenticator // whose tokens are not shown to apps
+	auth  *authenticator // its tokens are not forwarded to apps
 	proxy *httputil.ReverseProxy
 	own   *http.Transport // nil when the transport was given
 }
@@ -83,7 +83,7 @@ func (a *api) webhook(c echo.Context) error {
 	return nil
 }
 
-// appOfHook finds the address of the app to call.
+// appOfHook returns the address of the app that gets the webhooks of a hook.
 func (a *api) appOfHook(ctx context.Context, token string) (*url.URL, error) {
 	hook, err := a.ops.Deps.Store.GetHookByToken(ctx, token, true)
 	if err != nil {
@@ -108,13 +108,13 @@ func (a *api) appOfHook(ctx context.Context, token string) (*url.URL, error) {
 	}
 	base, err := url.Parse(chosen)
 	if err != nil {
-		return nil, world.Wrap(world.CodeInternal, err, "the base URL of an app")
+		return nil, world.Wrap(world.CodeInternal, err, "the base URL of an app is malformed")
 	}
 	return base, nil
 }
 
-// chooseApp prefers the newest app of the run's deployment, one that is alive before one that
-// is not, then the newest there is, which may have taken over, then the one that was configured.
+// chooseApp prefers the newest live app of the run's deployment, then the newest of that deployment, then the newest
+// live app, which may be its successor, then the newest app, then the configured one.
 func chooseApp(apps []world.App, deploymentID, configured string) string {
 	ofRun := func(a world.App) bool { return a.DeploymentID == deploymentID }
 	for _, fits := range []func(world.App) bool{
@@ -141,10 +141,10 @@ func (p *webhookProxy) rewrite(r *httputil.ProxyRequest) {
 	r.Out.URL = &u
 	r.Out.Host = u.Host
 	r.Out.Header.Set(world.HeaderHops, strconv.Itoa(input.HopsOf(r.In.Header)+1))
-	// A webhook is one request and its answer: nothing becomes a tunnel to the app.
+	// A webhook is one request and one answer, so it cannot become a tunnel to the app.
 	r.Out.Header.Del("Connection")
 	r.Out.Header.Del("Upgrade")
-	// What a proxy before us said of the client stays; we add ourselves.
+	// Keep what earlier proxies said about the client, and add this service.
 	r.Out.Header["X-Forwarded-For"] = r.In.Header["X-Forwarded-For"]
 	r.SetXForwarded()
 	if _, ours := p.auth.owner(r.In.Header.Get(echo.HeaderAuthorization)); ours {
@@ -152,13 +152,13 @@ func (p *webhookProxy) rewrite(r *httputil.ProxyRequest) {
 	}
 }
 
-// limitAnswer refuses an answer of the app that is no answer to one request, or too large. One that turns out to be too large on its
-// way is cut.
+// limitAnswer refuses an app's answer that switches protocols or is too large. An answer that turns out to be too large later
+// is cut off.
 func (p *webhookProxy) limitAnswer(answer *http.Response) error {
 	limit := p.MaxBody
 	switch {
 	case answer.StatusCode == http.StatusSwitchingProtocols:
-		return &answerError{"the app answered the webhook with another protocol (101), which is not passed on"}
+		return &answerError{"the app answered the webhook with another protocol (101), which is not supported"}
 	case answer.ContentLength > limit && answer.Request.Method != http.MethodHead:
 		return &answerError{fmt.Sprintf("the app's answer to the webhook has %d bytes, the limit is %d (WORKFLOW_WORLD_MAX_BODY)", answer.ContentLength, limit)}
 	}
@@ -166,13 +166,13 @@ func (p *webhookProxy) limitAnswer(answer *http.Response) error {
 	return nil
 }
 
-// answerError is why an answer of an app is not passed back, in words for the caller.
+// answerError says why an answer of an app is not forwarded, in words for the caller.
 type answerError struct{ text string }
 
 // Error implements error.
 func (e *answerError) Error() string { return e.text }
 
-// passedBody is the body of a webhook on its way to the app. Its deadline goes with its end: the app may take its time
+// passedBody is the body of a webhook that is forwarded. Its deadline is removed at its end, because the app may take long
 // to answer.
 type passedBody struct{ httpbody.SteadyReader }
 
@@ -185,7 +185,7 @@ func (b passedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// failed answers when the app could not be asked.
+// failed answers a webhook that could not be forwarded.
 func (p *webhookProxy) failed(_ http.ResponseWriter, r *http.Request, cause error) {
 	target, ok := r.Context().Value(webhookTargetKey{}).(*webhookTarget)
 	if !ok {
@@ -202,12 +202,12 @@ func (p *webhookProxy) failed(_ http.ResponseWriter, r *http.Request, cause erro
 		refusal = world.Errorf(world.CodeUnavailable, "%s", notPassed.text)
 	case errors.As(cause, &refused) && refused.DialRefused():
 		refusal = world.Errorf(world.CodeUnavailable, "this service does not connect to the app that owns this hook; its log says why")
-		p.Log.Warn("a webhook was not passed on: the service does not connect to its app",
+		p.Log.Warn("a webhook was not forwarded: the service may not connect to its app",
 			slog.String("app", target.base.Redacted()), slog.String("error", fmt.Sprint(cause)))
 	default:
 		refusal = world.Wrap(world.CodeUnavailable, cause, "the app that owns this hook could not be reached; try again")
 		if r.Context().Err() == nil {
-			p.Log.Warn("a webhook could not be passed on",
+			p.Log.Warn("a webhook could not be forwarded; check that its app runs",
 				slog.String("app", target.base.Redacted()), slog.String("error", fmt.Sprint(cause)))
 		}
 	}

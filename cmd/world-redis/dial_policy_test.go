@@ -161,7 +161,7 @@ func TestOnlyListedHostsAreDialled(t *testing.T) {
 	status, text = send(t, p.base+"/.well-known/workflow/v1/webhook/tok", `{}`)
 	require.Equal(t, http.StatusServiceUnavailable, status)
 	require.Contains(t, text, "this service does not connect to the app that owns this hook")
-	for _, line := range []string{"no workflow app answers at this address", "no app can be at this address", "a webhook was not passed on"} {
+	for _, line := range []string{"no workflow app answers at this address", "no app can be at this address", "a webhook was not forwarded"} {
 		require.Eventually(t, func() bool { return strings.Contains(p.out.String(), line) }, time.Minute, 10*time.Millisecond, line)
 		require.Equal(t, 1, strings.Count(p.out.String(), line), line)
 	}

@@ -17,20 +17,19 @@ import (
 	"github.com/world-redis/world-redis/internal/wire"
 )
 
-// MaxCalls is how many calls one bundle may have, with those that are made after another.
+// MaxCalls is the largest number of calls in a bundle, those in `then` included.
 const MaxCalls = 64
 
-// Path is where bundles are sent to.
+// Path is the path of bundles and call sockets.
 const Path = "/v1/calls"
 
-// Server makes the calls of bundles for the callers of one namespace. A bundle is {calls: [{path, key?, body?, then?}]}: several
-// calls, each with an answer of its own, as if they had come at the same time on connections of their own. It
-// saves both sides the handling of HTTP requests and gives the driver of Redis commands to send
-// together. One that fails does not touch the others, but for its then.
+// Server makes the calls of bundles for one namespace. A bundle is {calls: [{path, key?, body?, then?}]}. Its
+// calls stay independent: each has its own answer, and one that fails affects only its `then`. A bundle
+// saves both sides HTTP requests, and lets the Redis client send commands together.
 //
-// The next call stands inside the one that it waits for, and not beside it with a note to wait: a
-// service that does not know then does not see it, does the first alone and gives no answer to the
-// next. One that overlooked a note would make both at once.
+// A call that waits for another is nested in it, so that an older service, which does not know `then`, makes only
+// the first and gives no answer to the second. If both were in the list, with a field that orders them, that service
+// would make both at once.
 type Server struct {
 	calls   *transport.Calls
 	codec   *httpbody.Codec
@@ -41,12 +40,12 @@ type Server struct {
 // bundledOps are the operations that may be part of a bundle.
 var bundledOps = operations.Bundled()
 
-// New returns what makes the calls of the bundles of one namespace.
+// New returns a Server for one namespace.
 func New(calls *transport.Calls, codec *httpbody.Codec, ops *operations.API, workers *workers.Pool) *Server {
 	return &Server{calls: calls, codec: codec, ops: ops, workers: workers}
 }
 
-// Serve makes the calls of a bundle of an authenticated caller, and returns {answers: [...]}, which the caller releases.
+// Serve makes the calls of a bundle and returns {answers: [...]}, which the caller releases.
 func (b *Server) Serve(ctx context.Context, body world.Raw) (*wire.Encoder, error) {
 	calls, err := b.make(ctx, body)
 	if err != nil {
@@ -59,7 +58,7 @@ func (b *Server) Serve(ctx context.Context, body world.Raw) (*wire.Encoder, erro
 	return e, nil
 }
 
-// make makes the calls of a bundle. Their answers are to be released.
+// make makes the calls of a bundle. The caller releases their answers.
 func (b *Server) make(ctx context.Context, body world.Raw) ([]bundledCall, error) {
 	calls, err := b.bundledCalls(body)
 	if err != nil {
@@ -76,7 +75,7 @@ func (b *Server) make(ctx context.Context, body world.Raw) ([]bundledCall, error
 	return calls, nil
 }
 
-// serveInOrder makes a call, and the one after it once the first has succeeded. If it has not, the second is answered 424.
+// serveInOrder makes a call and, if it succeeds, the one in its `then`. Otherwise that is answered 424.
 func (b *Server) serveInOrder(ctx context.Context, call *bundledCall) {
 	then := call.then
 	if then != nil && b.ops.AreInOrder(call.op, then.op) {
@@ -93,11 +92,11 @@ func (b *Server) serveInOrder(ctx context.Context, call *bundledCall) {
 	}
 }
 
-// serveBundled makes one call for the caller of the bundle; as says how.
+// serveBundled makes one call; as is how transport sees it.
 func (b *Server) serveBundled(ctx context.Context, call *bundledCall, as transport.Call) {
 	defer func() {
-		if r := recover(); r != nil { // a handler that wants its connection cut; the others' must last
-			b.calls.Log.Info("a call of a bundle was cut; it is made again", slog.String("path", call.path))
+		if r := recover(); r != nil { // a handler that has its connection cut, which the other calls need
+			b.calls.Log.Info("a call of a bundle was cut off; the client makes it again", slog.String("path", call.path))
 			call.bundledAnswer = bundledAnswer{status: http.StatusServiceUnavailable}
 		}
 	}()
@@ -134,7 +133,7 @@ func (b *Server) bundledCalls(body world.Raw) ([]bundledCall, error) {
 		}
 	}
 	if count > MaxCalls {
-		return nil, refuse.Invalid("body.calls has more entries than the limit of %d, then counted", MaxCalls)
+		return nil, refuse.Invalid("body.calls has more entries than the limit of %d, those in then included", MaxCalls)
 	}
 	return calls, top.Err
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/world-redis/world-redis/internal/wire"
 )
 
-// bundledCall is one call of a bundle: a POST when it has a body, else a GET. It is the [transport.Call], the [input.Source] and the
-// answer.
+// bundledCall is one call of a bundle: a POST if it has a body, otherwise a GET. It implements [transport.Call] and [input.Source],
+// and keeps the answer.
 type bundledCall struct {
 	bundledAnswer
 	input.Request
@@ -30,10 +30,10 @@ type bundledCall struct {
 	queryText      string
 	idempotencyKey string
 	body           []byte
-	then           *bundledCall // the one to make after it, if it succeeds
+	then           *bundledCall // the call to make next, if this one succeeds
 }
 
-// read reads a call without its then, and finds what it calls.
+// read reads a call without its `then`, and finds its operation.
 func (b *bundledCall) read(a *Server, o *input.Object) error {
 	b.bundles, b.path, b.idempotencyKey, b.body = a, o.Text("path", 4096), o.Text("key", transport.MaxIdempotencyKey), o.ByteString("body")
 	if o.Err != nil {
@@ -79,7 +79,7 @@ func (b *bundledCall) Item() (world.Raw, error) {
 // Missing implements input.Source.
 func (b *bundledCall) Missing() bool { return b.body == nil }
 
-// Admit implements transport.Call: the bundle has been admitted.
+// Admit implements transport.Call. The bundle has been admitted already.
 func (b *bundledCall) Admit() error { return nil }
 
 // Key implements transport.Call.
@@ -97,7 +97,7 @@ func (b *bundledCall) Make(ctx context.Context) error {
 	return b.keep(ctx, e)
 }
 
-// keep keeps the answer of a call that went well until it is sent with those of the others, if there is room for it.
+// keep stores the answer of a successful call until the bundle is answered, if there is memory for it.
 func (b *bundledCall) keep(ctx context.Context, e *wire.Encoder) error {
 	if err := memory.KeepAnswer(ctx, len(e.Bytes)); err != nil {
 		e.Release()
@@ -118,7 +118,7 @@ func (b *bundledCall) Refuse(ctx context.Context, err error) {
 	b.answer.Raw(refuse.Encode(refusal, status, name))
 }
 
-// Begun implements transport.Call: an answer leaves with those of the others.
+// Begun implements transport.Call. Nothing is sent before all calls are answered.
 func (b *bundledCall) Begun() bool { return false }
 
 // Origin implements transport.Call.
@@ -126,7 +126,7 @@ func (b *bundledCall) Origin() transport.Origin {
 	return transport.Origin{Method: b.op.Method, Route: b.op.Route, Request: b.ID}
 }
 
-// Answered implements transport.Call. One that is cut counts as answered, as a request of HTTP does.
+// Answered implements transport.Call. A call that was cut off counts as 200, as an HTTP request does.
 func (b *bundledCall) Answered() (status int, bytes int64) {
 	return cmp.Or(b.status, http.StatusOK), int64(len(b.bytes()))
 }
@@ -135,7 +135,7 @@ func (b *bundledCall) Answered() (status int, bytes int64) {
 type bundledAnswer struct {
 	status     int
 	retryAfter string
-	answer     *wire.Encoder // borrowed; nil: there is no body
+	answer     *wire.Encoder // borrowed; nil if there is no body
 }
 
 func (a *bundledAnswer) succeeded() bool { return a.status >= 200 && a.status <= 299 }
@@ -148,7 +148,7 @@ func (a *bundledAnswer) bytes() []byte {
 	return a.answer.Bytes
 }
 
-// release gives back the memory of an answer that has been copied.
+// release returns the memory of an answer that has been copied.
 func (a *bundledAnswer) release() {
 	a.answer.Release()
 	a.answer = nil

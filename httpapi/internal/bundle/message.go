@@ -11,13 +11,14 @@ import (
 	"github.com/world-redis/world-redis/internal/wire"
 )
 
-// A message is four bytes that name it, and a bundle; its answer is these bytes, two of the status, and the answers.
+// A message is four bytes that identify it, and a bundle. Its answer is these four bytes, two bytes with the status, and the answers.
 const (
 	MessageIDSize    = 4 // bytes
 	AnswerHeaderSize = MessageIDSize + 2
 )
 
-// AnswerMessage returns what to send, with room for the status.
+// AnswerMessage makes the calls of a message and returns what to send. The caller writes the status into it. over is an error of
+// reading the message, nil if there was none.
 func (b *Server) AnswerMessage(ctx context.Context, id []byte, body world.Raw, over error) (status int, encoded []byte) {
 	var calls []bundledCall
 	err := over

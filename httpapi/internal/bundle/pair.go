@@ -9,15 +9,15 @@ import (
 	"github.com/world-redis/world-redis/httpapi/internal/operations"
 )
 
-// pairCall is an event and the message that follows it. It makes the event, as the transport of that call.
+// pairCall is an event and the message that follows it. As a transport.Call it is the event.
 type pairCall struct {
 	*bundledCall // of the event
 	message      *bundledCall
 	made         operations.Pair
 }
 
-// servePair makes an event, and queues the message after it, in the same round trip to Redis where that can be. Where it cannot,
-// the message is a call of its own once the event has succeeded.
+// servePair makes an event and queues the message that follows it, in one round trip to Redis if possible. Otherwise
+// the message is a call of its own after the event has succeeded.
 func (b *Server) servePair(ctx context.Context, event, message *bundledCall) {
 	start, p := time.Now(), &pairCall{bundledCall: event, message: message}
 	b.serveBundled(ctx, event, p)
@@ -31,7 +31,7 @@ func (b *Server) servePair(ctx context.Context, event, message *bundledCall) {
 	status, bytes := message.Answered()
 	b.calls.Note(ctx, message.Origin(), status, bytes, time.Since(start))
 	if !event.succeeded() {
-		// A message may be there that the caller does not rely on.
+		// The message may have been queued, but the caller must not rely on it.
 		message.release()
 		message.bundledAnswer = bundledAnswer{status: http.StatusFailedDependency}
 	}
@@ -46,14 +46,14 @@ func (p *pairCall) Make(ctx context.Context) error {
 	return p.keep(ctx, e)
 }
 
-// identifiedMessage returns the message as what it is called with, under an id of its own.
+// identifiedMessage returns the request of the message, with its own id.
 func (p *pairCall) identifiedMessage() (*input.Request, error) {
 	id, err := p.bundles.calls.ID(p.message.Key())
 	p.message.Identified(id)
 	return &p.message.Request, err
 }
 
-// answerMessage answers the message of a pair that was not a call of its own.
+// answerMessage answers a message that was queued with its event.
 func (p *pairCall) answerMessage(ctx context.Context) error {
 	e, err := p.made.EncodeMessage()
 	if err != nil {

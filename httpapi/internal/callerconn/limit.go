@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// ExtraConns is how many connections are taken beyond the limit. Each is for one request: health checks and metrics are
-// answered, so that a service with too many callers does not look dead, and calls learn that they can be made again.
+// ExtraConns is how many connections are accepted beyond the limit. Each serves one request: health checks and metrics are
+// answered, so that a service with too many callers does not look dead, and calls get an error that lets them try again.
 const ExtraConns = 64
 
-// Limit counts the open connections of callers. golang.org/x/net/netutil has a listener that waits at its limit: then
-// new callers would get no answer for as long as others stay.
+// Limit counts the open connections of callers. The listener of golang.org/x/net/netutil waits at its limit, so
+// new callers would get no answer while others stay connected.
 type Limit struct {
 	most int64
 	log  *slog.Logger
 	open atomic.Int64
-	said time.Time // of the last line in the log; Accept is not called twice at a time
+	said time.Time // time of the last log line; Accept is not called concurrently
 }
 
-// NewLimit returns nil where any number of callers may be connected.
+// NewLimit returns a limit of most connections, nil if most is 0: then there is no limit.
 func NewLimit(most int, log *slog.Logger) *Limit {
 	if most == 0 {
 		return nil
@@ -32,7 +32,7 @@ func NewLimit(most int, log *slog.Logger) *Limit {
 // Connected returns how many callers are connected.
 func (k *Limit) Connected() int64 { return k.open.Load() }
 
-// accept takes the next connection. extra is true for one beyond the limit.
+// accept accepts the next connection. extra is true if it is beyond the limit.
 func (k *Limit) accept(from net.Listener) (c net.Conn, extra bool, err error) {
 	for {
 		c, err = from.Accept()
@@ -45,7 +45,7 @@ func (k *Limit) accept(from net.Listener) (c net.Conn, extra bool, err error) {
 		}
 		if time.Since(k.said) > time.Minute {
 			k.said = time.Now()
-			k.log.Warn("too many connections: calls on further ones are answered 503; find the caller that keeps them open, or raise WORKFLOW_WORLD_MAX_CONNECTIONS and the limit of open files",
+			k.log.Warn("too many connections: calls on new ones are answered 503; find the caller that keeps them open, or raise WORKFLOW_WORLD_MAX_CONNECTIONS and the limit of open files",
 				slog.Int64("limit", k.most))
 		}
 		if n <= k.most+ExtraConns {
@@ -64,7 +64,7 @@ func (c *wholeConn) Close() error {
 	return c.closeWriter.Close()
 }
 
-// IsExtra reports whether the context of a request is one of a connection beyond the limit.
+// IsExtra reports whether a request came over a connection beyond the limit.
 func IsExtra(ctx context.Context) bool {
 	conn, ok := ctx.Value(connKey{}).(*wholeConn)
 	return ok && conn.extra

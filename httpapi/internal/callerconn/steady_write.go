@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// AnswerPatience is how long a peer may take nothing of an answer. One that reads a kilobyte a second lets its
-	// system's buffer, 64 KiB on the loopback interface, run empty before anything moves.
+	// AnswerPatience is how long a peer may read nothing of an answer. A peer that reads a kilobyte a second empties its
+	// system's buffer, 64 KiB on the loopback interface, before more data is sent.
 	AnswerPatience = 75 * time.Second
-	// answerLooks is how often within that time it is looked whether something moves.
+	// answerLooks is how often progress is checked within that time.
 	answerLooks = 8
 )
 
-// send writes p for as long as the peer takes something of it. The deadline is one of progress: a slow reader is waited
-// for. Without a wait it costs a look at the clock.
+// send writes p while the peer reads. The deadline is extended after each progress, so a slow reader gets
+// everything. A write that does not block costs one look at the clock.
 func (c *wholeConn) send(p []byte) (n int, err error) {
 	if c.patience == 0 {
 		return c.closeWriter.Write(p)
@@ -42,7 +42,7 @@ func (c *wholeConn) send(p []byte) (n int, err error) {
 	}
 }
 
-// arm sets the deadline anew, if what is left of it is less than half a look.
+// arm extends the deadline if less than half an interval is left.
 func (c *wholeConn) arm() {
 	now, look := time.Now(), c.patience/answerLooks
 	if c.foreign.Load() || c.until.Load()-now.UnixNano() > int64(look/2) {
@@ -53,7 +53,7 @@ func (c *wholeConn) arm() {
 	_ = c.closeWriter.SetWriteDeadline(until)
 }
 
-// unsent is how much the peer's system has not yet got.
+// unsent returns how many bytes the peer's system has not received yet.
 func (c *wholeConn) unsent() int {
 	if conn, ok := c.closeWriter.(syscall.Conn); ok {
 		return quietconn.Unsent(conn)
@@ -61,7 +61,7 @@ func (c *wholeConn) unsent() int {
 	return 0
 }
 
-// SetWriteDeadline implements net.Conn. While one is set from outside there is no other.
+// SetWriteDeadline implements net.Conn. While it is set, send sets none.
 func (c *wholeConn) SetWriteDeadline(t time.Time) error {
 	c.foreign.Store(!t.IsZero())
 	c.until.Store(0)

@@ -11,20 +11,20 @@ import (
 	"time"
 )
 
-// An answer that is longer than the buffer of net/http, 4 KiB, leaves in two writes, and whoever waits
-// for it is woken for the first and then again for the second. Up to longestWhole it leaves in one.
+// net/http writes an answer that is longer than its buffer, 4 KiB, in two writes, which wake the reader
+// twice. Up to longestWhole, an answer is buffered and written once.
 const (
 	netBuffer    = 4 << 10
 	longestWhole = 64 << 10
 )
 
-// Listener hands out connections that can hold back what is written to them.
+// Listener accepts connections that can buffer an answer and give up on a peer that reads nothing.
 type Listener struct {
 	net.Listener
 
-	Wrap     func(net.Conn) net.Conn // nil: nothing
-	Patience time.Duration           // how long a peer may take nothing of an answer
-	Limit    *Limit                  // nil: there may be any number
+	Wrap     func(net.Conn) net.Conn // nil disables it
+	Patience time.Duration           // how long a peer may read nothing of an answer
+	Limit    *Limit                  // nil: no limit
 }
 
 // Accept implements net.Listener.
@@ -48,17 +48,17 @@ type closeWriter interface {
 	CloseWrite() error
 }
 
-// wholeConn holds back what is written between hold and let. Both are called by the handler whose answer
-// it is, as the writes are. A write fails when the peer takes nothing for too long (steady_write.go).
+// wholeConn buffers what is written between hold and let. The handler of the answer calls both, and makes the
+// writes. A write fails if the peer reads nothing for too long (steady_write.go).
 type wholeConn struct {
 	closeWriter
 
-	held     *[]byte // nil: nothing is held back
+	held     *[]byte // nil: writes are not buffered
 	patience time.Duration
 	until    atomic.Int64 // the deadline that send has set, in nanoseconds
-	foreign  atomic.Bool  // somebody else has set one
+	foreign  atomic.Bool  // other code has set a deadline
 	limit    *Limit
-	extra    bool // there are too many: it is for one request, of health or metrics
+	extra    bool // beyond the limit: it serves one request
 	left     atomic.Bool
 }
 
@@ -91,7 +91,7 @@ func (c *wholeConn) let() error {
 
 type connKey struct{}
 
-// WithConn lets handlers find their connection.
+// WithConn adds the connection to the context of its requests.
 func WithConn(ctx context.Context, c net.Conn) context.Context {
 	if whole, ok := c.(*wholeConn); ok {
 		return context.WithValue(ctx, connKey{}, whole)
@@ -99,7 +99,7 @@ func WithConn(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// InOneWrite lets write send an answer of so many bytes.
+// InOneWrite calls write, which writes an answer of size bytes, and sends it in one write if it has a suitable size.
 func InOneWrite(r *http.Request, w http.ResponseWriter, size int, write func() error) error {
 	c, ok := r.Context().Value(connKey{}).(*wholeConn)
 	if !ok || size < netBuffer-1024 || size > longestWhole {

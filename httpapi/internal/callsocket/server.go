@@ -1,4 +1,4 @@
-// Package callsocket serves WebSockets over which bundles of calls come as messages.
+// Package callsocket serves call sockets: WebSockets whose messages are bundles.
 package callsocket
 
 import (
@@ -18,12 +18,12 @@ import (
 	"github.com/world-redis/world-redis/httpapi/internal/workers"
 )
 
-// Server serves call sockets, and counts those that are open, which http.Server lets go of.
+// Server serves call sockets. It counts the open ones, because http.Server does not wait for them at shutdown.
 type Server struct {
 	calls   *transport.Calls
 	codec   *httpbody.Codec
 	workers *workers.Pool
-	// RetireGrace is how long the client of a call socket may take to hang up.
+	// RetireGrace is how long a client may take to close its socket after the service asked for that.
 	RetireGrace time.Duration
 
 	mu     sync.Mutex
@@ -31,18 +31,18 @@ type Server struct {
 	open   sync.WaitGroup
 }
 
-// New returns what serves the sockets of all namespaces.
+// New returns a Server for the sockets of all namespaces.
 func New(calls *transport.Calls, codec *httpbody.Codec, workers *workers.Pool) *Server {
 	return &Server{calls: calls, codec: codec, workers: workers, RetireGrace: retireGrace}
 }
 
-// Serve makes a WebSocket of a request, and answers its messages until it ends. Each binary message is four bytes that name it,
-// whichever the client likes, and the body of a POST /v1/calls in CBOR; it is answered, in any order, by
-// one with the same four bytes, two bytes of the status, and the body that the POST would have had.
-// A request of HTTP costs both sides more than most calls do.
+// Serve turns a request into a WebSocket and answers its messages until it ends. Each binary message has four bytes, which
+// the client chooses, and the body of a POST /v1/calls in CBOR. Its answer has the same four bytes, two bytes with the status,
+// and the body that the POST would get; answers come in any order.
+// An HTTP request costs both sides more than most calls do.
 //
-// The socket belongs to the caller that opened it: its token was looked at then. When the service stops, it
-// sends the text "retire", answers what it has, and hangs up.
+// The token is checked at the handshake and covers all calls. When the service stops, it sends the text "retire",
+// answers the messages that it has, and closes the connection.
 func (c *Server) Serve(w http.ResponseWriter, r *http.Request, bundles *bundle.Server, room *memory.Share) error {
 	if c.calls.IsDraining() || !c.add() {
 		return world.Errorf(world.CodeUnavailable, "the service is stopping")
@@ -60,21 +60,21 @@ func (c *Server) Serve(w http.ResponseWriter, r *http.Request, bundles *bundle.S
 	conn.SetReadLimit(MaxMessage)
 	ctx, cancel := context.WithCancel(r.Context())
 	socket := &callSocket{sockets: c, bundles: bundles, conn: conn, memory: room.OfSocket(socketShare), slots: make(chan struct{}, CallsAtOnce)}
-	socket.heard.Store(time.Now().UnixNano())
+	socket.lastData.Store(time.Now().UnixNano())
 	var retiring sync.WaitGroup
 	retiring.Go(func() {
 		defer cancel()
-		socket.retireAtTheEnd(ctx)
+		socket.retireAtEnd(ctx)
 	})
 	err = socket.readAll(ctx)
 	c.calls.Log.Debug("a call socket ended", slog.Any("error", err))
-	cancel() // as when the connection of a request breaks: nobody is there to be answered
+	cancel() // as if the connection of a request breaks
 	retiring.Wait()
 	socket.end()
 	return nil
 }
 
-// add reports false when no more are taken.
+// add counts a new socket. It returns false once Wait was called.
 func (c *Server) add() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -84,7 +84,7 @@ func (c *Server) add() bool {
 	return !c.closed
 }
 
-// Wait takes no more and waits until none is open; ctx bounds it.
+// Wait accepts no more sockets and waits until none is open or ctx is done.
 func (c *Server) Wait(ctx context.Context) error {
 	c.mu.Lock()
 	c.closed = true

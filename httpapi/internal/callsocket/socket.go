@@ -21,23 +21,23 @@ import (
 )
 
 const (
-	// Protocol is the subprotocol of a call socket: what its messages are.
+	// Protocol is the WebSocket subprotocol of call sockets.
 	Protocol = "world-redis.calls.1"
-	// MaxMessage is the size of a message, in bytes; a bundle has at most 64 calls of 32 KB.
+	// MaxMessage is the largest size of a message, in bytes. A bundle of the client has at most 64 calls of 32 KB.
 	MaxMessage = 4 << 20
-	// socketShare is which part of its namespace's memory one socket may use.
+	// socketShare is the divisor for one socket's part of its namespace's memory.
 	socketShare = 4
-	// messageRoom is what a message counts for besides its own bytes: its calls and their small answers.
+	// messageRoom is counted for each message in addition to its bytes, for its calls and their small answers.
 	messageRoom = 16 << 10
-	// socketIdle is how long a socket may be silent. The client uses one for ten minutes at most.
+	// socketIdle is how long a socket may be silent. The client uses a socket for at most ten minutes.
 	socketIdle = 15 * time.Minute
-	// largeMessage is the size of one, in bytes, after which its memory is not kept for the next.
+	// largeMessage is the size of the read buffer, in bytes, above which it is not reused.
 	largeMessage = 256 << 10
-	// CallsAtOnce is how many messages of one socket are worked on; the next waits in the network.
+	// CallsAtOnce is how many messages of one socket are served at a time. The next one is not read before one is done.
 	CallsAtOnce = 64
-	// RetireText asks the client to send nothing more here, and to hang up when it has its answers.
+	// RetireText asks the client to send nothing more, and to close the connection when it has its answers.
 	RetireText = "retire"
-	// retireGrace is how long it may take over that before the service hangs up.
+	// retireGrace is how long the client may take for that.
 	retireGrace = time.Second
 )
 
@@ -47,16 +47,16 @@ type callSocket struct {
 	bundles *bundle.Server
 	conn    *websocket.Conn
 	memory  *memory.Share // what its messages and answers hold
-	slots   chan struct{} // one is taken by each message that is worked on
+	slots   chan struct{} // each message that is served takes one
 	ended   sync.Once
-	room    bytes.Buffer // for the message that is read
-	// heard is when something came last, in nanoseconds; negative: amid a message.
-	heard atomic.Int64
+	room    bytes.Buffer // the message that is being read
+	// lastData is when data last came, in nanoseconds; negative within a message.
+	lastData atomic.Int64
 }
 
-// readAll reads messages and lets them be answered until the connection ends.
+// readAll reads messages and starts to serve them, until the connection ends.
 func (k *callSocket) readAll(ctx context.Context) error {
-	var working sync.WaitGroup // nobody waits for it: that is what the slots are for
+	var working sync.WaitGroup // needed by workers; the slots limit and await the work
 	for {
 		kind, reader, err := k.conn.Reader(ctx)
 		if err != nil {
@@ -73,7 +73,7 @@ func (k *callSocket) readAll(ctx context.Context) error {
 			h.Release()
 			return k.conn.Close(websocket.StatusUnsupportedData, "a message is four bytes and a bundle, in binary")
 		}
-		message := bytes.Clone(k.room.Bytes()) // its calls keep parts of it
+		message := bytes.Clone(k.room.Bytes()) // its calls keep slices of it
 		select {
 		case k.slots <- struct{}{}:
 		case <-ctx.Done():
@@ -91,21 +91,21 @@ func (k *callSocket) readAll(ctx context.Context) error {
 	}
 }
 
-// readMessage reads a message into the socket's room. Where there is no memory for it, which it then waits for, the
-// client is not read, and so sends no more. over says that it was not there in time: of the message only the beginning was kept.
+// readMessage reads a message into k.room. While it waits for memory, nothing is read, so the client stops sending.
+// over is set if there was no memory in time; then only the beginning of the message is kept.
 func (k *callSocket) readMessage(ctx context.Context, reader io.Reader, h *memory.Holding) (over, err error) {
 	if k.room.Reset(); k.room.Cap() > largeMessage {
 		k.room = bytes.Buffer{}
 	}
-	steady := heardReader{k, reader}
+	steady := timedReader{k, reader}
 	part := io.LimitedReader{R: steady, N: budget.Small}
 	if _, err = k.room.ReadFrom(&part); err != nil {
 		return nil, err
 	}
 	over = h.Take(ctx, int64(k.room.Len())+messageRoom)
 	for over == nil && part.N == 0 {
-		k.rests()
-		// What is read now, and the copy of it that is worked on.
+		k.idle()
+		// The part to read, and its copy that is served.
 		if over = h.Take(ctx, 2*int64(k.room.Len())); over != nil {
 			break
 		}
@@ -118,32 +118,32 @@ func (k *callSocket) readMessage(ctx context.Context, reader io.Reader, h *memor
 		k.room.Truncate(min(k.room.Len(), bundle.MessageIDSize))
 		_, err = io.Copy(io.Discard, steady)
 	}
-	k.rests()
+	k.idle()
 	return over, err
 }
 
-// heardReader notes when something came.
-type heardReader struct {
+// timedReader records when data came.
+type timedReader struct {
 	socket *callSocket
 	reader io.Reader
 }
 
 // Read implements io.Reader.
-func (r heardReader) Read(p []byte) (int, error) {
-	r.socket.heard.Store(-time.Now().UnixNano())
+func (r timedReader) Read(p []byte) (int, error) {
+	r.socket.lastData.Store(-time.Now().UnixNano())
 	return r.reader.Read(p)
 }
 
-// rests says that nothing is expected to come.
-func (k *callSocket) rests() {
-	if at := k.heard.Load(); at < 0 {
-		k.heard.Store(-at)
+// idle records that the message is complete or waits for memory, so no data has to come.
+func (k *callSocket) idle() {
+	if at := k.lastData.Load(); at < 0 {
+		k.lastData.Store(-at)
 	}
 }
 
-// stuck reports whether a message stopped arriving, or nothing came for so long that nobody uses the socket.
+// stuck reports whether a message stopped arriving, or the socket was silent for too long.
 func (k *callSocket) stuck(now time.Time) bool {
-	at := k.heard.Load()
+	at := k.lastData.Load()
 	if at < 0 {
 		return now.UnixNano()+at > int64(k.sockets.codec.Patience)
 	}
@@ -156,14 +156,14 @@ func (k *callSocket) answer(ctx context.Context, h *memory.Holding, id []byte, b
 	binary.BigEndian.PutUint16(encoded[bundle.MessageIDSize:], uint16(status)) //nolint:gosec // three digits
 	k.sockets.calls.Observe(transport.MethodMessage, bundle.Path, status, time.Since(start))
 	h.Keep(int64(len(encoded)))
-	// The connection gives up on a client that takes nothing (internal/callerconn), and lasts while it takes something.
+	// The write fails if the client reads nothing for too long (internal/callerconn).
 	if err := k.conn.Write(ctx, websocket.MessageBinary, encoded); err != nil {
 		k.sockets.calls.Log.Debug("an answer could not be sent", slog.String("error", err.Error()))
 	}
 }
 
-// retireAtTheEnd ends the socket in good order when the service stops; ctx is done when it has ended.
-func (k *callSocket) retireAtTheEnd(ctx context.Context) {
+// retireAtEnd closes the socket in good order when the service stops or nobody uses it. ctx ends with the socket.
+func (k *callSocket) retireAtEnd(ctx context.Context) {
 	if !k.watch(ctx) {
 		return
 	}
@@ -171,7 +171,7 @@ func (k *callSocket) retireAtTheEnd(ctx context.Context) {
 		return
 	}
 	select {
-	case <-ctx.Done(): // the client has hung up
+	case <-ctx.Done(): // the client has closed it
 		return
 	case <-time.After(k.sockets.RetireGrace):
 	}
@@ -179,7 +179,7 @@ func (k *callSocket) retireAtTheEnd(ctx context.Context) {
 	_ = k.conn.Close(websocket.StatusGoingAway, "the service stops, or nobody used the socket")
 }
 
-// watch returns true when the socket is to end in good order. One amid whose message nothing comes is cut off.
+// watch returns true when the socket should end in good order. It cuts off a socket whose message stopped arriving.
 func (k *callSocket) watch(ctx context.Context) bool {
 	look := time.NewTicker(k.sockets.codec.Patience / 4)
 	defer look.Stop()
@@ -193,7 +193,7 @@ func (k *callSocket) watch(ctx context.Context) bool {
 			if !k.stuck(now) {
 				continue
 			}
-			if k.heard.Load() > 0 {
+			if k.lastData.Load() > 0 {
 				return true
 			}
 			_ = k.conn.CloseNow()
@@ -202,7 +202,7 @@ func (k *callSocket) watch(ctx context.Context) bool {
 	}
 }
 
-// end waits until nothing is worked on, and lets nothing more begin.
+// end waits until no message is being served, and allows no new one.
 func (k *callSocket) end() {
 	k.ended.Do(func() {
 		for range cap(k.slots) {

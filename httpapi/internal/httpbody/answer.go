@@ -22,8 +22,8 @@ func (b *Codec) Answer(c echo.Context, status int, item []byte) error {
 	return b.answerJSON(c, status, item)
 }
 
-// send sends a body whose length the client learns first: one in chunks of unknown length takes a
-// write more for its end.
+// send sends a body with its length: without one, net/http sends chunks and needs another
+// write for their end.
 func (b *Codec) send(c echo.Context, status int, contentType string, body []byte) error {
 	if ctx := c.Request().Context(); len(body) > budget.Small {
 		if err := memory.Of(ctx).Settle(ctx, int64(len(body))); err != nil {
@@ -34,7 +34,7 @@ func (b *Codec) send(c echo.Context, status int, contentType string, body []byte
 	return callerconn.InOneWrite(c.Request(), c.Response(), len(body), func() error { return c.Blob(status, contentType, body) })
 }
 
-// jsonAnswer writes an answer that has become much longer than its CBOR in pieces, so that it is never in memory whole.
+// jsonAnswer writes an answer in pieces if its JSON is much longer than its CBOR, so that it is never in memory as a whole.
 type jsonAnswer struct {
 	out    *echo.Response
 	status int
@@ -60,7 +60,7 @@ func (b *Codec) answerJSON(c echo.Context, status int, item []byte) error {
 	}
 	switch {
 	case err != nil && a.begun:
-		panic(http.ErrAbortHandler) // the caller is gone, or sees an answer that is cut: what is out cannot be taken back
+		panic(http.ErrAbortHandler) // a part has been sent, so the connection must be cut
 	case err != nil:
 		return world.Wrap(world.CodeInternal, err, "the answer could not be written as JSON")
 	case a.begun:

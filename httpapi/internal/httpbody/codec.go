@@ -21,22 +21,22 @@ import (
 )
 
 const (
-	// bodyPatience is how long a body may stand still before the call is given up.
+	// bodyPatience is how long a body may stop arriving before the call is refused.
 	bodyPatience = time.Minute
 
-	// bodyStep is what a large body takes at a time, in bytes.
+	// bodyStep is how much memory of a large body is counted at a time, in bytes.
 	bodyStep = 4 << 20
 )
 
-// Codec reads the bodies of requests and writes those of answers. Inside, everything is CBOR: JSON is converted
-// on the way in and on the way out.
+// Codec reads the bodies of requests and writes those of answers. Operations only know CBOR; JSON is converted
+// when it is read and written.
 type Codec struct {
 	CBOR     input.CBOR
 	MaxBody  int64         // bytes
-	Patience time.Duration // how long a body may stand still
+	Patience time.Duration // how long a body may stop arriving
 }
 
-// New returns what reads bodies of so many bytes at most.
+// New returns a Codec for bodies of at most maxBody bytes.
 func New(maxBody int64) (*Codec, error) {
 	codec, err := input.NewCBOR()
 	if err != nil {
@@ -45,7 +45,7 @@ func New(maxBody int64) (*Codec, error) {
 	return &Codec{CBOR: codec, MaxBody: maxBody, Patience: bodyPatience}, nil
 }
 
-// ReadItem reads the body as one data item, in CBOR whatever it came as.
+// ReadItem reads the body as one data item in CBOR; a JSON body is converted.
 func (b *Codec) ReadItem(c echo.Context) (world.Raw, error) {
 	contentType := MediaType(c.Request().Header.Get("Content-Type"))
 	if contentType != input.TypeCBOR && contentType != input.TypeJSON {
@@ -71,11 +71,11 @@ func (b *Codec) readBody(c echo.Context) ([]byte, error) {
 	return b.ReadInto(c, new(bytes.Buffer))
 }
 
-// ReadInto is readBody with the memory of an empty buffer.
+// ReadInto reads the body into an empty buffer.
 func (b *Codec) ReadInto(c echo.Context, buf *bytes.Buffer) ([]byte, error) {
 	r := c.Request()
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
-		return nil, world.Errorf(refuse.CodeUnsupportedMedia, "Content-Encoding is %s, bodies must be sent as they are", encoding)
+		return nil, world.Errorf(refuse.CodeUnsupportedMedia, "Content-Encoding is %s, but bodies must have none", encoding)
 	}
 	body := b.Steady(c)
 	defer body.Done()
@@ -100,9 +100,9 @@ func (b *Codec) ReadInto(c echo.Context, buf *bytes.Buffer) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// fillBody reads the body, and one byte more than the limit of one that is larger. What it takes is counted as it
-// arrives, for a claimed length is not yet a sent one: only of a large body that has begun to come is up to 4 MiB
-// counted, and asked for, at once. While there is no room for more it stays in the network.
+// fillBody reads the body, but at most one byte more than the limit. Memory is counted as the body
+// arrives, because a client may announce more than it sends. Of a large body that has begun to arrive, up to 4 MiB
+// are counted at a time. While there is no memory for more, the rest is not read.
 func (b *Codec) fillBody(r *http.Request, body io.Reader, buf *bytes.Buffer) (n int64, err error) {
 	ctx, limit := r.Context(), b.MaxBody
 	h := memory.Of(ctx)
@@ -128,12 +128,12 @@ func (b *Codec) fillBody(r *http.Request, body io.Reader, buf *bytes.Buffer) (n 
 	}
 }
 
-// SmallBody is the size of a body, in bytes, up to which its memory is asked for at once.
+// SmallBody is the size of buffers for bodies, in bytes, up to which they are worth keeping.
 const SmallBody = 2<<20 + 64<<10
 
-// discard reads on for a while after a body was refused: a client that is still sending
-// reads the answer only when it is done, and would see a broken connection instead. One
-// that waits for "100 Continue" gets its answer before sending.
+// discard reads more of a refused body: a client that is still sending
+// reads the answer only when it is done, and would otherwise see a broken connection. A client
+// that waits for "100 Continue" gets the answer before it sends.
 func (b *Codec) discard(r *http.Request, body io.Reader) {
 	if r.Header.Get("Expect") != "" {
 		return
@@ -141,22 +141,22 @@ func (b *Codec) discard(r *http.Request, body io.Reader) {
 	_, _ = io.CopyN(io.Discard, body, 4*b.MaxBody)
 }
 
-// SteadyReader gives up on a body that stands still. Its deadline must be taken off at the
-// end, or it would later cancel a request that takes its time.
+// SteadyReader fails when a body stops arriving. Its deadline must be removed at the
+// end, or it would later cancel a slow request.
 type SteadyReader struct {
 	source   io.ReadCloser
 	control  *http.ResponseController
 	patience time.Duration
 }
 
-// Steady is the body of a call; the caller takes its deadline off.
+// Steady returns the body of a call; the caller calls Done when it has read it.
 func (b *Codec) Steady(c echo.Context) SteadyReader {
 	return SteadyReader{source: c.Request().Body, control: http.NewResponseController(c.Response()), patience: b.Patience}
 }
 
 // Read implements io.Reader.
 func (b SteadyReader) Read(p []byte) (int, error) {
-	// Not every ResponseWriter has deadlines; those of tests do not.
+	// The ResponseWriters of some tests have no deadlines.
 	_ = b.control.SetReadDeadline(time.Now().Add(b.patience))
 	return b.source.Read(p)
 }
@@ -164,5 +164,5 @@ func (b SteadyReader) Read(p []byte) (int, error) {
 // Close implements io.Closer.
 func (b SteadyReader) Close() error { return b.source.Close() }
 
-// Done takes the deadline off.
+// Done removes the deadline.
 func (b SteadyReader) Done() { _ = b.control.SetReadDeadline(time.Time{}) }

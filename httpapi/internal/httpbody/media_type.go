@@ -32,8 +32,8 @@ func Accepts(r *http.Request, mediaTypeWanted string) bool {
 	return false
 }
 
-// answersCBOR chooses the encoding of the answer: what Accept names, else what the
-// request came in, else JSON. Of both named, CBOR.
+// answersCBOR chooses the encoding of the answer: that of Accept, otherwise that of
+// the request, otherwise JSON. If Accept names both, it is CBOR.
 func answersCBOR(r *http.Request) bool {
 	switch {
 	case Accepts(r, input.TypeCBOR):
@@ -45,7 +45,7 @@ func answersCBOR(r *http.Request) bool {
 	}
 }
 
-// UnsupportedMedia refuses a Content-Type.
+// UnsupportedMedia returns the error for a Content-Type.
 func UnsupportedMedia(got string, want ...string) error {
 	if got == "" {
 		got = "(none)"

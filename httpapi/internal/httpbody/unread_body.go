@@ -10,11 +10,11 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// watchedBody is the body of a request that knows whether it was read to its end.
+// watchedBody records whether a body was read to its end.
 type watchedBody struct {
 	io.ReadCloser
 
-	ended atomic.Bool // a proxy reads in a goroutine of its own
+	ended atomic.Bool // a proxy reads in another goroutine
 }
 
 // Read implements io.Reader.
@@ -26,8 +26,8 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// CloseUnread closes the connection after an answer that comes before its request was read to the end. net/http would
-// first read the rest, without a deadline, so a caller that announces a body and sends none would hold the connection.
+// CloseUnread closes the connection after an answer if the body was not read to its end. net/http would
+// first read the rest, without a deadline, so a caller that announces a body and sends none would keep the connection.
 func CloseUnread(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
@@ -43,8 +43,8 @@ func CloseUnread(next echo.HandlerFunc) echo.HandlerFunc {
 		})
 		err := next(c)
 		if !body.ended.Load() {
-			// net/http closes the body now, and reads what is left of it for that, too. Not every ResponseWriter has
-			// deadlines; those of tests do not.
+			// net/http also reads the rest when it closes the body, which it does now. The ResponseWriters of some tests
+			// have no deadlines.
 			_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now())
 		}
 		return err

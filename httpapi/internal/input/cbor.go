@@ -29,8 +29,8 @@ func NewCBOR() (CBOR, error) {
 	return CBOR{cbor: mode}, nil
 }
 
-// newCBORMode sets the limits of what is decoded. Sizes are bounded by the body limit;
-// nesting is bounded because walking it takes stack.
+// newCBORMode sets the limits of decoding. The limit of a body bounds sizes; nesting has a limit of its own,
+// because it takes stack.
 func newCBORMode() (cbor.DecMode, error) {
 	return cbor.DecOptions{
 		MaxNestedLevels:  cboritem.MaxNesting,
@@ -40,7 +40,7 @@ func newCBORMode() (cbor.DecMode, error) {
 	}.DecMode()
 }
 
-// Item checks that a body is one CBOR item.
+// Item returns a body if it is one well-formed CBOR item.
 func (d CBOR) Item(body []byte) (world.Raw, error) {
 	if len(body) == 0 {
 		return nil, refuse.Invalid("the body is empty")

@@ -8,7 +8,7 @@ import (
 	"github.com/world-redis/world-redis/internal/cboritem"
 )
 
-// known are the keys that calls have. One that stands here costs no memory of its own.
+// known are the usual keys of calls. Reading one of them allocates no memory.
 var known = func() map[string]string {
 	names := map[string]string{}
 	for _, name := range []string{
@@ -34,7 +34,7 @@ func keyOf(item world.Raw) (string, bool) {
 	return cboritem.TextOf(item)
 }
 
-// nameSet holds the keys of a map, which mostly are few.
+// nameSet holds the keys of a map. Most maps have few keys.
 type nameSet struct {
 	few  [12]string
 	n    int
@@ -62,12 +62,12 @@ func (s *nameSet) add(name string) bool {
 	return !twice
 }
 
-// maxKeys is how many keys a map may have that the service itself reads: a body, an event, its eventData, parameters.
-// Each costs a few dozen times its size while it is looked at. Payloads are not looked into and may have any number.
+// maxKeys limits the keys of a map that the service itself reads: a body, an event, its eventData, parameters.
+// Each takes a few dozen times its size while it is read. Payloads are not read and may have any number of keys.
 const maxKeys = 10_000
 
-// EntriesOf returns the entries of a map in their order, leaving out absent ones; values
-// are slices of item. A key that is not text or stands twice is refused.
+// EntriesOf returns the entries of a map in their order, without absent ones. Values
+// are slices of item. Keys that are not text or repeated are refused.
 func EntriesOf(path string, item world.Raw) (world.Fields, error) {
 	if len(item) == 0 || cboritem.MajorOf(item) != cboritem.MajorMap {
 		return nil, refuse.Invalid("%s must be an object", path)

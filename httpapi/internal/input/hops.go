@@ -8,8 +8,8 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// HopsOf is how many services a request has come through. What is no number counts as too many: somebody in a circle
-// changed it.
+// HopsOf returns how many services a request has come through. A value that is no number counts as too many, because
+// something in a loop has changed it.
 func HopsOf(header http.Header) int {
 	hops := 0
 	for _, value := range header[world.HeaderHops] {

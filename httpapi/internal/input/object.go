@@ -8,29 +8,29 @@ import (
 	"github.com/world-redis/world-redis/internal/cboritem"
 )
 
-// Object reads the fields of one map of a request. The first thing that is wrong is kept
-// in err and everything after it reads as absent, so a handler asks once, at the end.
+// Object reads the fields of one map of a request. The first mistake is kept in Err, and
+// everything read after it is absent, so a decoder checks Err once, at the end.
 type Object struct {
-	Path   string // how messages name it
+	Path   string // its name in error messages
 	Fields world.Fields
 	Err    error
 }
 
-// ObjectOf reads a map, which messages call path.
+// ObjectOf reads a map, which error messages call path.
 func ObjectOf(path string, item world.Raw) *Object {
 	o := &Object{Path: path}
 	o.Fields, o.Err = EntriesOf(path, item)
 	return o
 }
 
-// Fail says what is wrong with the field of this name, if nothing was wrong before.
+// Fail records what is wrong with a field, unless something is recorded already.
 func (o *Object) Fail(key, want string) {
 	if o.Err == nil {
 		o.Err = refuse.Invalid("%s.%s %s", o.Path, key, want)
 	}
 }
 
-// Get returns the field as it is, nil when absent.
+// Get returns the encoded value of a field, nil if absent.
 func (o *Object) Get(key string) world.Raw {
 	if o.Err != nil {
 		return nil
@@ -38,7 +38,7 @@ func (o *Object) Get(key string) world.Raw {
 	return o.Fields.Get(key)
 }
 
-// Text returns a text of at most limit bytes, "" when absent.
+// Text returns a text of at most limit bytes, "" if absent.
 func (o *Object) Text(key string, limit int) string {
 	item := o.Get(key)
 	if item == nil {
@@ -55,7 +55,7 @@ func (o *Object) Text(key string, limit int) string {
 	return s
 }
 
-// ID returns an id that fits the rule for ids, "" when absent.
+// ID returns a valid id, "" if absent.
 func (o *Object) ID(key string) string {
 	s := o.Text(key, math.MaxInt)
 	if s != "" && !world.ValidID(s) {
@@ -65,7 +65,7 @@ func (o *Object) ID(key string) string {
 	return s
 }
 
-// Whole returns a whole number that is not negative, nil when absent.
+// Whole returns a whole number that is not negative, nil if absent.
 func (o *Object) Whole(key string) *int64 {
 	item := o.Get(key)
 	if item == nil {
@@ -79,7 +79,7 @@ func (o *Object) Whole(key string) *int64 {
 	return &n
 }
 
-// Flag returns true or false; absent is false.
+// Flag returns a boolean, false if absent.
 func (o *Object) Flag(key string) bool {
 	item := o.Get(key)
 	if item == nil {
@@ -92,10 +92,10 @@ func (o *Object) Flag(key string) bool {
 	return v
 }
 
-// TimestampRule is what a timestamp has to be.
+// TimestampRule says what a timestamp must be.
 const TimestampRule = "must be a timestamp: epoch milliseconds or an ISO 8601 text"
 
-// Millis returns a timestamp, 0 when absent.
+// Millis returns a timestamp, 0 if absent.
 func (o *Object) Millis(key string) world.Millis {
 	item := o.Get(key)
 	if item == nil {
@@ -108,7 +108,7 @@ func (o *Object) Millis(key string) world.Millis {
 	return ms
 }
 
-// Object returns a map within this one, or nil when absent.
+// Object returns a map within this one, nil if absent.
 func (o *Object) Object(key string) *Object {
 	item := o.Get(key)
 	if item == nil {
@@ -122,7 +122,7 @@ func (o *Object) Object(key string) *Object {
 	return inner
 }
 
-// ByteString returns bytes, nil when absent; they are a slice of the request.
+// ByteString returns bytes, nil if absent. They are a slice of the request.
 func (o *Object) ByteString(key string) []byte {
 	item := o.Get(key)
 	if item == nil {
@@ -136,7 +136,7 @@ func (o *Object) ByteString(key string) []byte {
 	return content
 }
 
-// Small returns a whole number from 0 to a million, 0 when absent.
+// Small returns a whole number from 0 to a million, 0 if absent.
 func (o *Object) Small(key string) int {
 	n := o.Whole(key)
 	switch {

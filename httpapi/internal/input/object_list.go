@@ -6,7 +6,7 @@ import (
 	"github.com/world-redis/world-redis/internal/cboritem"
 )
 
-// Texts returns a list of texts that each fit a rule; it may have at most limit of them.
+// Texts returns a list of at most limit texts, each of which must fit the rule.
 func (o *Object) Texts(key string, limit int, fits func(string) bool, rule string) []string {
 	items := o.List(key, limit)
 	out := make([]string, 0, len(items))
@@ -21,7 +21,7 @@ func (o *Object) Texts(key string, limit int, fits func(string) bool, rule strin
 	return out
 }
 
-// List returns the entries of a list that must be there.
+// List returns the entries of a list, which must be present.
 func (o *Object) List(key string, limit int) []world.Raw {
 	item := o.Get(key)
 	if o.Err != nil {
@@ -43,8 +43,8 @@ func (o *Object) List(key string, limit int) []world.Raw {
 	return items
 }
 
-// itemsOf returns the entries of an array, and of one that is longer than limit one more than
-// that; ok is false for any other item.
+// itemsOf returns the entries of an array, but at most one more than limit. ok is false if the
+// item is no array.
 func itemsOf(item world.Raw, limit int) (items []world.Raw, ok bool) {
 	if len(item) == 0 || cboritem.MajorOf(item) != cboritem.MajorArray {
 		return nil, false

@@ -10,7 +10,7 @@ import (
 	"github.com/world-redis/world-redis/internal/cboritem"
 )
 
-// Required returns a text that must be there.
+// Required returns a text, which must be present.
 func (o *Object) Required(key string, limit int) string {
 	s := o.Text(key, limit)
 	if s == "" && o.Err == nil {
@@ -19,7 +19,7 @@ func (o *Object) Required(key string, limit int) string {
 	return s
 }
 
-// Payload returns an item that must be there.
+// Payload returns an item of any type, which must be present.
 func (o *Object) Payload(key string) world.Raw {
 	item := o.Get(key)
 	if item == nil && o.Err == nil {
@@ -28,7 +28,7 @@ func (o *Object) Payload(key string) world.Raw {
 	return item
 }
 
-// Mapping returns a map as it is, nil when absent.
+// Mapping returns an encoded map, nil if absent.
 func (o *Object) Mapping(key string) world.Raw {
 	item := o.Get(key)
 	if item != nil && cboritem.MajorOf(item) != cboritem.MajorMap {
@@ -37,7 +37,7 @@ func (o *Object) Mapping(key string) world.Raw {
 	return item
 }
 
-// Namespace reads one of queue names; absent is none.
+// Namespace returns a namespace of queue names, "" if absent.
 func (o *Object) Namespace(key string) string {
 	ns := o.Text(key, MaxName)
 	if ns != "" && !world.ValidNamespace(ns) {
@@ -46,8 +46,8 @@ func (o *Object) Namespace(key string) string {
 	return ns
 }
 
-// HasName reports whether a list of texts, which may be absent, has one among them. Others are for
-// versions to come.
+// HasName reports whether a list of texts contains one. The list may be absent, and may contain texts that later
+// versions define.
 func (o *Object) HasName(key, wanted string) bool {
 	if o.Get(key) == nil {
 		return false
@@ -55,7 +55,7 @@ func (o *Object) HasName(key, wanted string) bool {
 	return slices.Contains(o.Texts(key, maxTexts, func(string) bool { return true }, "is not text"), wanted)
 }
 
-// Seconds reads a whole number of seconds; absent is 0.
+// Seconds returns a whole number of seconds, 0 if absent.
 func (o *Object) Seconds(key string, most int64) time.Duration {
 	n := o.Whole(key)
 	if n == nil {

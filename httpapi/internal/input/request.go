@@ -9,30 +9,30 @@ import (
 	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 )
 
-// Request is what an operation is called with, whatever it came over. The first thing that is wrong is kept in err and everything
-// after it reads as absent, so a decoder asks once, at the end.
+// Request is what an operation is called with, over any transport. The first mistake is kept in Err, and everything
+// read after it is absent, so a decoder checks Err once, at the end.
 type Request struct {
-	ID   string // names the call: its repeat has the same
+	ID   string // of the call; a repeat has the same
 	From Source
 	Err  error
 
-	values url.Values // those of the query, once they have been asked for
+	values url.Values // of the query, once they were read
 }
 
 // Source is what a transport knows of a call.
 type Source interface {
-	// Param returns a parameter of the path as it stands there, percent-encoded; ok is false if the path has none of this name.
+	// Param returns a parameter of the path, still percent-encoded; ok is false if the path has no parameter of this name.
 	Param(name string) (text string, ok bool)
-	// RawQuery returns what stands after the question mark.
+	// RawQuery returns the text after the question mark.
 	RawQuery() string
 	Header() http.Header
-	// Item returns the body as one data item in CBOR, whatever it came as.
+	// Item returns the body as one data item in CBOR; a JSON body is converted.
 	Item() (world.Raw, error)
 	// Missing reports whether the call has no body.
 	Missing() bool
 }
 
-// Fail says what is wrong with the request, if nothing was wrong before.
+// Fail records what is wrong with the request, unless something is recorded already.
 func (r *Request) Fail(err error) {
 	if r.Err == nil {
 		r.Err = err
@@ -54,7 +54,7 @@ func (r *Request) PathText(name string, limit int) string {
 	return s
 }
 
-// PathID returns a parameter of the path that is an id; "" when the path has no such parameter.
+// PathID returns a parameter of the path that is an id, "" if the path has no such parameter.
 func (r *Request) PathID(name string) string {
 	raw, ok := r.From.Param(name)
 	if !ok || r.Err != nil {
@@ -67,7 +67,7 @@ func (r *Request) PathID(name string) string {
 	return ""
 }
 
-// Query returns the parameters after the question mark; url.Values of net/http would drop malformed ones in silence.
+// Query returns the parameters of the query. It refuses malformed ones, which net/http would drop silently.
 func (r *Request) Query() url.Values {
 	if r.values == nil && r.Err == nil {
 		var err error
@@ -78,7 +78,7 @@ func (r *Request) Query() url.Values {
 	return r.values
 }
 
-// QueryID returns an id, "" when absent.
+// QueryID returns a parameter of the query that is an id, "" if absent.
 func (r *Request) QueryID(name string) string {
 	s := r.Query().Get(name)
 	if s != "" && !world.ValidID(s) {
@@ -123,7 +123,7 @@ func (r *Request) Item() (world.Raw, error) {
 	return r.From.Item()
 }
 
-// Object reads the body as a map, which messages call "body". Its err is what is wrong with the request so far.
+// Object reads the body as a map, which error messages call "body". Its Err is that of the request, if it has one.
 func (r *Request) Object() *Object {
 	item, err := r.Item()
 	if err != nil {

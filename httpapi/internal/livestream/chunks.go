@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	// gatherBytes is how much of a page is copied together; what is larger goes out by itself.
+	// gatherBytes is how many bytes of small chunks are written together. Larger chunks are written separately.
 	gatherBytes = 16 << 10
 )
 
-// chunkWriter writes chunks as frames, or as their bytes alone.
+// chunkWriter writes chunks as frames, or only their bytes.
 type chunkWriter struct {
 	framed  bool
 	header  http.Header
@@ -41,7 +41,7 @@ func (w *chunkWriter) Open(start int64) error {
 
 func (w *chunkWriter) openAs(contentType string, start int64) error {
 	w.header.Set("Content-Type", contentType)
-	w.header.Set("Cache-Control", "no-store, no-transform") // a proxy that compresses would hold chunks back
+	w.header.Set("Cache-Control", "no-store, no-transform") // a proxy that compresses would delay chunks
 	w.header.Set("X-Accel-Buffering", "no")                 // so would nginx
 	w.header.Set(HeaderStart, strconv.FormatInt(start, 10))
 	w.out.WriteHeader(http.StatusOK)
@@ -53,7 +53,7 @@ func (w *chunkWriter) openAs(contentType string, start int64) error {
 func (w *chunkWriter) Send(chunks []world.Chunk) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	// Small chunks are gathered, so that each is no write of its own. An idle reader keeps nothing.
+	// Small chunks are written together. The buffer is not kept, so an idle reader holds no memory.
 	page := make([]byte, 0, min(gatherBytes, wire.Sizes(chunks, func(c *world.Chunk) int { return frameHead + len(c.Data) })))
 	for _, chunk := range chunks {
 		if w.framed {
@@ -102,7 +102,7 @@ func (w *chunkWriter) signal(frame uint32) error {
 	return w.flush()
 }
 
-// write sends p. The connection gives up on a reader that takes nothing (internal/callerconn).
+// write sends p. It fails if the reader reads nothing for too long (internal/callerconn).
 func (w *chunkWriter) write(p []byte) error {
 	if len(p) == 0 {
 		return nil

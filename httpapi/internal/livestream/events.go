@@ -16,14 +16,14 @@ import (
 const TypeEvents = "text/event-stream"
 
 // eventWriter writes a live read as server-sent events, for people: each chunk is an event
-// whose id is its index and whose data is the value in one line of JSON. Chunks that are not
-// readable come as the event "bytes" in base64. The event "end" says that the stream has
-// ended, and where it goes on behind that end; a body that ends without it was cut, and goes on after Last-Event-ID.
+// whose id is its index and whose data is the value in one line of JSON. A chunk that is not
+// readable is an event "bytes" in base64. The event "end" says that the stream has
+// ended, and at which index it continues after that end. A body without it was cut off; the read continues after Last-Event-ID.
 type eventWriter struct {
 	*chunkWriter
 	next  int64
 	reads context.Context
-	views *budget.Pool // that the values take from
+	views *budget.Pool // memory of the values
 }
 
 func newEventWriter(ctx context.Context, w http.ResponseWriter) *eventWriter {
@@ -49,7 +49,7 @@ func (w *eventWriter) Send(chunks []world.Chunk) error {
 	return w.flush()
 }
 
-// event writes one chunk. It waits for the memory of a value without the lock, so that a reader who waits is kept alive.
+// event writes one chunk. It does not hold the lock while it waits for memory, so that keepAlive can write.
 func (w *eventWriter) event(chunk world.Chunk) error {
 	hold := budget.Of(w.views)
 	defer hold.Release()
@@ -59,7 +59,7 @@ func (w *eventWriter) event(chunk world.Chunk) error {
 			return err
 		}
 		line = readable(chunk.Data, func(n int) bool { return hold.Grow(w.reads, int64(readableCopies*n), 0) == nil })
-		hold.Shrink(int64(3 * len(line))) // it has grown, and stands in its event
+		hold.Shrink(int64(3 * len(line))) // the line, its buffer and the event
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -98,11 +98,11 @@ func (w *eventWriter) KeepAlive(interval time.Duration) error {
 func (w *eventWriter) End(next func(from int64) int64) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	behind := ""
+	after := ""
 	if n := next(w.next); n > 0 {
-		behind = fmt.Sprintf(`,"next":%d`, n)
+		after = fmt.Sprintf(`,"next":%d`, n)
 	}
-	return w.say(fmt.Sprintf("event: end\ndata: {\"chunks\":%d%s}\n\n", w.next, behind))
+	return w.say(fmt.Sprintf("event: end\ndata: {\"chunks\":%d%s}\n\n", w.next, after))
 }
 
 func (w *eventWriter) say(text string) error {

@@ -6,27 +6,27 @@ import (
 	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 )
 
-// Frames carry chunks over HTTP without losing where one ends: [u32 big-endian length]
-// [bytes]. Two lengths that no chunk can have are signals of a live read.
+// A frame is a chunk with its length: [u32 big-endian length][bytes]. Two lengths that no chunk
+// can have are signals in a live read.
 const (
 	// The media types of chunks: one chunk, or frames of any number.
 	TypeChunk  = "application/octet-stream"
 	TypeFrames = "application/vnd.world-redis.chunks"
 
-	// HeaderStart says at which index an answer begins.
+	// HeaderStart is the index of the first chunk of an answer.
 	HeaderStart = "X-Stream-Start"
 
 	frameHead      = 4
-	frameEnd       = 0xFFFFFFFF // the recorded end of the stream; the only clean end
-	frameKeepAlive = 0xFFFFFFFE // nothing happened; proxies cut silent connections
+	frameEnd       = 0xFFFFFFFF // the recorded end of the stream; a body without it was cut off
+	frameKeepAlive = 0xFFFFFFFE // nothing was written; proxies cut silent connections
 )
 
-// SplitFrames cuts a body into chunks, which are slices of it.
+// SplitFrames splits a body into chunks, which are slices of it.
 func SplitFrames(body []byte) ([][]byte, error) {
 	var chunks [][]byte
 	for rest := body; len(rest) > 0; {
 		if len(rest) < frameHead {
-			return nil, refuse.Invalid("frame %d is cut within its length", len(chunks))
+			return nil, refuse.Invalid("frame %d ends within its length", len(chunks))
 		}
 		n := uint64(binary.BigEndian.Uint32(rest))
 		rest = rest[frameHead:]

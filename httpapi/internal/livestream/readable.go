@@ -8,38 +8,38 @@ import (
 	"fmt"
 )
 
-// The SDK puts a value into a chunk as a frame, a big-endian 32 bit length, then the letters
-// of a format, then the value (contract §6.1). One of the formats is text: a JSON list whose
-// entries refer to one another by their place.
+// The SDK writes a value into a chunk as a frame: a big-endian 32 bit length, the letters
+// of a format, and the value (contract §6.1). One of the formats is text: a JSON list whose
+// entries refer to each other by their index.
 const (
 	chunkHeader = 4
 	formatText  = "devl"
 	formatSize  = 4
-	// A value for people goes no deeper than this, has no more parts, and no more bytes of them: a part may be
-	// referred to many times, so a small chunk can stand for a value without end.
+	// Limits of the depth, the parts and the bytes of a value for people. A part may be
+	// referred to many times, so a small chunk can stand for a huge value.
 	readableDepth = 64
 	readableParts = 10_000
-	// readableBytes is what the parts of a value may have together, beyond the size of the chunk. It leaves room
-	// for a part that is referred to a few times.
+	// readableBytes is how many bytes the parts of a value may have in addition to the size of the chunk, so that
+	// a part may be referred to a few times.
 	readableBytes = 1 << 20
 )
 
 const (
-	// readableChunk is the size up to which a chunk is looked into. What is larger is nothing that people read.
+	// readableChunk is the size up to which a chunk is converted. Larger values are not useful for people.
 	readableChunk = 512 << 10
 	// readableCopies is how often the bytes of a value are in memory while its line is made.
 	readableCopies = 8
-	// readableStep is what a value that is larger than its chunk takes at a time.
+	// readableStep is how much memory a value that is larger than its chunk takes at a time.
 	readableStep = 16 << 10
-	// readableEntries is how many entries lists and maps may have together: they take far more than their bytes.
+	// readableEntries is how many entries lists and maps may have together. They take far more memory than their bytes.
 	readableEntries = 4 * readableParts
 )
 
 var errNotReadable = errors.New("not a value that people can read")
 
-// readable turns a chunk into one line of JSON for people: the value that the app wrote. It has room for readableCopies of
-// the chunk; for a larger value it calls more with the bytes that it needs. It returns nil if the chunk is not readable (encrypted,
-// compressed, not the SDK's, or too large), or if more returns false. Nothing but a person's view may depend on it.
+// readable turns a chunk into one line of JSON for people: the value that the app wrote. The caller has counted memory for
+// readableCopies of the chunk; for a larger value, readable calls more with the bytes that it needs. It returns nil if the chunk is
+// not readable (encrypted, compressed, not the SDK's, or too large), or if more returns false. Programs must not depend on it.
 func readable(chunk []byte, more func(bytes int) bool) (line []byte) {
 	value, err := chunkValue(chunk, more)
 	if err != nil {
@@ -73,7 +73,7 @@ func chunkValue(chunk []byte, more func(bytes int) bool) (any, error) {
 	return v.at(0, readableDepth)
 }
 
-// entries counts the commas of JSON outside of its texts.
+// entries counts the commas of JSON outside of strings.
 func entries(text []byte) (n int) {
 	quoted := false
 	for i := 0; i < len(text); i++ {
@@ -89,19 +89,19 @@ func entries(text []byte) (n int) {
 	return n
 }
 
-// valueReader reads a value out of its list.
+// valueReader reads a value from the list of its parts.
 type valueReader struct {
 	list  []json.RawMessage
-	left  int // parts that may still come
-	bytes int // that they may have
-	room  int // of these, bytes that there is memory for
+	left  int // how many parts may follow
+	bytes int // how many bytes they may have
+	room  int // how many bytes of them have memory
 	more  func(bytes int) bool
 }
 
-// at returns the value at a place, with what it refers to.
+// at returns the value at an index, with the values that it refers to.
 func (v *valueReader) at(place, depth int) (any, error) {
 	if place < 0 {
-		return nil, nil // undefined, a hole, NaN and the like: JSON has none of them
+		return nil, nil // undefined, a hole, NaN and so on, which JSON does not have
 	}
 	v.left--
 	if place >= len(v.list) || depth == 0 || v.left < 0 {
@@ -131,7 +131,7 @@ func (v *valueReader) at(place, depth int) (any, error) {
 	}
 }
 
-// fits reports whether there is room for a part of n bytes.
+// fits reports whether there is memory for a part of n bytes.
 func (v *valueReader) fits(n int) bool {
 	v.bytes -= n
 	v.room -= n
@@ -146,7 +146,7 @@ func (v *valueReader) fits(n int) bool {
 	return v.more(step)
 }
 
-// listOf is an array of places, or the name of a type and its parts.
+// listOf reads an array of indexes, or the name of a type and its parts.
 func (v *valueReader) listOf(e []any, depth int) (any, error) {
 	name, typed := "", false
 	if len(e) > 0 {

@@ -10,17 +10,17 @@ import (
 	"github.com/world-redis/world-redis/httpapi/internal/httpbody"
 )
 
-// Writer writes one live read in one of its forms. Its methods may be called at once.
+// Writer writes one live read in one of its forms. Its methods may be called concurrently.
 type Writer interface {
-	// Open sends the headers at once: a reader of a quiet stream should not wait for them.
+	// Open sends the headers immediately, so that a reader of a silent stream gets them.
 	Open(start int64) error
 	Send(chunks []world.Chunk) error // a world.ChunkSink
-	// Beats reports whether keepAlive has a way to write something that is no chunk.
+	// Beats reports whether the form has something to keep a connection alive with.
 	Beats() bool
-	// KeepAlive writes it when nothing was written for the interval.
+	// KeepAlive writes that if nothing was written for the interval.
 	KeepAlive(interval time.Duration) error
-	// End says that the stream has ended. next tells, for a reader that has read up to from, where
-	// something was written behind that end.
+	// End writes that the stream has ended. next returns, for a reader that has read up to from, the index at which
+	// something was written after that end.
 	End(next func(from int64) int64) error
 }
 

@@ -11,38 +11,38 @@ import (
 )
 
 const (
-	// roomPatience is how long a call waits for room before it is refused.
+	// roomPatience is how long a call waits for memory before it is refused.
 	roomPatience = 5 * time.Second
-	// maxBundleAnswer is what the answers of a bundle may have together, in bytes. One that is larger comes alone.
+	// maxBundleAnswer limits the answers of a bundle together, in bytes. An answer that is larger is the only one.
 	maxBundleAnswer = 4 << 20
-	// copies is how often a value is in memory while its answer is made: as it was read, and as it is written, in a
-	// bundle twice.
+	// copies is how often a value is in memory while its answer is made: as it was read, as it is written, and in a
+	// bundle once more.
 	copies = 3
 )
 
-// Holding counts what one request or message holds: its body as it arrives, what is read for its answer, and the answer
-// until it is written. It is the [world.Room] of what the call reads. The calls of a bundle have one together, so only
-// one of them reads something large at a time.
+// Holding counts the bytes that one request or message holds: its body as it arrives, values read for its answer, and the answer
+// until it is written. It is the [world.Room] of its calls. The calls of a bundle share one, so only
+// one of them reads a large value at a time.
 type Holding struct {
 	mu       sync.Mutex
 	hold     budget.Hold
 	patience time.Duration
-	bundled  bool  // its answers have a limit together
-	answers  int64 // bytes of them, so far
-	waited   bool  // in vain, so the other calls of the bundle do not
-	ahead    int64 // of these, for which room was made before they were read
+	bundled  bool  // its answers together have a limit
+	answers  int64 // their bytes so far
+	waited   bool  // without success, so the other calls of the bundle do not wait
+	ahead    int64 // the part of answers that MakeRoom counted before it was read
 	live     liveRoom
 }
 
-// Hold begins to count a call, which releases what it returns.
+// Hold starts to count a call. The caller releases the Holding.
 func (s *Share) Hold() *Holding {
 	return &Holding{hold: budget.Of(s.Pool), patience: s.Patience, live: s.live}
 }
 
-// Bundle says that the answers of several calls are counted, which have a limit together.
+// Bundle says that the Holding is that of a bundle, whose answers together have a limit.
 func (h *Holding) Bundle() { h.bundled = true }
 
-// Of is that of the call that a context belongs to; without one nothing is counted.
+// Of returns the Holding of the call that a context belongs to. If it has none, nothing is counted.
 func Of(ctx context.Context) *Holding {
 	if h, ok := world.RoomOf(ctx).(*Holding); ok {
 		return h
@@ -59,7 +59,7 @@ func (h *Holding) MakeRoom(ctx context.Context, n int64) error {
 	}
 	patience := h.patience
 	if h.bundled && (h.answers > 0 || h.waited) {
-		patience = 0 // bundles that have some and wait for more would wait for each other
+		patience = 0 // bundles that hold memory and wait for more could wait for each other
 	}
 	if err := h.grow(ctx, copies*n, patience); err != nil {
 		h.waited = true
@@ -81,7 +81,7 @@ func (h *Holding) GiveBack(n int64) {
 // fits returns an error if n more bytes would exceed the limit of a bundle's answers.
 func (h *Holding) fits(n int64) error {
 	if h.bundled && h.answers > 0 && h.answers+n > maxBundleAnswer {
-		return world.OverBudget("the answers of a bundle have 4 MiB at most together; make this call by itself")
+		return world.OverBudget("the answers of a bundle may have at most 4 MiB together; make this call alone")
 	}
 	return nil
 }
@@ -96,17 +96,17 @@ func (h *Holding) Take(ctx context.Context, n int64) error {
 func (h *Holding) grow(ctx context.Context, n int64, patience time.Duration) error {
 	err := h.hold.Grow(ctx, n, patience)
 	if errors.Is(err, budget.ErrOver) {
-		return world.OverBudget("the service holds as many bytes for its callers as it may (WORKFLOW_WORLD_MEMORY)")
+		return world.OverBudget("the memory for calls is used up (WORKFLOW_WORLD_MEMORY); try again")
 	}
 	return err
 }
 
-// smallAnswer is the size of a bundled answer up to which it is not counted by itself: its message has been counted
-// with room for such ones.
+// smallAnswer is the size up to which an answer in a bundle is not counted: memory for small answers is counted with the
+// message.
 const smallAnswer = 4 << 10
 
-// KeepAnswer counts an answer of n bytes to a call of a bundle, which is there already. The answer is dropped if there is no room
-// for it.
+// KeepAnswer counts an answer of n bytes to a call of a bundle, which is in memory already. On an error, the caller drops the
+// answer.
 func KeepAnswer(ctx context.Context, n int) error {
 	if n <= smallAnswer {
 		return nil
@@ -129,9 +129,9 @@ func (h *Holding) answered(ctx context.Context, n int64) error {
 	return h.grow(ctx, n, 0)
 }
 
-// Settle has it hold n bytes: those of an answer that is about to be written. An answer that says again what the body
-// said is counted in any case: the call is done, and would be answered alike if it were made again. It is bounded by the
-// body, for which there was room.
+// Settle changes what is held to n bytes, those of an answer that is about to be written. An answer that repeats the body
+// is counted even if there is no memory: the call is done, and a repeat would get the same answer. Its size is bounded by
+// the body, which was counted.
 func (h *Holding) Settle(ctx context.Context, n int64) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -148,14 +148,14 @@ func (h *Holding) Settle(ctx context.Context, n int64) error {
 	}
 }
 
-// Keep gives back what is more than n bytes.
+// Keep releases what is above n bytes.
 func (h *Holding) Keep(n int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.hold.Shrink(n)
 }
 
-// Release gives back all of it.
+// Release releases everything.
 func (h *Holding) Release() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

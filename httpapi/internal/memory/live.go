@@ -10,17 +10,17 @@ import (
 	"github.com/world-redis/world-redis/internal/budget"
 )
 
-// ForGood is how long a live read waits for room: its answer has begun and it has nothing else to do.
+// ForGood is how long a live read waits for memory: its answer has begun, so it cannot be refused any more.
 const ForGood = time.Duration(math.MaxInt64)
 
-// liveRoom is for what live reads hold: half of the namespace's memory, so that readers who take nothing leave room for
-// bodies and lists. Pages of chunks and what people see of them have limits of their own, since a reader has a page while
-// it waits for the other.
+// liveRoom is the memory of live reads: half of the namespace's memory, so that slow readers leave some for
+// bodies and lists. Pages of chunks and values for people have separate limits, because a reader holds a page while
+// it waits for memory for a value.
 type liveRoom struct {
 	pages, views *budget.Pool
 }
 
-// Views is what values for people are counted in, in the namespace that a call belongs to.
+// Views returns the memory of values for people, in the namespace of a call.
 func Views(ctx context.Context) *budget.Pool { return Of(ctx).live.views }
 
 func newLiveRoom(p *budget.Pool) liveRoom {
@@ -36,7 +36,7 @@ func (h *Holding) Lend(ctx context.Context, least, most int64) (world.Loan, erro
 	return l, l.hold.Grow(ctx, least, ForGood)
 }
 
-// loan is what a page of live reads holds.
+// loan counts a page of a live read.
 type loan struct {
 	mu   sync.Mutex
 	hold budget.Hold

@@ -16,7 +16,7 @@ const (
 	maxBaseURL = 2048              // bytes
 	maxLease   = 30 * 24 * 60 * 60 // seconds
 
-	// preloadStart is what an app takes with a delivery: the answer to run_started.
+	// preloadStart is what a delivery may preload for an app: the answer to run_started.
 	preloadStart = string(world.EventRunStarted)
 )
 
@@ -67,7 +67,7 @@ func writeApp(e *wire.Encoder, a *world.App) {
 	o.End()
 }
 
-// readApp reads and checks an App; what the registry sets is ignored.
+// readApp reads and checks an App. Fields that the registry sets are ignored.
 func readApp(o *input.Object) (world.App, error) {
 	app := world.App{
 		DeploymentID: o.Text("deploymentId", input.MaxName),
@@ -93,7 +93,7 @@ func readApp(o *input.Object) (world.App, error) {
 	return app, nil
 }
 
-// checkBaseURL takes http(s)://host[:port][/base] and takes the trailing slash off.
+// checkBaseURL accepts http(s)://host[:port][/base] and removes a trailing slash.
 func checkBaseURL(path, base string) (string, error) {
 	u, err := url.Parse(base)
 	switch {

@@ -67,7 +67,7 @@ func batchRequest(body world.Raw) (world.CreateBatch, error) {
 
 func batchItemSize(i *world.BatchItem) int { return 64 + wire.ResultSize(&i.Result) }
 
-// encodeBatch writes {results: [...]}, an answer or a refusal for each event.
+// encodeBatch writes {results: [...]}, with an answer or an error for each event.
 func encodeBatch(e *wire.Encoder, items []world.BatchItem) {
 	e.Grow(wire.Sizes(items, batchItemSize) + 128)
 	o := e.Object()

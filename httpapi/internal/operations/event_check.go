@@ -10,8 +10,8 @@ import (
 	"github.com/world-redis/world-redis/internal/cboritem"
 )
 
-// checkEvent refuses what cannot be an event, so that storage only ever sees sound ones,
-// and turns the timestamps in eventData into whole epoch milliseconds.
+// checkEvent refuses requests that have not the shape of an event, so storage only gets valid ones.
+// It turns timestamps in eventData into whole epoch milliseconds.
 func checkEvent(req *world.CreateEvent) error {
 	switch {
 	case req.Type == "":
@@ -26,7 +26,7 @@ func checkEvent(req *world.CreateEvent) error {
 			return err
 		}
 	}
-	// Runs from before event sourcing wrote events as a mere log, payloads optional.
+	// SDKs from before event sourcing write events only as a log, so payloads are optional.
 	if req.V1Compat || req.SpecVersion == 1 {
 		return nil
 	}
@@ -38,7 +38,7 @@ func checkEvent(req *world.CreateEvent) error {
 	return nil
 }
 
-// checkDatum checks the form of one eventData entry; keys it does not know pass as they are.
+// checkDatum checks one entry of eventData. Entries with unknown keys are not checked.
 func checkDatum(f *world.Field) error {
 	switch f.Key {
 	case "resumeAt", "retryAfter", "tokenRetentionUntil":

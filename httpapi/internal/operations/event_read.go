@@ -12,8 +12,8 @@ const (
 	maxEventType = 64  // bytes
 )
 
-// eventRequest reads the body of an events.create call: {event, params?}. What it lets
-// through is complete: a known type, its required eventData, moments as epoch milliseconds.
+// eventRequest reads the body of an events.create call: {event, params?}. The event that it returns
+// is complete: it has a known type, the eventData that its type requires, and timestamps as epoch milliseconds.
 func eventRequest(body world.Raw) (world.CreateEvent, error) {
 	var req world.CreateEvent
 	top := input.ObjectOf("body", body)
@@ -54,7 +54,7 @@ func readEvent(event *input.Object, req *world.CreateEvent) error {
 	return err
 }
 
-// readEventParams reads the options; those it does not know are telemetry of the client.
+// readEventParams reads the options. Unknown ones are telemetry of the client.
 func readEventParams(params *input.Object, req *world.CreateEvent) error {
 	req.ResolveNone = params.ResolveNone()
 	req.V1Compat = params.Flag("v1Compat")
@@ -64,12 +64,12 @@ func readEventParams(params *input.Object, req *world.CreateEvent) error {
 	req.SkipPreload = params.Flag("skipPreload")
 	req.PreloadEvents = params.Flag("preloadEvents")
 	req.ResumePayloadDigest = params.Text("resumePayloadDigest", maxDigest)
-	req.ResumeID = params.Text("resumeId", maxResumeID) // the SDK names it here, too
+	req.ResumeID = params.Text("resumeId", maxResumeID) // the SDK sends it here, too
 	req.LogEnd = readLogEnd(params)
 	return params.Err
 }
 
-// readLogEnd reads which event the caller has been given last, {position, createdAt}.
+// readLogEnd reads which event the caller has seen last: {position, createdAt}.
 func readLogEnd(params *input.Object) *world.LogEnd {
 	end := params.Object("logEnd")
 	if end == nil {
@@ -82,7 +82,7 @@ func readLogEnd(params *input.Object) *world.LogEnd {
 		params.Err = end.Err
 		return nil
 	case position == nil || *position > world.MaxPosition:
-		params.Fail("logEnd.position", "must be the place of an event in the log, counted from 0")
+		params.Fail("logEnd.position", "must be the position of an event in the log, counted from 0")
 		return nil
 	}
 	read.Position = int(*position)

@@ -12,7 +12,8 @@ import (
 // entityEventsLimit is the default limit of a list by correlation id.
 const entityEventsLimit = 100
 
-// decodeEvent reads an event of the run in the path. Without one there it has to be a run_created, whose run gets its id with it.
+// decodeEvent reads an event of the run in the path. If the path has no run, the event must be a run_created, and the service
+// chooses the id of the run.
 func decodeEvent(r *input.Request) (world.CreateEvent, error) {
 	runID := r.PathID("runId")
 	body, err := r.Item()
@@ -42,13 +43,13 @@ func (a *API) getEvent(ctx context.Context, ref entityRef) (world.Event, error) 
 	return a.Deps.Store.GetEvent(ctx, ref.runID, ref.id, ref.none)
 }
 
-// decodeEvents reads which events of a run are asked for.
+// decodeEvents reads a query for the events of a run.
 func decodeEvents(r *input.Request) (world.EventQuery, error) {
 	want := world.EventQuery{RunID: r.PathID("runId"), Page: r.Page(), ResolveNone: r.ResolveNone()}
 	return want, r.Err
 }
 
-// decodeEntityEvents reads which events of a step, hook or wait are asked for.
+// decodeEntityEvents reads a query for the events of a step, hook or wait.
 func decodeEntityEvents(r *input.Request) (world.EventQuery, error) {
 	want := world.EventQuery{Page: r.Page(), ResolveNone: r.ResolveNone(), RunID: r.QueryID("runId"), CorrelationID: r.QueryID("correlationId")}
 	if want.Page.Limit == 0 {

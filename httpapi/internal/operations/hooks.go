@@ -12,7 +12,7 @@ func (a *API) getHook(ctx context.Context, ref entityRef) (world.Hook, error) {
 	return a.Deps.Store.GetHook(ctx, ref.id, ref.none)
 }
 
-// decodeToken reads which hook is asked for by its token, which takes the place of the id.
+// decodeToken reads the token of a hook, in place of its id.
 func decodeToken(r *input.Request) (entityRef, error) {
 	ref := entityRef{none: r.ResolveNone(), id: r.Query().Get("token")}
 	if r.Err == nil {

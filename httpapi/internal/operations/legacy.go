@@ -10,7 +10,7 @@ import (
 )
 
 // The calls of SDKs from before event sourcing (contract §9). Their payloads are plain JSON
-// values, and stay as they are like any other.
+// values, which are passed on unchanged as all payloads are.
 
 func decodeLegacyRun(r *input.Request) (world.CreateLegacyRun, error) {
 	body := r.Object()
@@ -32,7 +32,7 @@ func decodeLegacyRunUpdate(r *input.Request) (world.UpdateLegacyRun, error) {
 	return req, body.Err
 }
 
-// decodeLegacyMove reads a call that only sets a status; its body may be left out.
+// decodeLegacyMove reads a call that only sets a status. It may have no body.
 func decodeLegacyMove(status world.RunStatus) func(*input.Request) (world.UpdateLegacyRun, error) {
 	return func(r *input.Request) (world.UpdateLegacyRun, error) {
 		req := world.UpdateLegacyRun{
@@ -115,7 +115,7 @@ func decodeLegacyDispose(r *input.Request) (world.DisposeLegacyHook, error) {
 	return req, r.Err
 }
 
-// onlyResolveData reads a body that has nothing else to say and may be missing.
+// onlyResolveData reads a body that has only resolveData, and may be missing.
 func onlyResolveData(r *input.Request) (none bool) {
 	if r.Err != nil || r.From.Missing() {
 		return false
@@ -126,7 +126,7 @@ func onlyResolveData(r *input.Request) (none bool) {
 	return none
 }
 
-// legacyError returns an error as clients of spec 1 write it, nil when absent.
+// legacyError returns an error as clients of spec version 1 write it, nil if absent.
 func legacyError(o *input.Object, key string) world.Raw {
 	item := o.Get(key)
 	if item != nil && cboritem.MajorOf(item) != cboritem.MajorMap && cboritem.MajorOf(item) != cboritem.MajorText {

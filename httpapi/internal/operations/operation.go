@@ -15,9 +15,9 @@ type Operation struct {
 	Method, Path string // the path is written as in the OpenAPI document
 	// Serve makes its calls.
 	Serve serveFunc
-	// Status is that of the answer to a call that went well; 0: 200.
+	// Status is the HTTP status of a successful call; 0: 200.
 	Status  int
-	bundled bool // may be part of a bundle: it is short, frequent, and small both ways
+	bundled bool // may be part of a bundle: it is short and frequent, and its request and answer are small
 
 	Route string   // the path as metrics and logs have it
 	fixed []string // the parts of the path around its parameters
@@ -27,8 +27,8 @@ type Operation struct {
 // serveFunc makes a call and returns its answer in CBOR, which the caller releases.
 type serveFunc func(ctx context.Context, a *API, r *input.Request) (*wire.Encoder, error)
 
-// serves puts the three parts of an operation together. decode reads what the operation is called with and refuses what
-// is invalid, do has it done, and encode writes the result.
+// serves combines the three parts of an operation. decode reads the request and refuses what
+// is invalid, do calls the interfaces of world, and encode writes the result.
 func serves[In, Out any](decode func(*input.Request) (In, error), do func(*API, context.Context, In) (Out, error), encode func(*wire.Encoder, Out)) serveFunc {
 	return func(ctx context.Context, a *API, r *input.Request) (*wire.Encoder, error) {
 		in, err := decode(r)
@@ -45,7 +45,7 @@ func serves[In, Out any](decode func(*input.Request) (In, error), do func(*API, 
 	}
 }
 
-// inStore is the second part of an operation that is one method of the store.
+// inStore is the second part of an operation that only calls a method of the store.
 func inStore[In, Out any](method func(world.Store, context.Context, In) (Out, error)) func(*API, context.Context, In) (Out, error) {
 	return func(a *API, ctx context.Context, in In) (Out, error) { return method(a.Deps.Store, ctx, in) }
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/world-redis/world-redis/internal/wire"
 )
 
-// encodePage writes {data, cursor, hasMore}. size is about how many bytes an entry takes.
+// encodePage writes {data, cursor, hasMore}. size estimates the bytes of an entry.
 func encodePage[T any](size func(*T) int, write func(*wire.Encoder, *T)) func(*wire.Encoder, world.Page[T]) {
 	return func(e *wire.Encoder, page world.Page[T]) {
 		e.Grow(wire.Sizes(page.Data, size) + 128)

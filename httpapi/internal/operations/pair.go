@@ -8,7 +8,7 @@ import (
 	"github.com/world-redis/world-redis/internal/wire"
 )
 
-// EventAndMessage is what became of an event and of the message that follows it.
+// EventAndMessage is the result of an event and of the message that follows it.
 type EventAndMessage struct {
 	Event      world.EventResult
 	EventErr   error

@@ -18,7 +18,7 @@ const (
 	maxDelay = 10 * 366 * 24 * time.Hour
 )
 
-// sentMessage is a message, and the app that sends it if it registers on the way.
+// sentMessage is a message, and the app that sends it if the call registers that, too.
 type sentMessage struct {
 	world.Message
 	app *world.App
@@ -57,7 +57,7 @@ func decodeMessage(r *input.Request) (m sentMessage, err error) {
 	return m, readMessage(body, &m.Message, kind)
 }
 
-// enqueue returns the id of the message.
+// enqueue queues a message and returns its id.
 func (a *API) enqueue(ctx context.Context, m sentMessage) (string, error) {
 	if err := a.registerSender(ctx, &m); err != nil {
 		return "", err
@@ -65,7 +65,7 @@ func (a *API) enqueue(ctx context.Context, m sentMessage) (string, error) {
 	return a.Deps.Queue.Enqueue(ctx, m.Message)
 }
 
-// registerSender registers the app that sends a message before it, so that the message finds it.
+// registerSender registers the app that sends a message. It is called before the message is queued, so that the message finds the app.
 func (a *API) registerSender(ctx context.Context, m *sentMessage) error {
 	app := m.app
 	if app == nil {
@@ -78,7 +78,7 @@ func (a *API) registerSender(ctx context.Context, m *sentMessage) error {
 		m.DeploymentID = app.DeploymentID
 	}
 	if m.SDK == "" && m.DeploymentID == app.DeploymentID {
-		m.SDK = app.SDK // what an app sends to its own deployment is of its own runs
+		m.SDK = app.SDK // an app that sends to its own deployment sends about its own runs
 	}
 	return nil
 }
@@ -89,8 +89,8 @@ func encodeMessageID(e *wire.Encoder, id string) {
 	o.End()
 }
 
-// sdkOf is the generation of a run by its spec version. Health checks, which belong to none,
-// say 1.
+// sdkOf returns the SDK generation of a run with this spec version. Health checks belong to no run
+// and send 1.
 func sdkOf(specVersion *int64) string {
 	switch {
 	case specVersion == nil || *specVersion < 2:

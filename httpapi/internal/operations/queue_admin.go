@@ -35,7 +35,7 @@ func kindOf(queue string) (world.Kind, error) {
 	}
 }
 
-// withAdmin serves an operation that needs the queue as an operator sees it.
+// withAdmin serves an operation that needs Deps.Admin.
 func withAdmin(serve serveFunc) serveFunc {
 	return func(ctx context.Context, a *API, r *input.Request) (*wire.Encoder, error) {
 		if a.Deps.Admin == nil {
@@ -73,7 +73,7 @@ func writeDepth(e *wire.Encoder, d *world.QueueDepth) {
 
 func decodeMessages(r *input.Request) (world.MessageQuery, error) {
 	want := world.MessageQuery{Page: r.Page()}
-	r.ResolveNone() // which every list has
+	r.ResolveNone() // all lists accept it
 	want.State = world.MessageState(r.Query().Get("state"))
 	if want.State != "" && !slices.Contains(world.MessageStates(), want.State) {
 		r.Fail(refuse.Invalid("state must be one of %v", world.MessageStates()))
@@ -115,7 +115,7 @@ func encodeRunMessages(e *wire.Encoder, messages []world.MessageInfo) {
 	o.End()
 }
 
-// checkRun refuses a run that does not exist. It is asked when there is no message: one may be there
+// checkRun refuses a run that does not exist. It is called only if there is no message, because a message may exist
 // before its run.
 func (a *API) checkRun(ctx context.Context, runID string) error {
 	if a.Deps.CheckRun == nil {
@@ -124,7 +124,7 @@ func (a *API) checkRun(ctx context.Context, runID string) error {
 	return a.Deps.CheckRun(ctx, runID)
 }
 
-// decodeQueue reads which queue is to be paused or resumed.
+// decodeQueue reads the queue to pause or resume.
 func decodeQueue(r *input.Request) (world.Kind, error) {
 	name, _ := r.From.Param("queue")
 	return kindOf(name)

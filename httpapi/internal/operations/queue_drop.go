@@ -7,7 +7,7 @@ import (
 	"github.com/world-redis/world-redis/internal/wire"
 )
 
-// droppedMessage is what became of a message that was to be removed.
+// droppedMessage is the outcome of removing a message.
 type droppedMessage struct {
 	message world.MessageInfo // as it was before
 	outcome world.DropOutcome

@@ -9,9 +9,9 @@ import (
 	"github.com/world-redis/world-redis/internal/wire"
 )
 
-// readMessage reads the message of a queue() call: a value, which is delivered as CBOR, or a
-// JSON document in a text, which is delivered as it stands. The app of SDK v5 may have
-// code of its own in front of the SDK's handler that looks into messages and knows JSON.
+// readMessage reads the message of a queue() call: a value, which is delivered in CBOR, or a
+// JSON document in a text, which is delivered unchanged. An app with SDK v5 may have its own
+// code in front of the SDK's handler, and that reads messages as JSON.
 func readMessage(o *input.Object, m *world.Message, kind world.Kind) error {
 	value, document := o.Get("message"), o.Text("jsonMessage", math.MaxInt)
 	switch {

@@ -10,8 +10,8 @@ import (
 	"github.com/world-redis/world-redis/internal/cboritem"
 )
 
-// describe sets the body of a message and what the queue needs to know of it, so that
-// the queue need not look inside.
+// describe sets the body of a message and what the queue needs to know about it, so the queue
+// does not read the body.
 func describe(m *world.Message, kind world.Kind, message world.Raw) error {
 	m.Body, m.ContentType = message, input.TypeCBOR
 	if cboritem.MajorOf(message) != cboritem.MajorMap {
@@ -30,7 +30,7 @@ func describe(m *world.Message, kind world.Kind, message world.Raw) error {
 	return o.Err
 }
 
-// isBareWakeUp reports whether a message says nothing but which run to look at.
+// isBareWakeUp reports whether a message only names the run to wake.
 func isBareWakeUp(fields world.Fields) bool {
 	for _, f := range fields {
 		switch f.Key {
@@ -42,7 +42,7 @@ func isBareWakeUp(fields world.Fields) bool {
 	return fields.Has("runId")
 }
 
-// readDelay reads a number of seconds, which may have a fraction.
+// readDelay reads a number of seconds, which may have a fractional part.
 func readDelay(o *input.Object, key string) time.Duration {
 	item := o.Get(key)
 	if item == nil {
@@ -65,7 +65,7 @@ func delayOf(seconds float64) (time.Duration, bool) {
 	return time.Duration(math.Round(seconds*1e6)) * time.Microsecond, true
 }
 
-// readHeaders reads a map of texts that may stand in an HTTP request.
+// readHeaders reads a map of HTTP headers.
 func readHeaders(o *input.Object, key string) map[string]string {
 	inner := o.Object(key)
 	if inner == nil || len(inner.Fields) == 0 {
@@ -79,7 +79,7 @@ func readHeaders(o *input.Object, key string) map[string]string {
 	for _, f := range inner.Fields {
 		value, ok := cboritem.TextOf(f.Value)
 		if !ok || !isHeaderName(f.Key) || strings.ContainsAny(value, "\r\n\x00") {
-			o.Fail(key, "must hold HTTP headers: names to texts of one line")
+			o.Fail(key, "must map names of HTTP headers to texts of one line")
 			return nil
 		}
 		size += len(f.Key) + len(value)
@@ -92,7 +92,7 @@ func readHeaders(o *input.Object, key string) map[string]string {
 	return out
 }
 
-// isHeaderName checks against the token rule of RFC 9110.
+// isHeaderName reports whether a text is a token as RFC 9110 defines it.
 func isHeaderName(s string) bool {
 	for i := range len(s) {
 		c := s[i]

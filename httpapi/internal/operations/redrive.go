@@ -9,17 +9,17 @@ import (
 	"github.com/world-redis/world-redis/internal/wire"
 )
 
-// redriven is what became of one dead message.
+// redriven is the outcome of one dead message.
 type redriven struct {
 	messageID, runID string
 	outcome          world.RedriveOutcome
 }
 
-// redriveRequest asks for one message, those of a run, or all of them.
+// redriveRequest selects one dead message, those of a run, or all.
 type redriveRequest struct {
 	messageID  string
 	all, force bool
-	query      world.MessageQuery // of the dead messages that it is about, if it does not name one
+	query      world.MessageQuery // selects the dead messages, unless messageID does
 }
 
 func decodeRedrive(r *input.Request) (redriveRequest, error) {
@@ -47,7 +47,7 @@ func decodeRedrive(r *input.Request) (redriveRequest, error) {
 	return req, nil
 }
 
-// redrive has dead messages delivered again. A message whose run has ended would change nothing any more, so it is left unless forced.
+// redrive makes dead messages pending again. A message whose run has ended would change nothing, so it is skipped unless forced.
 func (a *API) redrive(ctx context.Context, req redriveRequest) ([]redriven, error) {
 	if req.messageID != "" {
 		info, err := a.Deps.Admin.GetMessage(ctx, req.messageID)
@@ -66,8 +66,8 @@ func (a *API) redrive(ctx context.Context, req redriveRequest) ([]redriven, erro
 	return a.redriveAll(ctx, dead, req.force)
 }
 
-// deadMessages reads them all before any is touched, so that none is passed over. The queue
-// keeps no more than it can be asked for.
+// deadMessages reads all dead messages before any is changed, so that paging skips none. The queue
+// limits how many there are.
 func (a *API) deadMessages(ctx context.Context, query world.MessageQuery) ([]world.MessageInfo, error) {
 	var dead []world.MessageInfo
 	query.Page.Limit = world.MaxPage
@@ -109,7 +109,7 @@ func (a *API) redriveAll(ctx context.Context, dead []world.MessageInfo, force bo
 	return results, nil
 }
 
-// endedRuns tells which runs of the messages have ended or are gone.
+// endedRuns returns which runs of the messages have ended.
 func (a *API) endedRuns(ctx context.Context, messages []world.MessageInfo) (map[string]bool, error) {
 	ended, asked := map[string]bool{}, map[string]bool{}
 	var runIDs []string
@@ -125,7 +125,7 @@ func (a *API) endedRuns(ctx context.Context, messages []world.MessageInfo) (map[
 			return nil, err
 		}
 		for i, run := range runs {
-			// The message that creates a run may come before the run is there.
+			// A run that is not found may still be created by its message.
 			ended[runIDs[i]] = run != nil && run.Status.Terminal()
 		}
 		runIDs = runIDs[len(runs):]

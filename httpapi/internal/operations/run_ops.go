@@ -12,8 +12,8 @@ import (
 	"github.com/world-redis/world-redis/internal/wire"
 )
 
-// manyRuns is runs.getMany, which is a POST because a thousand ids are too many for a path. partial says that the caller knows
-// of answers that have the first of its runs only.
+// manyRuns is runs.getMany, which is a POST because a thousand ids are too many for a query. partial says that the caller handles
+// an answer with only the first of its runs.
 type manyRuns struct {
 	ids           []string
 	none, partial bool
@@ -25,7 +25,7 @@ func decodeManyRuns(r *input.Request) (manyRuns, error) {
 	return want, body.Err
 }
 
-// foundRuns are runs in the order in which they were asked for, nil for those that are not there.
+// foundRuns are runs in the order of the request, nil for those that do not exist.
 type foundRuns struct {
 	runs             []*world.Run
 	partial, hasMore bool
@@ -38,7 +38,7 @@ func (a *API) getRuns(ctx context.Context, want manyRuns) (foundRuns, error) {
 	}
 	found := foundRuns{runs: runs, partial: want.partial, hasMore: len(runs) < len(want.ids)}
 	if found.hasMore && !want.partial {
-		// A caller that does not know of hasMore would take the rest for runs that it did not ask for.
+		// A caller that does not read hasMore would miss the other runs.
 		return found, world.Errorf(world.CodeTooLarge,
 			"the %d runs are too large for one answer, which has room for the first %d: ask for fewer at a time, or with partial: true and then for the rest",
 			len(want.ids), len(runs))
@@ -82,7 +82,7 @@ func decodeWait(r *input.Request) (runWait, error) {
 	return want, r.Err
 }
 
-// awaitRun returns when the run has ended, when the time is up, or when the service stops, with the run as it is then.
+// awaitRun waits until the run has ended, the time is up, or the service stops, and returns the run as it is then.
 func (a *API) awaitRun(ctx context.Context, want runWait) (world.Run, error) {
 	waiting, stop := a.untilDrain(ctx)
 	defer stop()
@@ -106,7 +106,7 @@ func (a *API) untilDrain(ctx context.Context) (context.Context, context.CancelFu
 	return ctx, stop
 }
 
-// readWait reads milliseconds; none is 0, and more than the most is the most.
+// readWait reads a number of milliseconds. Absent is 0, and values above the limit count as the limit.
 func readWait(r *input.Request, name string) time.Duration {
 	q := r.Query()
 	if !q.Has(name) {
@@ -141,7 +141,7 @@ func (a *API) cancelRuns(ctx context.Context, req world.CancelRuns) ([]world.Can
 		return nil, err
 	}
 	for _, r := range results {
-		// One that was cancelled before may have been so by a call that broke off here.
+		// An earlier call may have cancelled the run and failed before it came to this line.
 		if r.Outcome == world.Cancelled || r.Outcome == world.AlreadyCancelled {
 			a.runEnded(r.RunID)
 		}
@@ -181,11 +181,11 @@ func encodeCancelled(e *wire.Encoder, results []world.CancelResult) {
 	o.End()
 }
 
-// attributeSpec is the spec version that brought attributes.
+// attributeSpec is the first spec version with attributes.
 const attributeSpec = 4
 
-// decodeAttributes reads runs.experimentalSetAttributes: an attr_set whose writer is neither a
-// workflow nor one of its steps. Replay passes over what a step wrote, so it is put down as one.
+// decodeAttributes reads runs.experimentalSetAttributes: an attr_set from outside the run. It is
+// written as if by a step, because replay skips what steps wrote.
 func decodeAttributes(r *input.Request) (world.CreateEvent, error) {
 	runID, body := r.PathID("runId"), r.Object()
 	changes, reserved := body.Get("changes"), body.Flag("allowReservedAttributes")
@@ -205,7 +205,7 @@ func decodeAttributes(r *input.Request) (world.CreateEvent, error) {
 	return req, checkEvent(&req)
 }
 
-// setAttributes returns the attributes that the run has then.
+// setAttributes changes attributes and returns all that the run has then.
 func (a *API) setAttributes(ctx context.Context, req world.CreateEvent) (world.Raw, error) {
 	// The SDK of an older run cannot replay an attr_set.
 	run, err := a.Deps.Store.GetRun(ctx, req.RunID, true)
@@ -233,7 +233,7 @@ func encodeAttributes(e *wire.Encoder, attributes world.Raw) {
 	o.End()
 }
 
-// outsideWriter is the writer of attributes that are set from outside the run.
+// outsideWriter returns the writer of attributes that are set from outside the run.
 func outsideWriter() world.Raw {
 	e := wire.NewEncoder(64)
 	o := e.Object()

@@ -25,8 +25,8 @@ func decodeRuns(r *input.Request) (world.RunQuery, error) {
 	return want, r.Err
 }
 
-// statuses reads the repeated status parameter. An empty one stands for an empty list,
-// which nothing matches.
+// statuses reads the parameter status, which may be repeated. An empty value stands for an empty list,
+// which matches nothing.
 func statuses(given []string) (wanted []world.RunStatus, noMatch bool, err error) {
 	for _, text := range given {
 		switch status := world.RunStatus(text); status {

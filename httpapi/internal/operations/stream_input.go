@@ -18,10 +18,10 @@ const (
 	HeaderAttempt  = "X-Stream-Attempt"
 	HeaderSteps    = "X-Stream-Steps"
 
-	mostSteps = 16 // that a call may come from
+	mostSteps = 16 // in one call
 )
 
-// DecodeAppend reads everything of a write but its chunks.
+// DecodeAppend reads everything of a write except its chunks.
 func DecodeAppend(r *input.Request) (world.Append, error) {
 	a := world.Append{RequestID: r.ID, RunID: r.PathID("runId"), Name: r.PathText("name", world.MaxStreamName), Steps: readSteps(r)}
 	if r.Err != nil {
@@ -47,7 +47,7 @@ func DecodeAppend(r *input.Request) (world.Append, error) {
 	return a, nil
 }
 
-// readSteps reads which step makes the call, and in which attempt; or, if that is not known, which ones may.
+// readSteps reads which step makes the call and its attempt. If the caller does not know that, it names all steps that may.
 func readSteps(r *input.Request) []world.StreamStep {
 	steps, err := streamSteps(r.From.Header())
 	if err != nil {
@@ -72,7 +72,7 @@ func streamSteps(h http.Header) ([]world.StreamStep, error) {
 	}
 	n, ok := attemptOf(attempt)
 	if !ok {
-		return nil, refuse.Invalid("%s must be a whole number from 1 on", HeaderAttempt)
+		return nil, refuse.Invalid("%s must be a whole number, 1 or more", HeaderAttempt)
 	}
 	return []world.StreamStep{{ID: step, Attempt: n}}, nil
 }
@@ -84,7 +84,7 @@ func severalSteps(text string) ([]world.StreamStep, error) {
 		step, attempt, _ := strings.Cut(strings.TrimSpace(one), " ")
 		n, ok := attemptOf(attempt)
 		if !ok || !world.ValidID(step) || len(list) == mostSteps {
-			return nil, refuse.Invalid("%s must be at most %d pairs of a step's id and its attempt, parted by commas", HeaderSteps, mostSteps)
+			return nil, refuse.Invalid("%s must be at most %d pairs of a step's id and its attempt, separated by commas", HeaderSteps, mostSteps)
 		}
 		list = append(list, world.StreamStep{ID: step, Attempt: n})
 	}
@@ -96,10 +96,10 @@ func attemptOf(text string) (n int64, ok bool) {
 	return n, err == nil && n >= 1
 }
 
-// HeaderLastEventID is what a reader of server-sent events sends to go on.
+// HeaderLastEventID is the header with which a reader of server-sent events continues.
 const HeaderLastEventID = "Last-Event-ID"
 
-// DecodeRead reads which stream is to be read, and from where.
+// DecodeRead reads which stream to read, and from which index.
 func DecodeRead(r *input.Request) (name string, start int64, err error) {
 	r.PathID("runId")
 	name, start = r.PathText("name", world.MaxStreamName), readStartIndex(r)
@@ -121,7 +121,7 @@ func readStartIndex(r *input.Request) int64 {
 	return n
 }
 
-// readResumeIndex returns the index after the last event that the caller has, if it says so.
+// readResumeIndex returns the index after the last event that the caller has, if it sends that.
 func readResumeIndex(r *input.Request) (next int64, given bool) {
 	text := r.From.Header().Get(HeaderLastEventID)
 	if text == "" {

@@ -17,7 +17,7 @@ func (a *API) closeStream(ctx context.Context, end world.StreamClose) (nothing, 
 	return nothing{}, a.Deps.Streams.CloseStream(ctx, end)
 }
 
-// streamNames is a list of a run's streams. paged says that the caller knows of answers that have some of them only.
+// streamNames is a list of a run's streams. paged says that the caller handles an answer with only some of them.
 type streamNames struct {
 	runID string
 	page  world.PageRequest
@@ -38,7 +38,7 @@ func (a *API) listStreams(ctx context.Context, want streamNames) (list streamNam
 		return list, err
 	}
 	if list.names.HasMore && !list.paged {
-		// A caller that does not know of hasMore would take the rest for streams that are not there.
+		// A caller that does not read hasMore would miss the other streams.
 		return list, world.Errorf(world.CodeTooLarge, "the run has more streams than one answer has room for: ask with a limit, and then with the cursor")
 	}
 	return list, nil
@@ -106,7 +106,7 @@ func writeChunk(e *wire.Encoder, chunk *world.Chunk) {
 	o.End()
 }
 
-// writeNext tells where a reader goes on behind an end, if something was written behind it.
+// writeNext writes the index at which a reader continues after an end, if something was written after it.
 func writeNext(o *wire.Object, next int64) {
 	if next > 0 {
 		o.Whole("next", next)

@@ -7,7 +7,7 @@ import (
 	"github.com/world-redis/world-redis/internal/wire"
 )
 
-// The paths that code names, too.
+// Paths that other code uses, too.
 const (
 	pathQueue     = "/v1/queue"
 	pathEvents    = "/v1/events"
@@ -37,7 +37,7 @@ func Table() []Operation {
 		{Method: get, Path: "/v1/runs", Serve: serves(decodeRuns, inStore(world.Store.ListRuns), encodePage(wire.RunSize, wire.Run))},
 		{Method: post, Path: "/v1/runs/get", Serve: serves(decodeManyRuns, (*API).getRuns, encodeManyRuns)},
 		{Method: post, Path: "/v1/runs/cancel", Serve: serves(decodeCancel, (*API).cancelRuns, encodeCancelled)},
-		// Bundled, because the path is one that a bundle takes: that of a run called lost.
+		// Bundled, because its path looks like that of a run with the id "lost", which may be bundled.
 		{Method: get, Path: "/v1/runs/lost", bundled: true, Serve: serves(decodePage, (*API).lostCalls, encodePage(answeredCallSize, writeAnsweredCall))},
 		{Method: get, Path: "/v1/runs/{runId}", bundled: true, Serve: serves(decodeOne("runId"), (*API).getRun, encodeRun)},
 		{Method: get, Path: "/v1/runs/{runId}/wait", Serve: serves(decodeWait, (*API).awaitRun, encodeRun)},

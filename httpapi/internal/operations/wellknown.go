@@ -8,11 +8,11 @@ import (
 	"github.com/world-redis/world-redis/httpapi/internal/refuse"
 )
 
-// traceHeaders are passed on from a well-known call to the delivery.
+// traceHeaders are copied from a well-known call to the delivery.
 var traceHeaders = []string{"traceparent", "tracestate"}
 
-// decodeBare reads a message for the queue in the form in which it is delivered: the
-// body is the message, the rest stands in headers.
+// decodeBare reads a message for the queue in the form in which messages are delivered: the
+// body is the message, and everything else is in headers.
 func decodeBare(want world.Kind) func(*input.Request) (sentMessage, error) {
 	return func(r *input.Request) (sentMessage, error) {
 		m, err := bareMessage(r, want)
@@ -29,7 +29,7 @@ func bareMessage(r *input.Request, want world.Kind) (world.Message, error) {
 		Hops:           input.HopsOf(h),
 	}
 	if m.Hops > 0 && m.IdempotencyKey == "" {
-		// A service took us for an app, and delivers the message again and again: that is one message all the same.
+		// Another service takes this one for an app and delivers the message repeatedly: it stays one message.
 		m.IdempotencyKey = h.Get("x-vqs-message-id")
 	}
 	if err := input.CheckText("the header x-vqs-queue-name", m.QueueName, input.MaxName); err != nil {

@@ -1,4 +1,4 @@
-// Package refuse has the form that a refused call takes on the wire: the table from codes to HTTP statuses and the SDK's error
+// Package refuse has the form of errors on the wire: the table from codes to HTTP statuses and the SDK's error
 // classes, and the body of the answer.
 package refuse
 
@@ -12,8 +12,8 @@ import (
 
 // The codes that only HTTP has.
 const (
-	CodeUnsupportedMedia world.Code = "unsupported_media_type" // a body in an encoding that we do not read
-	CodeForbidden        world.Code = "forbidden"              // a Host that only a token would allow
+	CodeUnsupportedMedia world.Code = "unsupported_media_type" // a body of another media type
+	CodeForbidden        world.Code = "forbidden"              // a Host that is only allowed with a token
 )
 
 // WireForm is the one table from codes to HTTP statuses and the SDK's error classes.
@@ -63,7 +63,7 @@ func WireForm(code world.Code) (status int, name string) {
 	}
 }
 
-// Encode returns the body of an answer that refuses a call.
+// Encode returns the body of an error.
 func Encode(e world.Error, status int, name string) []byte {
 	enc := wire.NewEncoder(256)
 	body := enc.Object()
@@ -87,12 +87,12 @@ func Encode(e world.Error, status int, name string) []byte {
 	return enc.Bytes
 }
 
-// Invalid is the refusal of bad input.
+// Invalid returns the error for invalid input.
 func Invalid(format string, args ...any) error {
 	return world.Errorf(world.CodeInvalid, "%s", fmt.Sprintf(format, args...))
 }
 
-// TooLarge refuses a body; size is -1 when it was not announced.
+// TooLarge returns the error for a body that is too large; size is -1 if it was not announced.
 func TooLarge(size, limit int64) *world.Error {
 	if size < 0 {
 		return world.Errorf(world.CodeTooLarge, "the body is larger than the limit of %d bytes (WORKFLOW_WORLD_MAX_BODY)", limit)

@@ -8,17 +8,17 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// Origin is the call that an error or a line of the log is about.
+// Origin identifies the call of an error or a log line.
 type Origin struct{ Method, Route, Request string }
 
-// Refusal finds what to tell the caller. What is not a refusal of ours goes to the log,
-// and the caller learns under which id.
+// Refusal returns the error for the caller. Errors without a code are internal: they are logged, and the caller
+// gets the id of the log line.
 func (s *Calls) Refusal(ctx context.Context, err error, at Origin) world.Error {
 	var refusal *world.Error
 	switch {
 	case errors.As(err, &refusal) && refusal.Code != world.CodeInternal:
 	case ctx.Err() != nil:
-		// The caller is gone or the service stops: nobody's fault, nothing to log.
+		// The caller is gone or the service stops, so there is nothing to log.
 		refusal = world.Errorf(world.CodeUnavailable, "the request was cancelled")
 	case errors.Is(err, context.DeadlineExceeded):
 		refusal = world.Errorf(world.CodeUnavailable, "the service could not finish in time; try again")
@@ -37,7 +37,7 @@ func (s *Calls) Refusal(ctx context.Context, err error, at Origin) world.Error {
 	return out
 }
 
-// LogFailure writes a line about a call that failed.
+// LogFailure logs a call that failed.
 func (s *Calls) LogFailure(ctx context.Context, at Origin, what string, level slog.Level, err error) {
 	s.Log.LogAttrs(ctx, level, what,
 		slog.String("request", at.Request),

@@ -1,4 +1,4 @@
-// Package transport serves calls, whatever carries them: each has an id, is answered whatever happens, is counted and logged.
+// Package transport serves calls of any transport: each one gets an id and an answer, is counted and logged.
 package transport
 
 import (
@@ -13,20 +13,20 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// Call is one call as what carries it knows it: a request of HTTP, or a part of a bundle.
+// Call is one call as its transport sees it: an HTTP request, or a part of a bundle.
 type Call interface {
-	// Admit refuses a call that there is no place for.
+	// Admit returns an error if the service is too busy for the call.
 	Admit() error
 	// Key returns the Idempotency-Key that the caller sent, "" if it sent none.
 	Key() string
 	// Identified is called with the id of the call.
 	Identified(id string)
-	// Make makes the call and answers it; refuse answers it with an error.
+	// Make makes the call and answers it; Refuse answers it with an error.
 	Make(ctx context.Context) error
 	Refuse(ctx context.Context, err error)
-	// Begun reports whether a part of the answer is out.
+	// Begun reports whether a part of the answer has been sent.
 	Begun() bool
-	// Origin says which call it is, and answered how it was answered.
+	// Origin returns what identifies the call in the log, and Answered how it was answered.
 	Origin() Origin
 	Answered() (status int, bytes int64)
 }
@@ -49,11 +49,11 @@ func (s *Calls) IsDraining() bool {
 	}
 }
 
-// Serve makes a call of any transport. What holds for every call is done here: it has an id, it is answered whatever happens,
-// and it is counted and logged.
+// Serve makes a call of any transport. It does what all calls need: an id, an answer even after a panic,
+// metrics and the log.
 func (s *Calls) Serve(ctx context.Context, call Call) {
 	start := time.Now()
-	// Deferred, because a live read that is cut leaves by a panic.
+	// Deferred, because a live read that is cut off ends with a panic.
 	defer func() {
 		status, bytes := call.Answered()
 		s.Note(ctx, call.Origin(), status, bytes, time.Since(start))
@@ -63,8 +63,8 @@ func (s *Calls) Serve(ctx context.Context, call Call) {
 	}
 }
 
-// made makes a call, and returns the error that it is to be answered with, also for a panic. http.ErrAbortHandler goes on: it is
-// how a handler asks for the connection to be cut.
+// made makes a call, and returns the error for its answer, also after a panic. It passes http.ErrAbortHandler on, with which a
+// handler has the connection cut.
 func (s *Calls) made(ctx context.Context, call Call) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -82,7 +82,7 @@ func (s *Calls) made(ctx context.Context, call Call) (err error) {
 	return call.Make(ctx)
 }
 
-// Note tells the metrics and the log of a call that has been answered.
+// Note counts and logs a call that has been answered.
 func (s *Calls) Note(ctx context.Context, at Origin, status int, bytes int64, took time.Duration) {
 	s.Observe(observedMethod(at.Method), at.Route, observedStatus(status), took)
 	if !s.Log.Enabled(ctx, slog.LevelDebug) {
@@ -98,14 +98,14 @@ func (s *Calls) Note(ctx context.Context, at Origin, status int, bytes int64, to
 	)
 }
 
-// MethodMessage is what messages of call sockets are counted under; the socket itself counts as a GET when it ends.
+// MethodMessage is the method under which messages of call sockets are counted. The socket itself counts as a GET when it ends.
 const MethodMessage = "WEBSOCKET"
 
-// otherMethod stands for every method that HTTP does not define.
+// otherMethod replaces methods that HTTP does not define.
 const otherMethod = "OTHER"
 
-// observedMethod is the method that [Config.Observe] is called with. A caller may send any word as a method, and each
-// would become a metric series that is never freed.
+// observedMethod returns the method with which Observe is called. A caller may send any word as a method, and each
+// would create a metric series that is never removed.
 func observedMethod(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
@@ -116,7 +116,7 @@ func observedMethod(method string) string {
 	}
 }
 
-// observedStatus is the status that [Config.Observe] is called with: 0 for those that HTTP does not define, which an app
+// observedStatus returns the status with which Observe is called: 0 for a status that HTTP does not define, which an app
 // may answer to a webhook.
 func observedStatus(status int) int {
 	if http.StatusText(status) == "" {
@@ -125,26 +125,26 @@ func observedStatus(status int) int {
 	return status
 }
 
-// panicked is the error that stands for a panic. halfSent says that a part of the answer is out.
+// panicked returns the error for a panic. halfSent says that a part of the answer has been sent.
 func (s *Calls) panicked(r any, halfSent bool) error {
 	if err, ok := r.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(r)
 	}
 	s.Log.Error("a handler panicked", slog.Any("panic", r), slog.String("stack", string(debug.Stack())))
 	if halfSent {
-		// Only a cut tells the client that it is half.
+		// The client notices a partial answer only if the connection is cut.
 		panic(http.ErrAbortHandler)
 	}
 	return world.Wrap(world.CodeInternal, fmt.Errorf("panic: %v", r), "panic")
 }
 
-// HeaderIdempotencyKey names a call: its repeat has the same.
+// HeaderIdempotencyKey identifies a call; a repeat has the same value.
 const HeaderIdempotencyKey = "Idempotency-Key"
 
-// MaxIdempotencyKey is how many characters an Idempotency-Key may have.
+// MaxIdempotencyKey is the largest number of characters of an Idempotency-Key.
 const MaxIdempotencyKey = 128
 
-// ID is the id of a call with this Idempotency-Key; a call that is refused for it has one, too.
+// ID returns the id of a call with this Idempotency-Key. It also returns one with an error, for the log.
 func (s *Calls) ID(key string) (string, error) {
 	switch {
 	case key == "":

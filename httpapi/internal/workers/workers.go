@@ -1,27 +1,27 @@
-// Package workers runs calls on goroutines that are kept.
+// Package workers has a pool of goroutines.
 package workers
 
 import "sync"
 
-// maxIdle is how many goroutines wait for the next bundle at most.
+// maxIdle is the largest number of idle goroutines.
 const maxIdle = 64
 
-// Pool makes calls of bundles on goroutines that have made some before. A call goes deep, and a
-// fresh goroutine has to grow its stack for it each time: that took a tenth of the service's time.
+// Pool runs tasks on pooled goroutines whose stacks have grown. A call needs a deep stack, and growing that
+// on a new goroutine for each call took a tenth of the service's CPU time.
 type Pool struct {
 	mu     sync.Mutex
-	idle   []chan Task // the last one was busy last
+	idle   []chan Task // the most recently used one is last
 	closed bool
 }
 
-// Task is one call of a bundle to make.
+// Task is a function to call, with its argument. Done counts it when it is over.
 type Task struct {
 	Make func(i int)
 	I    int
 	Done *sync.WaitGroup
 }
 
-// Start makes a call at once, whatever else the pool does.
+// Start runs a task immediately, on a new goroutine if none is idle.
 func (p *Pool) Start(t Task) {
 	p.mu.Lock()
 	last := len(p.idle) - 1
@@ -33,7 +33,7 @@ func (p *Pool) Start(t Task) {
 	member := p.idle[last]
 	p.idle = p.idle[:last]
 	p.mu.Unlock()
-	member <- t // it has room for one
+	member <- t // it has a buffer of one
 }
 
 func (p *Pool) work(t Task) {
@@ -48,7 +48,7 @@ func (p *Pool) work(t Task) {
 	}
 }
 
-// wait puts a member among the idle ones; false says that there are enough.
+// wait makes a goroutine idle. It returns false if there are enough idle ones.
 func (p *Pool) wait(member chan Task) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -59,7 +59,7 @@ func (p *Pool) wait(member chan Task) bool {
 	return true
 }
 
-// Close lets those that wait end, and the others when they are done. Calls can still be made.
+// Close ends the idle goroutines, and the others when their tasks are done. Tasks can still be started.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
