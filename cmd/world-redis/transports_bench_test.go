@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -114,7 +115,9 @@ func serveTransports(b *testing.B) (url string) {
 		require.NoError(b, server.Close())
 		cancel()
 		for range 3 {
-			<-ended
+			if err := <-ended; !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, context.Canceled) {
+				require.NoError(b, err)
+			}
 		}
 	})
 	return "http://" + listener.Addr().String()
