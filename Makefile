@@ -61,12 +61,21 @@ $(APPS:%=%/$(BUNDLE)): %/$(BUNDLE): %/$(PACKAGES) $$(wildcard $$*/workflows/*.ts
 	cd $* && PATH="$$PWD/node_modules/node/bin:$$PATH" node_modules/.bin/workflow build >/dev/null
 	@touch $@
 
-# What is published, made here: the client as one file and as a package.
+# The binaries that the npm packages carry, by the names that Node has for platforms.
+BINARIES := $(addprefix dist/binaries/,linux-x64 linux-arm64 darwin-x64 darwin-arm64 win32-x64)
+goos = $(subst win32,windows,$(firstword $(subst -, ,$1)))
+goarch = $(subst x64,amd64,$(lastword $(subst -, ,$1)))
+
+.PHONY: $(BINARIES)
+$(BINARIES):
+	@CGO_ENABLED=0 GOOS=$(call goos,$(@F)) GOARCH=$(call goarch,$(@F)) go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $@ ./cmd/world-redis
+
 .PHONY: dist
-dist: build client ## make what is published, in dist: world-redis.cjs and the npm packages
-	@rm -rf dist && mkdir dist
+dist: build client $(BINARIES) ## make what is published, in dist: world-redis.cjs and the npm packages of the client and of the service
+	@rm -rf dist/*.tgz dist/*.cjs
 	@bin/world-redis client >dist/world-redis.cjs
 	@cd client && npm pack --ignore-scripts --silent --pack-destination ../dist >/dev/null
+	@node npm/pack.mjs dist/binaries dist
 	@ls -l dist
 
 ## Trying
