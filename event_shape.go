@@ -21,10 +21,11 @@ func CheckList(kind string, list []string, most int) error {
 	return CheckRepeated(kind, list)
 }
 
-// CheckCancelReason refuses a reason of a cancellation that is too long.
-func CheckCancelReason(reason string) error {
+// CheckCancelReason refuses a reason of a cancellation that is too long; JavaScript counts characters as UTF-16 does. name is
+// that of the field, for the message.
+func CheckCancelReason(name, reason string) error {
 	if n := len(utf16.Encode([]rune(reason))); n > MaxCancelReason {
-		return Errorf(CodeInvalid, "The cancel reason has %d characters; at most %d are allowed", n, MaxCancelReason)
+		return Errorf(CodeInvalid, "%s has %d characters; at most %d are allowed", name, n, MaxCancelReason)
 	}
 	return nil
 }

@@ -190,7 +190,7 @@ func TestCancelRuns(t *testing.T) {
 		`{}`:                                "body.runIds is missing",
 		`{"runIds":[""]}`:                   "body.runIds has an entry that must be text",
 		`{"runIds":["a"],"cancelReason":5}`: "body.cancelReason must be text",
-		`{"runIds":["a"],"cancelReason":"` + strings.Repeat("ä", 513) + `"}`: "body.cancelReason has more than 512 characters",
+		`{"runIds":["a"],"cancelReason":"` + strings.Repeat("ä", 513) + `"}`: "body.cancelReason has 513 characters; at most 512 are allowed",
 		`{"runIds":[` + manyTexts(501) + `]}`:                                "body.runIds has more entries than the limit of 500",
 	} {
 		status, body := post(t, s, "/v1/runs/cancel", given)

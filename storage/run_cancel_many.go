@@ -42,7 +42,7 @@ func checkCancelRuns(req world.CancelRuns) error {
 	if err := world.CheckList("run id", req.RunIDs, world.MaxCancelRuns); err != nil {
 		return err
 	}
-	return world.CheckCancelReason(req.Reason)
+	return world.CheckCancelReason("cancelReason", req.Reason)
 }
 
 // cancelOne cancels one run and returns the outcome.

@@ -60,11 +60,12 @@ func (r *Request) PathID(name string) string {
 	if !ok || r.Err != nil {
 		return ""
 	}
-	if s, err := url.PathUnescape(raw); err == nil && world.ValidID(s) {
-		return s
+	s, err := url.PathUnescape(raw)
+	if err != nil {
+		s = "" // which is no id
 	}
-	r.Err = refuse.Invalid("%s %s", name, world.IDRule)
-	return ""
+	r.Err = world.CheckID(name, s)
+	return s
 }
 
 // Query returns the parameters of the query. It refuses malformed ones, which net/http would drop silently.
@@ -81,8 +82,8 @@ func (r *Request) Query() url.Values {
 // QueryID returns a parameter of the query that is an id, "" if absent.
 func (r *Request) QueryID(name string) string {
 	s := r.Query().Get(name)
-	if s != "" && !world.ValidID(s) {
-		r.Fail(refuse.Invalid("%s %s", name, world.IDRule))
+	if s != "" {
+		r.Fail(world.CheckID(name, s))
 	}
 	return s
 }

@@ -2,7 +2,6 @@ package operations
 
 import (
 	"slices"
-	"unicode/utf16"
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/httpapi/internal/input"
@@ -51,7 +50,7 @@ func checkDatum(f *world.Field) error {
 		return checkDatumText(f, world.MaxToken)
 	case "cancelReason":
 		if s, ok := cboritem.TextOf(f.Value); ok {
-			if err := checkReason("event.eventData.cancelReason", s); err != nil {
+			if err := world.CheckCancelReason("event.eventData.cancelReason", s); err != nil {
 				return err
 			}
 		}
@@ -70,14 +69,6 @@ func checkDatum(f *world.Field) error {
 		if cboritem.MajorOf(f.Value) != cboritem.MajorArray {
 			return refuse.Invalid("event.eventData.%s must be a list", f.Key)
 		}
-	}
-	return nil
-}
-
-// checkReason refuses a reason to cancel that is too long. JavaScript counts characters as UTF-16 does.
-func checkReason(path, reason string) error {
-	if len(utf16.Encode([]rune(reason))) > world.MaxCancelReason {
-		return refuse.Invalid("%s has more than %d characters", path, world.MaxCancelReason)
 	}
 	return nil
 }

@@ -132,7 +132,7 @@ func decodeCancel(r *input.Request) (world.CancelRuns, error) {
 	if body.Err != nil {
 		return req, body.Err
 	}
-	return req, checkReason("body.cancelReason", req.Reason)
+	return req, world.CheckCancelReason("body.cancelReason", req.Reason)
 }
 
 func (a *API) cancelRuns(ctx context.Context, req world.CancelRuns) ([]world.CancelResult, error) {

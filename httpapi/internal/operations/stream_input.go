@@ -36,8 +36,8 @@ func DecodeAppend(r *input.Request) (world.Append, error) {
 	if a.WriterID == "" {
 		return a, nil
 	}
-	if !world.ValidID(a.WriterID) {
-		return a, refuse.Invalid("%s %s", HeaderWriter, world.IDRule)
+	if err := world.CheckID(HeaderWriter, a.WriterID); err != nil {
+		return a, err
 	}
 	n, err := strconv.ParseUint(sequence, 10, 53)
 	if err != nil {
