@@ -7,20 +7,20 @@ type MessageState string
 
 // The states of a message.
 const (
-	MessagePending   MessageState = "pending"   // is delivered as soon as a slot is free
-	MessageActive    MessageState = "active"    // is being delivered
-	MessageScheduled MessageState = "scheduled" // delayed before its first delivery
-	MessageRetry     MessageState = "retry"     // delayed before another delivery
-	MessageParked    MessageState = "parked"    // a wake-up that waits until another one of its run has ended
-	MessageStalled   MessageState = "stalled"   // waits for an app
-	MessageDead      MessageState = "dead"      // set aside as undeliverable
-	MessageCompleted MessageState = "completed" // done; the last ones are kept for a while
+	MessagePending       MessageState = "pending"   // is delivered as soon as a slot is free
+	MessageActive        MessageState = "active"    // is being delivered
+	MessageScheduled     MessageState = "scheduled" // delayed before its first delivery
+	MessageRetry         MessageState = "retry"     // delayed before another delivery
+	MessageParked        MessageState = "parked"    // a wake-up that waits until another one of its run has ended
+	MessageWaitingForApp MessageState = "stalled"   // waits for an app
+	MessageDead          MessageState = "dead"      // set aside as undeliverable
+	MessageCompleted     MessageState = "completed" // done; the last ones are kept for a while
 )
 
 // MessageStates returns all states, in the order in which a list of all messages shows them.
 func MessageStates() []MessageState {
 	return []MessageState{
-		MessageActive, MessagePending, MessageRetry, MessageStalled, MessageScheduled, MessageParked, MessageDead, MessageCompleted,
+		MessageActive, MessagePending, MessageRetry, MessageWaitingForApp, MessageScheduled, MessageParked, MessageDead, MessageCompleted,
 	}
 }
 
@@ -41,7 +41,7 @@ type MessageInfo struct {
 	Failed         int    // deliveries that were charged
 	Rescheduled    int    // times that the app rescheduled it
 	Reason         string // why the last delivery did not succeed
-	WaitsFor       string // with MessageStalled: the deployment; empty if it names none
+	WaitsFor       string // with MessageWaitingForApp: the deployment; empty if it names none
 	Size           int    // of the body, in bytes
 	ContentType    string
 }
@@ -56,17 +56,17 @@ type MessageQuery struct {
 
 // QueueDepth is the number of messages in a queue, by state.
 type QueueDepth struct {
-	Kind      Kind
-	Queue     string // its name in asynq
-	Paused    bool
-	Pending   int64  // to be delivered now
-	Active    int64  // being delivered
-	Scheduled int64  // delayed before their first delivery
-	Retry     int64  // delayed before another delivery
-	Stalled   int64  // those of Retry that wait for an app
-	Dead      int64  // set aside as undeliverable
-	Completed int64  // done and still kept
-	Oldest    Millis // when the oldest pending message became pending; 0 if there is none
+	Kind          Kind
+	Queue         string // its name in asynq
+	Paused        bool
+	Pending       int64  // to be delivered now
+	Active        int64  // being delivered
+	Scheduled     int64  // delayed before their first delivery
+	Retry         int64  // delayed before another delivery
+	WaitingForApp int64  // those of Retry that wait for an app
+	Dead          int64  // set aside as undeliverable
+	Completed     int64  // done and still kept
+	Oldest        Millis // when the oldest pending message became pending; 0 if there is none
 }
 
 // RedriveOutcome is the result of redelivering a dead message.

@@ -18,7 +18,7 @@ func adminServer(t *testing.T, f *fakes, messages ...world.MessageInfo) (*Server
 func TestQueueIsShown(t *testing.T) {
 	t.Parallel()
 	s, admin := adminServer(t, newFakes(t), world.MessageInfo{
-		MessageID: "msg_1", Kind: world.KindStep, QueueName: "__wkf_step_x", State: world.MessageStalled, RunID: runID, StepID: "step_1", DeploymentID: "dpl_1",
+		MessageID: "msg_1", Kind: world.KindStep, QueueName: "__wkf_step_x", State: world.MessageWaitingForApp, RunID: runID, StepID: "step_1", DeploymentID: "dpl_1",
 		IdempotencyKey: "step_1", EnqueuedAt: 1, NextAt: 2, Attempt: 3, Failed: 1, Rescheduled: 4, Reason: "gone", WaitsFor: "dpl_1", Size: 5, ContentType: "application/cbor",
 	})
 	const message = `{"messageId":"msg_1","queue":"steps","state":"stalled","queueName":"__wkf_step_x","runId":"` + runID + `","stepId":"step_1",` +
@@ -35,7 +35,7 @@ func TestQueueIsShown(t *testing.T) {
 		require.Equal(t, http.StatusOK, status, target)
 		require.JSONEq(t, want, body, target)
 	}
-	require.Contains(t, admin.asked, world.MessageQuery{Kind: world.KindStep, State: world.MessageStalled, RunID: runID, Page: world.PageRequest{Limit: 7}})
+	require.Contains(t, admin.asked, world.MessageQuery{Kind: world.KindStep, State: world.MessageWaitingForApp, RunID: runID, Page: world.PageRequest{Limit: 7}})
 	for target, want := range map[string]int{
 		"/v1/queue/messages/msg_2": http.StatusNotFound, "/v1/queue/messages?state=lost": http.StatusBadRequest,
 		"/v1/queue/messages?queue=mail": http.StatusBadRequest, "/v1/queue/messages?runId=%20": http.StatusBadRequest,

@@ -340,7 +340,7 @@ func TestRunMessagesSayWhatTheRunWaitsFor(t *testing.T) {
 		m := flow("wrun_1")
 		m.DeploymentID = "dpl_7"
 		id := enqueue(t, q, m)
-		awaitState(t, q, id, world.MessageStalled)
+		awaitState(t, q, id, world.MessageWaitingForApp)
 		of, err := q.RunMessages(t.Context(), "wrun_1")
 		require.NoError(t, err)
 		require.Len(t, of, 1)

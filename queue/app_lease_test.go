@@ -26,7 +26,7 @@ func held(t testing.TB, q running, n int64) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		d, err := q.Depths(context.Background())
-		return err == nil && d[1].Stalled == n && d[1].Pending == 0 && d[1].Active == 0
+		return err == nil && d[1].WaitingForApp == n && d[1].Pending == 0 && d[1].Active == 0
 	}, patience, time.Millisecond)
 }
 

@@ -48,7 +48,7 @@ func (q *Queue) Depths(ctx context.Context) ([]Depth, error) {
 		}
 		depths = append(depths, Depth{
 			Kind: w.Kind, Queue: w.Name, Pending: c[0].Val(), Active: c[1].Val(), Scheduled: c[2].Val(),
-			Retry: c[3].Val(), Stalled: c[4].Val(), Dead: c[5].Val(), Completed: c[6].Val(), Paused: c[7].Val() > 0, Oldest: oldest,
+			Retry: c[3].Val(), WaitingForApp: c[4].Val(), Dead: c[5].Val(), Completed: c[6].Val(), Paused: c[7].Val() > 0, Oldest: oldest,
 		})
 	}
 	return depths, nil

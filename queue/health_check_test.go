@@ -63,7 +63,7 @@ func TestHealthCheckEndsAfterAMinute(t *testing.T) {
 		return m.State
 	}
 	for _, id := range checks {
-		require.Contains(t, []world.MessageState{world.MessageRetry, world.MessageStalled}, state(id))
+		require.Contains(t, []world.MessageState{world.MessageRetry, world.MessageWaitingForApp}, state(id))
 	}
 	skip(c, time.Minute)
 	require.Eventually(t, func() bool {
@@ -74,7 +74,7 @@ func TestHealthCheckEndsAfterAMinute(t *testing.T) {
 		}
 		return true
 	}, patience, time.Millisecond)
-	require.Equal(t, world.MessageStalled, state(other), "a workflow may have any name")
+	require.Equal(t, world.MessageWaitingForApp, state(other), "a workflow may have any name")
 	require.Equal(t, 0, said.Count("set aside"))
 	close(release)
 	seen := len(a.seen())

@@ -55,7 +55,7 @@ func (s shelf) holds(kind world.Kind, state world.MessageState) bool {
 	switch state {
 	case world.MessageParked:
 		state = world.MessageScheduled
-	case world.MessageStalled:
+	case world.MessageWaitingForApp:
 		state = world.MessageRetry
 	}
 	return (kind == "" || kind == s.w.Kind) && (state == "" || state == s.state)

@@ -111,7 +111,7 @@ func (w *worker) info(id string, text []string) world.MessageInfo {
 	}
 	info.QueueName, info.RunID, info.StepID, info.DeploymentID = m.QueueName, m.RunID, m.StepID, m.DeploymentID
 	info.IdempotencyKey, info.Size, info.ContentType = m.IdempotencyKey, len(m.Body), m.ContentType
-	if info.State == world.MessageStalled {
+	if info.State == world.MessageWaitingForApp {
 		info.WaitsFor = m.DeploymentID
 	}
 	return info
@@ -124,7 +124,7 @@ func stateOf(asynqState string, parked, waitingForApp bool) world.MessageState {
 	case asynqState == "scheduled" && parked:
 		return world.MessageParked
 	case asynqState == "retry" && waitingForApp:
-		return world.MessageStalled
+		return world.MessageWaitingForApp
 	default:
 		return world.MessageState(asynqState)
 	}

@@ -26,11 +26,11 @@ func TestAMessageOfAnyStateIsDropped(t *testing.T) {
 			}
 		}
 		for state, into := range map[world.MessageState]func(id string){
-			world.MessagePending:   func(string) {},
-			world.MessageRetry:     finished(lane.Outcome{Disposition: lane.Failed, Due: q.dueIn(time.Hour), Reason: "no"}),
-			world.MessageStalled:   finished(lane.Outcome{Disposition: lane.WaitingForApp, Due: q.dueIn(time.Hour), Reason: "no app"}),
-			world.MessageDead:      finished(lane.Outcome{Disposition: lane.Dead, Reason: "no"}),
-			world.MessageCompleted: finished(lane.Outcome{Disposition: lane.Done}),
+			world.MessagePending:       func(string) {},
+			world.MessageRetry:         finished(lane.Outcome{Disposition: lane.Failed, Due: q.dueIn(time.Hour), Reason: "no"}),
+			world.MessageWaitingForApp: finished(lane.Outcome{Disposition: lane.WaitingForApp, Due: q.dueIn(time.Hour), Reason: "no app"}),
+			world.MessageDead:          finished(lane.Outcome{Disposition: lane.Dead, Reason: "no"}),
+			world.MessageCompleted:     finished(lane.Outcome{Disposition: lane.Done}),
 		} {
 			id := add(t, q)
 			into(id)

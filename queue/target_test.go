@@ -41,14 +41,14 @@ func TestMessageWaitsForItsAppAndTheLogSaysWhich(t *testing.T) {
 		}
 		require.Eventually(t, func() bool {
 			d, err := q.Depths(context.Background())
-			return err == nil && d[0].Stalled == 20
+			return err == nil && d[0].WaitingForApp == 20
 		}, patience, time.Millisecond)
 		require.Equal(t, 1, said.Count(`no app of deployment \"dpl_1\" has registered; start the app`))
 
 		register(t, q.Queue, world.App{BaseURL: "http://other", DeploymentID: "dpl_2"})
 		require.Eventually(t, func() bool { // looked at once more, and put back
 			d, err := q.Depths(context.Background())
-			return err == nil && d[0].Stalled == 20
+			return err == nil && d[0].WaitingForApp == 20
 		}, patience, time.Millisecond)
 		require.Empty(t, a.seen())
 
@@ -119,7 +119,7 @@ func TestWaitingMessagesFollowTheAppToItsNewAddress(t *testing.T) {
 		}
 		require.Eventually(t, func() bool {
 			d, err := q.Depths(context.Background())
-			return err == nil && d[1].Stalled == 100
+			return err == nil && d[1].WaitingForApp == 100
 		}, patience, time.Millisecond)
 		tries := len(a.seen())
 		require.LessOrEqual(t, tries, 20*3, "an app that is down is not asked by every message")
@@ -207,7 +207,7 @@ func TestRegistrationAtAnotherReplicaWakesMessages(t *testing.T) {
 		enqueue(t, q, flow("wrun_1"))
 		require.Eventually(t, func() bool {
 			d, err := q.Depths(context.Background())
-			return err == nil && d[0].Stalled == 1
+			return err == nil && d[0].WaitingForApp == 1
 		}, patience, time.Millisecond)
 		register(t, other, world.App{BaseURL: "http://there", DeploymentID: "dpl_1"})
 		require.Equal(t, "http://there", a.goesTo(t))

@@ -117,7 +117,7 @@ func (p *printer) queues(depths []QueueDepth) {
 	p.table(func(line func(string, ...any)) {
 		line("QUEUE\tPENDING\tACTIVE\tSCHEDULED\tRETRY\tSTALLED\tDEAD")
 		for _, d := range depths {
-			line("%s\t%d\t%d\t%d\t%d\t%d\t%d", d.Queue, d.Pending, d.Active, d.Scheduled, d.Retry, d.Stalled, d.Dead)
+			line("%s\t%d\t%d\t%d\t%d\t%d\t%d", d.Queue, d.Pending, d.Active, d.Scheduled, d.Retry, d.WaitingForApp, d.Dead)
 		}
 	})
 }

@@ -40,13 +40,13 @@ type KeyCount struct {
 
 // QueueDepth is the number of messages in a queue, by state.
 type QueueDepth struct {
-	Queue     string `json:"queue"`
-	Pending   int64  `json:"pending"`   // to be delivered now
-	Active    int64  `json:"active"`    // being delivered
-	Scheduled int64  `json:"scheduled"` // delayed before their first delivery
-	Retry     int64  `json:"retry"`     // delayed before another delivery
-	Stalled   int64  `json:"stalled"`   // those of Retry that wait for an app
-	Dead      int64  `json:"dead"`      // set aside as undeliverable
+	Queue         string `json:"queue"`
+	Pending       int64  `json:"pending"`   // to be delivered now
+	Active        int64  `json:"active"`    // being delivered
+	Scheduled     int64  `json:"scheduled"` // delayed before their first delivery
+	Retry         int64  `json:"retry"`     // delayed before another delivery
+	WaitingForApp int64  `json:"stalled"`   // those of Retry that wait for an app
+	Dead          int64  `json:"dead"`      // set aside as undeliverable
 }
 
 // Flushed is the result of a flush.

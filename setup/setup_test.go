@@ -135,7 +135,7 @@ func TestTheTextSaysTheSame(t *testing.T) {
 	o := setup.Options{
 		Conn: conn, Prefix: r.Prefix, JobPrefix: "text_", Out: &out, Color: true,
 		Depths: func(context.Context) ([]setup.QueueDepth, error) {
-			return []setup.QueueDepth{{Queue: "text_flows", Pending: 1, Active: 2, Scheduled: 3, Retry: 4, Stalled: 5, Dead: 6}}, nil
+			return []setup.QueueDepth{{Queue: "text_flows", Pending: 1, Active: 2, Scheduled: 3, Retry: 4, WaitingForApp: 5, Dead: 6}}, nil
 		},
 	}
 	got, err := setup.Run(t.Context(), o)

@@ -10,7 +10,7 @@ import (
 	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
-var _ world.RestStore = (*Store)(nil)
+var _ world.IdleStore = (*Store)(nil)
 
 // idleReads are the reads that tell whether a run is idle.
 type idleReads struct {
@@ -28,14 +28,14 @@ func (s *Store) queueIdle(ctx context.Context, p redis.Pipeliner, runID string) 
 	}
 }
 
-func (r idleReads) rest() world.RunRest { return r.idleOf(r.hooks.Val()) }
+func (r idleReads) idle() world.RunIdle { return r.idleOf(r.hooks.Val()) }
 
-// idleOf is rest with what EXISTS said.
-func (r idleReads) idleOf(hooks int64) world.RunRest {
+// idleOf is idle with what EXISTS said.
+func (r idleReads) idleOf(hooks int64) world.RunIdle {
 	run := record.Reply(r.run.Val())
-	rest := world.RunRest{Events: int64(run.Number(1)), LastAt: world.Millis(max(run.Number(2), run.Number(4))), Hooks: hooks%2 == 1}
-	rest.Rested = run.Text(0) == strconv.FormatInt(rest.Events, 10)
-	return rest
+	idle := world.RunIdle{Events: int64(run.Number(1)), LastAt: world.Millis(max(run.Number(2), run.Number(4))), Hooks: hooks%2 == 1}
+	idle.MarkedIdle = run.Text(0) == strconv.FormatInt(idle.Events, 10)
+	return idle
 }
 
 func (r idleReads) status() world.RunStatus {
@@ -44,8 +44,8 @@ func (r idleReads) status() world.RunStatus {
 
 func (r idleReads) left() bool { return r.hooks.Val() > 1 }
 
-// RunsRest implements world.RestStore, in one round trip a server.
-func (s *Store) RunsRest(ctx context.Context, runIDs []string) ([]world.RunRest, error) {
+// RunsIdle implements world.IdleStore, in one round trip a server.
+func (s *Store) RunsIdle(ctx context.Context, runIDs []string) ([]world.RunIdle, error) {
 	if len(runIDs) == 0 {
 		return nil, nil
 	}
@@ -59,15 +59,15 @@ func (s *Store) RunsRest(ctx context.Context, runIDs []string) ([]world.RunRest,
 	if err != nil {
 		return nil, fail(err)
 	}
-	out := make([]world.RunRest, len(runIDs))
+	out := make([]world.RunIdle, len(runIDs))
 	for i, r := range all {
-		out[i] = r.rest()
+		out[i] = r.idle()
 	}
 	return out, nil
 }
 
-// MarkRested implements world.RestStore.
-func (s *Store) MarkRested(ctx context.Context, runID string, events int64) error {
+// MarkIdle implements world.IdleStore.
+func (s *Store) MarkIdle(ctx context.Context, runID string, events int64) error {
 	if err := world.CheckID("runId", runID); err != nil {
 		return err
 	}

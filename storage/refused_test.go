@@ -147,7 +147,7 @@ func refusedReads(b *bundle, _ string) {
 
 func refusedUpkeep(b *bundle, _ string) {
 	runID := b.running()
-	require.NoError(b.t, b.MarkRested(b.ctx, runID, 2))
+	require.NoError(b.t, b.MarkIdle(b.ctx, runID, 2))
 	b.clock.Add(time.Hour)
 	due := b.due()
 	require.Len(b.t, due, 1)

@@ -100,11 +100,11 @@ func (s *Store) enterWatch(ctx context.Context, listed world.RunStatus, entries 
 	var missing []redis.Z
 	for i, e := range entries {
 		read := idleReads{run: reads[i]}
-		rest := read.idleOf(0)
-		if read.status() == listed && (rest.Rested || listed == world.RunPaused) {
+		idle := read.idleOf(0)
+		if read.status() == listed && (idle.MarkedIdle || listed == world.RunPaused) {
 			continue
 		}
-		since := rest.LastAt
+		since := idle.LastAt
 		if since == 0 {
 			since = min(e.MS, s.now())
 		}

@@ -22,7 +22,7 @@ type watched struct {
 	lists  [3]bool         // of the living that it is in, in the order of living
 }
 
-// DueRuns implements world.RestStore.
+// DueRuns implements world.IdleStore.
 func (s *Store) DueRuns(ctx context.Context, before world.Millis, skip, n int) (world.DueRuns, error) {
 	rows, err := s.redis.ZRangeArgsWithScores(ctx, redis.ZRangeArgs{
 		Key: s.index.Keys.Watch(), Start: "-inf", Stop: int64(before), ByScore: true, Offset: int64(skip), Count: int64(n),
@@ -74,7 +74,7 @@ func (s *Store) logCrash(ctx context.Context, mended int) {
 	}
 }
 
-// LookNext implements world.RestStore.
+// LookNext implements world.IdleStore.
 func (s *Store) LookNext(ctx context.Context, next []world.NextLook) error {
 	for part := range slices.Chunk(next, sweepBatch) {
 		args := append(make([]any, 0, 1+3*len(part)), len(part))
@@ -114,10 +114,10 @@ func (s *Store) readWatched(ctx context.Context, runs []watched) error {
 	}
 	for i := range runs {
 		w := &runs[i]
-		w.look.Rest, w.status, w.left = reads[i].rest(), reads[i].status(), reads[i].left()
-		w.last = max(w.look.Rest.LastAt, w.look.Since)
+		w.look.Idle, w.status, w.left = reads[i].idle(), reads[i].status(), reads[i].left()
+		w.last = max(w.look.Idle.LastAt, w.look.Since)
 		if w.status != "" {
-			w.last = w.look.Rest.LastAt
+			w.last = w.look.Idle.LastAt
 		}
 		for list := range runindex.Living {
 			w.lists[list] = lists[list].Val()[i] != 0 // the time in a run's id is never 0

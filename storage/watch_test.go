@@ -48,7 +48,7 @@ func TestWhatEntersARunIntoTheWatch(t *testing.T) {
 			b.clock.Add(2 * time.Minute)
 			looks := b.due()
 			require.Len(t, looks, 1)
-			require.Equal(t, []any{runID, true}, []any{looks[0].RunID, looks[0].Rest.Hooks})
+			require.Equal(t, []any{runID, true}, []any{looks[0].RunID, looks[0].Idle.Hooks})
 			b.park(looks...)
 			watched()
 			outside()
@@ -196,9 +196,9 @@ func TestTheWalkFindsWhatAnEarlierBuildWrote(t *testing.T) {
 			b.send(parked, world.EventHookCreated, "hook_p"+name, data(t, "token", "p"+name))
 			b.send(active, world.EventHookCreated, "hook_q"+name, data(t, "token", "q"+name))
 			for _, runID := range []string{parked, active} {
-				rests, err := b.RunsRest(b.ctx, []string{runID})
+				idles, err := b.RunsIdle(b.ctx, []string{runID})
 				require.NoError(t, err)
-				require.NoError(t, b.MarkRested(b.ctx, runID, rests[0].Events))
+				require.NoError(t, b.MarkIdle(b.ctx, runID, idles[0].Events))
 			}
 			b.send(active, world.EventHookReceived, "hook_q"+name, sample(b, world.EventHookReceived))
 			forgetNew()

@@ -97,7 +97,7 @@ func plantParked(t *testing.T, client redis.UniversalClient, n int) {
 		_, err := store.CreateEvent(ctx, e)
 		require.NoError(t, err)
 	}
-	require.NoError(t, store.MarkRested(ctx, runID, 3))
+	require.NoError(t, store.MarkIdle(ctx, runID, 3))
 	const prefix = "workflow:"
 	for _, key := range []string{"runs:watch", "sweep"} {
 		require.NoError(t, client.Del(ctx, prefix+key).Err())

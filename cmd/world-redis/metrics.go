@@ -116,7 +116,7 @@ func (c depthCollector) Collect(out chan<- prometheus.Metric) {
 	for _, d := range depths {
 		for state, n := range map[string]int64{
 			"pending": d.Pending, "active": d.Active, "scheduled": d.Scheduled,
-			"retry": d.Retry, "stalled": d.Stalled, "dead": d.Dead,
+			"retry": d.Retry, "stalled": d.WaitingForApp, "dead": d.Dead,
 		} {
 			out <- prometheus.MustNewConstMetric(c.desc, prometheus.GaugeValue, float64(n), d.Queue, state)
 		}

@@ -71,9 +71,9 @@ func TestADeliveryThatSawTheWholeLogParksItsRun(t *testing.T) {
 				return runID
 			}
 			rested := func(runID string) bool {
-				rests, err := store.RunsRest(t.Context(), []string{runID})
+				idles, err := store.RunsIdle(t.Context(), []string{runID})
 				require.NoError(t, err)
-				return rests[0].Rested
+				return idles[0].MarkedIdle
 			}
 
 			parked := approval("1")

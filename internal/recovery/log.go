@@ -37,7 +37,7 @@ func WaitsForHooksOnly(events []world.Event) bool {
 }
 
 // readLog reads and folds the log page by page. It is done once for each length of a parked run's log, see
-// [world.RestStore].
+// [world.IdleStore].
 func readLog(ctx context.Context, store world.EventStore, runID string) (logState, error) {
 	s := newLogState()
 	page := world.PageRequest{Limit: logPage}

@@ -110,7 +110,7 @@ func (p *Parker) park(ctx context.Context, looked map[string]world.LogSeen) {
 		g.SetLimit(parkAtOnce)
 		for runID, log := range looked {
 			if log.HooksOnly || parked[runID] {
-				g.Go(func() error { return p.store.MarkRested(ctx, runID, log.Events) })
+				g.Go(func() error { return p.store.MarkIdle(ctx, runID, log.Events) })
 			}
 		}
 		err = g.Wait()
@@ -129,12 +129,12 @@ func (p *Parker) unclear(ctx context.Context, looked map[string]world.LogSeen) (
 		if len(runIDs) == 0 {
 			return nil
 		}
-		rests, err := p.store.RunsRest(ctx, runIDs)
+		idles, err := p.store.RunsIdle(ctx, runIDs)
 		if err != nil {
 			return err
 		}
 		for i, runID := range runIDs {
-			if !rests[i].Hooks || rests[i].Rested || rests[i].Events != looked[runID].Events {
+			if !idles[i].Hooks || idles[i].MarkedIdle || idles[i].Events != looked[runID].Events {
 				continue
 			}
 			state, err := readLog(ctx, p.store, runID)

@@ -27,9 +27,9 @@ func (b *bundle) approval(hook string) string {
 
 func (b *bundle) length(runID string) int64 {
 	b.t.Helper()
-	rests, err := b.store.RunsRest(b.t.Context(), []string{runID})
+	idles, err := b.store.RunsIdle(b.t.Context(), []string{runID})
 	require.NoError(b.t, err)
-	return rests[0].Events
+	return idles[0].Events
 }
 
 // logged has the reconciler log into a buffer.
@@ -117,7 +117,7 @@ func TestNotesAreBoundedAndWrittenAtTheEnd(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.NoError(t, p.Run(ended))
-	rests, err := b.store.RunsRest(t.Context(), []string{runID})
+	idles, err := b.store.RunsIdle(t.Context(), []string{runID})
 	require.NoError(t, err)
-	require.True(t, rests[0].Rested)
+	require.True(t, idles[0].MarkedIdle)
 }

@@ -27,7 +27,7 @@ const (
 type Store interface {
 	world.RunStore
 	world.EventStore
-	world.RestStore
+	world.IdleStore
 	world.StepFinder
 }
 
@@ -169,12 +169,12 @@ func (r *Reconciler) check(ctx context.Context, runs []world.RunLook) error {
 		}
 	}
 	// Without a message, the log of a run grows only from outside. So it is read again: it could grow before.
-	rests, err := r.store.RunsRest(ctx, idsOf(idle))
+	idles, err := r.store.RunsIdle(ctx, idsOf(idle))
 	if err != nil {
 		return err
 	}
 	for i, run := range idle {
-		run.Rest = rests[i]
+		run.Idle = idles[i]
 		since, err := r.look(ctx, run)
 		if err != nil {
 			return err
@@ -196,14 +196,14 @@ func idsOf(runs []world.RunLook) []string {
 // need not be checked again.
 func (r *Reconciler) look(ctx context.Context, look world.RunLook) (world.Millis, error) {
 	switch {
-	case !r.isStill(look.Rest.LastAt):
-		return look.Rest.LastAt + world.Millis((r.cfg.Grace - r.lookAfter()).Milliseconds()), nil
-	case look.Rest.Rested:
+	case !r.isStill(look.Idle.LastAt):
+		return look.Idle.LastAt + world.Millis((r.cfg.Grace - r.lookAfter()).Milliseconds()), nil
+	case look.Idle.MarkedIdle:
 		return 0, nil
 	}
 	run, err := r.store.GetRun(ctx, look.RunID, true)
 	if err == nil && !run.Status.Terminal() {
-		err = r.decide(ctx, run, look.Rest)
+		err = r.decide(ctx, run, look.Idle)
 	}
 	if err != nil {
 		if ctx.Err() != nil || world.ErrorCode(err) == world.CodeUnavailable {
@@ -228,23 +228,23 @@ func (r *Reconciler) isStill(since world.Millis) bool {
 
 // decide wakes a run without a message, or records that it is parked. A run that waits only for hooks is woken once
 // for each length of its log, which does not mean that something was lost. Any other run has lost a message.
-func (r *Reconciler) decide(ctx context.Context, run world.Run, rest world.RunRest) error {
-	if rest.Hooks {
+func (r *Reconciler) decide(ctx context.Context, run world.Run, idle world.RunIdle) error {
+	if idle.Hooks {
 		state, err := readLog(ctx, r.store, run.RunID)
 		if err != nil {
 			return err
 		}
 		if state.parked() {
-			return r.store.MarkRested(ctx, run.RunID, rest.Events)
+			return r.store.MarkIdle(ctx, run.RunID, idle.Events)
 		}
 		// A payload arrived and was perhaps never processed. One wake-up finds out, and after it the run may be
 		// parked again with the same log.
 		if state.waitsForHooksOnly() {
-			if err := r.wake(ctx, run, rest, slog.LevelInfo, "a run may not have seen everything that its hooks received; it is woken as a precaution"); err != nil {
+			if err := r.wake(ctx, run, idle, slog.LevelInfo, "a run may not have seen everything that its hooks received; it is woken as a precaution"); err != nil {
 				return err
 			}
-			return r.store.MarkRested(ctx, run.RunID, rest.Events)
+			return r.store.MarkIdle(ctx, run.RunID, idle.Events)
 		}
 	}
-	return r.wake(ctx, run, rest, slog.LevelWarn, "a run had nothing that would wake it; it is woken")
+	return r.wake(ctx, run, idle, slog.LevelWarn, "a run had nothing that would wake it; it is woken")
 }

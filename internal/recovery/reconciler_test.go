@@ -75,9 +75,9 @@ func TestParkedRunsAreLeftAlone(t *testing.T) {
 	require.Empty(t, b.queue.woken())
 	runs, err := b.store.ListRuns(t.Context(), world.RunQuery{})
 	require.NoError(t, err)
-	rests, err := b.store.RunsRest(t.Context(), []string{runs.Data[0].RunID})
+	idles, err := b.store.RunsIdle(t.Context(), []string{runs.Data[0].RunID})
 	require.NoError(t, err)
-	require.Equal(t, world.RunRest{Events: 6, LastAt: runs.Data[0].UpdatedAt, Hooks: true, Rested: true}, rests[0])
+	require.Equal(t, world.RunIdle{Events: 6, LastAt: runs.Data[0].UpdatedAt, Hooks: true, MarkedIdle: true}, idles[0])
 }
 
 // A run whose hook got a payload and then was parked again, with nothing new in its log, is

@@ -19,19 +19,19 @@ import (
 // wake queues one plain wake-up of a run. The queue remembers the request for ten minutes, so a run whose log does
 // not grow is not woken more often than that. A failover may lose the effect of a wake-up but not the record of its
 // request, so the request id changes with the masters of Redis.
-func (r *Reconciler) wake(ctx context.Context, run world.Run, rest world.RunRest, level slog.Level, why string) error {
+func (r *Reconciler) wake(ctx context.Context, run world.Run, idle world.RunIdle, level slog.Level, why string) error {
 	m, err := wakeUp(ctx, r.queue, run)
 	if err != nil {
 		return err
 	}
-	m.RequestID = "recover " + run.RunID + " " + strconv.FormatInt(rest.Events, 10) + r.underMasters(ctx)
+	m.RequestID = "recover " + run.RunID + " " + strconv.FormatInt(idle.Events, 10) + r.underMasters(ctx)
 	id, err := r.queue.Enqueue(ctx, m)
 	if err != nil {
 		return err
 	}
 	r.cfg.Logger.Log(ctx, level, why,
-		slog.String("run_id", run.RunID), slog.String("workflow", run.WorkflowName), slog.Int64("events", rest.Events),
-		slog.Time("still_since", rest.LastAt.Time()), slog.String("message", id))
+		slog.String("run_id", run.RunID), slog.String("workflow", run.WorkflowName), slog.Int64("events", idle.Events),
+		slog.Time("still_since", idle.LastAt.Time()), slog.String("message", id))
 	r.cfg.Woken()
 	return nil
 }

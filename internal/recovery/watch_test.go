@@ -50,7 +50,7 @@ func TestARunThatIsAtRestBesideAMessageIsLookedAtAgain(t *testing.T) {
 	b.hook(runID, 7, "hook_1")
 	b.event(runID, 7, world.EventStepCreated, "step_1", "stepName", "s", "input", []byte{1})
 	b.event(runID, 7, world.EventStepStarted, "step_1")
-	require.NoError(t, b.store.MarkRested(t.Context(), runID, 5))
+	require.NoError(t, b.store.MarkIdle(t.Context(), runID, 5))
 	b.queue.busy[runID] = true
 	require.Empty(t, b.passes(time.Hour))
 	b.event(runID, 7, world.EventStepCompleted, "step_1", "result", []byte{1})
@@ -66,7 +66,7 @@ func TestARunThatGoesOnWhileItIsLookedAtIsNotParked(t *testing.T) {
 	b.hook(runID, 7, "hook_1")
 	b.event(runID, 7, world.EventStepCreated, "step_1", "stepName", "s", "input", []byte{1})
 	b.event(runID, 7, world.EventStepStarted, "step_1")
-	require.NoError(t, b.store.MarkRested(t.Context(), runID, 5))
+	require.NoError(t, b.store.MarkIdle(t.Context(), runID, 5))
 	b.queue.meanwhile = func() {
 		b.event(runID, 7, world.EventStepCompleted, "step_1", "result", []byte{1})
 		b.queue.meanwhile = nil

@@ -43,7 +43,7 @@ func depths(ctx context.Context, conn *redisconn.Conn, keyPrefix, jobPrefix stri
 	for _, d := range found {
 		list = append(list, setup.QueueDepth{
 			Queue: d.Queue, Pending: d.Pending, Active: d.Active, Scheduled: d.Scheduled,
-			Retry: d.Retry, Stalled: d.Stalled, Dead: d.Dead,
+			Retry: d.Retry, WaitingForApp: d.WaitingForApp, Dead: d.Dead,
 		})
 	}
 	return list, nil

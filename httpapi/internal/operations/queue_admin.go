@@ -64,7 +64,7 @@ func writeDepth(e *wire.Encoder, d *world.QueueDepth) {
 	o.Whole("active", d.Active)
 	o.Whole("scheduled", d.Scheduled)
 	o.Whole("retry", d.Retry)
-	o.Whole("stalled", d.Stalled)
+	o.Whole("stalled", d.WaitingForApp)
 	o.Whole("dead", d.Dead)
 	o.Whole("completed", d.Completed)
 	o.OptionalMillis("oldestPendingSince", d.Oldest)

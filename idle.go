@@ -2,19 +2,19 @@ package world
 
 import "context"
 
-// RunRest says whether a run without messages waits for something outside, or was forgotten.
-type RunRest struct {
-	Events int64  // in its log
-	LastAt Millis // when the last of them was appended; 0 if there is none
-	Hooks  bool   // it has a live hook
-	Rested bool   // [RestStore.MarkRested] was called when the log had this many events
+// RunIdle says whether a run without messages waits for something outside, or was forgotten.
+type RunIdle struct {
+	Events     int64  // in its log
+	LastAt     Millis // when the last of them was appended; 0 if there is none
+	Hooks      bool   // it has a live hook
+	MarkedIdle bool   // [IdleStore.MarkIdle] was called when the log had this many events
 }
 
 // RunLook is a run that is due for a check.
 type RunLook struct {
 	RunID string
 	Since Millis // the store's last information, see [NextLook]
-	Rest  RunRest
+	Idle  RunIdle
 }
 
 // NextLook sets when a run is checked next: once Since is as long ago as the caller of DueRuns waits. 0 means never
@@ -38,17 +38,17 @@ type LogSeen struct {
 	HooksOnly bool
 }
 
-// RestStore is what recovery needs of a store in addition to the contract.
-type RestStore interface {
+// IdleStore is what recovery needs of a store in addition to the contract.
+type IdleStore interface {
 	// DueRuns returns up to n runs that were entered at or before a timestamp, the oldest first, after skipping the
 	// first skip of them. It repairs what a crash left of such a run, and removes runs that have ended.
 	DueRuns(ctx context.Context, before Millis, skip, n int) (DueRuns, error)
 	// LookNext sets when runs are checked next. A run that was entered again since it was read keeps its new place.
 	LookNext(ctx context.Context, next []NextLook) error
-	// RunsRest returns the RunRest of each run, in the order of the ids. Its cost does not depend on the length of
+	// RunsIdle returns the RunIdle of each run, in the order of the ids. Its cost does not depend on the length of
 	// the log.
-	RunsRest(ctx context.Context, runIDs []string) ([]RunRest, error)
-	// MarkRested records that a run whose log has this many events needs no wake-up. It does nothing if the log has
+	RunsIdle(ctx context.Context, runIDs []string) ([]RunIdle, error)
+	// MarkIdle records that a run whose log has this many events needs no wake-up. It does nothing if the log has
 	// grown since.
-	MarkRested(ctx context.Context, runID string, events int64) error
+	MarkIdle(ctx context.Context, runID string, events int64) error
 }
