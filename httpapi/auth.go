@@ -25,7 +25,7 @@ type authenticator struct {
 // tokenHash lets its holder call one namespace.
 type tokenHash struct {
 	hash [sha256.Size]byte
-	part *api
+	ns   *api
 }
 
 func newAuthenticator() *authenticator {
@@ -33,20 +33,20 @@ func newAuthenticator() *authenticator {
 }
 
 // add adds the tokens of a namespace. No other namespace may have one of them.
-func (a *authenticator) add(tokens []string, part *api) error {
+func (a *authenticator) add(tokens []string, ns *api) error {
 	for _, t := range tokens {
 		hash := sha256.Sum256([]byte(t))
-		if slices.ContainsFunc(a.tokens, func(other tokenHash) bool { return other.hash == hash && other.part != part }) {
+		if slices.ContainsFunc(a.tokens, func(other tokenHash) bool { return other.hash == hash && other.ns != ns }) {
 			return errors.New("two namespaces have the same token")
 		}
-		a.tokens = append(a.tokens, tokenHash{hash, part})
+		a.tokens = append(a.tokens, tokenHash{hash, ns})
 	}
 	return nil
 }
 
 // owner returns the namespace of the token in an Authorization header; known is false if the token is
 // unknown. It compares all tokens, even after a match, so that the time says nothing.
-func (a *authenticator) owner(authorization string) (part *api, known bool) {
+func (a *authenticator) owner(authorization string) (ns *api, known bool) {
 	scheme, token, found := strings.Cut(authorization, " ")
 	if !found || !strings.EqualFold(scheme, "Bearer") {
 		return nil, false
@@ -54,10 +54,10 @@ func (a *authenticator) owner(authorization string) (part *api, known bool) {
 	sent := sha256.Sum256([]byte(strings.TrimSpace(token)))
 	for _, t := range a.tokens {
 		if subtle.ConstantTimeCompare(sent[:], t.hash[:]) == 1 {
-			part, known = t.part, true
+			ns, known = t.ns, true
 		}
 	}
-	return part, known
+	return ns, known
 }
 
 // checkHost refuses a call whose Host is not loopback if the service has no token. A web page can make its own domain name

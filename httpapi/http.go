@@ -65,19 +65,19 @@ func (s *Server) handlerOf(o *route) echo.HandlerFunc {
 		case o.open:
 			return o.overHTTP(s.main, c)
 		}
-		part, err := s.callerOf(c)
+		ns, err := s.callerOf(c)
 		if err != nil {
 			return err
 		}
 		r := c.Request()
 		ctx := r.Context()
-		if acknowledged && part.ops.Deps.Acknowledged != nil {
-			ctx = part.ops.Deps.Acknowledged(ctx)
+		if acknowledged && ns.ops.Deps.Acknowledged != nil {
+			ctx = ns.ops.Deps.Acknowledged(ctx)
 		}
-		h := part.memory.Hold()
+		h := ns.memory.Hold()
 		defer h.Release()
 		c.SetRequest(r.WithContext(world.WithRoom(ctx, h)))
-		return o.overHTTP(part, c)
+		return o.overHTTP(ns, c)
 	}
 }
 

@@ -42,8 +42,8 @@ func (n Namespace) check(others map[string]*api) error {
 // namespaceWebhook serves the webhooks of a namespace. They have no token of the
 // service, so their path names the namespace: several may have the same hook token.
 func (s *Server) namespaceWebhook(c echo.Context) error {
-	if part := s.namespaces[c.Param("namespace")]; part != nil {
-		return part.webhook(c)
+	if ns := s.namespaces[c.Param("namespace")]; ns != nil {
+		return ns.webhook(c)
 	}
 	request := s.requestOf(c)
 	token := request.PathText("token", world.MaxToken)

@@ -28,7 +28,7 @@ func (s *Store) planStepEvent(c *call) (*plan, error) {
 	}
 }
 
-// planStep applies step_created.
+// planStep returns the plan of step_created.
 func (s *Store) planStep(c *call) *plan {
 	return &plan{
 		script: s.scripts.stepCreate, keys: []string{c.keys.step(c.req.CorrelationID), c.keys.steps()},
@@ -36,7 +36,7 @@ func (s *Store) planStep(c *call) *plan {
 	}
 }
 
-// planStepChange applies the events of a step that exists.
+// planStepChange returns the plan of the events of a step that exists.
 func (s *Store) planStepChange(c *call, script script, args ...any) *plan {
 	return &plan{script: script, keys: []string{c.keys.step(c.req.CorrelationID)}, args: args, ofStep: true, result: s.stepResult}
 }
@@ -56,7 +56,7 @@ func startsNewStep(req world.CreateEvent) bool {
 	return record.TextField(req.Data, "stepName") != "" && req.Data.Has("input")
 }
 
-// planNewStep applies such a step_started. The first caller creates the step and starts it, and its answer says so; all others
+// planNewStep returns the plan of such a step_started. The first caller creates the step and starts it, and its answer says so; all others
 // are refused. Only the step_created has the input.
 func (s *Store) planNewStep(c *call) (*plan, error) {
 	created := c.event

@@ -42,7 +42,7 @@ local released = (f[2] or f[5]) and release_run(task, id, running, parked, sched
 free_key(idempotency, f[3], id)
 unlist(idempotency, f[4], id)
 if redis.call('HSTRLEN', task, 'msg') > largest_kept then
-  redis.call('DEL', doorbell) -- no key has its name
+  redis.call('DEL', doorbell) -- deletes nothing, for no key has this name: if Redis refuses DEL, the script stops here, before it writes
   redis.call('LREM', active, 1, id)
   redis.call('DEL', task)
 else

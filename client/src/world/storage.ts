@@ -26,7 +26,7 @@ export function createStorage(config: () => Config): Storage {
 
   const legacy = createLegacyCalls(config);
 
-  /** Not async: each caller awaits the promise in its own way, which saves one promise per event. */
+  /** Not async: it returns the promise of the call itself, which saves one promise per event. */
   const postEvent = (runId: string | null, event: Fields, params: Fields | undefined, logEnd: LogEnd | undefined): Promise<unknown> => {
     const settings = config();
     const path = runId ? `/v1/runs/${pathSegment(runId)}/events` : '/v1/events';

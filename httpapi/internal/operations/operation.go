@@ -10,7 +10,7 @@ import (
 	"github.com/world-redis/world-redis/internal/wire"
 )
 
-// Operation is a line of the table in operations.go: one thing that the API can be asked for. The transports find it there.
+// Operation is a line of the table in table.go: one thing that the API can be asked for. The transports find it there.
 type Operation struct {
 	Method, Path string // the path is written as in the OpenAPI document
 	// Serve makes its calls.

@@ -58,14 +58,14 @@ func (s *Calls) Serve(ctx context.Context, call Call) {
 		status, bytes := call.Answered()
 		s.Note(ctx, call.Origin(), status, bytes, time.Since(start))
 	}()
-	if err := s.made(ctx, call); err != nil {
+	if err := s.recovered(ctx, call); err != nil {
 		call.Refuse(ctx, err)
 	}
 }
 
-// made makes a call, and returns the error for its answer, also after a panic. It passes http.ErrAbortHandler on, with which a
+// recovered makes a call, and returns the error for its answer; a panic is one, too. It passes http.ErrAbortHandler on, with which a
 // handler has the connection cut.
-func (s *Calls) made(ctx context.Context, call Call) (err error) {
+func (s *Calls) recovered(ctx context.Context, call Call) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = s.panicked(r, call.Begun())

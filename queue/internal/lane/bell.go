@@ -2,7 +2,7 @@ package lane
 
 import "sync"
 
-// bell wakes the worker that waits for messages. A ring between listen and the wait is not lost,
+// bell wakes the worker of this process that waits for messages; the doorbell in Redis is Keys.Bell. A ring between listen and the wait is not lost,
 // because the channel that listen returned is then closed.
 type bell struct {
 	mu   sync.Mutex

@@ -17,7 +17,7 @@ func (l *Lane) next() (message string, ok bool) {
 			return c.message, true
 		}
 		rung := l.bell.listen()
-		if l.quiet != rung {
+		if l.quiet != rung { // it rang since the list was last seen empty
 			left, err := l.claim()
 			if err != nil {
 				l.cfg.Outage.failed(err)
