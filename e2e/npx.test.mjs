@@ -51,7 +51,7 @@ for (const signal of /** @type {const} */ (['SIGTERM', 'SIGINT'])) {
     const { child, url } = await served();
     assert.equal(await child.end(signal), 0, child.tail);
     await assert.rejects(fetch(`${url}/readyz`));
-    assert.match(child.output, /does not lead any more/);
+    assert.match(child.output, /no longer leads/);
   });
 }
 

@@ -27,13 +27,24 @@ async function follow(one, other) {
   await until('a copy of Redis', async () => /master_link_status:up/.test(await one.command('INFO', 'replication')));
 }
 
-/** Copies the keys of a run. The returned function restores them, and leaves all others, such as the queue's, unchanged. */
+const KEEP = `
+for _, key in ipairs(redis.call('KEYS', ARGV[1])) do
+  redis.call('COPY', key, 'kept:' .. key, 'REPLACE')
+end`;
+const RESTORE = `
+for _, key in ipairs(redis.call('KEYS', ARGV[1])) do
+  redis.call('DEL', key)
+end
+for _, key in ipairs(redis.call('KEYS', 'kept:' .. ARGV[1])) do
+  redis.call('COPY', key, string.sub(key, 6))
+end`;
+
+/**
+ * Copies the keys of a run. The returned function restores them, and leaves all others, such as the queue's, unchanged.
+ * Each is one script: no call of the app comes between, as none does between the writes of a script that a failover loses.
+ */
 export async function keepRun(redis, runId) {
-  const keys = await redis.command('KEYS', `workflow:*{${runId}}*`);
-  const copy = (key) => `kept:${key}`;
-  for (const key of keys) await redis.command('COPY', key, copy(key), 'REPLACE');
-  return async () => {
-    for (const key of await redis.command('KEYS', `workflow:*{${runId}}*`)) await redis.command('DEL', key);
-    for (const key of keys) await redis.command('COPY', copy(key), key);
-  };
+  const keys = `workflow:*{${runId}}*`;
+  await redis.command('EVAL', KEEP, '0', keys);
+  return () => redis.command('EVAL', RESTORE, '0', keys);
 }
