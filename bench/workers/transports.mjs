@@ -9,7 +9,7 @@ import { median, quantile } from '../lib/stats.mjs';
 
 const { h2c, operation, callers, calls } = JSON.parse(process.argv[2]);
 const url = process.env.WORKFLOW_WORLD_URL ?? '';
-const client = createRequire(new URL('../../client/dist/index.js', import.meta.url));
+const client = createRequire(new URL('../../client/build/index.js', import.meta.url));
 const { createWorld } = client('./index.js');
 
 if (h2c) {
