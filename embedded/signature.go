@@ -25,7 +25,7 @@ const refusalScheme = "World-Signature"
 const tokenLabel = "world-redis delivery signature v1"
 
 // KeyFromToken derives a signing key from a token of the service: HMAC-SHA-256 of a fixed text under the token.
-// Whoever shares a token also shares the key.
+// Apps with the same token have the same key.
 func KeyFromToken(token string) []byte {
 	mac := hmac.New(sha256.New, []byte(token))
 	mac.Write([]byte(tokenLabel))

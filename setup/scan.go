@@ -59,7 +59,7 @@ func escapeGlob(text string) string {
 
 // walk calls visit with all keys that match the scope's prefixes, in batches of at most batchMost. SCAN may return a
 // key twice, and keys that are created or deleted in the meantime. looked is called with the number of keys that
-// Redis has visited, whoever owns them, and the total.
+// Redis has visited, including those of others, and the total.
 func (s scope) walk(ctx context.Context, nodes []*node, visit func(keys []string) error, looked func(n, of int64) error) error {
 	total, done := int64(0), int64(0)
 	for _, n := range nodes {

@@ -81,7 +81,7 @@ func (h *Hold) wait(ctx context.Context, n int64, patience time.Duration) error 
 // none, because its memory is freed only after it got the rest.
 func (h *Hold) join(n int64) (*waiter, *list.Element) {
 	q := h.pool.queue
-	q.waiting.Add(1) // before it looks: whoever gives memory back from now on checks the queue afterwards
+	q.waiting.Add(1) // before it looks, because memory that is given back from now on is offered to the queue
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	at := h.overtakes()

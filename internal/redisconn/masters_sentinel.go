@@ -68,7 +68,7 @@ func (s *sentinels) dialing(dial quietconn.Dial) quietconn.Dial {
 	}
 }
 
-// address is that of the master that answered last: whoever replaces it is found by a look. Until one has answered, the
+// address returns the address of the master that answered last. A look finds its successor. Until one has answered, the
 // Sentinels are asked each time.
 func (s *sentinels) address(ctx context.Context) (string, error) {
 	s.mu.Lock()

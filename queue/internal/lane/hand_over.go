@@ -58,8 +58,8 @@ func (l *Lane) HandOver(ctx context.Context, call *Call, preload *Preload, answe
 	runtime.Gosched()
 }
 
-// notePreload stores what was read with the claim of a message, unless its delivery has begun. Whoever writes to the log
-// later wakes the run with another message, because this one is no longer waiting.
+// notePreload stores what was read with the claim of a message, unless its delivery has begun. A later
+// write to the log enqueues another wake-up, because this message is no longer waiting.
 func (l *Lane) notePreload(id any, call *Call, preload []byte, seen world.LogSeen) {
 	if preload == nil {
 		preload = []byte{} // known to be nothing, so that nobody reads it again
