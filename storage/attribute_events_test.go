@@ -12,7 +12,7 @@ import (
 	"github.com/world-redis/world-redis/storage/storagetest"
 )
 
-// Attributes of a new run are there at once, whoever creates it, and changes merge into them.
+// The attributes of a new run are stored with it, whichever event creates it, and later changes merge into them.
 func TestAttributesMerge(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -49,7 +49,7 @@ func TestAttributesMerge(t *testing.T) {
 	})
 }
 
-// A workflow's write counts once for each correlation id, a step's each time.
+// A workflow's write counts once per correlation id; a step's write counts each time.
 func TestAttributeWriters(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t)).on(t, 7)
@@ -62,13 +62,13 @@ func TestAttributeWriters(t *testing.T) {
 	require.Len(t, b.events(runID), 5)
 	b.send(runID, world.EventAttrSet, "attr_s", b.caller().Changes(writerStep, "k", "3"))
 	b.send(runID, world.EventAttrSet, "attr_s", b.caller().Changes(writerStep, "k", "3"))
-	// One that breaks the rules does not use its correlation id up.
+	// A refused write does not use up its correlation id.
 	_, err = b.try(runID, world.EventAttrSet, "attr_2", b.caller().Changes(writerWorkflow, "", "2"))
 	require.Equal(t, world.CodeAttributeInvalid, world.ErrorCode(err))
 	b.send(runID, world.EventAttrSet, "attr_2", b.caller().Changes(writerWorkflow, "k", "2"))
 }
 
-// What the rules for attributes refuse, and what they just allow.
+// The rules for attributes: the nearest value that is refused, and the nearest that is allowed.
 func TestAttributeRules(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -133,7 +133,7 @@ func TestAttributeDataSize(t *testing.T) {
 	}
 }
 
-// 64 attributes are the most, counted after the changes.
+// A run has at most 64 attributes, counted after the changes.
 func TestAttributeCount(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -159,7 +159,7 @@ func TestAttributeCount(t *testing.T) {
 	})
 }
 
-// Callers on two replicas change attributes at once; none of the changes is lost.
+// Callers on two replicas change attributes concurrently; no change is lost.
 func TestAttributesUnderConcurrency(t *testing.T) {
 	t.Parallel()
 	all := replicas(t, 2)

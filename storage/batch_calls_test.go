@@ -16,9 +16,9 @@ import (
 	"github.com/world-redis/world-redis/storage/storagetest"
 )
 
-// A batch of as many events as there may be makes at most 2,000 calls, whatever its events are and whatever their steps have: an
-// input, an error and an output that each have a field of their own. So does one that is sent again, or finds steps that are not
-// what their events say.
+// A batch with as many events as allowed makes at most 2,000 calls, whatever its events are, and even if each step has
+// an input, an error and an output in fields of their own. This also holds for a repeated batch, and for one that finds
+// steps that differ from their events.
 func TestBatchesOfTheMostEventsAreShort(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -32,7 +32,7 @@ func TestBatchesOfTheMostEventsAreShort(t *testing.T) {
 		world.EventStepCompleted: data(t, "stepName", "add", "result", payload),
 		world.EventStepFailed:    data(t, "stepName", "add", "error", payload),
 	}
-	// many is a batch of so many rounds of these events, each of an entity of its own.
+	// many is a batch of n rounds of these events, each for a new entity.
 	many := func(prefix string, rounds int, kinds ...world.EventType) []world.CreateEvent {
 		var all []world.CreateEvent
 		for i := range rounds {
@@ -113,8 +113,8 @@ func TestBatchesOfTheMostEventsAreShort(t *testing.T) {
 	b.check(runID)
 }
 
-// However many events a step has that is not what they say, it is made so, for an event alone and for one of a batch, and no script
-// makes more than 2,000 calls or reads more than 500 of its events or, with more than one, 1 MiB.
+// A step that differs from its events is mended, however many events it has, by a single event and by one of a batch.
+// No script makes more than 2,000 calls, or reads more than 500 of the step's events or, with more than one, 1 MiB.
 func TestAStepOfManyEventsIsMended(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -155,7 +155,7 @@ func TestAStepOfManyEventsIsMended(t *testing.T) {
 	}
 }
 
-// plantStarts adds so many step_started of the step x to the log of a run.
+// plantStarts adds n step_started events of step x to the log of a run.
 func (b *bundle) plantStarts(runID string, count int) {
 	b.t.Helper()
 	k := b.keys.of(runID)

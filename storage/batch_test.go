@@ -22,8 +22,7 @@ func (b *bundle) batch(runID, requestID string, events ...world.CreateEvent) []w
 	return items
 }
 
-// A batch stands in its order on slots that follow each other, and each event is answered as
-// if it had come alone.
+// A batch is stored in its order, in consecutive slots, and each event is answered as if it had been sent alone.
 func TestBatch(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -67,8 +66,7 @@ func TestBatch(t *testing.T) {
 	})
 }
 
-// A refused event is left out, for the reason it would have been refused for alone; the
-// others close up.
+// A refused event is left out, for the same reason as if it had been sent alone; the others are stored without a gap.
 func TestBatchDropsWhatIsRefused(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -110,7 +108,7 @@ func TestBatchDropsWhatIsRefused(t *testing.T) {
 		require.Equal(t, 1, step.Attempt, "a step is not started by who lost it")
 		b.check(runID)
 
-		// The run ends in the middle: what comes after it is refused.
+		// The run ends within the batch: the events after the end are refused.
 		items = b.batch(runID, "r2", b.entry(world.EventWaitCreated, "wait_4"), b.entry(world.EventRunFailed, ""),
 			b.entry(world.EventStepCreated, "step_5"), b.entry(world.EventStepStarted, "step_5"), b.entry(world.EventStepCompleted, "step_2"))
 		require.Equal(t, []world.Code{"", "", world.CodeConflict, world.CodeConflict, ""}, storagetest.ItemCodes(items))
@@ -120,7 +118,7 @@ func TestBatchDropsWhatIsRefused(t *testing.T) {
 	})
 }
 
-// What a batch may not hold refuses all of it.
+// An event that a batch may not contain refuses the whole batch.
 func TestBatchRefused(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t)).on(t, 7)
@@ -157,7 +155,7 @@ func TestBatchRefused(t *testing.T) {
 	require.Equal(t, before, b.events(runID))
 }
 
-// A batch that is sent again is answered as it was, item by item, whatever happened since.
+// A repeated batch gets the first answer, item by item, whatever has happened since.
 func TestBatchReplayed(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -192,7 +190,7 @@ func TestBatchReplayed(t *testing.T) {
 	})
 }
 
-// Redis applied a batch and the answer was lost: it stands once.
+// Redis applied a batch and the answer was lost: the batch is stored once.
 func TestBatchLostReply(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -212,8 +210,8 @@ func TestBatchLostReply(t *testing.T) {
 	b.check(runID)
 }
 
-// Two replays of one run send overlapping batches at once, on two replicas. Each step is born
-// once, to one of them, and each batch's events stand together.
+// Two replays of one run send overlapping batches concurrently, on two replicas. Each step is created once, by one of
+// them, and the events of each batch are consecutive.
 func TestBatchesRace(t *testing.T) {
 	t.Parallel()
 	all := replicas(t, 2)
@@ -256,8 +254,8 @@ func TestBatchesRace(t *testing.T) {
 	}
 }
 
-// A batch that ends a run which keeps nothing leaves no payload, of what came before the end in the batch or comes after it, and
-// tells none of an earlier event.
+// A batch that ends a run with zero retention leaves no payload of events before or after the end, and its answer has
+// none of an earlier event.
 func TestBatchEndsARunThatKeepsNothing(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {

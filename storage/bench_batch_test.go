@@ -13,7 +13,8 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// BenchmarkBatch reports what a batch of as many events as the SDK sends takes, by kind, with payloads of 300 bytes and of 3,000.
+// BenchmarkBatch reports the time of a batch with as many events as the SDK sends, by kind, with payloads of 300 and of
+// 3,000 bytes.
 func BenchmarkBatch(tb *testing.B) {
 	const events = 32
 	for _, size := range []int{300, 3000} {
@@ -80,7 +81,7 @@ func BenchmarkBatch(tb *testing.B) {
 	}
 }
 
-// scriptTime returns how many microseconds Redis has spent in scripts.
+// scriptTime returns the time that Redis has spent in scripts, in microseconds.
 func (b *bundle) scriptTime(tb testing.TB) (µs int64) {
 	info, err := b.redis.Client.Info(b.ctx, "commandstats").Result()
 	require.NoError(tb, err)

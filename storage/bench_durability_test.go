@@ -16,8 +16,8 @@ import (
 	"github.com/world-redis/world-redis/internal/replicated"
 )
 
-// BenchmarkDurability compares events that one replica confirms with those that the master alone has, on the same Redis and in
-// turns, with one caller and with 64. The replica is on the same machine: what the way to it takes comes on top.
+// BenchmarkDurability compares events that one replica confirms with those that only the master has, on the same Redis
+// and alternating, with one caller and with 64. The replica is on the same machine, so network time has to be added.
 func BenchmarkDurability(b *testing.B) {
 	for _, callers := range []int{1, 64} {
 		b.Run(strconv.Itoa(callers), func(b *testing.B) {

@@ -24,8 +24,8 @@ func BenchmarkEnd(tb *testing.B) {
 	}
 }
 
-// BenchmarkEndOfLargeRun reports the longest time that a script takes of Redis when a run of 50,000 events and 20,000 hooks ends that
-// keeps nothing, and how long the call and all that is done behind it takes.
+// BenchmarkEndOfLargeRun ends a run of 50,000 events and 20,000 hooks with zero retention. It reports the longest time
+// that a script occupies Redis, and the time of the call with all the work after it.
 func BenchmarkEndOfLargeRun(tb *testing.B) {
 	server := redistest.Start(tb)
 	b := newBundle(tb, &redistest.Redis{Client: redistest.Client(tb, server.Addr), Addr: server.Addr, Prefix: "large:"})

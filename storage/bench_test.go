@@ -14,8 +14,7 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// sixEvents is a one-step run, six events with four payloads of 300 bytes: the measure that
-// other Worlds are compared by.
+// sixEvents is a one-step run: six events with four payloads of 300 bytes, which is also measured with other Worlds.
 type sixEvents struct{ created, step, result, output world.Fields }
 
 func newSixEvents(tb testing.TB) sixEvents {
@@ -88,8 +87,8 @@ func BenchmarkSixEvents64(b *testing.B) {
 	b.ReportMetric(float64(count.Load())/b.Elapsed().Seconds(), "events/s")
 }
 
-// BenchmarkNoopStart reports the median of the run_started that every wake-up begins with, on
-// a log of 100 events that goes along with it.
+// BenchmarkNoopStart reports the median of the run_started with which every wake-up begins, for a log of 100 events,
+// which the answer contains.
 func BenchmarkNoopStart(b *testing.B) {
 	x := newBundle(b, redistest.New(b))
 	runID := x.running()
@@ -102,8 +101,8 @@ func BenchmarkNoopStart(b *testing.B) {
 	}
 }
 
-// BenchmarkMemory reports what a six-event run costs in Redis: all its keys, and its share of
-// the lists when there are many runs.
+// BenchmarkMemory reports the memory of a six-event run in Redis: all its keys, and its share of the lists when there
+// are many runs.
 func BenchmarkMemory(b *testing.B) {
 	r := redistest.New(b)
 	s, err := New(b.Context(), r.Client, Config{Prefix: "workflow:"})
@@ -127,7 +126,7 @@ func BenchmarkMemory(b *testing.B) {
 	b.ReportMetric(float64(own), "B/own-keys")
 }
 
-// BenchmarkLists reports what a page of each list of small entries takes, with one caller.
+// BenchmarkLists reports the time of a page of each list of small entries, with one caller.
 func BenchmarkLists(b *testing.B) {
 	x := newBundle(b, redistest.New(b))
 	events := newSixEvents(b)

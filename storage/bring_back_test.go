@@ -15,8 +15,9 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// A run's end is acknowledged, and taken back by a failover before what follows from it is done. That comes to the new master,
-// where the run goes on: it is in the lists of the living, somebody looks at it, and its hook has its token.
+// The end of a run is acknowledged, and a failover loses it before the work that follows the end is done. That work
+// then runs on the new master, where the run has not ended: the run is in the lists of unfinished runs and in the
+// watch, and its hook keeps its token.
 func TestARunWhoseEndWasTakenBackGoesOn(t *testing.T) {
 	t.Parallel()
 	ends := map[string]func(b *bundle, runID string){
@@ -65,7 +66,8 @@ func TestARunWhoseEndWasTakenBackGoesOn(t *testing.T) {
 	}
 }
 
-// rollback is a failover to a replica that has what was there when it was saved. It comes before what a test waits for.
+// rollback is a failover to a replica that has the state of the last save. It happens just before the command that a
+// test names.
 type rollback struct {
 	admin   *redis.Client
 	release *luascript.Script
@@ -95,7 +97,7 @@ func (r *rollback) over(ctx context.Context) error {
 	return err
 }
 
-// waitsFor reports whether a command is what the failover comes before.
+// waitsFor reports whether the failover happens before this command.
 func (r *rollback) waitsFor(cmd redis.Cmder) bool {
 	if r.at == "release" {
 		return cmd.Name() == "evalsha" && cmd.Args()[1] == redis.NewScript(r.release.Sent).Hash()

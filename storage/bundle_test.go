@@ -22,7 +22,7 @@ type bundle struct {
 	redis *redistest.Redis
 	clock *worldtest.Clock
 	spec  int // of its runs and events; 0 is 3
-	// streams is told of runs that keep nothing; nil: nobody is.
+	// streams is called with runs that keep nothing; nil disables it.
 	streams *purges
 	others  []*Store // on the same Redis
 }
@@ -33,7 +33,7 @@ func (b *bundle) on(t testing.TB, spec int) *bundle {
 	return &bundle{Store: b.Store, t: t, ctx: t.Context(), redis: b.redis, clock: b.clock, spec: spec, streams: b.streams, others: b.others}
 }
 
-// quiet returns when the stores have done what calls leave to do behind them.
+// quiet returns when the stores have done the work that calls leave to the background.
 func (b *bundle) quiet() {
 	b.index.WaitUnlisted()
 	for _, store := range b.others {
@@ -103,10 +103,10 @@ func (b *bundle) running() string { b.t.Helper(); return b.caller().Running() }
 
 func (b *bundle) events(runID string) []world.Event { b.t.Helper(); return b.caller().Events(runID) }
 
-// scene brings a run into some state.
+// scene brings a run into a state.
 type scene func(b *bundle) (runID string)
 
-// then returns a scene that goes on with more events.
+// then returns a scene that continues with more events.
 func (s scene) then(events ...world.EventType) scene {
 	return func(b *bundle) string {
 		return storagetest.Scene(func(*storagetest.Caller) string { return s(b) }).Then(events...)(b.caller())

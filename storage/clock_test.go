@@ -12,8 +12,8 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// Two replicas whose clocks are five seconds apart write to the same runs at once: times never
-// go back along a log, a run is started at one moment, and that never changes.
+// Two replicas whose clocks differ by five seconds write to the same runs concurrently: times never decrease along a
+// log, and the start time of a run never changes.
 func TestReplicasFiveSecondsApart(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -51,7 +51,7 @@ func TestReplicasFiveSecondsApart(t *testing.T) {
 	})
 }
 
-// So it is with the entities of legacy calls and the log beside them.
+// The same holds for the entities of legacy calls and their log.
 func TestLegacyReplicasFiveSecondsApart(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {

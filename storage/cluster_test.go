@@ -11,8 +11,8 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// Three masters: every script finds all its keys on one of them, what lies in other slots is
-// kept in step, and a sweep mends there too.
+// A cluster of three masters: every script finds all its keys on one node, data in other slots is kept consistent, and
+// a sweep mends there, too.
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	r := redistest.NewCluster(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
-// The end of a step is the record that is written and read most.
+// The end of a step is the most frequent record.
 func BenchmarkRecord(b *testing.B) {
 	e := world.Event{
 		RunID: "wrun_01M8GS30JGSBBK33CKRC12QBDV", Type: world.EventStepCompleted, CorrelationID: "step_01M8GS30JGSBBK33CKRC12QBDV", SpecVersion: 7,

@@ -8,7 +8,7 @@ import (
 	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
-// Numbers and moments are read from any eventData without a panic.
+// Numbers and timestamps of any eventData are read without a panic.
 func FuzzDataFields(f *testing.F) {
 	f.Add([]byte(raw(f, time.UnixMilli(1_800_000_000_000))))
 	f.Add([]byte(raw(f, 1.5)))

@@ -12,7 +12,7 @@ import (
 	"github.com/world-redis/world-redis/storage/storagetest"
 )
 
-// The store keeps the contract on each kind of Redis, by two replicas.
+// The store keeps the contract on each kind of Redis, with two replicas.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	for kind, start := range map[string]func(testing.TB) *redistest.Redis{
@@ -72,7 +72,7 @@ func TestModelManyCallers(t *testing.T) {
 	})
 }
 
-// BR-06: the same when answers of Redis are lost now and then: go-redis sends the command again, and the caller sees no
+// BR-06: the model test, with some answers of Redis lost: go-redis sends the command again, and the caller notices no
 // difference.
 func TestModelLostReplies(t *testing.T) {
 	t.Parallel()
@@ -103,7 +103,7 @@ func TestModelLostReplies(t *testing.T) {
 	})
 }
 
-// modelSubject is a store with a database of its own, and what it has done with streams.
+// modelSubject is a store with its own database, and a record of its calls about streams.
 func modelSubject(t *testing.T, r *redistest.Redis) (*storagetest.Subject, *purges) {
 	t.Helper()
 	b, p := purgingBundle(t, r)

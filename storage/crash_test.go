@@ -25,8 +25,8 @@ import (
 
 const crashLine = "mended what a crash left behind"
 
-// breaker is a Redis hook that lets so many commands through and then no more, as if the process had died there: also in the
-// middle of a pipeline.
+// breaker is a Redis hook that lets a number of commands through and then none, as if the process had died, possibly
+// within a pipeline.
 type breaker struct{ left atomic.Int64 }
 
 var errDead = errors.New("the process is dead")
@@ -68,7 +68,7 @@ func (b *breaker) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 	}
 }
 
-// lives are runs from their beginning to their end, with all that makes entries outside their slots. Each call may fail.
+// lives are whole runs with everything that creates entries outside their slots. Each call may fail.
 var lives = map[string]func(b *bundle, name string){
 	"hooks": func(b *bundle, name string) {
 		runID := b.makes(world.EventRunCreated, "", b.runData())
@@ -121,24 +121,24 @@ var lives = map[string]func(b *bundle, name string){
 	},
 }
 
-// forgetWatch takes a run off the watch as recovery does with one that is parked.
+// forgetWatch removes a run from the watch, as recovery does with a parked run.
 func (b *bundle) forgetWatch(runID string) {
 	_ = b.Store.redis.ZRem(b.ctx, b.index.Keys.Watch(), runID).Err()
 }
 
-// makes is does for an event that makes a run, whose id it returns.
+// makes is like does, for an event that creates a run. It returns the run's id.
 func (b *bundle) makes(eventType world.EventType, id string, data world.Fields) string {
 	runID := b.ids.Prefixed("wrun_")
 	b.does(runID, eventType, id, data)
 	return runID
 }
 
-// does makes a call that may be refused or broken off.
+// does makes a call that may be refused or interrupted.
 func (b *bundle) does(runID string, eventType world.EventType, id string, data world.Fields) {
 	_, _ = b.try(runID, eventType, id, data)
 }
 
-// crashed lists what only a crash leaves behind.
+// crashed lists the entries that only a crash leaves.
 func (b *bundle) crashed(p *purges) []string {
 	b.t.Helper()
 	var out []string
@@ -176,7 +176,7 @@ func (b *bundle) crashed(p *purges) []string {
 	return out
 }
 
-// crashBundle is a store that can be broken, and tells what it logs.
+// crashBundle is a store that can be broken, and that records its log.
 func crashBundle(t *testing.T, r *redistest.Redis) (*bundle, *breaker, *purges, *worldtest.Log) {
 	t.Helper()
 	broken, p, out := &breaker{}, &purges{}, &worldtest.Log{}
@@ -197,8 +197,8 @@ func crashBundle(t *testing.T, r *redistest.Redis) (*bundle, *breaker, *purges, 
 	return b, broken, p, out
 }
 
-// The process dies before any one of the commands of a life, also within a pipeline. A minute later all that it left is
-// mended, and the log says so; if it left nothing, the log is silent.
+// The process dies before each of the commands of a life, also within a pipeline. A minute later everything that it
+// left is mended, and the log says so; if it left nothing, the log is empty.
 func TestWhateverACrashLeavesIsMendedAndSaid(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -251,8 +251,8 @@ func (b *bundle) checkHookList() {
 	}
 }
 
-// Hundreds of ordinary lives, with conflicts, refusals, cancellations and retentions, and a sweeper that comes by all the time:
-// nothing crashed, so nothing is called mended.
+// Hundreds of ordinary lives, with conflicts, refusals, cancellations and retentions, while a sweeper runs: without a
+// crash, nothing is logged as mended.
 func TestWithoutACrashNothingIsMended(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {

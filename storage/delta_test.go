@@ -29,8 +29,8 @@ func (b *bundle) noise(runID string, n int) {
 	}
 }
 
-// With sinceCursor every answer brings all events after the cursor, its own included, whatever
-// the event and whoever else wrote meanwhile; the same call again brings the same.
+// With sinceCursor every answer contains all events after the cursor, including its own and those of others, for every
+// event type. The same call again gets the same answer.
 func TestSinceCursor(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -71,8 +71,8 @@ func TestSinceCursor(t *testing.T) {
 	})
 }
 
-// With eventCount an answer reports the events between what the caller has seen and its own,
-// and nothing when there are none. It is never a reason to refuse.
+// With eventCount an answer contains the events between those that the caller has and its own, and nothing if there are
+// none. It never causes a refusal.
 func TestEventCount(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -111,7 +111,7 @@ func TestEventCount(t *testing.T) {
 	})
 }
 
-// Odd counts: none at all, one from the future, and one beside a cursor, which wins.
+// Unusual counts: zero, one larger than the log, and one beside a cursor, which takes precedence.
 func TestOddEventCounts(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t)).on(t, 7)
@@ -136,9 +136,9 @@ func TestOddEventCounts(t *testing.T) {
 	require.NotEmpty(t, got.Cursor)
 }
 
-// A token that is taken is an answer like any other: it brings the news, too, the first time
-// and when the conflict stands in the log already.
-func TestNewsOfAConflict(t *testing.T) {
+// The answer about a taken token contains the delta like any other: the first time, and when the conflict is already in
+// the log.
+func TestDeltaOfAConflict(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		b := newBundle(t, r).on(t, 7)
@@ -168,7 +168,7 @@ func TestNewsOfAConflict(t *testing.T) {
 	})
 }
 
-// A cursor that cannot be read, or is of another run, is refused before anything is stored.
+// A cursor that cannot be read, or that belongs to another run, is refused before anything is stored.
 func TestUnreadableSinceCursor(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t)).on(t, 7)
@@ -185,8 +185,7 @@ func TestUnreadableSinceCursor(t *testing.T) {
 	b.checkClaims()
 }
 
-// run_started with a cursor brings what came after it instead of the whole log, also when it
-// changes nothing.
+// A run_started with a cursor returns the events after it instead of the whole log, also when it changes nothing.
 func TestStartSinceCursor(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t)).on(t, 7)
@@ -205,8 +204,8 @@ func TestStartSinceCursor(t *testing.T) {
 	require.Equal(t, req.SinceCursor, got.Cursor)
 }
 
-// A delta that is too big for one answer is cut: what is there ends at the cursor, and the rest
-// can be listed from there. One whose first event is too big is left out.
+// A delta that is too big for one answer is cut: it ends at the returned cursor, and the rest can be listed from there.
+// If its first event is too big, it is left out.
 func TestDeltaTooBig(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t)).on(t, 7)
@@ -254,8 +253,8 @@ func TestDeltaTooBig(t *testing.T) {
 	require.Nil(t, b.send(started.Run.RunID, world.EventRunStarted, "", nil).Events, "nothing of the log fits")
 }
 
-// 64 callers on two replicas append to one run at once. The log has every slot, and each
-// caller's delta is the log from its cursor to its own event, without a hole.
+// 64 callers on two replicas append to one run concurrently. The log has every slot, and each caller's delta is the log
+// from its cursor to its own event, without a gap.
 func TestDenseUnderConcurrency(t *testing.T) {
 	t.Parallel()
 	all := replicas(t, 2)

@@ -10,8 +10,8 @@ import (
 	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
-// An event is found by its own id alone: not by that of another run's event, of another time, or of the
-// other kind of ids, and not by a slot that is written in another way.
+// An event is found only by its own id: not by the id of another run's event, of another time or of the other kind, and
+// not by a differently written slot.
 func TestEventIsFoundByItsOwnIDAlone(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {

@@ -10,9 +10,9 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// Streams are told of a run that may keep nothing before it says so, in each of the ways in which it can; and of no other run. Where
-// they cannot be told it does not say so.
-func TestStreamsAreToldBeforeARunKeepsNothing(t *testing.T) {
+// ExpectPurge is called before a run gets zero retention, in each of the ways in which it can get it, and for no other
+// run. If it fails, the run does not get it.
+func TestExpectPurgeComesBeforeZeroRetention(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		b := newBundle(t, r).on(t, 7)

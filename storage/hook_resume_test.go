@@ -17,8 +17,8 @@ func (b *bundle) resume(runID, hookID, resumeID, digest string) world.CreateEven
 	return req
 }
 
-// A resume id stands for one event of the run. The look-up comes before everything else, so a
-// redelivery after the hook's or the run's end is still answered with the event.
+// A resume id identifies one event of the run. It is looked up before all checks, so a redelivery after the end of the
+// hook or run still gets that event.
 func TestResumeIsAnsweredFirst(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -63,7 +63,7 @@ func TestResumeIsAnsweredFirst(t *testing.T) {
 	})
 }
 
-// Many deliveries of one resume at once make one event, and all get it.
+// Many concurrent deliveries of one resume create one event, and all get it.
 func TestResumesRace(t *testing.T) {
 	t.Parallel()
 	all := replicas(t, 2)
@@ -87,7 +87,7 @@ func TestResumesRace(t *testing.T) {
 	b.check(runID)
 }
 
-// With preloadEvents the answer has all that a run needs to go on: itself and its whole log.
+// With preloadEvents the answer contains the run and its whole log, which is all that is needed to continue it.
 func TestReceiveWithPreload(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -110,7 +110,7 @@ func TestReceiveWithPreload(t *testing.T) {
 			require.Equal(t, raw(t, []byte("in")), got.Run.Input)
 			require.Equal(t, 25_000, got.MaxEvents)
 		}
-		// A run that has not begun has nothing to go on with.
+		// A run that has not started has nothing to continue.
 		pending := b.newRun()
 		b.send(pending, world.EventHookCreated, "hook_p", data(t, "token", "p"))
 		req = b.resume(pending, "hook_p", "res_1", "d")
@@ -121,7 +121,7 @@ func TestReceiveWithPreload(t *testing.T) {
 	})
 }
 
-// The look-up by token says what a resume needs of the run, as far as the run has it.
+// The lookup by token returns what a resume needs to know about the run, as far as the run has it.
 func TestResumeContext(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t)).on(t, 7)
@@ -143,7 +143,7 @@ func TestResumeContext(t *testing.T) {
 	require.Equal(t, &world.HookResume{DeploymentID: "dpl", WorkflowName: "wf", RunSpecVersion: 7, DedupVersion: 1}, got.Resume)
 }
 
-// From spec 4 on errors are what the SDK sent, whatever that is; the code stands beside it.
+// From spec 4 on, errors are returned as the SDK sent them; the code is a separate field.
 func TestErrorsComeBackVerbatim(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t)).on(t, 7)
@@ -165,7 +165,7 @@ func TestErrorsComeBackVerbatim(t *testing.T) {
 	require.Equal(t, cancelled.Event.Data, b.events(runID)[2].Data)
 }
 
-// A filler of a sealed log can be read, should one ever stand in a log.
+// An event that fills a gap in a sealed log can be read.
 func TestNoopIsReadable(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t)).on(t, 7)

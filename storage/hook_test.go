@@ -14,8 +14,8 @@ import (
 	"github.com/world-redis/world-redis/storage/storagetest"
 )
 
-// A token that another hook holds is answered with a conflict event and no hook; asking again
-// gives the same event, also when the token has become free: the log has said it.
+// If another hook holds the token, the answer is a conflict event and no hook. A repeated request gets the same event,
+// even when the token is free by then: the log has the conflict.
 func TestConflictIsRecordedOnce(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -41,7 +41,7 @@ func TestConflictIsRecordedOnce(t *testing.T) {
 	})
 }
 
-// The answer of hook_created is the hook, and every way of reading it gives the same.
+// The answer of hook_created is the hook, and every read returns the same.
 func TestHookReads(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t))
@@ -74,8 +74,8 @@ func TestHookReads(t *testing.T) {
 	require.False(t, b.send(runID, world.EventHookCreated, "hook_2", data(t, "token", "tok2")).Hook.IsWebhook)
 }
 
-// An SDK asks for the hooks of a suspension all at once, so their calls arrive in any order. The
-// list of a run's hooks has them in the order in which the workflow asked, as their ids tell.
+// An SDK creates the hooks of a suspension concurrently, so the calls arrive in any order. The list of a run's hooks
+// has the order of their ids, which is that of the workflow.
 func TestHooksOfARunAreListedInTheOrderOfTheWorkflow(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t))
@@ -96,8 +96,8 @@ func TestHooksOfARunAreListedInTheOrderOfTheWorkflow(t *testing.T) {
 	require.Equal(t, ids, listed)
 }
 
-// BR-07: a resume id stands for one event. The same resume again gets that event, whatever
-// became of the hook; another payload or hook under the same id is refused.
+// BR-07: a resume id identifies one event. A repeated resume gets that event, whatever has happened to the hook;
+// another payload or hook with the same id is refused.
 func TestBR07ResumeID(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -136,7 +136,7 @@ func TestBR07ResumeID(t *testing.T) {
 	})
 }
 
-// BR-07: fifty resumes of one hook at once are fifty events, none lost and none doubled.
+// BR-07: fifty concurrent resumes of one hook are fifty events, none lost and none duplicated.
 func TestBR07FiftyResumes(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t))
@@ -156,7 +156,7 @@ func TestBR07FiftyResumes(t *testing.T) {
 	b.check(runID)
 }
 
-// BR-07: fifty resumes one after the other stand in the log in that order.
+// BR-07: fifty consecutive resumes are in the log in that order.
 func TestBR07ResumesInOrder(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t))
@@ -171,8 +171,8 @@ func TestBR07ResumesInOrder(t *testing.T) {
 	b.check(runID)
 }
 
-// BR-07: the answer to a resume is lost and nobody below the caller tries again: the caller's own
-// second try, under another request id, gets the event of the first, and there is one.
+// BR-07: the answer to a resume is lost, and only the caller itself tries again, with another request id. It gets the
+// event of the first try, and there is one event.
 func TestBR07LostAnswer(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -199,8 +199,8 @@ func TestBR07LostAnswer(t *testing.T) {
 	b.check(runID)
 }
 
-// BR-12: a run is cancelled before it has started, while it sleeps, or while it waits for a
-// hook: nothing of it goes on, its waits and hooks are gone, and a second cancel changes nothing.
+// BR-12: a run is cancelled before it has started, while it sleeps, or while it waits for a hook: none of its work
+// continues, its waits and hooks are gone, and a second cancel changes nothing.
 func TestBR12NothingGoesOnAfterCancel(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -236,7 +236,7 @@ func TestBR12NothingGoesOnAfterCancel(t *testing.T) {
 	})
 }
 
-// BR-12: a run that was cancelled stays so, whatever comes late.
+// BR-12: a cancelled run stays cancelled, whatever arrives late.
 func TestBR12CancelledStaysCancelled(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t))

@@ -14,15 +14,15 @@ import (
 	"github.com/world-redis/world-redis/storage/internal/runindex"
 )
 
-// check asserts what must hold for runs whatever happened to them: I1 to I4 of docs/faults.md, and that the lists of runs tell
-// the truth once things are quiet.
+// check asserts what always holds for runs: I1 to I4 of docs/faults.md, and that the lists of runs are right once no
+// call is in progress.
 func (b *bundle) check(runIDs ...string) {
 	b.t.Helper()
 	b.caller().Check(runIDs...)
 	b.checkIndexes(runIDs...)
 }
 
-// checkIndexes asserts what must hold for the lists and claims in Redis.
+// checkIndexes asserts what always holds for the lists and claims in Redis.
 func (b *bundle) checkIndexes(runIDs ...string) {
 	b.t.Helper()
 	b.checkLists(runIDs...)
@@ -30,8 +30,8 @@ func (b *bundle) checkIndexes(runIDs ...string) {
 	b.checkClaims()
 }
 
-// checkLists asserts that each run is in the list of its status and in no other, but that a pending one may be among
-// the running, where a run_started has put it that came before the run.
+// checkLists asserts that each run is in the list of its status and in no other. A pending run may be among the running
+// ones if a run_started came before it.
 func (b *bundle) checkLists(runIDs ...string) {
 	b.t.Helper()
 	b.quiet()
@@ -83,7 +83,7 @@ func (b *bundle) checkClaims() {
 	}
 }
 
-// keysLike returns the keys that fit a pattern, of every master.
+// keysLike returns the keys of all masters that match a pattern.
 func (b *bundle) keysLike(pattern string) []string {
 	b.t.Helper()
 	cluster, clustered := b.redis.Client.(*redis.ClusterClient)

@@ -43,7 +43,7 @@ func (b *bundle) inLists(runID string, status world.RunStatus) {
 	}
 }
 
-// The life of a run: the caller changes it, and everything else reads it as any other run.
+// The life of a legacy run: the caller changes it, and every read shows it like any other run.
 func TestLegacyRunLife(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -93,7 +93,7 @@ func TestLegacyRunLife(t *testing.T) {
 		require.NoError(t, err)
 		same(got)
 
-		// It has ended, and stays as it is.
+		// It has ended and no longer changes.
 		b.clock.Add(time.Second)
 		same(b.update(run.RunID, world.RunCompleted))
 		for _, status := range []world.RunStatus{world.RunRunning, world.RunFailed, world.RunCancelled, world.RunPaused} {
@@ -107,7 +107,7 @@ func TestLegacyRunLife(t *testing.T) {
 	})
 }
 
-// An error may be a text or an object; reads always give an object.
+// An error may be text or an object; reads always return an object.
 func TestLegacyErrors(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t))
@@ -132,7 +132,7 @@ func TestLegacyErrors(t *testing.T) {
 	}
 }
 
-// The life of a step. Attempts are the caller's to count.
+// The life of a step. The caller counts the attempts.
 func TestLegacyStepLife(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -189,7 +189,7 @@ func TestLegacyStepLife(t *testing.T) {
 	})
 }
 
-// Events are a log: they are kept in order with their data, and change nothing.
+// Events are only a log: they are kept in order with their data, and change nothing.
 func TestLegacyEvents(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -229,7 +229,7 @@ func TestLegacyEvents(t *testing.T) {
 	})
 }
 
-// The life of a hook. A token is unique among all hooks, of these calls and of events.
+// The life of a hook. A token is unique among all hooks, created by legacy calls or by events.
 func TestLegacyHookLife(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -291,7 +291,7 @@ func TestLegacyHookLife(t *testing.T) {
 	})
 }
 
-// What a run that has ended takes no more is 410, which the SDK reads as "nothing left to do".
+// A call that a finished run no longer accepts is answered 410, which the SDK reads as "nothing left to do".
 func TestLegacyRunThatHasEnded(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t))
@@ -310,7 +310,7 @@ func TestLegacyRunThatHasEnded(t *testing.T) {
 	}
 }
 
-// Runs that these calls did not make are not theirs, and what does not exist is said so.
+// Legacy calls do not change runs that were created by events, and say so when something does not exist.
 func TestLegacyCallsOnOtherRuns(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t))
@@ -345,7 +345,7 @@ func TestLegacyCallsOnOtherRuns(t *testing.T) {
 	b.checkClaims()
 }
 
-// Bad input is refused before Redis hears of it.
+// Bad input is refused without a call to Redis.
 func TestLegacyBadInput(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t))
@@ -403,7 +403,7 @@ func TestLegacyBadInput(t *testing.T) {
 	}
 }
 
-// The same call again changes nothing and gets the first answer, also when things moved on.
+// A repeated call changes nothing and gets the first answer, even if the run has changed since.
 func TestLegacySameRequestSameAnswer(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -470,7 +470,7 @@ func TestLegacySameRequestSameAnswer(t *testing.T) {
 	})
 }
 
-// The answers of calls are lost on the way: what is sent again has one effect.
+// The answers of calls are lost: the repeated calls have one effect.
 func TestLegacyLostAnswers(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -491,7 +491,7 @@ func TestLegacyLostAnswers(t *testing.T) {
 	require.EqualValues(t, 7, p.swallows.Load())
 }
 
-// Pausing, going on and ending at once: whatever comes out, the lists say the same.
+// Concurrent pause, resume and end: the lists agree with the resulting state of the run.
 func TestLegacyRacesLeaveTheListsTrue(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -514,7 +514,7 @@ func TestLegacyRacesLeaveTheListsTrue(t *testing.T) {
 	})
 }
 
-// Many callers want one token, by these calls and by events: one gets it.
+// Many callers want one token, by legacy calls and by events: one gets it.
 func TestLegacyAndModernHooksContend(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -548,7 +548,7 @@ func TestLegacyAndModernHooksContend(t *testing.T) {
 	})
 }
 
-// A crash between the commit and the lists: the sweeper puts the run where it belongs.
+// A crash between the commit and the lists: the sweeper moves the run to the right list.
 func TestLegacyCrashAfterCommit(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {

@@ -16,8 +16,8 @@ import (
 
 var reUsed = regexp.MustCompile(`used_cpu_(?:sys|user):([0-9.]+)`)
 
-// BenchmarkLogEnd reports what it costs of Redis' CPU, in percent of an event without it, that each event says which one the
-// caller was given last: when that is the last of the log, and when the log is longer. The kinds take turns.
+// BenchmarkLogEnd reports what the check of the log's end costs Redis, in percent of the CPU time of an event without
+// it: when the event that the caller names is the last of the log, and when the log is longer. The kinds alternate.
 func BenchmarkLogEnd(b *testing.B) {
 	server := redistest.Start(b)
 	x := newBundle(b, &redistest.Redis{Client: redistest.Client(b, server.Addr), Addr: server.Addr, Prefix: "bench:"}).on(b, 3)
@@ -64,7 +64,7 @@ func BenchmarkLogEnd(b *testing.B) {
 			spent[kind] = append(spent[kind], used()-start)
 		}
 	}
-	// The median of the quieter half of the rounds: what else the machine does only adds to one.
+	// The median of the faster half of the rounds: other load on the machine only adds time.
 	typical := func(kind int) float64 {
 		slices.Sort(spent[kind])
 		return spent[kind][len(spent[kind])/4]

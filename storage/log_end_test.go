@@ -15,15 +15,15 @@ import (
 	"github.com/world-redis/world-redis/storage/storagetest"
 )
 
-// moment is what the keys of a run held once, for a Redis that has lost what came later.
-type moment struct {
+// snapshot is the content of a run's keys at one time, for a Redis that has lost what came later.
+type snapshot struct {
 	hashes map[string]map[string]string
 	zsets  map[string][]redis.Z
 }
 
-func (b *bundle) moment(runID string) moment {
+func (b *bundle) snapshot(runID string) snapshot {
 	b.t.Helper()
-	m := moment{hashes: map[string]map[string]string{}, zsets: map[string][]redis.Z{}}
+	m := snapshot{hashes: map[string]map[string]string{}, zsets: map[string][]redis.Z{}}
 	for _, key := range b.keysLike(b.keys.prefix + "*") {
 		if !strings.Contains(key, "{"+runID+"}") || strings.Contains(key, "hook_fence:") {
 			continue // the latter says which claims are void, and a claim that was withdrawn is
@@ -43,10 +43,10 @@ func (b *bundle) moment(runID string) moment {
 	return m
 }
 
-// backTo makes the keys of a run what they were.
-func (b *bundle) backTo(runID string, m moment) {
+// backTo restores the keys of a run to a snapshot.
+func (b *bundle) backTo(runID string, m snapshot) {
 	b.t.Helper()
-	now := b.moment(runID)
+	now := b.snapshot(runID)
 	for key := range now.hashes {
 		require.NoError(b.t, b.redis.Client.Del(b.ctx, key).Err())
 	}
@@ -61,7 +61,7 @@ func (b *bundle) backTo(runID string, m moment) {
 	}
 }
 
-// waits appends so many events that fit anywhere, at a later moment.
+// waits appends n events that are valid at any point of a log, at a later time.
 func (b *bundle) waits(runID, name string, n int) {
 	b.t.Helper()
 	b.clock.Add(time.Second)
@@ -76,9 +76,9 @@ func (b *bundle) endOfLog(runID string) *world.LogEnd {
 	return &world.LogEnd{Position: len(log) - 1, CreatedAt: log[len(log)-1].CreatedAt}
 }
 
-// A log that has lost the event that the caller has seen last takes nothing from that caller, whatever the event: not when
-// it is shorter, and not when other events stand there by now. Nothing is written, and who says nothing, or has
-// seen what is still there, is served.
+// A log that has lost the last event that the caller has seen accepts no event of that caller, of any type: neither
+// when the log is shorter, nor when it has other events in that place by now. Nothing is written. A caller that names
+// no event, or one that is still there, is served.
 func TestALogThatLostItsEndTakesNothing(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []int{3, 7} {
@@ -100,7 +100,7 @@ func TestALogThatLostItsEndTakesNothing(t *testing.T) {
 func testLostEnd(b *bundle, eventType world.EventType, from scene) {
 	b.t.Helper()
 	runID := from(b)
-	before := b.moment(runID)
+	before := b.snapshot(runID)
 	b.waits(runID, "lost", 2)
 	lost := b.endOfLog(runID)
 	b.waits(runID, "last", 1)
@@ -115,14 +115,14 @@ func testLostEnd(b *bundle, eventType world.EventType, from scene) {
 	} {
 		b.backTo(runID, before)
 		becomes()
-		there := b.moment(runID)
+		there := b.snapshot(runID)
 		req.LogEnd, req.RequestID = lost, "refused "+name
 		if name == "gone on at the time" {
 			req.LogEnd = &world.LogEnd{Position: lost.Position, CreatedAt: lost.CreatedAt + 1}
 		}
 		_, err := b.CreateEvent(b.ctx, req)
 		require.Equal(b.t, world.CodePrecondition, world.ErrorCode(err), "%s: %v", name, err)
-		require.Equal(b.t, there, b.moment(runID), name)
+		require.Equal(b.t, there, b.snapshot(runID), name)
 		b.check(runID)
 	}
 	if eventType == world.EventHookCreated || eventType == retained {
@@ -154,7 +154,7 @@ func testLostEnd(b *bundle, eventType world.EventType, from scene) {
 	}
 }
 
-// finish ends a run, which frees its tokens for the next.
+// finish ends a run, which frees its tokens for the next one.
 func (b *bundle) finish(runID string) {
 	b.t.Helper()
 	_, _ = b.try(runID, world.EventRunCancelled, "", nil)
@@ -168,7 +168,7 @@ func TestABatchOnALogThatLostItsEnd(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		b := newBundle(t, r).on(t, 7)
 		runID := b.running()
-		before := b.moment(runID)
+		before := b.snapshot(runID)
 		b.waits(runID, "lost", 2)
 		lost := b.endOfLog(runID)
 		b.backTo(runID, before)
@@ -178,7 +178,7 @@ func TestABatchOnALogThatLostItsEnd(t *testing.T) {
 		}
 		_, err := b.CreateBatch(b.ctx, batch)
 		require.Equal(t, world.CodePrecondition, world.ErrorCode(err), "%v", err)
-		require.Equal(t, before, b.moment(runID))
+		require.Equal(t, before, b.snapshot(runID))
 		batch.LogEnd = b.endOfLog(runID)
 		first, err := b.CreateBatch(b.ctx, batch)
 		require.NoError(t, err)
@@ -190,7 +190,7 @@ func TestABatchOnALogThatLostItsEnd(t *testing.T) {
 	})
 }
 
-// A run that is gone as a whole is told as such: there is nothing to replay.
+// If the whole run is gone, the error says that: there is nothing to replay.
 func TestARunThatIsGoneIsNotFoundWhateverTheCallerHasSeen(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -202,15 +202,15 @@ func TestARunThatIsGoneIsNotFoundWhateverTheCallerHasSeen(t *testing.T) {
 	})
 }
 
-// A cursor whose event is gone, or is another one by now, is refused where a list goes on from it, so that the SDK lists the
-// log from the beginning; an event that is written with it is refused as one of a caller that has seen too much. Cursors of
-// earlier versions have no time in them and are still good.
+// A list that continues from a cursor whose event is gone, or replaced by another one, is refused, so that the SDK
+// lists the log from the beginning; an event that is written with such a cursor is refused, because its caller has seen
+// events that the log does not have. Cursors of earlier versions contain no time and are still accepted.
 func TestACursorBehindTheEndOfALog(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		b := newBundle(t, r).on(t, 7)
 		runID := b.running()
-		before := b.moment(runID)
+		before := b.snapshot(runID)
 		kept := b.cursorAt(runID, 2)
 		b.waits(runID, "lost", 2)
 		lost, scope := b.cursorAt(runID, 4), paging.EventScope(runID, "")

@@ -13,7 +13,7 @@ import (
 	"github.com/world-redis/world-redis/storage"
 )
 
-// The list of lost calls has each once, the newest first, a bound and an end.
+// The list of lost calls has each call once, the newest first. It is bounded, and entries expire.
 func TestLostCallsAreListed(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -51,7 +51,8 @@ func TestLostCallsAreListed(t *testing.T) {
 	})
 }
 
-// A resume is missing when its run is, and when another event stands in its place: of another time, another kind or another hook.
+// A resume is missing when its run is, and when another event is in its place: of another time, another type or another
+// hook.
 func TestMissingCalls(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {

@@ -12,8 +12,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// These tests mostly wait for Redis, so more of them at a time than there are processors. What is
-	// given as -parallel still holds: it is read later.
+	// These tests mostly wait for Redis, so more of them run in parallel than there are processors. An explicit
+	// -parallel still takes precedence, because it is read later.
 	if err := flags.Set("test.parallel", "4"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

@@ -16,7 +16,7 @@ import (
 	"github.com/world-redis/world-redis/storage/storagetest"
 )
 
-// recorder notes which commands go to a run's own slot.
+// recorder records the commands to a run's own slot.
 type recorder struct {
 	mu   sync.Mutex
 	seen []string
@@ -55,9 +55,8 @@ func (r *recorder) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pro
 	return func(ctx context.Context, cmds []redis.Cmder) error { r.note(cmds...); return next(ctx, cmds) }
 }
 
-// One events.create is one script call on the run's slot, whatever is done beside it in other
-// slots. The one exception is the release of hooks that ended, which is noted in the run's slot
-// until it is done.
+// One events.create is one script call on the run's slot, whatever the call does in other slots. The only exception is
+// the release of hooks that ended, which is remembered in the run's slot until it is done.
 func TestOneScriptACall(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []int{3, 7} {

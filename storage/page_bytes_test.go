@@ -16,7 +16,7 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// mostGrowth is what Redis may grow by while answers are read, in bytes.
+// mostGrowth is by how many bytes Redis's memory may grow while answers are read.
 const mostGrowth = 64 << 20
 
 // memoryOf reads fields of INFO memory.
@@ -33,7 +33,7 @@ func (b *bundle) memoryOf(field string) int {
 	return 0
 }
 
-// grows runs what reads and asserts that Redis took little memory for it.
+// grows runs a function that reads, and asserts that Redis used little memory for it.
 func (b *bundle) grows(read func()) {
 	b.t.Helper()
 	before := b.memoryOf("used_memory")
@@ -44,7 +44,7 @@ func (b *bundle) grows(read func()) {
 	require.Less(b.t, b.memoryOf("used_memory_lua"), mostGrowth)
 }
 
-// atOnce runs what several callers do at the same time, and waits for all of them.
+// atOnce runs a function for several callers concurrently, and waits for all of them.
 func atOnce(t *testing.T, callers int, call func(t *testing.T, n int)) {
 	t.Helper()
 	t.Run("callers", func(t *testing.T) {
@@ -63,13 +63,13 @@ func ownBundle(t *testing.T) *bundle {
 	return newBundle(t, &redistest.Redis{Client: redistest.Client(t, s.Addr), Addr: s.Addr, Prefix: "own:", Mode: redisconn.Standalone})
 }
 
-// filled is a payload that is unlike others.
+// filled is a payload that differs from all others.
 func filled(t testing.TB, size, n int) world.Raw {
 	t.Helper()
 	return raw(t, bytes.Repeat([]byte{byte(n)}, size))
 }
 
-// runWith makes a run with an input of so many bytes.
+// runWith creates a run with an input of n bytes.
 func (b *bundle) runWith(name string, size, n int) string {
 	b.t.Helper()
 	b.clock.Add(time.Millisecond)
@@ -77,7 +77,7 @@ func (b *bundle) runWith(name string, size, n int) string {
 	return result.Run.RunID
 }
 
-// pages reads a list to its end, a page at a time, and checks what each page takes.
+// pages reads a list to its end page by page, and checks the size of each page.
 func pages[T any](t *testing.T, order world.Order, list func(world.PageRequest) (world.Page[T], error), size func(T) int, see func(T)) int {
 	t.Helper()
 	p := world.PageRequest{Limit: 100, Order: order}
@@ -101,8 +101,8 @@ func pages[T any](t *testing.T, order world.Order, list func(world.PageRequest) 
 
 func runBytes(r world.Run) int { return len(r.Input) + len(r.Output) + len(r.Error) }
 
-// Issue 18, row 4: many runs of 2 MiB each, listed by four callers at once. Every page keeps to its budget, the
-// pages together are the list, and Redis does not build it.
+// Many runs of 2 MiB each, listed by four callers concurrently. Every page keeps to its budget, the pages together are
+// the list, and Redis does not assemble it.
 func TestListsOfLargeRuns(t *testing.T) {
 	t.Parallel()
 	b := ownBundle(t)
@@ -154,7 +154,8 @@ func TestListsOfLargeRuns(t *testing.T) {
 	require.Len(t, page.Data, 40, "without payloads there is room for all")
 }
 
-// One that is larger than a page goes alone, between small ones, and without payloads it is as small as they are.
+// An entry that is larger than a page is alone on its page, between small ones. Without payloads it is as small as they
+// are.
 func TestAnEntryLargerThanAPage(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -190,8 +191,7 @@ func TestAnEntryLargerThanAPage(t *testing.T) {
 	})
 }
 
-// What makes an entry large may be anything of it: an error stands in the record itself, and a legacy entity has its
-// values in its hash.
+// Any part of an entity may be large: an error is in the record itself, and a legacy entity has its values in its hash.
 func TestListsOfLargeSteps(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -233,7 +233,7 @@ func TestListsOfLargeSteps(t *testing.T) {
 			require.Equal(t, want, got)
 			require.Equal(t, 4, n, "seven of a bit more than 1 MiB in a page")
 		}
-		// Errors are there without payloads, too.
+		// Errors are returned without payloads, too.
 		page, err := b.ListSteps(b.ctx, world.StepQuery{RunID: runID, Page: world.PageRequest{Limit: 100}, ResolveNone: true})
 		require.NoError(t, err)
 		require.Less(t, len(page.Data), 24)
@@ -279,7 +279,8 @@ func eventBytes(e world.Event) int {
 	return n
 }
 
-// A log of large errors and payloads, read by four callers: by events, by one entity's, and as what goes along with an answer.
+// A log of large errors and payloads, read by four callers: as events of the run, as events of one entity, and as part
+// of an answer.
 func TestLogOfLargeEvents(t *testing.T) {
 	t.Parallel()
 	b := ownBundle(t).on(t, 7)
@@ -321,7 +322,7 @@ func TestLogOfLargeEvents(t *testing.T) {
 	})
 }
 
-// A page by hooks: their metadata may be large, and a legacy hook has a record of its own.
+// Pages of hooks: their metadata may be large, and a legacy hook has a record of its own.
 func TestListsOfLargeHooks(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -353,7 +354,7 @@ func TestListsOfLargeHooks(t *testing.T) {
 	})
 }
 
-// The answer to a batch brings the steps as far as there is room: the events are there in any case.
+// The answer to a batch contains the steps as far as there is room, and the events in any case.
 func TestBatchOfLargeSteps(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {

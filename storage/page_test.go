@@ -14,8 +14,8 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// walk reads a list page by page to its end and returns everything and the last cursor. It
-// checks what holds for every page: its size, and that hasMore promises at least one more row.
+// walk reads a list page by page to its end and returns all rows and the last cursor. It checks each page: its size,
+// and that at least one row follows if hasMore is true.
 func walk[T any](t *testing.T, order world.Order, limit, defaultLimit int, list func(world.PageRequest) (world.Page[T], error), between func()) ([]T, string) {
 	t.Helper()
 	var all []T
@@ -58,8 +58,8 @@ func eventIDs(events []world.Event) []string {
 	return out
 }
 
-// BR-35: whatever the length of the log, the limit and the direction, the pages together are
-// the log, without a repeat or a hole, also when the log grows between two pages.
+// BR-35: for any length of the log, limit and direction, the pages together are the log, without repetition or gap,
+// also when the log grows between two pages.
 func TestBR35EventPages(t *testing.T) {
 	t.Parallel()
 	lengths := []int{0, 1, 99, 100, 101, 999, 1000, 1001, 5000}
@@ -124,8 +124,8 @@ func TestBR35EventPages(t *testing.T) {
 	})
 }
 
-// BR-35: a reader that pages through a log while 50 events are appended sees them at the end
-// going up, and does not see them going down; its last cursor brings the rest later.
+// BR-35: 50 events are appended while a reader pages through the log. In ascending order the reader gets them at the
+// end; in descending order it does not get them, and they can be read from its last cursor later.
 func TestBR35AppendsBetweenPages(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t))
@@ -164,7 +164,7 @@ func (b *bundle) all(runID, correlationID string) []world.Event {
 	return page.Data
 }
 
-// BR-35: a cursor that is garbage, cut, or of another list is refused as invalid.
+// BR-35: a cursor that is garbage, truncated or of another list is refused as invalid.
 func TestBR35ForeignCursors(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t))
@@ -219,8 +219,8 @@ func TestBR35ForeignCursors(t *testing.T) {
 	}
 }
 
-// BR-35 for runs, steps and hooks: ties within a millisecond are ordered by id, a page may
-// start behind a row that is gone by then, and every filter pages like the whole list.
+// BR-35 for runs, steps and hooks: rows of the same millisecond are ordered by id, a page may start after a row that is
+// gone by then, and each filter pages like the whole list.
 func TestBR35EntityPages(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {

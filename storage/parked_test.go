@@ -15,8 +15,8 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// parks makes n runs that wait for a hook each, which has the given data besides its token, and notes them as parked: one in
-// the way it is done, and the others as copies of it. It returns their ids.
+// parks creates n runs that each wait for a hook, which has the given data in addition to its token, and marks them as
+// parked: one by the usual calls, the others as copies of it. It returns their ids.
 func (b *bundle) parks(n int, hook world.Fields) []string {
 	b.t.Helper()
 	first, token := b.running(), "of_"+b.ids.New().String()
@@ -46,8 +46,8 @@ func (b *bundle) parks(n int, hook world.Fields) []string {
 	return runIDs
 }
 
-// counter counts the commands of a client. Those inside scripts are not included, nor those with which a new connection begins:
-// the pool may dial at any time.
+// counter counts the commands of a client, except those inside scripts and those that open a connection, because the
+// pool may dial at any time.
 type counter struct{ n atomic.Int64 }
 
 func (c *counter) add(cmds ...redis.Cmder) {
@@ -68,7 +68,7 @@ func (c *counter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 	return func(ctx context.Context, cmds []redis.Cmder) error { c.add(cmds...); return next(ctx, cmds) }
 }
 
-// count returns how many commands a piece of work takes.
+// count returns how many commands a function makes.
 func (b *bundle) count(work func()) int64 {
 	b.t.Helper()
 	c := &counter{}
@@ -77,8 +77,8 @@ func (b *bundle) count(work func()) int64 {
 	return c.n.Swap(-1 << 60)
 }
 
-// Among thousands of parked runs a token whose retention is over is free at the next look, which asks for it by its time: it costs
-// the same as in an empty store.
+// Among thousands of parked runs, a token whose retention is over is free at the next sweep. The sweep reads by time,
+// so it costs the same as in an empty store.
 func TestALapseIsFoundAmongParkedRuns(t *testing.T) {
 	t.Parallel()
 	var costs []int64
@@ -110,7 +110,7 @@ func TestALapseIsFoundAmongParkedRuns(t *testing.T) {
 	require.Less(t, costs[0], int64(20))
 }
 
-// Hooks that lapse are let go by the batch, each once, and other work gets its turn in between.
+// Hooks that lapse are released in batches, each once, and other work runs in between.
 func TestLapsesComeInBatches(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -143,7 +143,7 @@ func TestLapsesComeInBatches(t *testing.T) {
 	})
 }
 
-// BenchmarkLapse reports how many hooks a second are let go when their retention is over, each of a run of its own.
+// BenchmarkLapse reports how many hooks are released per second when their retention is over, each of another run.
 func BenchmarkLapse(tb *testing.B) {
 	b := newBundle(tb, redistest.New(tb))
 	b.spec = 7

@@ -15,8 +15,8 @@ import (
 	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
-// BR-38: whatever a client sends as a payload comes back byte for byte, from the event and
-// from the entity, whether it is stored in the record or beside it.
+// BR-38: every payload is returned byte for byte, from the event and from the entity, whether it is stored inside the
+// record or beside it.
 func TestBR38PayloadsComeBackUnchanged(t *testing.T) {
 	t.Parallel()
 	every := make([]byte, 256)
@@ -126,7 +126,7 @@ func keysOf(f world.Fields) []string {
 	return out
 }
 
-// resolveData 'none' on a call filters its answer: no payload in the event or the entity.
+// resolveData 'none' on a call filters its answer: no payload in the event or in the entity.
 func TestResolveNoneOnCreate(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t))
@@ -157,7 +157,7 @@ func TestResolveNoneOnCreate(t *testing.T) {
 	require.Equal(t, raw(t, []byte("out")), run.Output)
 }
 
-// BR-38: absent stays absent, empty stays empty, and every field of an event comes back.
+// BR-38: absent stays absent, empty stays empty, and every field of an event is returned.
 func TestBR38EventFields(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t))
@@ -185,7 +185,7 @@ func TestBR38EventFields(t *testing.T) {
 	require.Nil(t, run.Output)
 }
 
-// Any text is a key of eventData.
+// A key of eventData may be any text.
 func TestKeysOfEventData(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t))
@@ -199,8 +199,8 @@ func TestKeysOfEventData(t *testing.T) {
 	require.Equal(t, append(data(t, "stepName", "s"), f...), b.events(runID)[2].Data)
 }
 
-// Errors of spec 3 and older become {message, stack?, code?}, whatever their form was; the
-// bytes of newer clients stay what they are, with resolveData 'none' too.
+// Errors of spec 3 and older become {message, stack?, code?}, whatever their form was; errors of newer clients keep
+// their bytes, with resolveData 'none' too.
 func TestErrorShapes(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t))
@@ -242,8 +242,8 @@ func TestErrorShapes(t *testing.T) {
 	}
 }
 
-// BR-37: a page of big events ends before 8 MiB and says that there is more; a log that is
-// too big does not go along with run_started at all.
+// BR-37: a page of big events ends before 8 MiB and says that there is more; a log that is too big is not part of the
+// answer of run_started.
 func TestBR37PagesEndBySize(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t))
@@ -277,7 +277,7 @@ func TestBR37PagesEndBySize(t *testing.T) {
 	require.Equal(t, world.RunRunning, again.Run.Status)
 }
 
-// A hook token is free text: its length and its characters change nothing.
+// A hook token is free text: any length and any characters work.
 func TestTokensAreFreeText(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -298,8 +298,8 @@ func TestTokensAreFreeText(t *testing.T) {
 	})
 }
 
-// A payload is stored once, and a big one apart from its record, so that reading without
-// payloads does not touch it; an error stays with its record, because lists show it.
+// A payload is stored once, and a big one outside its record, so that reads without payloads do not touch it; an error
+// stays in its record, because lists show it.
 func TestBigPayloadsStandApart(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t))

@@ -13,7 +13,7 @@ import (
 	"github.com/world-redis/world-redis/storage/storagetest"
 )
 
-// loggingBundle returns what its store logs, too.
+// loggingBundle also returns the log of its store.
 func loggingBundle(t *testing.T, r *redistest.Redis, spec int) (*bundle, *bytes.Buffer) {
 	t.Helper()
 	out := &bytes.Buffer{}
@@ -24,9 +24,9 @@ func loggingBundle(t *testing.T, r *redistest.Redis, spec int) (*bundle, *bytes.
 	return b, out
 }
 
-// BR-03: somebody changed a step behind the service's back, so that it refuses what its run
-// needs: the step is made what its events say, the call goes through, and the log names the run.
-func TestBR03StepThatLiesIsMended(t *testing.T) {
+// BR-03: a step was changed by hand, so that it refuses what its run needs: the step is rebuilt from its events, the
+// call succeeds, and the log names the run.
+func TestBR03StepThatDiffersFromItsEventsIsMended(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		for _, spec := range []int{3, 7} {
@@ -67,7 +67,7 @@ func TestBR03StepThatLiesIsMended(t *testing.T) {
 					b.check(runID)
 				}
 			}
-			// A true refusal stays one and mends nothing.
+			// A justified refusal stays, and mends nothing.
 			before := b.Stats()
 			runID := created.then(world.EventStepCompleted)(b)
 			for _, late := range []world.EventType{world.EventStepCreated, world.EventStepStarted, world.EventStepCompleted} {
@@ -81,9 +81,9 @@ func TestBR03StepThatLiesIsMended(t *testing.T) {
 	})
 }
 
-// BR-03: an event is gone from the log of a run, so that no replay can ever be right: the run is
-// failed with the SDK's code for that and named in the log, its next delivery is told that it is
-// over, and the run can still be looked at. A run that keeps nothing can end, too.
+// BR-03: an event is missing from the log of a run, so no replay can be right: the run is failed with the SDK's code
+// for that and named in the log, its next delivery is answered that the run has ended, and the run can still be read. A
+// run with zero retention can end, too.
 func TestBR03RunWithAHoleInItsLogIsFailed(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -122,7 +122,7 @@ func TestBR03RunWithAHoleInItsLogIsFailed(t *testing.T) {
 		_, err := b.CreateBatch(b.ctx, world.CreateBatch{RunID: runID, Events: []world.CreateEvent{b.entry(world.EventWaitCompleted, x)}})
 		require.Equal(t, world.CodeInternal, world.ErrorCode(err), "%v", err)
 		require.Equal(t, Stats{RunsLost: 1}, b.Stats(), "a batch finds the hole, too")
-		// The index of a wait says that it is over, and the event that would say so never was.
+		// The index of a wait says that it is over, although there is no such event.
 		for _, alone := range []bool{true, false} {
 			lost := b.Stats().RunsLost
 			runID = scene((*bundle).running).then(world.EventWaitCreated)(b)
@@ -144,7 +144,7 @@ func TestBR03RunWithAHoleInItsLogIsFailed(t *testing.T) {
 	})
 }
 
-// removeEvent takes an event out of a log that goes on to name it.
+// removeEvent removes an event from a log that still counts it.
 func removeEvent(b *bundle, runID string, position int) {
 	b.t.Helper()
 	gone, err := b.redis.Client.HDel(b.ctx, b.keys.of(runID).events(), strconv.Itoa(position), strconv.Itoa(position)+"/p").Result()

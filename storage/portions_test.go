@@ -15,7 +15,7 @@ import (
 	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
-// mostCalls is what one script may do to Redis at most, whatever the size of a run.
+// mostCalls is how many calls one script may make, whatever the size of a run.
 const mostCalls = 2000
 
 // plant makes a log of a run longer, and adds hooks to it, as the events of a program would have done.
@@ -65,8 +65,8 @@ return 0`)
 
 const payloadMark = "PAYLOAD"
 
-// large makes a run with so many events and hooks, of which the first hook was made in the usual way. Those planted hold nothing
-// outside the slot of their run unless outside says so, which is for a single server.
+// large creates a run with so many events and hooks, of which the first hook is created in the usual way. The planted
+// ones have nothing outside the slot of their run unless outside is true, which requires a single server.
 func (b *bundle) large(keepsNothing bool, events, hooks int, outside bool) (runID string) {
 	b.t.Helper()
 	runID = b.running()
@@ -94,15 +94,15 @@ func (b *bundle) large(keepsNothing bool, events, hooks int, outside bool) (runI
 	return runID
 }
 
-// holdCleanups keeps the store from removing portions behind its calls, as if it had died at the end of a run.
+// holdCleanups keeps the store from removing portions after its calls, as if it had died at the end of a run.
 func (b *bundle) holdCleanups() {
 	b.cleanups.mu.Lock()
 	defer b.cleanups.mu.Unlock()
 	b.cleanups.workers = cleanupsAtOnce
 }
 
-// checkGone asserts that nobody sees the hooks of a run that has ended, that its token is free, and that no payload can be
-// read of one that keeps nothing.
+// checkGone asserts that no hook of a finished run is visible, that its token is free, and that no payload can be read
+// if it keeps nothing.
 func (b *bundle) checkGone(runID string, keepsNothing bool) {
 	b.t.Helper()
 	hookID, token := "hook_0"+runID, "of "+runID
@@ -156,7 +156,7 @@ func (b *bundle) checkGone(runID string, keepsNothing bool) {
 	}
 }
 
-// checkCleared asserts that nothing is left that should be removed of a run.
+// checkCleared asserts that everything that should be removed of a run is removed.
 func (b *bundle) checkCleared(runID string, keepsNothing bool) {
 	b.t.Helper()
 	k := b.keys.of(runID)
@@ -175,8 +175,9 @@ func (b *bundle) checkCleared(runID string, keepsNothing bool) {
 	}
 }
 
-// However a run of 50,000 events and 20,000 hooks ends, no script makes more than 2,000 calls. From then on its hooks are gone, its
-// token is free and, if it keeps nothing, no payload can be read, although nobody goes on with it. Another replica removes all that.
+// However a run of 50,000 events and 20,000 hooks ends, no script makes more than 2,000 calls. From then on its hooks
+// are gone, its token is free and, with zero retention, no payload can be read, although the removal has not continued
+// yet. Another replica then removes the rest.
 func TestTheEndOfALargeRunIsShort(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -245,7 +246,7 @@ func TestTheEndOfALargeRunIsShort(t *testing.T) {
 	require.Empty(t, left, "claims")
 }
 
-// Runs of spec 1 end in a call that changes them, and by run_cancelled.
+// Runs of spec 1 end by a call that changes them, or by run_cancelled.
 func TestTheEndOfALargeLegacyRunIsShort(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -284,8 +285,8 @@ func TestTheEndOfALargeLegacyRunIsShort(t *testing.T) {
 	}
 }
 
-// The process that ended a large run goes on by itself, a portion made twice does no harm, hooks that outlive the run stay, and a
-// process that stops hands over what is left.
+// The process that ended a large run continues the removal by itself, a portion that is repeated does no harm, hooks
+// that outlive the run stay, and a process that stops leaves the rest to others.
 func TestPortions(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -341,7 +342,7 @@ func TestPortions(t *testing.T) {
 	})
 }
 
-// A process that dies between the end of a run and the list of what is left to remove leaves the run in the watch.
+// If a process dies between the end of a run and the entry in the list of removals, the run is still in the watch.
 func TestAnEndWithoutItsEntryIsFound(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -361,7 +362,7 @@ func TestAnEndWithoutItsEntryIsFound(t *testing.T) {
 	})
 }
 
-// What the last release left to release, of a run of any size, is released in portions, too.
+// Hooks that the last release left, of a run of any size, are released in portions, too.
 func TestHooksLeftByTheLastRelease(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/world-redis/world-redis/storage/storagetest"
 )
 
-// sendPrepared makes an event that is prepared, sent and finished.
+// sendPrepared prepares an event, sends it and finishes it.
 func (b *bundle) sendPrepared(req world.CreateEvent) (result world.EventResult, first bool, err error) {
 	b.t.Helper()
 	p, ok := b.Prepare(b.ctx, req)
@@ -19,7 +19,7 @@ func (b *bundle) sendPrepared(req world.CreateEvent) (result world.EventResult, 
 	return p.Finish(b.ctx, b.Store.send.RunInOrder(b.ctx, p.Batch)[0])
 }
 
-// Events of steps and waits can be prepared; the answer is that of CreateEvent, which takes the call for a repeat.
+// Events of steps and waits can be prepared; the answer is that of CreateEvent, which recognises a repeat of the call.
 func TestAPreparedEventIsOneOfCreateEvent(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -56,7 +56,7 @@ func TestAPreparedEventIsOneOfCreateEvent(t *testing.T) {
 	})
 }
 
-// What is refused is refused as by CreateEvent; what is not valid, or takes more than a script, is not prepared.
+// A refusal is the same as by CreateEvent; an invalid event, or one that needs more than a script, is not prepared.
 func TestAPreparedEventIsRefusedAsByCreateEvent(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t)).on(t, 7)
@@ -85,7 +85,7 @@ func TestAPreparedEventIsRefusedAsByCreateEvent(t *testing.T) {
 	}
 }
 
-// An event that its own script did not apply came after what was sent behind it.
+// An event that was not applied by its own script came after what was sent behind it.
 func TestAPreparedEventThatIsAppliedLater(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {

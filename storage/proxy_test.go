@@ -9,8 +9,8 @@ import (
 	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
-// proxy stands between a client and Redis. Once armed, it lets the next command through but
-// swallows the answer and cuts the connection; or first lets some answers pass.
+// proxy is between a client and Redis. Once armed, it lets the next command through, drops the answer and cuts the
+// connection; it can let some answers pass first.
 type proxy struct {
 	*worldtest.Proxy
 	armed    atomic.Bool
@@ -28,8 +28,8 @@ func newProxy(t testing.TB, target string) *proxy {
 	return p
 }
 
-// pump copies from one side to the other until either ends. greets is true while a fresh connection
-// introduces itself: that answer is none to swallow.
+// pump copies from one side to the other until either ends. greets is true while a new connection is set up: that
+// answer is not dropped.
 func (p *proxy) pump(to, from net.Conn, answers bool, greets *atomic.Bool) {
 	buf := make([]byte, 64<<10)
 	for {

@@ -12,7 +12,7 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// purges is what a store is told to do with the streams of runs.
+// purges records the calls of a store about the streams of runs.
 type purges struct {
 	mu    sync.Mutex
 	runs  []string
@@ -39,7 +39,7 @@ func purgingBundle(t *testing.T, r *redistest.Redis) (*bundle, *purges) {
 	return b, p
 }
 
-// keepsNothing creates and starts a run of zero retention.
+// keepsNothing creates and starts a run with zero retention.
 func (b *bundle) keepsNothing() string {
 	b.t.Helper()
 	runID := b.send("", world.EventRunCreated, "", b.runDataKeepingNothing()).Run.RunID
@@ -78,8 +78,8 @@ func ends(b *bundle) map[string]func(runID, request string) error {
 	return out
 }
 
-// However a run of zero retention ends, its streams go before the call returns. When they
-// cannot, the call fails and its repeat makes that good; without a repeat the sweeper does.
+// However a run with zero retention ends, its streams are removed before the call returns. If that fails, the call
+// fails and its repeat removes them; without a repeat the sweeper does.
 func TestStreamsOfARunThatKeepsNothingGoAtItsEnd(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -95,7 +95,7 @@ func TestStreamsOfARunThatKeepsNothingGoAtItsEnd(t *testing.T) {
 			p.fails = true
 			for _, runID := range []string{repeated, swept} {
 				require.Equal(t, world.CodeUnavailable, world.ErrorCode(end(runID, runID)), name)
-				require.Contains(t, b.listed(b.index.Keys.ByStatus(world.RunRunning)), runID, "else the sweeper would pass over it")
+				require.Contains(t, b.listed(b.index.Keys.ByStatus(world.RunRunning)), runID, "otherwise the sweeper would not find it")
 			}
 			p.fails = false
 			require.NoError(t, end(repeated, repeated))
@@ -109,8 +109,8 @@ func TestStreamsOfARunThatKeepsNothingGoAtItsEnd(t *testing.T) {
 	})
 }
 
-// The process died between the end of the run and the purge of its streams. Whatever call comes
-// next, the run stays where the sweeper finds it until its streams are gone.
+// The process died between the end of the run and the removal of its streams. Whatever call comes next, the run stays
+// where the sweeper finds it until its streams are gone.
 func TestCrashBeforeTheStreamsAreGone(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -160,7 +160,7 @@ func TestCrashBeforeTheStreamsAreGone(t *testing.T) {
 	})
 }
 
-// The caller has gone when the run has ended: its streams go all the same.
+// The caller disconnects when the run has ended: its streams are removed nevertheless.
 func TestStreamsGoThoughTheCallerHasGone(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)

@@ -15,8 +15,8 @@ import (
 	"github.com/world-redis/world-redis/storage/storagetest"
 )
 
-// BR-08: two replays of run A create one hook while run B wants the same token. A never
-// conflicts with itself; whoever comes second is told who was first.
+// BR-08: two replays of run A create one hook while run B wants the same token. A never conflicts with itself; the
+// later run gets the conflict with the earlier one.
 func TestBR08OwnTokenIsNoConflict(t *testing.T) {
 	t.Parallel()
 	all := replicas(t, 2)
@@ -51,8 +51,7 @@ func TestBR08OwnTokenIsNoConflict(t *testing.T) {
 	}
 }
 
-// BR-09: the moment A's last call returns, B may have the token, and until then nobody finds
-// a hook by it.
+// BR-09: once A's last call has returned, B may have the token; until then no hook is found by it.
 func TestBR09TokenIsFreeWhenTheCallReturns(t *testing.T) {
 	t.Parallel()
 	all := replicas(t, 2)
@@ -83,8 +82,8 @@ func TestBR09TokenIsFreeWhenTheCallReturns(t *testing.T) {
 	b.check(runA)
 }
 
-// BR-08, BR-09: claims, disposals and ends of many runs race for three tokens on two replicas. Whatever the
-// order, a token never has two live hooks and no claim is left over.
+// BR-08, BR-09: claims, disposals and ends of many runs race for three tokens on two replicas. In any order, a token
+// never has two live hooks and no claim is left over.
 func TestTokensUnderContention(t *testing.T) {
 	t.Parallel()
 	all := replicas(t, 2)
@@ -121,8 +120,8 @@ func TestTokensUnderContention(t *testing.T) {
 	b.check(runs...)
 }
 
-// Two calls create one hook and the first is refused, say because its token was another's just
-// before: what it takes back is not what the second has written and is about to commit.
+// Two calls create one hook and the first is refused, for example because another hook had its token until just before:
+// its rollback does not remove what the second has written and is about to commit.
 func TestRefusedHookLeavesTheOtherCallsEntries(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {

@@ -13,7 +13,7 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// replicas returns n stores on one Redis, each with ids and connections of its own.
+// replicas returns n stores on one Redis, each with its own ids and connections.
 func replicas(t *testing.T, n int) []*bundle {
 	t.Helper()
 	r := redistest.New(t)
@@ -31,7 +31,7 @@ func replicas(t *testing.T, n int) []*bundle {
 	return out
 }
 
-// together runs the calls at the same instant and returns their errors.
+// together runs the calls concurrently and returns their errors.
 func together(calls ...func() error) []error {
 	errs := make([]error, len(calls))
 	var gate, done sync.WaitGroup
@@ -63,8 +63,8 @@ func codes(errs []error) map[world.Code]int {
 	return out
 }
 
-// BR-01: two replays of one run create the same entity at the same instant, on two replicas.
-// One wins, the other gets a conflict, and so does a later redelivery.
+// BR-01: two replays of one run create the same entity concurrently, on two replicas. One succeeds, the other gets a
+// conflict, and so does a later redelivery.
 func TestBR01RacingCreates(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []world.EventType{world.EventStepCreated, world.EventWaitCreated, world.EventHookCreated} {
@@ -95,8 +95,8 @@ func TestBR01RacingCreates(t *testing.T) {
 	}
 }
 
-// BR-02: late step_started calls race two completions; nothing stands behind the completion
-// and the step never leaves its terminal state.
+// BR-02: late step_started calls race two completions; no event follows the completion, and the step never leaves its
+// terminal state.
 func TestBR02StartedAgainstCompleted(t *testing.T) {
 	t.Parallel()
 	all := replicas(t, 2)
@@ -116,7 +116,7 @@ func TestBR02StartedAgainstCompleted(t *testing.T) {
 		if i%2 == 0 {
 			for n, call := range calls {
 				calls[n] = func() error {
-					<-time.After(time.Duration(rand.IntN(3000)) * time.Microsecond) //nolint:gosec // any moment does
+					<-time.After(time.Duration(rand.IntN(3000)) * time.Microsecond) //nolint:gosec // any time works
 					return call()
 				}
 			}
@@ -135,9 +135,8 @@ func TestBR02StartedAgainstCompleted(t *testing.T) {
 	b.check(runID)
 }
 
-// BR-04: run_started brings the run's input along and races the late run_created, comes long
-// before it, or comes alone. There is one run_created, it is first, and the run never lacks its
-// input.
+// BR-04: run_started carries the run's input and races the late run_created, comes long before it, or comes alone.
+// There is one run_created, it is first, and the run always has its input.
 func TestBR04ResilientStart(t *testing.T) {
 	t.Parallel()
 	all := replicas(t, 2)

@@ -17,7 +17,7 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// The wording that the SDK and its users rely on.
+// The messages that the SDK and its users rely on.
 func TestRefusalMessages(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t))
@@ -50,8 +50,8 @@ func TestRefusalMessages(t *testing.T) {
 	require.Equal(t, runID, e.RunID)
 }
 
-// A step that waits for its retry may not start before; the answer says how many whole
-// seconds are left. Starting it takes the mark off.
+// A step that waits for its retry cannot start earlier; the answer says how many whole seconds are left. Its start
+// removes retryAfter.
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -87,7 +87,7 @@ func TestRetryAfter(t *testing.T) {
 	})
 }
 
-// A client mints run ids itself; its clock may be a day behind and five minutes ahead.
+// A client mints run ids itself; its clock may be up to a day behind and five minutes ahead.
 func TestRunIDWindow(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t))
@@ -112,12 +112,12 @@ func TestRunIDWindow(t *testing.T) {
 		_, err := b.try(c.runID, world.EventRunCreated, "", b.runData())
 		require.Equal(t, c.want, world.ErrorCode(err), "%s: %v", name, err)
 	}
-	// Not so for a resilient start: the queue may have held the message for long.
+	// A resilient start may be older: the queue may have held the message for long.
 	_, err := b.try("wrun_"+id(now.Add(-72*time.Hour)), world.EventRunStarted, "", b.runData())
 	require.NoError(t, err)
 }
 
-// What cannot be right is refused before Redis hears of it.
+// Invalid input is refused without a call to Redis.
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t))
@@ -149,8 +149,7 @@ func TestBadInput(t *testing.T) {
 	require.Equal(t, world.CodeInvalid, world.ErrorCode(err))
 }
 
-// A Redis that is away or cannot serve is no fault of the caller: every refusal of that kind
-// says to try again, and none shows Redis's own words.
+// If Redis is unavailable or cannot serve a call, the error says to try again, and never shows Redis's own message.
 func TestRedisTroubleIsUnavailable(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -179,7 +178,7 @@ func TestRedisTroubleIsUnavailable(t *testing.T) {
 	require.NoError(t, client.Do(b.ctx, "REPLICAOF", "NO", "ONE").Err())
 	require.Len(t, b.events(runID), 2)
 
-	// A server that lost its scripts gets them again, in a pipeline too.
+	// A server that lost its scripts gets them again, also for a pipeline.
 	require.NoError(t, client.ScriptFlush(b.ctx).Err())
 	b.send(runID, world.EventStepCreated, x, sample(b, world.EventStepCreated))
 	require.NoError(t, client.ScriptFlush(b.ctx).Err())

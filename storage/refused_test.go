@@ -14,8 +14,8 @@ import (
 	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
-// Whichever command of a script Redis refuses, readers see what was there before or all of the call, and the repeat of the
-// call ends right: each event once, the entities as the log has them.
+// Redis refuses each command of each script in turn: readers see either the state before the call or all of the call,
+// and the repeated call has the right result: each event once, and the entities as in the log.
 func TestACommandThatIsRefusedBreaksNoRun(t *testing.T) {
 	t.Parallel()
 	set, err := loadScripts()
@@ -32,7 +32,7 @@ func TestACommandThatIsRefusedBreaksNoRun(t *testing.T) {
 		b.quiet()
 		r.Clear()
 	}
-	// Once more with buckets of request ids that are new at each call.
+	// Once more with new buckets of request ids for each call.
 	b.clock.Tick(11 * time.Minute)
 	for _, part := range []func(b *bundle, name string){refusedSteps, refusedHooks, refusedBatches, refusedEnds} {
 		part(b, "late")
@@ -58,7 +58,7 @@ func refusedSteps(b *bundle, _ string) {
 	b.send(runID, world.EventStepFailed, "step_2", sample(b, world.EventStepFailed))
 	b.send(runID, world.EventWaitCreated, "wait_1", sample(b, world.EventWaitCreated))
 	b.send(runID, world.EventWaitCompleted, "wait_1", sample(b, world.EventWaitCompleted))
-	// A step that is not what its events say, and one that has none.
+	// A step that differs from its events, and one that has none.
 	b.send(runID, world.EventStepCreated, "step_3", sample(b, world.EventStepCreated))
 	k := b.keys.of(runID)
 	require.NoError(b.t, b.redis.Client.HSet(b.ctx, k.step("step_3"), "s", "completed", "ca", 1).Err())
@@ -189,7 +189,7 @@ func refusedLegacy(b *bundle, _ string) {
 	b.send(cancelled.RunID, world.EventRunCancelled, "", nil)
 }
 
-// refusedPortions has a run cleared in portions as if it had been too large for its end.
+// refusedPortions removes a run in portions, as if it had been too large for its end.
 func refusedPortions(b *bundle, _ string) {
 	runID := b.running()
 	b.send(runID, world.EventHookCreated, "hook_p", data(b.t, "token", "p", "tokenRetentionUntil", b.clock.Now().Add(time.Hour).UnixMilli()))
@@ -205,8 +205,8 @@ func refusedPortions(b *bundle, _ string) {
 	}
 }
 
-// visibleRuns leaves out what readers do not see: events that the run does not count, and places in the list of a run's hooks
-// without a hook.
+// visibleRuns leaves out what readers do not see: events that the run does not count, and entries without a hook in the
+// list of a run's hooks.
 func visibleRuns(keys keyspace, s redistest.State) {
 	events := strings.TrimSuffix(keys.of("").events(), "{}")
 	for key, fields := range s {

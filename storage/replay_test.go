@@ -12,8 +12,8 @@ import (
 	"github.com/world-redis/world-redis/storage/storagetest"
 )
 
-// BR-06: Redis applied the script and the answer was lost; go-redis sends it again. Each event
-// stands in the log once and the caller gets the answer of the first time.
+// BR-06: Redis applied the script and the answer was lost; go-redis sends it again. Each event is in the log once, and
+// the caller gets the first answer.
 func TestBR06LostReplyAppliesOnce(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -55,8 +55,8 @@ func TestBR06LostReplyAppliesOnce(t *testing.T) {
 	}
 }
 
-// A step_started comes again after its step has failed once more: the answer still has the
-// error that the first one had, not the later one and not none.
+// A step_started is repeated after its step has failed again: the answer still has the error of the first answer, not
+// the later one.
 func TestRepeatedStartKeepsTheErrorOfItsTime(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -88,9 +88,9 @@ func TestRepeatedStartKeepsTheErrorOfItsTime(t *testing.T) {
 	})
 }
 
-// A script looks for a request id only in the buckets that there can be. A call that comes again in the next bucket finds
-// what it did: to a run that is older, to one that a replica made whose clock is ahead by a bucket, and, of a batch, to a
-// run that was not there yet. Each bucket has its end, however many ids came after the first.
+// A script looks for a request id only in the buckets that can exist. A call that is repeated in the next bucket finds
+// its first answer: for a run that is older, for a run that was created by a replica whose clock is ahead by a bucket,
+// and, of a batch, for a run that did not exist yet. Each bucket expires, however many ids were added after the first.
 func TestRequestIDOfTheBucketBefore(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {

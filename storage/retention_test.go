@@ -13,8 +13,8 @@ import (
 	"github.com/world-redis/world-redis/storage/storagetest"
 )
 
-// A hook with a retention keeps its token when its run ends, can be found and listed, takes
-// nothing any more, and lets go when its time is over: to the next claimant or the sweeper.
+// A hook with a retention keeps its token when its run ends, can be found and listed, accepts no payload, and releases
+// the token when its retention is over: to the next claimant or the sweeper.
 func TestHookOutlivesItsRun(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -60,7 +60,7 @@ func TestHookOutlivesItsRun(t *testing.T) {
 			page, err := b.ListHooks(b.ctx, world.HookQuery{})
 			require.NoError(t, err)
 			require.Empty(t, page.Data)
-			if end != world.EventRunFailed { // else the sweeper comes first
+			if end != world.EventRunFailed { // otherwise the sweeper comes first
 				taken := b.send(next, world.EventHookCreated, "hook_y_"+string(end), data(t, "token", "tok"))
 				require.Equal(t, world.EventHookCreated, taken.Event.Type)
 				b.check(next)
@@ -79,7 +79,7 @@ func TestHookOutlivesItsRun(t *testing.T) {
 	})
 }
 
-// While its run goes on a hook keeps its token past its retention.
+// While its run has not ended, a hook keeps its token beyond its retention.
 func TestRetentionIsAMinimum(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t)).on(t, 7)
@@ -94,7 +94,7 @@ func TestRetentionIsAMinimum(t *testing.T) {
 	require.Zero(t, b.redis.Client.ZCard(b.ctx, b.keys.hooksIndex()).Val())
 }
 
-// 30 days are the most unless the operator says otherwise.
+// The retention is at most 30 days unless the operator sets another limit.
 func TestRetentionLimit(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t)).on(t, 7)
@@ -138,8 +138,8 @@ func TestTakeoverAfterRetention(t *testing.T) {
 	}
 }
 
-// A run that asked for no retention leaves no payload behind: not in its entities, not in its
-// events, not anywhere in Redis. What happened can still be read.
+// A run with zero retention leaves no payload: not in its entities, not in its events, nowhere in Redis. Its events can
+// still be read.
 func TestZeroRetention(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -183,7 +183,7 @@ func TestZeroRetention(t *testing.T) {
 			require.Equal(t, []world.Raw{nil, nil, nil}, []world.Raw{run.Input, run.Output, run.Error})
 			require.Equal(t, map[string]string{"$retention": "0", "a": "1"}, storagetest.AttributesOf(t, &run))
 			require.Equal(t, "wf", run.WorkflowName)
-			// What comes in late is not kept either.
+			// Late payloads are not kept either.
 			b.send(runID, world.EventStepCompleted, "step_4", data(t, "stepName", "add", "result", big))
 			b.send(runID, world.EventStepRetrying, "step_2", data(t, "stepName", "add", "error", small))
 			page, err := b.ListSteps(b.ctx, world.StepQuery{RunID: runID})

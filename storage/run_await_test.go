@@ -15,12 +15,12 @@ import (
 	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
-// patience is how long a test waits for something that should come at once: far less than an
-// await would take that nothing wakes.
+// patience is how long a test waits for something that should happen immediately: far less than a wait that is never
+// notified would take.
 const patience = 20 * time.Second
 
-// works runs the background work of the store until the test ends. An audit that comes once an
-// hour leaves only messages to wake those who wait.
+// works runs the background work of the store until the test ends. The audit runs once an hour, so only messages wake
+// waiting calls.
 func (b *bundle) works(audit time.Duration) *bundle {
 	b.t.Helper()
 	return b.worksWith(b.newBell(nil), audit)
@@ -34,7 +34,7 @@ func (b *bundle) newBell(log *worldtest.Log) *doorbell.Bell {
 	return doorbell.New(b.Store.redis, log.Logger())
 }
 
-// worksWith is works with a subscription connection.
+// worksWith is works with a given subscription connection.
 func (b *bundle) worksWith(bell *doorbell.Bell, audit time.Duration) *bundle {
 	b.t.Helper()
 	b.waiters = b.newWaiters(bell, audit)
@@ -80,8 +80,8 @@ func soon(t testing.TB, answer <-chan awaited) world.Run {
 	}
 }
 
-// Whoever waits at one replica is told the moment the run ends through another, however it ends.
-func TestAwaitRunIsToldOfTheEnd(t *testing.T) {
+// A call that waits at one replica returns as soon as the run ends through another one, however it ends.
+func TestAwaitRunReturnsAtTheEnd(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		waits, ends := newBundle(t, r).works(time.Hour), newBundle(t, r)
@@ -125,7 +125,7 @@ func TestAwaitRunIsToldOfTheEnd(t *testing.T) {
 	})
 }
 
-// Ends and waits that begin at the same moment: nobody misses the end.
+// Ends and waits that begin at the same time: no wait misses the end.
 func TestAwaitRunMissesNoEnd(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -147,8 +147,8 @@ func TestAwaitRunMissesNoEnd(t *testing.T) {
 	})
 }
 
-// A message is lost on the way: the audit finds the end.
-func TestAwaitRunFindsAnEndThatNobodyTold(t *testing.T) {
+// A notification is lost: the audit finds the end.
+func TestAwaitRunFindsAnEndWithoutNotification(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		b := newBundle(t, r).works(20 * time.Millisecond)
@@ -161,8 +161,8 @@ func TestAwaitRunFindsAnEndThatNobodyTold(t *testing.T) {
 	})
 }
 
-// The subscription connection hears nothing any more: after some ends that nobody told it is
-// replaced, and ends are announced again.
+// The subscription connection no longer receives anything: after some ends without a notification it is replaced, and
+// notifications arrive again.
 func TestADeafConnectionIsReplaced(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -186,7 +186,7 @@ func TestADeafConnectionIsReplaced(t *testing.T) {
 	}
 }
 
-// What needs no wait gets none, and a wait that is over answers with the run as it is.
+// A call that need not wait returns immediately, and a wait that times out returns the run as it is.
 func TestAwaitRunThatDoesNotWait(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -214,7 +214,7 @@ func TestAwaitRunThatDoesNotWait(t *testing.T) {
 	})
 }
 
-// Many waiters of one run share a subscription, which goes with the last of them.
+// Many waiting calls for one run share a subscription, which ends with the last of them.
 func TestAwaitRunSharesASubscription(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -250,7 +250,7 @@ func TestAwaitRunSharesASubscription(t *testing.T) {
 	})
 }
 
-// Redis is restarted while somebody waits: the subscription comes back, and the end is told.
+// Redis is restarted during a wait: the subscription is renewed, and the end wakes the call.
 func TestAwaitRunSurvivesARestartOfRedis(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, "--appendonly", "yes", "--appendfsync", "always")

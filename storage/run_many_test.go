@@ -11,7 +11,7 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// Runs come in the order of their ids, with nil for those that do not exist.
+// Runs are returned in the order of their ids, with nil for those that do not exist.
 func TestGetRuns(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -50,7 +50,7 @@ func TestGetRuns(t *testing.T) {
 	})
 }
 
-// Each run of a call gets its own outcome, and the call made again gets the same ones.
+// Each run of a call has its own outcome, and the repeated call gets the same outcomes.
 func TestCancelRuns(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -105,7 +105,7 @@ func TestCancelRuns(t *testing.T) {
 	})
 }
 
-// Two calls at once for the same runs: each run is cancelled by one of them.
+// Two concurrent calls for the same runs: each run is cancelled by one of them.
 func TestCancelRunsTwiceAtOnce(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {

@@ -12,7 +12,7 @@ import (
 	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
-// Whatever is asked of a run with thousands of events that all have payloads of their own, no script makes more than 2,000 calls.
+// No read of a run with thousands of events with separate payloads makes more than 2,000 calls in a script.
 func TestReadsOfALargeRunAreShort(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

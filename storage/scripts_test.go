@@ -42,11 +42,11 @@ var (
 	reWord    = regexp.MustCompile(`\b[A-Z][A-Z_]{3,}\b`)
 )
 
-// baseLibs answer nothing by themselves: what is in them is there for every script.
+// baseLibs return no reply codes: their functions are available to every script.
 var baseLibs = []string{"codes", "log", "append", "entity", "event"}
 
-// Every script begins with a header that names its keys, arguments and reply codes, and the
-// header is true: what is named is used, what is used is named, by position.
+// Every script begins with a header that names its keys, arguments and reply codes. The header is right: each named one
+// is used, and each used one is named, by position.
 func TestScriptHeaders(t *testing.T) {
 	t.Parallel()
 	lib, err := luaFiles.ReadFile("lua/lib/codes.lua")
@@ -113,7 +113,7 @@ func TestScriptHeaders(t *testing.T) {
 	}
 }
 
-// The two lists of reply codes are the same list.
+// The lists of reply codes in Go and Lua are equal.
 func TestReplyCodes(t *testing.T) {
 	t.Parallel()
 	lua, err := luaFiles.ReadFile("lua/lib/codes.lua")
@@ -143,7 +143,7 @@ func TestReplyCodes(t *testing.T) {
 	}
 }
 
-// A script touches one hash slot: every key of a run has the run's, whatever the ids.
+// A script uses one hash slot: all keys of a run have the same one, whatever the ids.
 func TestKeysOfARunShareASlot(t *testing.T) {
 	t.Parallel()
 	space := keyspace{prefix: "workflow:"}
@@ -165,7 +165,7 @@ func TestKeysOfARunShareASlot(t *testing.T) {
 	require.NotEqual(t, space.of("r").hooks(), space.hook("r"), "a hook id has no braces")
 }
 
-// No script looks into payloads or uses what embedded Redis, Redis 6.2 or a cluster lacks.
+// No script looks into payloads, or uses a command that the embedded Redis, Redis 6.2 or a cluster lacks.
 func TestScriptsArePortable(t *testing.T) {
 	t.Parallel()
 	set, err := loadScripts()
@@ -178,7 +178,7 @@ func TestScriptsArePortable(t *testing.T) {
 	}
 }
 
-// The scripts that only read, and so wait for no replica.
+// These scripts only read, so they do not wait for replicas.
 func TestScriptsThatOnlyRead(t *testing.T) {
 	t.Parallel()
 	set, err := loadScripts()

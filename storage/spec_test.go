@@ -21,8 +21,8 @@ func (b *bundle) runOf(spec int) string {
 	return created.Run.RunID
 }
 
-// The run's own spec version decides how its events are numbered, whoever writes them: dense
-// slots from spec 6 on, ULIDs before.
+// The run's spec version decides how its events are numbered, whatever the version of the writer: dense slots from spec
+// 6 on, ULIDs before.
 func TestEventIDsFollowTheRun(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -51,8 +51,8 @@ func TestEventIDsFollowTheRun(t *testing.T) {
 	})
 }
 
-// Ids and times never go back along a log, also when a replica whose clock is behind writes
-// after one whose clock is ahead.
+// Ids and times never decrease along a log, even when a replica whose clock is behind writes after one whose clock is
+// ahead.
 func TestClocksThatDisagree(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -69,7 +69,7 @@ func TestClocksThatDisagree(t *testing.T) {
 	})
 }
 
-// Attributes are there from spec 4 on, empty if need be, and absent before.
+// Attributes are present from spec 4 on, possibly empty, and absent before.
 func TestAttributesBySpec(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t))
@@ -81,8 +81,7 @@ func TestAttributesBySpec(t *testing.T) {
 	require.Equal(t, world.Raw{0xa0}, young.Attributes)
 }
 
-// A run that ended takes no step_started at all from spec 4 on; before, a step that runs may
-// be started again.
+// From spec 4 on, a run that ended accepts no step_started; before, a running step may be started again.
 func TestStartedOnEndedRunBySpec(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t))
@@ -96,8 +95,7 @@ func TestStartedOnEndedRunBySpec(t *testing.T) {
 	}
 }
 
-// A run of a spec version that is newer than this World takes nothing but what does not look
-// at the run.
+// A run whose spec version is newer than this World accepts only events that do not consult the run.
 func TestRunOfTheFuture(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t))
@@ -118,7 +116,7 @@ func TestRunOfTheFuture(t *testing.T) {
 	b.checkClaims()
 }
 
-// Runs of spec 1 know three events (contract §3.10).
+// Runs of spec 1 accept three events (contract §3.10).
 func TestLegacyRun(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -149,8 +147,8 @@ func TestLegacyRun(t *testing.T) {
 	})
 }
 
-// The log goes along with run_started when all of it fits, and with a call that changes
-// nothing too; a caller that does not want it does not get it.
+// The answer of run_started contains the log if all of it fits, also when the call changes nothing; a caller that does
+// not want it does not get it.
 func TestPreload(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t))

@@ -13,8 +13,8 @@ import (
 
 const manyBytes = 1 << 20
 
-// What is read ahead is what run_started answers of a running run, to the byte, whichever events
-// there are and wherever their payloads lie; and the reading writes nothing.
+// The preload of a running run is byte for byte what run_started answers, for all events and wherever their payloads
+// are stored; and reading it writes nothing.
 func TestReadStartIsTheAnswerToRunStarted(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -38,8 +38,8 @@ func TestReadStartIsTheAnswerToRunStarted(t *testing.T) {
 	})
 }
 
-// Nothing is read ahead of a run for which run_started does something, is refused, or gives
-// another log than the whole.
+// There is no preload of a run for which run_started would change something, be refused, or return less than the whole
+// log.
 func TestReadStartOfOtherRuns(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -76,7 +76,7 @@ func TestReadStartOfOtherRuns(t *testing.T) {
 	})
 }
 
-// It is one script on the run's slot, as the call is that it stands for.
+// The preload is one script on the run's slot, like the call that it replaces.
 func TestReadStartIsOneScript(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t))

@@ -12,8 +12,8 @@ import (
 	"github.com/world-redis/world-redis/storage/storagetest"
 )
 
-// A step_started that brings the input makes the step: two events in consecutive slots, the
-// input in the first alone, and the answer says who won.
+// A step_started with the input creates the step: two events in consecutive slots, the input only in the first, and the
+// answer says which caller created it.
 func TestFirstStartMakesTheStep(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -45,7 +45,7 @@ func TestFirstStartMakesTheStep(t *testing.T) {
 	})
 }
 
-// Only with a name and an input is it a first start; without one of them the step must exist.
+// A step_started creates a step only with a name and an input; without one of them the step must exist.
 func TestFirstStartNeedsNameAndInput(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t)).on(t, 7)
@@ -57,7 +57,7 @@ func TestFirstStartNeedsNameAndInput(t *testing.T) {
 	require.Len(t, b.events(runID), 2)
 }
 
-// Ten callers start one new step on two replicas: one wins, nine are told that it exists.
+// Ten callers start one new step on two replicas: one succeeds, nine are answered that it exists.
 func TestFirstStartHasOneWinner(t *testing.T) {
 	t.Parallel()
 	all := replicas(t, 2)

@@ -9,8 +9,8 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// A step exists from the first event of it on, also when its hash is gone; its run has a status as
-// long as it is stored. One that is named without its run is found, too.
+// A step exists from its first event on, even if its hash is gone; its run has a status as long as it is stored. A step
+// that is named without its run is found, too.
 func TestStepsAreFoundByTheLog(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {

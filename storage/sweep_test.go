@@ -15,7 +15,7 @@ import (
 	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
-// listed returns the runs that a list names, whether they exist or not.
+// listed returns the runs in a list, whether they exist or not.
 func (b *bundle) listed(key string) []string {
 	b.t.Helper()
 	members, err := b.redis.Client.ZRange(b.ctx, key, 0, -1).Result()
@@ -23,7 +23,7 @@ func (b *bundle) listed(key string) []string {
 	return members
 }
 
-// sweep does all that the sweeper and recovery have to do by now, and returns how many things a crash had left.
+// sweep does all the due work of the sweeper and of recovery, and returns how many entries a crash had left.
 func (b *bundle) sweep() int {
 	b.t.Helper()
 	b.quiet()
@@ -47,8 +47,8 @@ func (b *bundle) sweep() int {
 	}
 }
 
-// A crash between the lists and the commit of run_created leaves a ghost. No reader shows it;
-// it is left alone while its call may still be on the way, and then swept.
+// A crash between the lists and the commit of run_created leaves a list entry without a run. No reader shows it; it
+// stays while its call may still be in progress, and is then removed.
 func TestGhostRun(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -81,8 +81,8 @@ func TestGhostRun(t *testing.T) {
 	})
 }
 
-// A crash right after the commit of a start or an end leaves the run in the list of its old
-// status, and its hooks' tokens claimed. Readers go by the run; the sweeper finishes the work.
+// A crash just after the commit of a start or an end leaves the run in the list of its old status, and its hooks'
+// tokens claimed. Readers rely on the run itself; the sweeper finishes the work.
 func TestCrashAfterCommit(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -91,7 +91,7 @@ func TestCrashAfterCommit(t *testing.T) {
 		b.send(ended, world.EventHookCreated, x, data(t, "token", "tok"))
 		hash := rediskey.Hash("tok")
 
-		// What the service does until the crash is the script alone.
+		// Until the crash the service has run only the script.
 		for runID, c := range map[string]struct {
 			script script
 			e      world.EventType
@@ -130,8 +130,8 @@ func TestCrashAfterCommit(t *testing.T) {
 	})
 }
 
-// BR-08: a crash between the claim of a token and the commit leaves a claim without a hook. The same
-// hook uses it, anyone else takes it over, and a commit that comes after all is refused.
+// BR-08: a crash between the claim of a token and the commit leaves a claim without a hook. The same hook can use it,
+// another hook takes it over, and a late commit is refused.
 func TestHalfWrittenClaim(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -166,7 +166,8 @@ func TestHalfWrittenClaim(t *testing.T) {
 		b.check(runA, runB)
 		b.send(runB, world.EventRunCancelled, "", nil)
 
-		// Revoked, but the one who revoked it crashed too: the owner starts again under a new nonce.
+		// The claim is revoked, but the process that revoked it has crashed, too: the owner claims again with a new
+		// nonce.
 		runA = b.running()
 		half("n3")
 		live, err := b.fence(b.ctx, record.Claim{RunID: runA, HookID: "hook_a", Nonce: "n3"})
@@ -176,7 +177,7 @@ func TestHalfWrittenClaim(t *testing.T) {
 		b.check(runA)
 		b.send(runA, world.EventRunCancelled, "", nil)
 
-		// The owner lives, but under another token: this claim of its is nobody's all the same.
+		// The owner is alive, but has another token: this claim belongs to no hook.
 		runA = b.running()
 		b.send(runA, world.EventHookCreated, "hook_a", data(t, "token", "another"))
 		half("n5")
@@ -195,8 +196,8 @@ func TestHalfWrittenClaim(t *testing.T) {
 				require.Zero(t, n, key)
 			}
 		}
-		// The token is free at once. The list entry of the hook that was refused stays for the
-		// sweeper, because another call for that hook could be about to commit.
+		// The token is free immediately. The list entry of the refused hook stays for the sweeper, because another call
+		// for that hook could be about to commit.
 		gone(b.keys.claim(hash))
 		page, err = b.ListHooks(b.ctx, world.HookQuery{})
 		require.NoError(t, err)
@@ -205,7 +206,7 @@ func TestHalfWrittenClaim(t *testing.T) {
 		require.Zero(t, b.sweep(), "no crash left that")
 		gone(b.keys.hooksIndex())
 
-		// Nobody comes: the sweeper takes the claim away.
+		// No other hook claims it: the sweeper removes the claim.
 		runA = b.running()
 		half("n4")
 		require.Zero(t, b.sweep())
@@ -216,7 +217,7 @@ func TestHalfWrittenClaim(t *testing.T) {
 	})
 }
 
-// What is due is looked at in portions, the oldest first.
+// Due runs are read in portions, the oldest first.
 func TestDueRunsComeInPortions(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t))
@@ -238,7 +239,7 @@ func TestDueRunsComeInPortions(t *testing.T) {
 	require.Empty(t, b.listed(b.index.Keys.Watch()))
 }
 
-// turn is a Leadership whose turn comes when it is told.
+// turn is a Leadership that leads when a test says so.
 type turn struct {
 	came  chan struct{}
 	asked atomic.Int64
@@ -258,7 +259,7 @@ func (l *turn) Lead(ctx context.Context, portion func(context.Context) error) (b
 	return true, portion(ctx)
 }
 
-// A store sweeps when its process leads, and not before.
+// A store sweeps while its process leads, and not before.
 func TestOnlyTheLeaderSweeps(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -276,7 +277,7 @@ func TestOnlyTheLeaderSweeps(t *testing.T) {
 	require.NoError(t, <-ended)
 }
 
-// Run sweeps until it is told to stop, and outlives a sweep that fails.
+// Run sweeps until its context ends, and continues after a sweep that failed.
 func TestRunSweeps(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)

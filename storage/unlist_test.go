@@ -11,8 +11,8 @@ import (
 	"github.com/world-redis/world-redis/storage/internal/runindex"
 )
 
-// Nobody waits until a run is off the list of its old status, but from the moment a call returns the run is shown with
-// its new status, and with no other.
+// A call does not wait until a run is removed from the list of its old status; but once it returns, the run is listed
+// with its new status, and with no other.
 func TestARunIsShownWithItsNewStatusOnceTheCallReturns(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -35,7 +35,7 @@ func TestARunIsShownWithItsNewStatusOnceTheCallReturns(t *testing.T) {
 	})
 }
 
-// A refused event leaves no entry in the list of the status that it would have brought, and no run in none.
+// A refused event leaves no entry in the list of its new status, and the run stays in the list of its status.
 func TestARefusedEventLeavesTheListsAsTheyAre(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -63,7 +63,7 @@ func TestARefusedEventLeavesTheListsAsTheyAre(t *testing.T) {
 }
 
 // A run_started that comes before its run leaves an entry that is wrong until the run starts. The sweeper does not
-// take it away: at that moment it may have come true.
+// remove it, because it may just have become right.
 func TestAStartBeforeItsRunLosesNoEntry(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -83,8 +83,8 @@ func TestAStartBeforeItsRunLosesNoEntry(t *testing.T) {
 	})
 }
 
-// An end that was listed, but not applied before the run ended otherwise, leaves an entry that nobody is responsible
-// for: the first reader that comes by it takes it away. From the lists of the living nothing goes that way.
+// An end that was listed, but not applied because the run ended otherwise, leaves an entry that no call removes: the
+// first reader that notices it does. Entries of the lists of unfinished runs are not removed in this way.
 func TestAReaderTakesAwayTheEntryOfAnEndThatWasNot(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {

@@ -11,7 +11,7 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// due returns the runs to look at by now, and how they are.
+// due returns the runs that are due to be looked at, and their states.
 func (b *bundle) due() []world.RunLook {
 	b.t.Helper()
 	due, err := b.DueRuns(b.ctx, b.now()-sweepAge, 0, sweepBatch)
@@ -19,7 +19,7 @@ func (b *bundle) due() []world.RunLook {
 	return due.Live
 }
 
-// park takes runs off the watch, as recovery does with those that wait for their hooks alone.
+// park removes runs from the watch, as recovery does with those that wait only for their hooks.
 func (b *bundle) park(looks ...world.RunLook) {
 	b.t.Helper()
 	next := make([]world.NextLook, len(looks))
@@ -29,7 +29,7 @@ func (b *bundle) park(looks ...world.RunLook) {
 	require.NoError(b.t, b.LookNext(b.ctx, next))
 }
 
-// A run is in the watch from its creation to its end, unless it is parked; whatever comes from outside enters it again.
+// A run is in the watch from its creation to its end, except while it is parked; each event from outside adds it again.
 func TestWhatEntersARunIntoTheWatch(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -68,7 +68,8 @@ func TestWhatEntersARunIntoTheWatch(t *testing.T) {
 	})
 }
 
-// A payload that comes between the look at a run and the decision that it is parked is not lost, nor is one that is put off.
+// A payload that comes between the look at a run and the decision to park it is not lost, and neither is one whose
+// handling is postponed.
 func TestARunThatIsEnteredAnewKeepsItsPlace(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -100,7 +101,7 @@ func TestARunThatIsEnteredAnewKeepsItsPlace(t *testing.T) {
 	})
 }
 
-// A run that is looked at in the moment in which it ends, or a hook of it, is left to the call that does so, for a minute.
+// If a run is looked at while it ends, or a hook of it does, the work is left to that call for a minute.
 func TestWhatIsBeingDoneIsLeftToItsCall(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t)).on(t, 7)
@@ -109,7 +110,7 @@ func TestWhatIsBeingDoneIsLeftToItsCall(t *testing.T) {
 	b.send(disposes, world.EventHookCreated, "hook_2", data(t, "token", "two"))
 	b.clock.Add(10 * time.Minute)
 	b.quiet()
-	// The scripts alone: the calls have come no further.
+	// Only the scripts have run, the rest of the calls has not.
 	for _, c := range []struct {
 		runID, id string
 		event     world.EventType
@@ -139,7 +140,7 @@ func TestWhatIsBeingDoneIsLeftToItsCall(t *testing.T) {
 	require.Equal(t, []string{disposes}, b.listed(b.index.Keys.Watch()))
 }
 
-// What cannot be mended now stays, and does not keep what is behind it from being looked at.
+// An entry that cannot be mended now stays, and does not delay the entries after it.
 func TestWhatCannotBeMendedIsPassedOver(t *testing.T) {
 	t.Parallel()
 	b, p := purgingBundle(t, redistest.New(t))
@@ -169,9 +170,9 @@ func TestWhatCannotBeMendedIsPassedOver(t *testing.T) {
 	require.Len(t, p.runs, 3)
 }
 
-// A build without the watch has written all kinds of things, in part before it crashed. The walk enters what has to be looked at,
-// in portions, goes on where it was after a restart, and leaves parked runs alone. What such a build writes after that, beside
-// this one, the slow walk finds.
+// A build without the watch has written all kinds of runs, some only in part before it crashed. The walk adds those
+// that have to be looked at, in portions, continues where it was after a restart, and leaves out parked runs. The slow
+// walk finds what such a build writes later, beside this one.
 func TestTheWalkFindsWhatAnEarlierBuildWrote(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -243,7 +244,8 @@ func TestTheWalkFindsWhatAnEarlierBuildWrote(t *testing.T) {
 	})
 }
 
-// Among thousands of parked runs the sweeper asks for little: a look at the times, and a small read a second for the slow walk.
+// Among thousands of parked runs the sweeper makes few calls: a look at the times, and one small read per second for
+// the slow walk.
 func TestTheSweeperIsIdleAmongParkedRuns(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t)).on(t, 7)
@@ -269,7 +271,7 @@ func TestTheSweeperIsIdleAmongParkedRuns(t *testing.T) {
 	require.Empty(t, b.listed(b.index.Keys.Watch()), "no parked run came back")
 }
 
-// dueAfter is due some time later.
+// dueAfter is due after some more time.
 func (b *bundle) dueAfter(d time.Duration) []world.RunLook {
 	b.t.Helper()
 	b.clock.Add(d)

@@ -11,9 +11,9 @@ import (
 	"github.com/world-redis/world-redis/internal/ids"
 )
 
-// An id tells the one place at which its event can stand. Ids grow with the place, those of two runs are
-// not alike, and one before spec 6 has the event's time in it, as SDK v4 expects.
-func TestIDTellsThePlace(t *testing.T) {
+// An id determines the position of its event. Ids increase with the position, those of two runs differ, and an id from
+// before spec 6 contains the event's time, as SDK v4 expects.
+func TestIDsGivePositions(t *testing.T) {
 	t.Parallel()
 	for _, isSlot := range []bool{false, true} {
 		var seen []string

@@ -12,7 +12,7 @@ import (
 	"github.com/world-redis/world-redis/storage/storagetest"
 )
 
-// goldenEvents are one event of each type, and those whose records have something rare.
+// goldenEvents has one event of each type, and events whose records have rare fields.
 func goldenEvents(t *testing.T) []world.Event {
 	t.Helper()
 	out := []world.Event{
@@ -40,7 +40,7 @@ func goldenEvents(t *testing.T) []world.Event {
 	return out
 }
 
-// What Redis gets is what earlier versions wrote and will read in a rolling upgrade, to the byte.
+// Records are byte for byte what earlier versions wrote, and what they read during a rolling upgrade.
 func TestRecordsStayAsTheyAre(t *testing.T) {
 	t.Parallel()
 	var got strings.Builder

@@ -11,7 +11,7 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// What is written as a record is read back, with the payload inside or split off.
+// An encoded record is decoded to the same event, with the payload inside or split off.
 func FuzzRecordRoundTrip(f *testing.F) {
 	f.Add(uint8(0), "step_1", "resume", "input", []byte{1}, []byte("other"), int64(1_800_000_000_000))
 	f.Add(uint8(10), "", "", "error", []byte(strings.Repeat("e", 2000)), []byte{}, int64(0))
@@ -41,7 +41,7 @@ func FuzzRecordRoundTrip(f *testing.F) {
 	})
 }
 
-// The map of a record is written and read as the library would.
+// The meta of a record is written and read as the CBOR library would.
 func FuzzMeta(f *testing.F) {
 	f.Add("step_1", 3, int64(5), "resume", []byte("\x01"), []byte("value"), 2, true, []byte("short"), []byte{})
 	f.Add("", 0, int64(-1<<62), "", []byte(nil), []byte(nil), 0, false, []byte(nil), []byte{0xbf, 0x01, 0x61, 'x', 0xff})
@@ -73,7 +73,7 @@ func FuzzMeta(f *testing.F) {
 	})
 }
 
-// A record that is damaged is an error that names the event, never a panic.
+// Decoding a damaged record returns an error that names the event, and never panics.
 func FuzzDecodeRecord(f *testing.F) {
 	encoded, _, err := Encode(world.Event{Type: world.EventStepCreated, CorrelationID: "s", Data: world.Fields{{Key: "input", Value: world.Raw{1}}}})
 	require.NoError(f, err)
@@ -90,7 +90,7 @@ func FuzzDecodeRecord(f *testing.F) {
 	})
 }
 
-// A reserved claim and a stored hook read from Redis never panic, whatever they are.
+// A reserved claim or a stored hook from Redis never causes a panic, whatever its bytes.
 func FuzzClaims(f *testing.F) {
 	f.Add("wrun_1 hook_1 nonce")
 	f.Add("3 nonce hash 1800000000000")

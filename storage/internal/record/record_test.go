@@ -10,8 +10,8 @@ import (
 	"github.com/world-redis/world-redis/storage/storagetest"
 )
 
-// Keys of eventData and ids of the SDK take a few bytes of a record, whatever else looks like their short
-// forms is told apart from them, and a byte that stands for nothing is damage.
+// Keys of eventData and ids of the SDK have short forms of a few bytes. Other text that looks like a short form is kept
+// apart from them, and an unknown byte is damage.
 func TestShortFormsInARecord(t *testing.T) {
 	t.Parallel()
 	require.LessOrEqual(t, len(dataKeys), 32, "what follows is printable text")
@@ -42,7 +42,7 @@ func TestShortFormsInARecord(t *testing.T) {
 	}
 }
 
-// A record that is read by its length, of a run that keeps nothing, loses its payload here, as all others do in Lua.
+// A record of a run with zero retention that is read by its length loses its payload here, as all others do in Lua.
 func TestBareRecord(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 100_000)

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Bytes of a reply are the reply's own: they have no room, so whoever appends to them gets others.
+// Bytes of a reply have no spare capacity, so appending to them copies them.
 func TestBytesOfAReplyAreItsOwn(t *testing.T) {
 	t.Parallel()
 	r := Reply{"payload", "", nil, int64(1)}
