@@ -17,7 +17,7 @@ import (
 	"github.com/world-redis/world-redis/streaming"
 )
 
-// largeUnit is so many chunks of which a unit goes past Lua, each of its own; an empty one is among them.
+// largeUnit is n different chunks, one of them empty, which are together large enough to be stored without the script.
 func largeUnit(from, count int) [][]byte {
 	list := make([][]byte, count)
 	for i := range list {
@@ -29,7 +29,7 @@ func largeUnit(from, count int) [][]byte {
 	return list
 }
 
-// countingProxy counts the chunks that are sent past the script.
+// countingProxy counts the chunks that are sent without the script.
 func countingProxy(t *testing.T, r *redistest.Redis) (addr string, direct *atomic.Int64) {
 	t.Helper()
 	direct = &atomic.Int64{}
@@ -50,8 +50,8 @@ func put(t *testing.T, s *streaming.Service, a world.Append) int64 {
 	return first
 }
 
-// storedAs requires that the stream has these chunks and no others, that its records are those which
-// the script writes, and that nothing of a transaction is left.
+// storedAs requires that the stream has these chunks and no others, that its records equal those of the script, and
+// that nothing of a transaction is left.
 func storedAs(t *testing.T, r *redistest.Redis, s *streaming.Service, want [][]byte) {
 	t.Helper()
 	got := all(t, s, "st")
@@ -74,8 +74,8 @@ func storedAs(t *testing.T, r *redistest.Redis, s *streaming.Service, want [][]b
 	require.Empty(t, keys(t, r, "stream_open:*"))
 }
 
-// Units of large chunks go past the script once the end of the stream is known, between small ones
-// and those of another replica, and are stored as by the script. Readers get them as ever.
+// Units of large chunks are stored without the script once the end of the stream is known, among small ones and those
+// of another replica. The result is the same as by the script, and so is what readers get.
 func TestLargeUnitsAreStoredPastTheScriptAsByIt(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -103,8 +103,8 @@ func TestLargeUnitsAreStoredPastTheScriptAsByIt(t *testing.T) {
 	})
 }
 
-// One writer's large chunks are sent once, past the script. A stream that another replica writes to
-// as well costs one unit that is sent for nothing, and is left to the script then.
+// A single writer's large chunks are sent once, without the script. If another replica writes to the stream, too, one
+// unit is sent in vain, and the script then stores the units.
 func TestLargeUnitsAreSentForNothingOnce(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -124,7 +124,7 @@ func TestLargeUnitsAreSentForNothingOnce(t *testing.T) {
 	require.Equal(t, int64(5*3), direct.Load(), "the first unit after theirs")
 }
 
-// What the script refuses or has stored before is answered the same past it, and adds nothing.
+// A unit that the script would refuse, or has stored before, gets the same answer without the script, and adds nothing.
 func TestLargeUnitsAreRefusedAndRepeatedAsByTheScript(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -176,8 +176,8 @@ func TestLargeUnitsAreRefusedAndRepeatedAsByTheScript(t *testing.T) {
 	})
 }
 
-// The answer to a transaction is lost, or Redis has forgotten the script: the unit is sent again by
-// the script, and is stored once.
+// The answer to a transaction is lost, or Redis has forgotten the script: the unit is sent again with the script, and
+// is stored once.
 func TestALargeUnitWhoseAnswerIsLostIsStoredOnce(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -187,7 +187,7 @@ func TestALargeUnitWhoseAnswerIsLostIsStoredOnce(t *testing.T) {
 		if fromRedis {
 			return !losing.Load()
 		}
-		// Until the client gives up and sends something else, nothing gets back to it.
+		// The client receives nothing until it gives up and sends another command.
 		losing.Store(bytes.HasSuffix(data, []byte("exec\r\n")) && armed.Swap(false))
 		if losing.Load() {
 			lost.Add(1)
@@ -218,8 +218,8 @@ func TestALargeUnitWhoseAnswerIsLostIsStoredOnce(t *testing.T) {
 	storedAs(t, r, s, want)
 }
 
-// A stream in which Redis has lost a record, or has one too many: it is never left under its second
-// name, and what cannot be stored is an error.
+// A stream in which Redis has lost a record, or has one too many: it is never left under its second name, and a unit
+// that cannot be stored is an error.
 func TestALargeUnitOnADamagedStream(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -240,8 +240,8 @@ func TestALargeUnitOnADamagedStream(t *testing.T) {
 	require.Equal(t, int64(1), r.Client.Exists(t.Context(), stream).Val())
 }
 
-// Writers of large units at two replicas at once, two at each: no index twice, none left out, each
-// writer's chunks in its order.
+// Two writers of large units at each of two replicas, concurrently: no index is used twice or skipped, and each
+// writer's chunks are in its order.
 func TestWritersOfLargeUnitsAtOnce(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -249,7 +249,7 @@ func TestWritersOfLargeUnitsAtOnce(t *testing.T) {
 		put(t, replicas[0], world.Append{Chunks: raw("0 0")})
 		put(t, replicas[1], world.Append{Chunks: raw("0 1")})
 		const writers, calls = 4, 3
-		told := make([][]int64, writers+1)
+		answered := make([][]int64, writers+1)
 		var group errgroup.Group
 		for w := 1; w <= writers; w++ {
 			group.Go(func() error {
@@ -262,7 +262,7 @@ func TestWritersOfLargeUnitsAtOnce(t *testing.T) {
 					if err != nil {
 						return err
 					}
-					told[w] = append(told[w], first, first+1, first+2)
+					answered[w] = append(answered[w], first, first+1, first+2)
 				}
 				return nil
 			})
@@ -278,7 +278,7 @@ func TestWritersOfLargeUnitsAtOnce(t *testing.T) {
 			require.Equal(t, next[w], number)
 			next[w]++
 			if w > 0 {
-				require.Equal(t, told[w][number], int64(i))
+				require.Equal(t, answered[w][number], int64(i))
 			}
 		}
 		require.Empty(t, keys(t, r, "stream_open:*"))

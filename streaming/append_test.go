@@ -16,8 +16,8 @@ import (
 	"github.com/world-redis/world-redis/streaming"
 )
 
-// A call whose answer was lost is sent again: same id, nothing added, same answer, also
-// when the stream moved on or was closed in between.
+// A call whose answer was lost is sent again with the same id: it adds nothing and gets the same answer, also if the
+// stream has grown or was closed since.
 func TestTheSameRequestAgainAddsNothing(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -38,8 +38,8 @@ func TestTheSameRequestAgainAddsNothing(t *testing.T) {
 	})
 }
 
-// Requests are remembered for ten minutes across the borders of the buckets, and by a
-// replica whose clock is behind; the records go by themselves.
+// Requests are remembered for ten minutes across bucket boundaries, and by a replica whose clock is behind; the records
+// expire.
 func TestRequestsAreRememberedTenMinutesAndThenGo(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -61,8 +61,8 @@ func TestRequestsAreRememberedTenMinutesAndThenGo(t *testing.T) {
 	require.LessOrEqual(t, ttl, 30*time.Minute)
 }
 
-// A writer that numbers its chunks may repeat and overlap; only what is new is added, and
-// no request record is kept for it.
+// A writer that numbers its chunks may repeat them and send overlapping calls; only new chunks are added, and no
+// request record is stored for it.
 func TestAWritersNumberingAddsOnlyWhatIsNew(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -94,7 +94,7 @@ func TestAWritersNumberingAddsOnlyWhatIsNew(t *testing.T) {
 		require.Equal(t, world.CodeInvalid, world.ErrorCode(err))
 		require.Empty(t, keys(t, r, "stream_req:*"))
 
-		// The repeat of a stored chunk is no write to a closed stream, a new one is.
+		// A repeated chunk does not count as a write to a closed stream, a new one does.
 		require.NoError(t, s.CloseStream(t.Context(), world.StreamClose{Name: "st", RunID: "wrun_1"}))
 		put("v", 8, 7, "V8")
 		_, err = s.AppendChunks(t.Context(), world.Append{Name: "st", Chunks: raw("V9"), WriterID: "v", Sequence: 9})
@@ -102,8 +102,7 @@ func TestAWritersNumberingAddsOnlyWhatIsNew(t *testing.T) {
 	})
 }
 
-// What is too much for one script call goes in as several, in order, and its repeat still
-// adds nothing.
+// An append that is too large for one script call is stored by several, in order, and its repeat still adds nothing.
 func TestALargeAppendIsSplitInOrder(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -148,7 +147,7 @@ func TestRefusals(t *testing.T) {
 			_, err = s.StreamInfo(ctx, name, 0)
 			require.Equal(t, world.CodeInvalid, world.ErrorCode(err))
 		}
-		// Nothing to add is no write: the stream does not come to be.
+		// An append without chunks is not a write: the stream is not created.
 		first, err := s.AppendChunks(ctx, world.Append{Name: "st", RunID: "wrun_1"})
 		require.NoError(t, err)
 		require.Equal(t, int64(0), first)
@@ -167,7 +166,7 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
-// A key of another type is our fault or the operator's, and waiting does not mend it.
+// A key of another type is a fault of ours or of the operator, and waiting does not help.
 func TestAKeyOfAnotherTypeIsAnInternalError(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)

@@ -29,7 +29,7 @@ func benchService(b *testing.B, r *redistest.Redis) *streaming.Service {
 	return s
 }
 
-// Chunks a second on one stream, by how many go in a call.
+// Chunks per second on one stream, by the number of chunks in a call.
 func BenchmarkAppend(b *testing.B) {
 	for _, batch := range []int{1, 10, 100, 1000} {
 		b.Run(fmt.Sprintf("batch=%d", batch), func(b *testing.B) {
@@ -45,8 +45,8 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// Time from the call of a write on one replica to its chunk at a reader of another one,
-// with so many other readers of the stream about.
+// Time from a write on one replica until a reader of another one has the chunk, with a number of other readers of the
+// stream.
 func BenchmarkLatency(b *testing.B) {
 	for _, readers := range []int{1, 100, 2000} {
 		b.Run(fmt.Sprintf("readers=%d", readers), func(b *testing.B) {
@@ -79,7 +79,7 @@ func BenchmarkLatency(b *testing.B) {
 	}
 }
 
-// Chunks a second that one reader gets from history.
+// Chunks per second that one reader gets from history.
 func BenchmarkReadHistory(b *testing.B) {
 	s := benchService(b, redistest.New(b))
 	data := slices.Repeat([][]byte{bytes.Repeat([]byte("x"), 100)}, 1000)
@@ -94,7 +94,7 @@ func BenchmarkReadHistory(b *testing.B) {
 	b.ReportMetric(float64(b.N*20_000)/b.Elapsed().Seconds(), "chunks/s")
 }
 
-// Bytes of Redis a chunk of 100 bytes.
+// Bytes in Redis for a chunk of 100 bytes.
 func BenchmarkMemory(b *testing.B) {
 	r := redistest.New(b)
 	s := benchService(b, r)

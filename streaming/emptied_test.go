@@ -11,8 +11,9 @@ import (
 	"github.com/world-redis/world-redis/streaming"
 )
 
-// A run that keeps nothing has ended, and its streams are not purged yet: the process has died in between. No read shows a chunk
-// of them, also not one that comes late, and those who wait get the end. Streams of other runs are read as ever.
+// A run with zero retention has ended, and its streams are not purged yet, because the process died in between. No read
+// returns a chunk of them, not even one that arrives late, and waiting readers get the end. Streams of other runs are
+// read as usual.
 func TestNothingIsReadBetweenTheEndOfARunAndItsPurge(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -74,7 +75,7 @@ func TestNothingIsReadBetweenTheEndOfARunAndItsPurge(t *testing.T) {
 	})
 }
 
-// The end comes between the reading of chunks and their delivery, or while the run's state cannot be asked for.
+// The run ends between the reading of chunks and their delivery, or its state cannot be read at that time.
 func TestAReadWhoseRunCannotBeAskedForShowsNothing(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)

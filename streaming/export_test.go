@@ -10,7 +10,7 @@ import (
 	"github.com/world-redis/world-redis/internal/luascript"
 )
 
-// BetweenLooks calls f, in place of a pause, between the two looks at a stream that seems over.
+// BetweenLooks calls f, instead of a pause, between the two looks at a stream that seems over.
 func (c *Config) BetweenLooks(f func()) {
 	c.pause = func(context.Context, <-chan struct{}, time.Duration) error {
 		f()

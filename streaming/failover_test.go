@@ -15,7 +15,7 @@ import (
 	"github.com/world-redis/world-redis/streaming"
 )
 
-// steady writes numbered chunks without end, each again and again until it is stored.
+// steady writes numbered chunks without end, and repeats each until it is stored.
 type steady struct {
 	mu     sync.Mutex // held while a chunk is written
 	stored int
@@ -24,7 +24,7 @@ type steady struct {
 	done   sync.WaitGroup
 }
 
-// steadyChunk is large enough to be read past the script.
+// steadyChunk is large enough to be read without the script.
 func steadyChunk(n int) []byte { return fmt.Appendf(nil, "%d %5000d", n, n) }
 
 func writeSteadily(t *testing.T, s *streaming.Service) *steady {
@@ -56,7 +56,7 @@ func (w *steady) one(ctx context.Context, s *streaming.Service) error {
 	return err
 }
 
-// written waits until so many more chunks are stored.
+// written waits until n more chunks are stored.
 func (w *steady) written(t *testing.T, more int) {
 	t.Helper()
 	count := func() int {
@@ -74,7 +74,7 @@ func (w *steady) end() int {
 	return w.stored
 }
 
-// replicaOn is a replica of the service with connections of its own.
+// replicaOn is a replica of the service with its own connections.
 func replicaOn(t *testing.T, r *redistest.Redis) *streaming.Service {
 	t.Helper()
 	conn, err := redisconn.Open(t.Context(), r.URL())
@@ -83,8 +83,8 @@ func replicaOn(t *testing.T, r *redistest.Redis) *streaming.Service {
 	return start(t, conn.Client, r.Prefix)
 }
 
-// While one replica writes and another one reads, the masters hand over to their replicas. Every
-// chunk that a writer was told is stored reaches the reader, once and in order.
+// While one replica writes and another one reads, the masters fail over to their replicas. Every chunk that was
+// acknowledged to a writer reaches the reader, once and in order.
 func TestFailoverLosesNothing(t *testing.T) {
 	t.Parallel()
 	const before, after = 50, 100
@@ -122,7 +122,7 @@ func TestFailoverLosesNothing(t *testing.T) {
 		c := redistest.StartReplicatedCluster(t)
 		streamThrough(t, c.Redis, func(*steady) { require.NoError(t, c.FailOver()) })
 	})
-	// What a master has not yet passed on dies with it, so the writer waits until it has.
+	// Writes that a master has not replicated are lost with it, so the writer waits until they are.
 	t.Run("sentinel, the master is killed", func(t *testing.T) {
 		t.Parallel()
 		r, master := redistest.StartSentinel(t)

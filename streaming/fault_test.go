@@ -18,8 +18,8 @@ import (
 	"github.com/world-redis/world-redis/streaming"
 )
 
-// startProxy stands between a service and Redis and returns its own address. The filter
-// sees everything on the way; it may hold it up, and what it refuses is swallowed.
+// startProxy starts a proxy between a service and Redis and returns its address. The filter sees all traffic; it may
+// delay it, and what it refuses is dropped.
 func startProxy(t *testing.T, target string, filter func(fromRedis bool, data []byte) (pass bool)) string {
 	t.Helper()
 	pump := func(fromRedis bool) worldtest.Pump {
@@ -41,12 +41,12 @@ func startProxy(t *testing.T, target string, filter func(fromRedis bool, data []
 	return worldtest.NewProxy(t, target, func() (requests, answers worldtest.Pump) { return pump(false), pump(true) }).Addr()
 }
 
-// Not one doorbell arrives: the audit delivers, and in the end the dead connection is
-// replaced by one that receives messages again.
+// No doorbell arrives: the audit delivers the chunks, and in the end the dead connection is replaced by one that
+// receives messages again.
 func TestLostDoorbellsOnlyDelayAndADeafConnectionIsReplaced(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
-	// The connection looks alive, as it does with a node that was failed over.
+	// The connection looks alive, as with a node that was failed over.
 	var swallowed, subscribed atomic.Int64
 	addr := startProxy(t, r.Addr, func(fromRedis bool, data []byte) bool {
 		if fromRedis && bytes.HasPrefix(data, []byte(">3\r\n$7\r\nmessage\r\n")) {
@@ -78,9 +78,9 @@ func TestLostDoorbellsOnlyDelayAndADeafConnectionIsReplaced(t *testing.T) {
 	require.Empty(t, beyond.got())
 }
 
-// A chunk that is written before the subscription stands rings for nobody: the reader must
-// look at the history only after the subscription was confirmed.
-func TestHistoryIsReadAfterTheSubscriptionStands(t *testing.T) {
+// A chunk that is written before the subscription exists rings for no reader: the reader must read the history only
+// after the subscription was confirmed.
+func TestHistoryIsReadAfterTheSubscription(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
 	asked, release := make(chan struct{}), make(chan struct{})
@@ -101,8 +101,8 @@ func TestHistoryIsReadAfterTheSubscriptionStands(t *testing.T) {
 	reader.has(t, 1)
 }
 
-// Readers share page reads. One that was rung must not share a read from before the ring,
-// otherwise it would not get the chunk that the doorbell announced.
+// Readers share page reads. A reader whose doorbell rang must not share a read from before the ring, otherwise it would
+// not get the chunk that was announced.
 func TestARungReaderDoesNotShareAnOldPage(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -131,8 +131,8 @@ func TestARungReaderDoesNotShareAnOldPage(t *testing.T) {
 	late.has(t, 1)
 }
 
-// The subscription connection is killed again and again: a new one takes over, and what
-// was written in between is not lost. Nothing but resubscribing may wake the reader.
+// The subscription connection is killed again and again: a new one replaces it, and no chunk that was written in
+// between is lost. Only resubscriptions may wake the reader.
 func TestKilledSubscriptionsLoseNothing(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -153,8 +153,8 @@ func TestKilledSubscriptionsLoseNothing(t *testing.T) {
 	require.Equal(t, chunks(0, numbered(0, 30)...), reader.got())
 }
 
-// Redis goes away and comes back with its data: readers wait through it, writers and new
-// readers are told to try again.
+// Redis stops and comes back with its data: readers wait for it, and writers and new readers get an error that says to
+// try again.
 func TestReadersSurviveARestartOfRedis(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, "--appendonly", "yes", "--appendfsync", "always")
@@ -188,7 +188,7 @@ func TestReadersSurviveARestartOfRedis(t *testing.T) {
 	require.Equal(t, world.CodeUnavailable, world.ErrorCode(err))
 
 	require.NoError(t, server.Restart())
-	// A pool that could not dial for long says so for up to a second more; clients try again.
+	// A pool that could not dial for long keeps failing for up to a second more; clients try again.
 	again := world.Append{Name: "st", RunID: "wrun_1", Chunks: raw(numbered(3, 6)...), RequestID: "again"}
 	require.Eventually(t, func() bool {
 		first, err := s.AppendChunks(t.Context(), again)
@@ -201,7 +201,7 @@ func TestReadersSurviveARestartOfRedis(t *testing.T) {
 	require.Equal(t, 6, <-busy)
 }
 
-// However many read, a process has one subscription connection.
+// A process has one subscription connection, for any number of readers.
 func TestManyReadersShareOneConnection(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -219,7 +219,7 @@ func TestManyReadersShareOneConnection(t *testing.T) {
 		list := client.Do(t.Context(), "CLIENT", "LIST", "TYPE", "pubsub").Val()
 		return bytes.Count([]byte(list.(string)), []byte(" addr="))
 	}
-	// A reader counts as live before its subscription is there.
+	// A reader counts as live before its subscription exists.
 	require.Eventually(t, func() bool { return subscribed() > 0 }, longWait, time.Millisecond)
 	require.Equal(t, 1, subscribed())
 	for i := range streams {

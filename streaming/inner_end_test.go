@@ -16,7 +16,7 @@ import (
 	"github.com/world-redis/world-redis/streaming"
 )
 
-// attempts is a step that writes to a stream and closes it, in one attempt after the other, at two replicas.
+// attempts is a step that writes to a stream and closes it, in several attempts, at two replicas.
 type attempts struct {
 	t        *testing.T
 	replicas []*streaming.Service
@@ -30,7 +30,7 @@ func (a *attempts) on() *streaming.Service {
 
 func step(attempt int64) []world.StreamStep { return steps(attempt, "step_1") }
 
-// steps is the same attempt of several steps, one of which makes a call; of none, it comes from no step.
+// steps is the same attempt of several steps, one of which makes a call; without any, the call comes from no step.
 func steps(attempt int64, ids ...string) []world.StreamStep {
 	list := make([]world.StreamStep, len(ids))
 	for i, id := range ids {
@@ -61,7 +61,7 @@ func (a *attempts) closes(by []world.StreamStep, requestID string) {
 	require.NoError(a.t, a.on().CloseStream(a.t.Context(), world.StreamClose{Name: "st", RunID: "wrun_1", RequestID: requestID, Steps: by}))
 }
 
-// finds requires what a reader gets from each start: the texts, and whether the stream has ended for it.
+// finds requires what a reader gets from each start: the texts, and whether the stream has ended.
 func (a *attempts) finds(want map[int64]string) {
 	a.t.Helper()
 	for from, text := range want {
@@ -100,8 +100,8 @@ func startAttempts(t *testing.T, r *redistest.Redis) *attempts {
 }
 
 // The first attempt writes, closes and fails; the second one writes again. Readers get what the SDK's local World
-// gives for the same workflow (4.8.9 and 5.0.0-beta.55): the end of the first attempt has an index of its own,
-// and a reader ends at the first end at or behind its start.
+// returns for the same workflow (4.8.9 and 5.0.0-beta.55): the end of the first attempt has its own index, and a reader
+// stops at the first end at or after its start.
 func TestAStepThatClosedItsStreamRunsAgain(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -155,8 +155,8 @@ func TestAStepThatClosedItsStreamRunsAgain(t *testing.T) {
 	})
 }
 
-// An attempt that is thought dead goes on while a later one writes: its close does not end the other's part,
-// and each ends its own.
+// An attempt that is believed dead continues while a later one writes: its close does not end the part of the later
+// one, and each ends its own part.
 func TestTheCloseOfAnEarlierAttemptEndsNothing(t *testing.T) {
 	t.Parallel()
 	a := startAttempts(t, redistest.New(t))
@@ -172,15 +172,15 @@ func TestTheCloseOfAnEarlierAttemptEndsNothing(t *testing.T) {
 	a.closes(step(1), "close 1 at last")
 	a.finds(map[int64]string{0: "a1 a2 b2", 4: "b1 c1"})
 
-	// Nobody goes on behind an end that no step recorded.
+	// No step may write after an end that no step recorded.
 	a.writes(7, step(3), "a3")
 	a.closes(nil, "somebody")
 	a.refused(step(3))
 	a.finds(map[int64]string{7: "a3"})
 }
 
-// Two steps hold one stream, and nothing says which of them writes. Either may write behind the end, until one of them
-// closes by itself. Other steps are refused as ever.
+// Two steps hold one stream, and it is not known which of them writes. Either may write after the end, until one of
+// them closes by itself. Other steps are refused as usual.
 func TestOneOfSeveralStepsClosedTheStream(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -197,12 +197,12 @@ func TestOneOfSeveralStepsClosedTheStream(t *testing.T) {
 		a.closes(steps(2, "step_2"), "close 2")
 		a.refused(steps(3, "step_1", "step_3"))
 		a.writes(5, steps(3, "step_2", "step_1"), "a3")
-		a.closes(steps(1, "step_2"), "close 3") // late, and nobody else's
+		a.closes(steps(1, "step_2"), "close 3") // late, and of this step only
 		require.False(t, a.info(5).Done)
 		a.closes(steps(3, "step_2"), "close 4")
 		a.finds(map[int64]string{0: "a1 b1", 3: "a2", 5: "a3"})
 
-		// Writes alone, and a late close of each of those that may have made them.
+		// Only writes, and a late close of each step that may have made them.
 		own := *r
 		own.Prefix += "late:"
 		late := startAttempts(t, &own)
@@ -214,8 +214,8 @@ func TestOneOfSeveralStepsClosedTheStream(t *testing.T) {
 	})
 }
 
-// A call whose answer was lost is answered as before, whatever ends lie between, and a numbered writer that goes on
-// behind an end keeps its numbering.
+// A call whose answer was lost gets the first answer, also with ends in between, and a writer that numbers its chunks
+// keeps its numbering after an end.
 func TestRepeatsAcrossEnds(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -243,8 +243,8 @@ func TestRepeatsAcrossEnds(t *testing.T) {
 	})
 }
 
-// Large units go past the script behind an end, too, once the script has begun there; pages of them are read
-// without it.
+// Large units are stored without the script after an end, too, once the script has stored the first write there; their
+// pages are read without it.
 func TestLargeUnitsBehindAnEnd(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -281,8 +281,8 @@ func TestLargeUnitsBehindAnEnd(t *testing.T) {
 	})
 }
 
-// Writes and closes of a step in any order, small and large, at either replica: from each start a reader finds the
-// records up to the first end at or after it. A failure comes again with -property.seed=<its seed>.
+// Writes and closes of a step in any order, small and large, at either replica: from each start a reader gets the
+// records up to the first end at or after it. To repeat a failure, use -property.seed=<its seed>.
 func TestReadersEndAtTheFirstEndBehindTheirStart(t *testing.T) {
 	t.Parallel()
 	seed := *propertySeed
@@ -342,7 +342,7 @@ func TestReadersEndAtTheFirstEndBehindTheirStart(t *testing.T) {
 	}
 }
 
-// So many ends are kept, and no more: the stream is then closed for good. The last is read as fast as any.
+// The number of ends is limited: after that the stream is closed for good. The last one is read as fast as any.
 func TestInnerEndsAreBounded(t *testing.T) {
 	t.Parallel()
 	a := startAttempts(t, redistest.New(t))
@@ -356,8 +356,8 @@ func TestInnerEndsAreBounded(t *testing.T) {
 	a.finds(map[int64]string{0: "x", 2*most - 1: "", 2 * most: "x", -1: "x"})
 }
 
-// The end that an earlier build recorded has another form, and nobody goes on behind it. A purge of such a
-// replica leaves what it does not know.
+// An end that an earlier build recorded has another form, and no step may write after it. A purge by such a replica
+// keeps the fields that it does not know.
 func TestEndsOfEarlierBuilds(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -384,7 +384,7 @@ func TestEndsOfEarlierBuilds(t *testing.T) {
 	})
 }
 
-// An end between chunks has the form of an empty chunk: a replica that does not know of such ends reads it as one.
+// An end between chunks has the form of an empty chunk: a replica that does not know such ends reads it as one.
 func TestAnEndLooksLikeAnEmptyChunk(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -399,7 +399,7 @@ func TestAnEndLooksLikeAnEmptyChunk(t *testing.T) {
 	require.Equal(t, []any{"3", nil}, state)
 }
 
-// The streams of the SDK's health checks go after an hour, with all that is kept of them.
+// The streams of the SDK's health checks expire after an hour, with all their keys.
 func TestHealthChecksLeaveNothing(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -422,8 +422,8 @@ func TestHealthChecksLeaveNothing(t *testing.T) {
 	})
 }
 
-// Reads of the streams of a run that does not exist are refused, once its id is a minute old, and readers
-// who wait by then are cut. Writes are not, nor reads of streams that are of no run.
+// Reads of the streams of a run that does not exist are refused once its id is a minute old, and readers that still
+// wait then are cut. Writes are not refused, and neither are reads of streams that belong to no run.
 func TestStreamsOfARunThatDoesNotExist(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {

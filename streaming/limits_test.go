@@ -13,8 +13,8 @@ import (
 	"github.com/world-redis/world-redis/streaming"
 )
 
-// BR-49: a stream of more chunks than any usual limit, and then quiet for a year while its run
-// lives. Nothing is trimmed, nothing will expire, and an index means what it always did.
+// BR-49: a stream with more chunks than any usual limit, then no write for a year while its run is alive. Nothing is
+// trimmed or expires, and each index keeps its chunk.
 func TestBR49NothingIsTrimmed(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -53,8 +53,8 @@ func TestBR49NothingIsTrimmed(t *testing.T) {
 	require.Equal(t, chunks(24_990, numbered(24_990, count+1)...), tail.got())
 }
 
-// What is too large or too long is refused before anything of the call is stored, the good chunks
-// beside it too.
+// A chunk or name that is too large is refused before anything of the call is stored, including the valid chunks of the
+// call.
 func TestLimitsAreCheckedBeforeAnythingIsWritten(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -83,8 +83,8 @@ func TestLimitsAreCheckedBeforeAnythingIsWritten(t *testing.T) {
 	require.Equal(t, chunks(0, "a", "b", "c"), all(t, s, "st"))
 }
 
-// A write that is refused, because the stream is closed, full, or further than the writer says,
-// leaves nothing: not even the stream's name in the list of a run that never wrote to it.
+// A write that is refused, because the stream is closed or full, or because the writer skipped a number, stores
+// nothing: not even the stream's name in the list of the run.
 func TestARefusedWriteLeavesNoNameInTheRunsList(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {

@@ -34,7 +34,7 @@ func TestListChunksPages(t *testing.T) {
 		require.Equal(t, chunks(100, numbered(100, 249)...), p.Data)
 		require.True(t, p.HasMore)
 
-		// Done says that the end is recorded, on whatever page.
+		// Done says that the end is recorded, on any page.
 		require.NoError(t, s.CloseStream(ctx, world.StreamClose{Name: "st", RunID: "wrun_1"}))
 		last, err := s.ListChunks(ctx, "st", world.PageRequest{Cursor: p.Cursor})
 		require.NoError(t, err)
@@ -75,7 +75,7 @@ func TestInfoAndListOfStreams(t *testing.T) {
 			return i
 		}
 		require.Equal(t, world.StreamInfo{TailIndex: -1}, info("never"))
-		// Names are free text, run ids need not be ids: none may reach another's keys.
+		// Names are free text, and run ids need not be ids: none of them may reach the keys of another stream.
 		odd := []string{"strm_1_user", "a{b}:c", "*", strings.Repeat("é", 512), " ", "../x"}
 		for i, name := range odd {
 			_, err := s.AppendChunks(ctx, world.Append{Name: name, RunID: "no {id}", Chunks: raw(name)})
@@ -97,7 +97,7 @@ func TestInfoAndListOfStreams(t *testing.T) {
 	})
 }
 
-// A stream of mixed sizes is read in bounded pages, without losing anything.
+// A stream of chunks of different sizes is read in bounded pages, without losing anything.
 func TestPagesAreBoundedInBytes(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -122,7 +122,7 @@ func TestPagesAreBoundedInBytes(t *testing.T) {
 	})
 }
 
-// Somebody trimmed the stream in Redis by hand: an error, never other indexes.
+// The stream was trimmed by hand in Redis: reads fail, and never return other indexes.
 func TestMissingRecordsAreAnErrorAndNotAShift(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -135,7 +135,7 @@ func TestMissingRecordsAreAnErrorAndNotAShift(t *testing.T) {
 	})
 }
 
-// A page of chunks keeps to its 8 MiB, to the byte; a chunk that is larger goes alone, and nothing is lost.
+// A page of chunks has at most 8 MiB, to the byte; a larger chunk is alone on its page, and nothing is lost.
 func TestChunkPagesKeepToTheirBytes(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -170,7 +170,7 @@ func TestChunkPagesKeepToTheirBytes(t *testing.T) {
 	})
 }
 
-// The names of a run's streams come in pages, too.
+// The names of a run's streams are listed in pages, too.
 func TestStreamNamesComeInPages(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {

@@ -13,8 +13,8 @@ import (
 	"github.com/world-redis/world-redis/streaming"
 )
 
-// A master that takes over may lack the entry of a stream in its run's list, which this process has made and remembers. The next
-// append or close makes it again, also the one that finds the new master: it is the last, maybe.
+// A new master may lack the entry of a stream in its run's list, which this process has written and remembers. The next
+// append or close writes it again, even the one that notices the new master, because it may be the last one.
 func TestAStreamIsListedAgainWhereAMasterLacksIt(t *testing.T) {
 	t.Parallel()
 	appending := func(s *streaming.Service) error {
@@ -48,7 +48,7 @@ func TestAStreamIsListedAgainWhereAMasterLacksIt(t *testing.T) {
 	}
 }
 
-// takeover is a change of master: a connection is opened, and the list of the run's streams is not there.
+// takeover is a change of master: a connection is opened, and the list of the run's streams is gone.
 type takeover struct {
 	list  string
 	admin redis.UniversalClient

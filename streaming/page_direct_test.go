@@ -14,8 +14,8 @@ import (
 
 func large(n int) []byte { return bytes.Repeat([]byte{byte(n)}, 20_000+n) }
 
-// Large chunks are read past the script, in pages of their own bound: history, then live, then the
-// end, with small and empty ones between.
+// Large chunks are read without the script, in pages with a limit of their own: history, then live, then the end, with
+// small and empty ones in between.
 func TestLargeChunksAreReadExactly(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -43,8 +43,8 @@ func TestLargeChunksAreReadExactly(t *testing.T) {
 	})
 }
 
-// Pages of large chunks lie in memory that is lent. One that two readers share must be whole until
-// the slower of them is done, and a page of one reader until its own sink returns.
+// Pages of large chunks are in lent memory. A page that two readers share must stay intact until the slower one is
+// done, and the page of one reader until its sink returns.
 func TestAPageOfLargeChunksIsWholeUntilItsSinksReturn(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -112,8 +112,7 @@ func TestLargeChunksArePurgedInTheMiddleOfARead(t *testing.T) {
 	})
 }
 
-// A record is gone from the middle of a stream of large chunks: the read fails there, and no chunk
-// comes under another one's index.
+// A record is missing within a stream of large chunks: the read fails there, and no chunk gets the index of another.
 func TestAHoleAmongLargeChunksIsAnError(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -131,9 +130,9 @@ func TestAHoleAmongLargeChunksIsAnError(t *testing.T) {
 	}
 }
 
-// The reply to a page of large chunks is none of chunks, as with a Cluster whose slot has moved: the
-// page is read again by the script, and nothing is left out.
-func TestAPageThatIsNoneIsReadAgain(t *testing.T) {
+// The reply for a page of large chunks contains no chunks, as when a slot of a cluster has moved: the page is read
+// again by the script, and nothing is left out.
+func TestAnUnusableReplyIsReadAgain(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
 	var spoilt atomic.Int64

@@ -8,7 +8,7 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// The raw reply to an XRANGE, and everything that it may be instead: it is taken whole or not at all.
+// The raw reply to an XRANGE, and every possible damage: it is used completely or not at all.
 func TestRowsOfARawReply(t *testing.T) {
 	t.Parallel()
 	const two = "*2\r\n*2\r\n$3\r\n5-0\r\n*4\r\n$1\r\nd\r\n$4\r\na\r\nb\r\n$1\r\nu\r\n$2\r\nid\r\n*2\r\n$3\r\n6-0\r\n*2\r\n$1\r\nd\r\n$0\r\n\r\n"

@@ -13,8 +13,8 @@ import (
 
 const callsOfAWriter = 40
 
-// texts returns the chunks that a writer has from its number from on: each begins with a text of
-// its own, some are long, and in a long trial all are, now and then, so that they go past the script.
+// texts returns the chunks of a writer from a number on: each begins with a text of its own. Some are long, and in a
+// long trial sometimes all are, so that they are stored without the script.
 func texts(random *rand.Rand, writer string, from, count int) [][]byte {
 	list := make([][]byte, count)
 	large := *propertyRounds > 4 && count > 6 && random.IntN(20) == 0
@@ -29,7 +29,7 @@ func texts(random *rand.Rand, writer string, from, count int) [][]byte {
 	return list
 }
 
-// accepted notes what a writer was told: its chunks are in, from index first on if it is known.
+// accepted records what a writer was answered: its chunks are stored, from index first on if that is known.
 func (r *round) accepted(chunks [][]byte, first int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -37,12 +37,12 @@ func (r *round) accepted(chunks [][]byte, first int64) {
 		text, _, _ := bytes.Cut(chunk, []byte(" "))
 		r.written[string(text)]++
 		if first >= 0 {
-			r.told[first+int64(i)] = string(text)
+			r.answered[first+int64(i)] = string(text)
 		}
 	}
 }
 
-// stopped says that the writer has met the end of the stream; another refusal fails the test.
+// stopped says that the writer has reached the end of the stream; another refusal fails the test.
 func (r *round) stopped(err error) bool {
 	if err != nil && world.ErrorCode(err) != world.CodeStreamClosed {
 		r.t.Errorf("append: %v", err)
@@ -70,7 +70,7 @@ func (r *round) writeByRequest(random *rand.Rand, writer string) {
 	}
 }
 
-// writeByNumber numbers its chunks and goes back some of them now and then.
+// writeByNumber numbers its chunks and sometimes sends the last ones again.
 func (r *round) writeByNumber(random *rand.Rand, writer string) {
 	var kept [][]byte
 	stored := 0
@@ -93,8 +93,8 @@ func (r *round) writeByNumber(random *rand.Rand, writer string) {
 
 var errGone = errors.New("the reader goes away")
 
-// read starts at some time and reads to the end, at its own pace. Now and then it goes away and
-// comes back, perhaps to the other replica, for what it does not have.
+// read starts at some time and reads to the end, at its own pace. Sometimes it disconnects and continues, possibly at
+// the other replica, with the chunks that it lacks.
 func (r *round) read(random *rand.Rand) {
 	pause(r.ctx, random, time.Second)
 	one := result{start: random.Int64N(1200) - 300}
@@ -128,7 +128,7 @@ func (r *round) read(random *rand.Rand) {
 	r.results = append(r.results, one)
 }
 
-// from is the index that a start means now.
+// from is the current meaning of a start index.
 func (r *round) from(start int64) int64 {
 	if start >= 0 {
 		return start

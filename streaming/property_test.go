@@ -19,8 +19,8 @@ import (
 	"github.com/world-redis/world-redis/streaming"
 )
 
-// A round of a failure comes again with -property.seed=<its seed> -property.rounds=1, as far as
-// its goroutines let it.
+// To repeat the round of a failure: -property.seed=<its seed> -property.rounds=1. The scheduling of goroutines may
+// still differ.
 var (
 	propertySeed   = flag.Uint64("property.seed", 0, "seed of the first round; 0 draws one")
 	propertyRounds = flag.Int("property.rounds", 4, "rounds of random writers, readers and faults")
@@ -28,9 +28,9 @@ var (
 
 const propertyReaders = 24
 
-// Whatever happens to the doorbells, and whoever writes, repeats, reads, leaves, comes back or
-// closes at any time: what is stored is what was accepted, each chunk once, at the index
-// that its writer was told, and every reader got just that from its start on.
+// Doorbells get lost, and writers and readers write, repeat, read, disconnect, continue and close at any time: the
+// stream contains exactly the accepted chunks, each once, at the index that its writer got, and every reader got
+// exactly these from its start on.
 func TestBytesReadAreBytesWritten(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -61,7 +61,7 @@ func killSubscriptions(ctx context.Context, client *redis.Client, random *rand.R
 	}
 }
 
-// pause is a time of nothing, at most so long.
+// pause is a random time, at most so long.
 func pause(ctx context.Context, random *rand.Rand, most time.Duration) {
 	select {
 	case <-time.After(time.Duration(random.Int64N(int64(most)))):
@@ -69,7 +69,7 @@ func pause(ctx context.Context, random *rand.Rand, most time.Duration) {
 	}
 }
 
-// round is one stream with its writers and readers, at two replicas that each lose doorbells.
+// round is one stream with its writers and readers, at two replicas that both lose doorbells.
 type round struct {
 	t        *testing.T
 	seed     uint64
@@ -77,13 +77,13 @@ type round struct {
 	replicas []*streaming.Service
 	lost     atomic.Int64 // doorbells
 
-	mu      sync.Mutex
-	written map[string]int   // accepted chunks by their text, and how often a writer was told so
-	told    map[int64]string // text by the index that a writer was told
-	results []result
+	mu       sync.Mutex
+	written  map[string]int   // accepted chunks by their text, and how often a writer got that answer
+	answered map[int64]string // text by the index that a writer got
+	results  []result
 }
 
-// result is what one reader got; least and most bound where it may begin.
+// result is what one reader got; least and most limit its start.
 type result struct {
 	start, least, most int64
 	got                []world.Chunk
@@ -94,7 +94,7 @@ func newRound(t *testing.T, server *redistest.Server, seed uint64) *round {
 	t.Logf("seed %d", seed)
 	ctx, cancel := context.WithTimeout(t.Context(), longWait)
 	t.Cleanup(cancel)
-	r := &round{t: t, seed: seed, ctx: ctx, written: map[string]int{}, told: map[int64]string{}}
+	r := &round{t: t, seed: seed, ctx: ctx, written: map[string]int{}, answered: map[int64]string{}}
 	for range 2 {
 		addr := startProxy(t, server.Addr, func(fromRedis bool, data []byte) bool {
 			if !fromRedis || !bytes.HasPrefix(data, []byte(">3\r\n$7\r\nmessage\r\n")) || rand.IntN(3) > 0 {
@@ -155,8 +155,8 @@ func (r *round) check() {
 		require.NoError(t, err)
 		require.Equal(t, last[writer], number, "the chunks of a writer keep their order")
 		last[writer]++
-		if told, ok := r.told[int64(i)]; ok {
-			require.Equal(t, told, string(text), "index %d", i)
+		if answered, ok := r.answered[int64(i)]; ok {
+			require.Equal(t, answered, string(text), "index %d", i)
 		}
 	}
 	require.Len(t, r.results, propertyReaders)

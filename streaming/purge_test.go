@@ -16,7 +16,7 @@ import (
 	"github.com/world-redis/world-redis/streaming"
 )
 
-// requireEmptyAndEnded is what every reader of a purged stream must see, as world-local has it.
+// requireEmptyAndEnded requires what every reader of a purged stream must see, as in the SDK's local World.
 func requireEmptyAndEnded(t *testing.T, s *streaming.Service, name string) {
 	t.Helper()
 	info, err := s.StreamInfo(t.Context(), name, 0)
@@ -32,9 +32,9 @@ func requireEmptyAndEnded(t *testing.T, s *streaming.Service, name string) {
 	}
 }
 
-// A run that keeps nothing has ended: its streams, open or closed, lose every chunk and read as
-// empty and ended; their names stay. Those who were reading end with what they have. Nothing
-// that comes late is kept, and a call whose answer was lost is answered as before.
+// A run with zero retention has ended: its streams, open or closed, lose every chunk and read as empty and ended; their
+// names stay. Active readers end with what they have. Late chunks are not stored, and a call whose answer was lost gets
+// the first answer.
 func TestPurgedStreamsAreEmptyAndEnded(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -88,8 +88,8 @@ func TestPurgedStreamsAreEmptyAndEnded(t *testing.T) {
 	})
 }
 
-// Writers on two replicas go on, also with new streams, while their run is purged: afterwards
-// none of its streams has a chunk.
+// Writers on two replicas continue, also with new streams, while their run is purged: afterwards none of its streams
+// has a chunk.
 func TestNothingSlipsThroughAPurge(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -130,7 +130,7 @@ func TestNothingSlipsThroughAPurge(t *testing.T) {
 	})
 }
 
-// crash fails every command after the first so many.
+// crash fails every command after the first n.
 type crash struct{ left atomic.Int64 }
 
 func (c *crash) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -149,7 +149,7 @@ func (c *crash) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 	return next
 }
 
-// A purge that breaks off, wherever, is made good by the next one. It takes several pages.
+// A purge that is interrupted at any point is finished by the next one. It takes several pages.
 func TestAPurgeThatBrokeOffIsFinishedByTheNext(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)

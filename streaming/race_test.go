@@ -17,8 +17,8 @@ import (
 	"github.com/world-redis/world-redis/streaming"
 )
 
-// Two replicas; several writers, some of whose calls are sent twice; readers that come at
-// any time with any start: each gets exactly the stored chunks from its start on.
+// Two replicas; several writers, some of whose calls are sent twice; readers that start at any time from any index:
+// each gets exactly the stored chunks from its start on.
 func TestReadersGetExactlyWhatWasWritten(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -92,8 +92,7 @@ func TestReadersGetExactlyWhatWasWritten(t *testing.T) {
 	})
 }
 
-// Whoever is told that an append went in finds it before the end; whoever is refused does
-// not find it at all.
+// An append that was accepted is stored before the end; an append that was refused is not stored.
 func TestCloseRacingAppends(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -176,8 +175,8 @@ func TestAbortedReadsLeaveNothing(t *testing.T) {
 	})
 }
 
-// A reader whose sink does not return holds up neither writers nor other readers, and
-// gets the rest in order when it goes on.
+// A reader whose sink does not return delays neither writers nor other readers, and gets the rest in order when it
+// continues.
 func TestASlowReaderHoldsUpNobody(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -212,7 +211,7 @@ func TestASlowReaderHoldsUpNobody(t *testing.T) {
 	require.Equal(t, quick.got(), got)
 }
 
-// A sink that fails ends its read with that error.
+// A sink that fails ends its read with its error.
 func TestAFailingSinkEndsTheRead(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -223,7 +222,7 @@ func TestAFailingSinkEndsTheRead(t *testing.T) {
 	require.Equal(t, streaming.Stats{}, s.Stats())
 }
 
-// When the service stops, its reads end with an error that is not the end of the stream.
+// When the service stops, its reads end with an error that differs from the end of the stream.
 func TestStoppingEndsReadsWithUnavailable(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)

@@ -12,8 +12,8 @@ import (
 	"github.com/world-redis/world-redis/streaming"
 )
 
-// Whichever command of a script Redis refuses, readers see what was there before, and the repeat of the call ends right: each
-// chunk once, each end once.
+// Redis refuses each command of each script in turn: readers see the state before the call, and the repeated call has
+// the right result: each chunk once, each end once.
 func TestACommandThatIsRefusedBreaksNoStream(t *testing.T) {
 	t.Parallel()
 	texts, err := streaming.ScriptTexts()
@@ -36,7 +36,7 @@ func TestACommandThatIsRefusedBreaksNoStream(t *testing.T) {
 		t.Helper()
 		require.NoError(t, s.CloseStream(t.Context(), world.StreamClose{Name: name, RunID: "wrun_1", Steps: steps}))
 	}
-	// By requests, by a writer's own numbers, and past the script.
+	// By request ids, by a writer's own numbers, and without the script.
 	write(world.Append{Name: "plain"}, "a", "b")
 	write(world.Append{Name: "plain"}, "c")
 	write(world.Append{Name: "numbered", WriterID: "w"}, "a", "b")
@@ -44,14 +44,14 @@ func TestACommandThatIsRefusedBreaksNoStream(t *testing.T) {
 	write(world.Append{Name: "large"}, "a")
 	write(world.Append{Name: "large"}, strings.Repeat("x", 300<<10))
 	end("plain", nil)
-	// A step that closed its stream writes behind the end.
+	// A step that closed its stream writes after the end.
 	write(world.Append{Name: "of a step", Steps: step(1)}, "a")
 	end("of a step", step(1))
 	write(world.Append{Name: "of a step", Steps: step(2)}, "b")
 	end("of a step", step(2))
 	write(world.Append{Name: "closed by another", Steps: step(1)}, "a")
 	end("closed by another", nil)
-	// The step is in no log any more, so another one writes behind the end.
+	// The step is in no log any more, so another one writes after the end.
 	write(world.Append{Name: "taken over", Steps: step(1)}, "a")
 	end("taken over", step(1))
 	steps.set("wrun_1", "step_2")
@@ -72,8 +72,8 @@ func TestACommandThatIsRefusedBreaksNoStream(t *testing.T) {
 	r.Check(texts, nil)
 }
 
-// visibleStreams leaves out what readers do not see: chunks that the stream does not count, and of the state the time of
-// the last append, which says no more than that there may have been one.
+// visibleStreams leaves out what readers do not see: chunks that the stream does not count, and the time of the last
+// append in the state, which says only that there may have been one.
 func visibleStreams(s redistest.State) {
 	const metas, streams = "refused:stream_meta:", "refused:stream:"
 	for key, meta := range s {

@@ -20,7 +20,7 @@ import (
 
 const mib = 1 << 20
 
-// room is a [world.Room] of so many bytes.
+// room is a [world.Room] of n bytes.
 type room struct {
 	pool   *budget.Pool
 	asked  atomic.Int64  // loans
@@ -69,7 +69,7 @@ func (r *room) Lend(ctx context.Context, least, most int64) (world.Loan, error) 
 	return l, l.Grow(ctx, least, math.MaxInt64)
 }
 
-// held counts what a sink has.
+// held counts the bytes that a sink holds.
 func (r *room) held(chunks []world.Chunk) (size int64, over func()) {
 	for _, chunk := range chunks {
 		size += int64(len(chunk.Data))
@@ -86,8 +86,8 @@ func putSized(t *testing.T, s *streaming.Service, name string, sizes ...int) {
 	}
 }
 
-// Readers who take nothing hold what there is room for and no more; the others wait for their turn and get everything
-// in the end, and small chunks go on meanwhile.
+// Readers that accept nothing hold no more memory than there is; the others wait for their turn and get everything in
+// the end, and small chunks continue meanwhile.
 func TestLiveReadsHoldWhatThereIsRoomFor(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -118,7 +118,7 @@ func TestLiveReadsHoldWhatThereIsRoomFor(t *testing.T) {
 				got <- total
 			})
 		}
-		// Each has seen how large the chunks are, and has asked for a page of one.
+		// Each has seen the size of the chunks, and has asked for a page of one.
 		require.Eventually(t, func() bool { return m.asked.Load() >= 2*readers && m.now.Load() == 3*mib }, longWait, time.Millisecond)
 		require.EqualValues(t, 3*mib, m.pool.Used())
 		var small []world.Chunk
@@ -137,8 +137,8 @@ func TestLiveReadsHoldWhatThereIsRoomFor(t *testing.T) {
 	})
 }
 
-// A chunk for which there never is room beside others goes alone, and a reader who leaves while it waits, whose sink fails, or
-// whose sink panics, leaves nothing behind.
+// A chunk for which there is never room beside others is read alone. A reader that leaves while it waits, or whose sink
+// fails or panics, leaves nothing behind.
 func TestARoomIsGivenBackHoweverAReadEnds(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -176,7 +176,7 @@ func TestARoomIsGivenBackHoweverAReadEnds(t *testing.T) {
 	require.NoError(t, h.Grow(t.Context(), 6*mib, 0), "nobody goes alone any more")
 }
 
-// Readers who share a page hold it once, until the last of them is done.
+// Readers that share a page are charged for it once, until the last of them is done.
 func TestASharedPageIsCountedOnce(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -198,7 +198,7 @@ func TestASharedPageIsCountedOnce(t *testing.T) {
 			})
 		})
 	}
-	for page := range int64(2) { // the first tells how large the chunk is
+	for page := range int64(2) { // the first shows how large the chunk is
 		require.Eventually(t, func() bool { return s.Sharing() == readers && m.asked.Load() == page+1 }, longWait, time.Millisecond)
 		m.gate <- struct{}{}
 	}
@@ -212,7 +212,7 @@ func TestASharedPageIsCountedOnce(t *testing.T) {
 	require.Zero(t, m.pool.Used())
 }
 
-// A list asks for room before it reads a portion, and keeps what it has read.
+// A list reserves memory before it reads a portion, and keeps as much as it has read.
 func TestAListOfChunksAsksForRoom(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {

@@ -24,7 +24,7 @@ const (
 	quietTime  = 2 * time.Second // of the tests' clock
 )
 
-// runs stands in for the store.
+// runs is a fake of the store.
 type runs struct {
 	mu   sync.Mutex
 	ends map[string]world.RunEnd
@@ -46,7 +46,7 @@ func (r *runs) end(runID string, end world.RunEnd) {
 	r.ends[runID] = end
 }
 
-// endBundle is two replicas on one clock.
+// endBundle is two replicas with one clock.
 type endBundle struct {
 	*streaming.Service
 	other *streaming.Service
@@ -57,7 +57,7 @@ type endBundle struct {
 	meanwhile func() // happens between the looks at a stream that seems over
 }
 
-// onNextLook has f happen between the next two looks, once.
+// onNextLook runs f between the next two looks, once.
 func (b *endBundle) onNextLook(f func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -89,7 +89,7 @@ func startWithRuns(t *testing.T, r *redistest.Redis) *endBundle {
 
 func (b *endBundle) now() world.Millis { return world.MillisOf(b.clock.Now()) }
 
-// awaitNote waits until there is a note in Redis that an append is on its way now.
+// awaitNote waits until Redis has a note that an append is in progress.
 func (b *endBundle) awaitNote(t *testing.T, r *redistest.Redis) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -107,7 +107,7 @@ func (b *endBundle) write(t *testing.T, name string) {
 	require.NoError(t, err)
 }
 
-// done is what both replicas say, of the state and of a page.
+// done is what both replicas return, in the state and in a page.
 func (b *endBundle) done(t *testing.T, name string) bool {
 	t.Helper()
 	info, err := b.StreamInfo(t.Context(), name, 0)
@@ -123,8 +123,8 @@ func (b *endBundle) done(t *testing.T, name string) bool {
 	return info.Done
 }
 
-// BR-45: a run ends without closing its streams. Readers from before and after, at both replicas, of a stream
-// of its name and of one that was passed on, see the end when it was quiet for long enough; nobody else's do.
+// BR-45: a run ends without closing its streams. Readers from before and after, at both replicas, of a stream of its
+// name and of one that was passed on, see the end once it was quiet for long enough; readers of other streams do not.
 func TestStreamsEndWithTheirRun(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -155,9 +155,8 @@ func TestStreamsEndWithTheirRun(t *testing.T) {
 	})
 }
 
-// A writer goes on after the end of its run, at one replica, with pauses; readers are at both. The end that
-// nobody stored never takes a chunk: one that comes after it makes the stream open again, and readers who
-// come then get everything.
+// A writer continues after the end of its run, at one replica, with pauses; readers are at both. The end that is not
+// stored never hides a chunk: a later chunk opens the stream again, and readers that start then get everything.
 func TestNoChunkIsLostToTheEndOfTheRun(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -211,7 +210,7 @@ func writeOne(t *testing.T, s *streaming.Service, i int) error {
 	return err
 }
 
-// A run that never wrote: its readers end too, and see an empty stream; a late chunk is read after all.
+// A run that never wrote: its readers get the end, too, and an empty stream; a late chunk is read nevertheless.
 func TestAStreamThatWasNeverWrittenEnds(t *testing.T) {
 	t.Parallel()
 	b := startWithRuns(t, redistest.New(t))
@@ -225,8 +224,8 @@ func TestAStreamThatWasNeverWrittenEnds(t *testing.T) {
 	require.False(t, b.done(t, itsStream))
 }
 
-// A chunk that is on its way to this replica holds the stream open here, at once; and at the other one by
-// a note, for as long as it takes. When the replica dies that waits for it, the note grows old by itself.
+// An append that arrives at this replica keeps the stream open here, immediately; and at the other replica by a note,
+// for as long as it takes. If the replica that waits for it dies, the note expires.
 func TestAnAppendOnItsWayHoldsTheStreamOpen(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -269,9 +268,9 @@ func TestAnAppendOnItsWayHoldsTheStreamOpen(t *testing.T) {
 	})
 }
 
-// An append that has just begun at the other replica is known to that one alone. Whoever finds the stream over looks
-// again when such an append is stored or noted, before it says so.
-func TestAnEndWaitsForAppendsThatNobodyKnows(t *testing.T) {
+// Only the other replica knows an append that has just begun. A replica that finds the stream over looks again before
+// it says so, and by then such an append is stored or noted.
+func TestAnEndWaitsForAppendsOfOtherReplicas(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
 	asks := map[string]func(t *testing.T, s *streaming.Service) bool{

@@ -12,7 +12,7 @@ import (
 // mostCalls is how many Redis calls one script may make.
 const mostCalls = 2000
 
-// However many chunks are written or read at once, and however their sizes differ, no script makes more than 2,000 calls.
+// No script makes more than 2,000 calls, however many chunks are written or read in one call, and whatever their sizes.
 func TestScriptsOfStreamsAreShort(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -34,7 +34,7 @@ func TestScriptsOfStreamsAreShort(t *testing.T) {
 	})
 	require.NoError(t, err)
 	check("append")
-	// One by one, for each may be as large as the last.
+	// One by one, because each may be as large as the last.
 	_, err = s.AppendChunks(t.Context(), world.Append{Name: "st", RunID: "wrun_1", Chunks: [][]byte{make([]byte, 900_000)}})
 	require.NoError(t, err)
 	monitor.Since()

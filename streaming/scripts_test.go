@@ -28,7 +28,7 @@ func everyScript(t *testing.T) []*luascript.Script {
 	return list
 }
 
-// A script's header says what it takes; the body takes no more.
+// A script's header names its keys and arguments; the body uses no others.
 func TestScriptHeadersNameEveryKeyAndArgument(t *testing.T) {
 	t.Parallel()
 	for _, s := range everyScript(t) {
@@ -51,7 +51,7 @@ func TestScriptHeadersNameEveryKeyAndArgument(t *testing.T) {
 	}
 }
 
-// All keys of a script lie in one slot, and the channel with them.
+// All keys of a script are in one slot, and so is the channel.
 func TestTheKeysOfAStreamShareASlot(t *testing.T) {
 	t.Parallel()
 	s := &Service{prefix: "workflow:"}
@@ -75,7 +75,7 @@ func TestRequestKeysAreThreeNeighbours(t *testing.T) {
 	require.Equal(t, [3]string{"p:stream_req:{a}:2", "p:stream_req:{a}:1", "p:stream_req:{a}:3"}, keys)
 }
 
-// What is remembered is forgotten after one to two minutes, and bounded.
+// An entry is forgotten after one to two minutes, and the number of entries is bounded.
 func TestRecentForgets(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_000_000, 0)

@@ -10,7 +10,7 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// A reader attached in the middle gets what was there, then what comes, then the end.
+// A reader that starts in the middle gets the stored chunks, then the new ones, then the end.
 func TestAReaderGetsHistoryThenLiveThenTheEnd(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -26,8 +26,8 @@ func TestAReaderGetsHistoryThenLiveThenTheEnd(t *testing.T) {
 	})
 }
 
-// A negative start counts back from the end at the moment of opening and stops at 0; a
-// start beyond the end waits while the stream is open, and ends at once when it is closed.
+// A negative start counts back from the end at the time of opening and stops at 0; a start beyond the end waits while
+// the stream is open, and ends immediately when it is closed.
 func TestStartIndexes(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -60,9 +60,9 @@ func TestStartIndexes(t *testing.T) {
 	})
 }
 
-// Whoever reads before anything is written waits and sees the first chunk, whenever the
-// writer comes at: also of a health check, whose run has no id of a run, and of a run that the
-// service knows nothing of. From a start beyond what comes first, it waits for its own chunk.
+// A reader that starts before anything is written waits and gets the first chunk, wherever the writer is: also of a
+// health check, whose run id is not an id of a run, and of a run that the service does not know. With a start beyond
+// the first chunk it waits for its own.
 func TestReadersThatComeBeforeTheWriter(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {

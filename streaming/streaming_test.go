@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { redistest.Main(m, goleak.Find, redistest.OnCluster
 
 const longWait = 30 * time.Second
 
-// start runs a service for the test; its configuration may be changed first.
+// start runs a service for the test, with a configuration that the test may change first.
 func start(t *testing.T, client redis.UniversalClient, prefix string, change ...func(*streaming.Config)) *streaming.Service {
 	t.Helper()
 	config := streaming.Config{Prefix: prefix, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
@@ -45,7 +45,7 @@ func start(t *testing.T, client redis.UniversalClient, prefix string, change ...
 // neverAudit leaves only doorbells and resubscriptions to wake a reader.
 func neverAudit(c *streaming.Config) { c.AuditInterval = time.Hour }
 
-// reading is a live read in a goroutine of its own.
+// reading is a live read in its own goroutine.
 type reading struct {
 	mu     sync.Mutex
 	chunks []world.Chunk
@@ -75,7 +75,7 @@ func read(t *testing.T, s *streaming.Service, name string, from int64) *reading 
 	return r
 }
 
-// kept are chunks that outlive the sink, which may not keep those that it is given.
+// kept are copies of the chunks: a sink must not keep those that it gets.
 func kept(chunks []world.Chunk) []world.Chunk {
 	list := slices.Clone(chunks)
 	for i := range list {
@@ -90,7 +90,7 @@ func (r *reading) got() []world.Chunk {
 	return append([]world.Chunk(nil), r.chunks...)
 }
 
-// has waits until so many chunks are there.
+// has waits until there are n chunks.
 func (r *reading) has(t *testing.T, n int) {
 	t.Helper()
 	require.Eventually(t, func() bool { return len(r.got()) >= n }, longWait, time.Millisecond)
@@ -108,7 +108,7 @@ func (r *reading) end(t *testing.T) error {
 	}
 }
 
-// live waits until so many reads of the service wait for news.
+// live waits until n reads of the service wait for new chunks.
 func live(t *testing.T, s *streaming.Service, readers int) {
 	t.Helper()
 	require.Eventually(t, func() bool { return s.Stats().Readers == readers }, longWait, time.Millisecond)
@@ -129,7 +129,7 @@ func raw(chunks ...string) [][]byte {
 	return list
 }
 
-// chunks are numbered from an index on.
+// chunks returns chunks that are numbered from an index on.
 func chunks(from int64, data ...string) []world.Chunk {
 	list := make([]world.Chunk, len(data))
 	for i, d := range data {
@@ -146,7 +146,7 @@ func numbered(from, to int) []string {
 	return list
 }
 
-// keys are those of the test that match a pattern.
+// keys returns the keys of the test that match a pattern.
 func keys(t testing.TB, r *redistest.Redis, pattern string) []string {
 	t.Helper()
 	all, err := r.Keys(t.Context(), r.Prefix+pattern)

@@ -13,7 +13,7 @@ import (
 	"github.com/world-redis/world-redis/streaming"
 )
 
-// logs stands in for the store: the steps of each run; those of "" are found by their ids alone.
+// logs is a fake of the store: the steps of each run; those of "" are found by their ids alone.
 type logs struct {
 	mu    sync.Mutex
 	steps map[string][]string
@@ -57,9 +57,9 @@ func startWithLogs(t *testing.T, r *redistest.Redis) (*attempts, *logs) {
 	return &attempts{t: t, replicas: []*streaming.Service{replica(), replica()}}, l
 }
 
-// An execution closed the stream; a failover took its step out of the log, and the run executes it again under
-// another id. That one writes behind the end as another attempt does. Nobody does while the step that closed the
-// stream may be in a log, or while that cannot be known.
+// A step closed the stream; a failover removed the step from the log, and the run executes it again under another id.
+// That execution may write after the end, as another attempt may. No step may do so while the step that closed the
+// stream may still be in a log, or while that is not known.
 func TestAnExecutionThatWasRolledBackClosedTheStream(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -93,7 +93,7 @@ func TestAnExecutionThatWasRolledBackClosedTheStream(t *testing.T) {
 	})
 }
 
-// Large units, which go past the script otherwise, and one of the steps that hold the stream.
+// Large units, which are otherwise stored without the script, and one of the steps that hold the stream.
 func TestALargeUnitBehindAnEndOfNobody(t *testing.T) {
 	t.Parallel()
 	a, logs := startWithLogs(t, redistest.New(t))
