@@ -17,7 +17,7 @@ import (
 
 var _ world.QueueAdmin = (*queue.Queue)(nil)
 
-// deadly is a queue whose app refuses every message once and for all until it is mended.
+// deadly is a queue whose app permanently refuses every message until it is mended.
 func deadly(t *testing.T, r *redistest.Redis, change ...func(*queue.Config)) (q running, a *app, mend func()) {
 	t.Helper()
 	var mended atomic.Bool
@@ -46,9 +46,8 @@ func awaitState(t testing.TB, q world.QueueAdmin, id string, state world.Message
 	return info
 }
 
-// A message that dies is kept and tells whose it was and why it died; its key is free at once
-// (BR-19). When the app is mended it is delivered again, with its failures forgotten; asked
-// twice, it comes once.
+// A dead message is kept with its run and the reason; its key is free immediately (BR-19). Once the app is mended, the
+// message can be redriven, without its earlier failures; redriven twice, it is delivered once.
 func TestDeadMessageIsRedriven(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -87,7 +86,7 @@ func TestDeadMessageIsRedriven(t *testing.T) {
 	})
 }
 
-// The key of a dead message has gone to another one meanwhile: the dead one stays dead.
+// Another message has the key of a dead message by now: the dead one stays dead.
 func TestRedriveLeavesAMessageWhoseKeyIsTaken(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -111,9 +110,9 @@ func TestRedriveLeavesAMessageWhoseKeyIsTaken(t *testing.T) {
 	})
 }
 
-// The run of a message is told before that is set aside. While it cannot be told, the message
-// goes on; no run is left waiting for a message that is dead.
-func TestRunIsToldBeforeItsMessageIsSetAside(t *testing.T) {
+// The run of a message is failed before the message becomes dead. While the run cannot be failed, the message is
+// retried; no run waits for a dead message.
+func TestRunIsFailedBeforeItsMessageIsDead(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		type call struct {
@@ -121,11 +120,11 @@ func TestRunIsToldBeforeItsMessageIsSetAside(t *testing.T) {
 			why    queue.Death
 			reason string
 		}
-		told := make(chan call, 10)
+		failed := make(chan call, 10)
 		var calls atomic.Int64
 		q, a, _ := deadly(t, r, func(c *queue.Config) {
 			c.RunDead = func(_ context.Context, m world.Message, why queue.Death, reason string) error {
-				told <- call{m, why, reason}
+				failed <- call{m, why, reason}
 				if calls.Add(1) < 3 {
 					return errors.New("no storage")
 				}
@@ -140,21 +139,20 @@ func TestRunIsToldBeforeItsMessageIsSetAside(t *testing.T) {
 		a.await(t, 3)
 		awaitState(t, q, id, world.MessageDead)
 		require.Equal(t, []int{1, 2, 3}, a.attempts(id))
-		require.Len(t, told, 3)
-		require.Equal(t, call{m, queue.Undeliverable, "it is broken"}, <-told)
+		require.Len(t, failed, 3)
+		require.Equal(t, call{m, queue.Undeliverable, "it is broken"}, <-failed)
 		require.Eventually(t, func() bool {
 			_, err := q.GetMessage(context.Background(), look)
 			return world.ErrorCode(err) == world.CodeNotFound
 		}, patience, time.Millisecond, "the run has ended: nothing of it waits")
 		awaitState(t, q, enqueue(t, q, ofNone), world.MessageDead)
-		require.Equal(t, int64(3), calls.Load(), "a message of no run has none to tell")
+		require.Equal(t, int64(3), calls.Load(), "a message without a run has none to fail")
 	})
 }
 
-// BR-37: a run that has to write a value which is too large fails at the first delivery that says
-// so. The message is done then, not dead: there is nothing to redrive. Until the run could be
-// told, the message goes on.
-func TestBR37RunWithTooLargeAValueIsToldAtOnce(t *testing.T) {
+// BR-37: a run that has to write a value that is too large is failed at the first delivery that reports it. The message
+// is then done, not dead: there is nothing to redrive. Until the run can be failed, the message is retried.
+func TestBR37RunWithTooLargeAValueIsFailed(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		var calls atomic.Int64
@@ -178,8 +176,8 @@ func TestBR37RunWithTooLargeAValueIsToldAtOnce(t *testing.T) {
 	})
 }
 
-// BR-53: what has ended is kept up to a number, the last ones, and nothing of the others is
-// left. A large body is not kept at all.
+// BR-53: a limited number of the last finished messages is kept, and nothing of the others is left. A large body is not
+// kept at all.
 func TestEndedMessagesAreTrimmedWithTheirBodies(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -223,7 +221,7 @@ func TestEndedMessagesAreTrimmedWithTheirBodies(t *testing.T) {
 	})
 }
 
-// Every dead message beyond the last thousand goes with its body.
+// Of the dead messages the last thousand are kept; older ones are removed with their bodies.
 func TestDeadMessagesAreTrimmedWithTheirBodies(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -242,7 +240,7 @@ func TestDeadMessagesAreTrimmedWithTheirBodies(t *testing.T) {
 	require.Empty(t, r.Client.HGetAll(t.Context(), r.Prefix+"queue:{"+config(r, nil).JobPrefix+"steps}:idempotency").Val())
 }
 
-// Pages go through all states and both queues and show every message once.
+// The pages cover all states and both queues, and show every message once.
 func TestMessagesAreListedInPages(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -285,8 +283,8 @@ func TestMessagesAreListedInPages(t *testing.T) {
 	})
 }
 
-// Issue 18, row 4: a list of messages tells of them, but has to read them for that. It reads a few at a time, and a page
-// looks at so many bytes.
+// A list of messages shows little of each, but has to read them whole. It reads a few at a time, and a page reads a
+// limited number of bytes.
 func TestListsOfLargeMessages(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -330,7 +328,7 @@ func TestListsOfLargeMessages(t *testing.T) {
 	require.Less(t, used("used_memory_peak")-before, 64<<20)
 }
 
-// Why does a run wait? Its message says for which deployment, and since when it is tried.
+// The messages of a run say why it waits: for which deployment, and since when.
 func TestRunMessagesSayWhatTheRunWaitsFor(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -351,7 +349,7 @@ func TestRunMessagesSayWhatTheRunWaitsFor(t *testing.T) {
 	})
 }
 
-// A pause holds on every replica, and its end is heard at once.
+// A pause applies to every replica, and its end takes effect immediately.
 func TestPausedQueueDeliversNothing(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {

@@ -21,7 +21,7 @@ func ofDeployment(id string) world.Message {
 	return m
 }
 
-// held waits until the queue of steps holds n messages that wait for an app.
+// held waits until n messages in the queue of steps wait for an app.
 func held(t testing.TB, q running, n int64) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -30,7 +30,7 @@ func held(t testing.TB, q running, n int64) {
 	}, patience, time.Millisecond)
 }
 
-// quickLook looks often at messages that wait for an app.
+// quickLook makes the queue look often at messages that wait for an app.
 func quickLook(r *redistest.Redis, a world.Deliverer) queue.Config {
 	c := config(r, a)
 	c.Clock, c.BaseURL, c.Backoff.NoTarget = worldtest.TickingClock(time.Millisecond), "", 20*time.Millisecond
@@ -39,9 +39,8 @@ func quickLook(r *redistest.Redis, a world.Deliverer) queue.Config {
 
 func skip(c queue.Config, d time.Duration) { c.Clock.(*worldtest.Clock).Add(d) }
 
-// BR-69: the app of a run's deployment is gone for good. Its messages wait, uncharged, and
-// never go to the code of another deployment, nor to the configured address; message and log
-// say what they wait for.
+// BR-69: the app of a run's deployment is gone for good. Its messages wait, uncharged, and are delivered neither to
+// another deployment nor to the configured address; the message and the log say what they wait for.
 func TestMessageOfAGoneDeploymentIsHeld(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -72,8 +71,8 @@ func TestMessageOfAGoneDeploymentIsHeld(t *testing.T) {
 	})
 }
 
-// BR-69, policy latest: after a while without any app of its deployment a message goes to the
-// newest app of the same namespace and SDK generation.
+// BR-69, policy latest: after some time without an app of its deployment, a message is delivered to the newest app of
+// the same namespace and SDK generation.
 func TestPolicyLatestGivesMessagesToTheNewestApp(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -101,8 +100,7 @@ func TestPolicyLatestGivesMessagesToTheNewestApp(t *testing.T) {
 	requireQuiet(t, r)
 }
 
-// BR-69, policy fail: the run is failed first, with a reason; while that cannot be done the
-// message stays.
+// BR-69, policy fail: the run is failed first, with a reason; while that is not possible the message stays.
 func TestPolicyFailFailsTheRun(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -110,12 +108,12 @@ func TestPolicyFailFailsTheRun(t *testing.T) {
 	c := quickLook(r, a)
 	c.Policy, c.Backoff.FailedMax = queue.Fail, 20*time.Millisecond
 	var tries atomic.Int64
-	var told atomic.Value
+	var failed atomic.Value
 	c.RunDead = func(_ context.Context, m world.Message, why queue.Death, reason string) error {
 		if tries.Add(1) < 3 {
 			return errors.New("the store is away")
 		}
-		told.Store(m.RunID + ": " + string(why) + ": " + reason)
+		failed.Store(m.RunID + ": " + string(why) + ": " + reason)
 		return nil
 	}
 	q := run(t, newQueue(t, r.Client, c))
@@ -128,12 +126,12 @@ func TestPolicyFailFailsTheRun(t *testing.T) {
 		return err == nil && d[1].Dead == 1
 	}, patience, time.Millisecond)
 	require.Equal(t, int64(3), tries.Load())
-	require.Equal(t, `wrun_1: no app: no app of deployment "dpl_1" has registered`, told.Load())
+	require.Equal(t, `wrun_1: no app: no app of deployment "dpl_1" has registered`, failed.Load())
 	require.Empty(t, a.seen())
 }
 
-// An app that stops says so: it is not tried for the rest of its lease. An app that does not
-// renew its lease is not alive either; one without a lease is, for thirty days.
+// An app that stops unregisters, and is not tried for the rest of its lease. An app that does not renew its lease is
+// not alive either; one without a lease is alive for thirty days.
 func TestAppIsAliveAsLongAsItsLease(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -163,7 +161,7 @@ func TestAppIsAliveAsLongAsItsLease(t *testing.T) {
 	require.True(t, alive()["http://one"], "it is back, at once")
 	skip(c, time.Minute)
 	register(t, q, two)
-	// What somebody else sends along, without a lease, does not make it live longer.
+	// A registration by another process, without a lease, does not prolong it.
 	register(t, q, world.App{BaseURL: "http://one", DeploymentID: "dpl_1"})
 	skip(c, time.Minute)
 	require.Equal(t, map[string]bool{"http://one": false, "http://two": true, "http://function": true}, alive())
@@ -173,8 +171,8 @@ func TestAppIsAliveAsLongAsItsLease(t *testing.T) {
 	require.Equal(t, world.CodeInvalid, world.ErrorCode(q.RegisterApp(t.Context(), world.App{BaseURL: "http://x", Lease: -1})))
 }
 
-// BR-25: a message never goes to an app of another namespace, not even the newest one of its
-// own deployment; nor does a message of a v5 run go to a v4 app.
+// BR-25: a message is never delivered to an app of another namespace, even if that is the newest one of its own
+// deployment; and a message of a v5 run is never delivered to a v4 app.
 func TestAppsOfAnotherNamespaceOrSDKGetNothing(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -213,7 +211,7 @@ func TestAppsOfAnotherNamespaceOrSDKGetNothing(t *testing.T) {
 	require.Len(t, a.seen(), before)
 }
 
-// One of two apps of a deployment is down: the other one gets its messages at once.
+// One of two apps of a deployment is down: the other one gets its messages immediately.
 func TestMessageGoesToAnotherAppOfTheDeployment(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)

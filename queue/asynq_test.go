@@ -17,8 +17,8 @@ import (
 	"github.com/world-redis/world-redis/queue"
 )
 
-// asynq's own tools read our queues: a message is where they look for it in every state.
-// This also proves that asynq's names of keys, which we write, are still these.
+// asynq's own tools read our queues: they find a message in every state. This also proves that asynq's key names, which
+// we write, have not changed.
 func TestAsynqToolsReadTheQueues(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -91,8 +91,7 @@ func TestAsynqToolsReadTheQueues(t *testing.T) {
 		a.await(t, 1)
 		require.Equal(t, "pending", a.seen()[4].StepID)
 
-		// Had asynq run a script of its own on a message, it would have found nothing to
-		// do and said so.
+		// If asynq had run one of its own scripts on a message, that would have found nothing and logged it.
 		working.stop()
 		require.Positive(t, said.Count("asynq: "))
 		for _, complaint := range []string{"Could not", "Failed", "cannot", "NOT FOUND", "retry", "Retry"} {
@@ -102,8 +101,8 @@ func TestAsynqToolsReadTheQueues(t *testing.T) {
 	})
 }
 
-// A queue is not opened with an asynq that sends other calls than the service knows; what that is, and that this one does not,
-// is tried in internal/asynqbridge.
+// A queue is not opened with an asynq that makes other calls than the service knows; internal/asynqbridge tests which
+// those are, and that this version makes none.
 func TestAQueueIsNotOpenedWithAnotherAsynq(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {

@@ -18,8 +18,8 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// The time from queue() to the delivery, one message at a time. `ns/op` includes the
-// enqueue call; the percentiles are the figures to compare.
+// The time from queue() to the delivery, one message at a time. `ns/op` includes the enqueue call; compare the
+// percentiles.
 func BenchmarkHop(b *testing.B) {
 	r := redistest.New(b)
 	a := newApp(always(world.Outcome{Verdict: world.Done}))
@@ -40,7 +40,7 @@ func BenchmarkHop(b *testing.B) {
 	b.ReportMetric(float64(hops[len(hops)*99/100].Microseconds()), "p99-µs")
 }
 
-// Messages a second through one process: enqueued by 64 callers, delivered and ended.
+// Messages per second through one process: enqueued by 64 callers, delivered and finished.
 func BenchmarkThroughput(b *testing.B) {
 	r := redistest.New(b)
 	used := redisTime(b, r.Client)
@@ -79,8 +79,8 @@ func BenchmarkThroughput(b *testing.B) {
 
 var cpuUsed = regexp.MustCompile(`used_cpu_(?:user|sys):([0-9.]+)`)
 
-// redisTime is the processor time that Redis has used, in µs; what else runs on the machine
-// changes it less than it changes the other figures.
+// redisTime is the processor time that Redis has used, in µs; other load on the machine affects it less than the other
+// figures.
 func redisTime(tb testing.TB, c redis.UniversalClient) float64 {
 	tb.Helper()
 	info, err := c.Info(tb.Context(), "cpu").Result()

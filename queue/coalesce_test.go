@@ -24,8 +24,8 @@ func register(t testing.TB, q *queue.Queue, a world.App) {
 	require.NoError(t, q.RegisterApp(t.Context(), a))
 }
 
-// Fifty steps that end together wake their run once, as long as that wake-up has not
-// begun; what carries more than a wake-up is never folded into one.
+// Fifty steps that end together wake their run once, as long as that wake-up has not begun; a message that is more than
+// a wake-up is never merged into another one.
 func TestWaitingWakeUpAbsorbsOthers(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -63,8 +63,8 @@ func TestWaitingWakeUpAbsorbsOthers(t *testing.T) {
 	})
 }
 
-// With a v4 app, wake-ups of one run do not overlap: those that come during one make one
-// more after it. Another run is not held up.
+// With a v4 app, wake-ups of one run do not overlap: all that come during a delivery are one delivery after it. Other
+// runs are not delayed.
 func TestWakeUpsOfAV4RunDoNotOverlap(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -105,8 +105,8 @@ func TestWakeUpsOfAV4RunDoNotOverlap(t *testing.T) {
 	})
 }
 
-// The first delivery of a v4 run sends out its steps one by one, and the first of them end before it
-// does: their wake-ups wait for it, or a thousand steps would be replayed twice at a time.
+// The first delivery of a v4 run enqueues its steps one by one, and some end before it does: their wake-ups wait for
+// it, otherwise a thousand steps would be replayed twice in parallel.
 func TestWakeUpsWaitForTheDeliveryThatStartsAV4Run(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -130,7 +130,7 @@ func TestWakeUpsWaitForTheDeliveryThatStartsAV4Run(t *testing.T) {
 	})
 }
 
-// With a v5 app a flow delivery runs steps, perhaps for hours; a wake-up does not wait.
+// With a v5 app a flow delivery runs steps, possibly for hours; a wake-up does not wait for it.
 func TestWakeUpsOfAV5RunMayOverlap(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -146,7 +146,7 @@ func TestWakeUpsOfAV5RunMayOverlap(t *testing.T) {
 	requireQuiet(t, r)
 }
 
-// Of several delayed wake-ups of a v4 run the earliest stays, whatever order they came in.
+// Of several delayed wake-ups of a v4 run the earliest is kept, in whatever order they were enqueued.
 func TestEarliestDelayedWakeUpStays(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {

@@ -14,10 +14,10 @@ import (
 	"github.com/world-redis/world-redis/queue/internal/lane"
 )
 
-// soon is how long a test waits: less than [lane.ParkTime], when a run that cools down is looked at in any case.
+// soon is how long a test waits: less than [lane.ParkTime], after which a run that cools down is looked at in any case.
 const soon = lane.ParkTime - 2*time.Second
 
-// cooling is a v4 app that holds steps until they are let go, and tells of each delivery.
+// cooling is a v4 app that holds steps until they are released, and reports each delivery.
 type cooling struct {
 	*Queue
 	flows, steps chan world.Delivery
@@ -70,7 +70,7 @@ func (a cooling) wake(t *testing.T, run string) {
 	a.enqueue(t, world.Message{QueueName: "__wkf_workflow_x", RunID: run, Plain: true})
 }
 
-// begin starts a run of three steps, which do not end before they are let go.
+// begin starts a run of three steps, which do not end before they are released.
 func (a cooling) begin(t *testing.T, run string) {
 	t.Helper()
 	for i := range 3 {
@@ -108,10 +108,10 @@ func arrives(t *testing.T, deliveries chan world.Delivery) world.Delivery {
 	}
 }
 
-// A thousand steps at once on SDK v4: a replay takes as long as dozens of steps, and each of those
-// that ended brought on the next one, so that the run took hours. After a replay that was long a run
-// rests until its steps have ended: then all of their wake-ups are one, delivered at once.
-func TestRunRestsAfterALongReplayUntilItsStepsHaveEnded(t *testing.T) {
+// A thousand parallel steps on SDK v4: a replay takes as long as dozens of steps, and if each step that ended caused
+// the next replay, the run would take hours. After a long replay a run cools down until its steps have ended: then all
+// of their wake-ups are one, delivered immediately.
+func TestRunCoolsDownAfterALongReplayUntilItsStepsHaveEnded(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		a := newCooling(t, r, func(_ time.Duration, steps int64) time.Duration { return time.Duration(min(steps, 1)) * time.Hour })
@@ -136,9 +136,9 @@ func TestRunRestsAfterALongReplayUntilItsStepsHaveEnded(t *testing.T) {
 	})
 }
 
-// A run whose steps take longer than its replay does not wait for them: Promise.race, or one step
-// after the other beside many.
-func TestRunDoesNotRestLongerThanItsReplayTook(t *testing.T) {
+// A run whose steps take longer than its replay does not wait for them: Promise.race, or consecutive steps beside many
+// others.
+func TestRunCoolsDownNoLongerThanItsReplayTook(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		a := newCooling(t, r, func(time.Duration, int64) time.Duration { return 300 * time.Millisecond })
@@ -148,8 +148,8 @@ func TestRunDoesNotRestLongerThanItsReplayTook(t *testing.T) {
 	})
 }
 
-// The replica that lets a run rest dies: the run goes on.
-func TestRunThatADeadReplicaLetRestGoesOn(t *testing.T) {
+// The replica that lets a run cool down dies: the run continues.
+func TestCooldownOfADeadReplicaEnds(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		a := newCooling(t, r, cooldownFor)
@@ -162,8 +162,8 @@ func TestRunThatADeadReplicaLetRestGoesOn(t *testing.T) {
 	})
 }
 
-// The figures behind it: a usual replay is followed by the next at once.
-func TestRestIsAsLongAsTheReplay(t *testing.T) {
+// The numbers: after a usual replay the next one follows immediately.
+func TestCooldownIsAsLongAsTheReplay(t *testing.T) {
 	t.Parallel()
 	for took, want := range map[time.Duration]time.Duration{
 		0: 0, 999 * time.Millisecond: 0, time.Second: time.Second, 50 * time.Second: 50 * time.Second, time.Hour: cooldownLongest,

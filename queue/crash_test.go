@@ -19,7 +19,7 @@ import (
 	"github.com/world-redis/world-redis/queue"
 )
 
-// deaths are what the queue has said of runs that it gives up.
+// deaths are the runs that the queue has failed.
 type deaths struct {
 	mu   sync.Mutex
 	said []string
@@ -38,7 +38,7 @@ func (d *deaths) all() []string {
 	return append([]string(nil), d.said...)
 }
 
-// crashing starts so many replicas in front of a process.
+// crashing starts n replicas in front of one process.
 func crashing(t *testing.T, r *redistest.Redis, p *process, replicas int) (qs []running, dead *deaths, said *worldtest.Log) {
 	t.Helper()
 	dead, said = &deaths{}, &worldtest.Log{}
@@ -55,8 +55,8 @@ func crashing(t *testing.T, r *redistest.Redis, p *process, replicas int) (qs []
 
 const fatalReason = "wrun_bomb: fatal: the app's process ended 15 times during this delivery"
 
-// A workflow that ends the app's process is given up after three crashes that make it a suspect and
-// fifteen that count. A run beside it, and those that come meanwhile, complete.
+// A workflow that ends the app's process is given up after three crashes that make it a suspect and fifteen charged
+// ones. Other runs complete, those from before and new ones.
 func TestRunThatEndsTheProcessIsFailed(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -82,9 +82,9 @@ func TestRunThatEndsTheProcessIsFailed(t *testing.T) {
 	})
 }
 
-// Beside a bomb, twenty runs whose deliveries last, and ten steps that do: none of them meets more than the three
-// crashes before anybody is a suspect, so that the SDK, which fails a step that was begun four times, fails none.
-// Two replicas share the deliveries.
+// Beside a workflow that crashes the process there are twenty runs with long deliveries, and ten long steps: each of
+// them is affected by at most the three crashes before there are suspects, so that the SDK, which fails a step at its
+// fourth start, fails none. Two replicas share the deliveries.
 func TestLongDeliveriesBesideABombMeetThreeCrashesAtMost(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -123,8 +123,8 @@ func TestLongDeliveriesBesideABombMeetThreeCrashesAtMost(t *testing.T) {
 	})
 }
 
-// crashesThrice ends the process when so many deliveries are in its hands, three times, and then hands
-// them to what follows.
+// crashesThrice ends the process three times, each time when it has n deliveries, and then passes them to the next
+// handler.
 func crashesThrice(n int, then func(ctx context.Context, d world.Delivery) world.Outcome) func(context.Context, *process, world.Delivery) world.Outcome {
 	return func(ctx context.Context, p *process, d world.Delivery) world.Outcome {
 		p.mu.Lock()
@@ -196,7 +196,7 @@ func TestSuspectsAreDeliveredOneAtATime(t *testing.T) {
 	})
 }
 
-// A replica dies with a suspect in hand: when the lease of its message has lapsed, another one goes on.
+// A replica dies during the delivery of a suspect: once the lease of its message has lapsed, another one continues.
 func TestTurnOfASuspectEndsWithItsReplica(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -238,8 +238,8 @@ func TestTurnOfASuspectEndsWithItsReplica(t *testing.T) {
 	})
 }
 
-// A proxy cuts connections while the app's process goes on, or the app was stopped after it had said
-// good-bye, or it answers now and then: no message is a suspect, and no run is failed.
+// A proxy cuts connections while the app's process continues, or the app was stopped after it had unregistered, or it
+// sometimes answers: no message is a suspect, and no run is failed.
 func TestBreaksThatAreNoCrashesSuspectNobody(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -277,7 +277,7 @@ func TestBreaksThatAreNoCrashesSuspectNobody(t *testing.T) {
 	})
 }
 
-// endsUntil ends the process so many times and then acknowledges.
+// endsUntil ends the process n times and then acknowledges.
 func endsUntil(n int) func(context.Context, *process, world.Delivery) world.Outcome {
 	return func(_ context.Context, p *process, _ world.Delivery) world.Outcome {
 		if ends, _ := p.count(); ends >= n {
@@ -301,7 +301,7 @@ func requireNoSuspect(t *testing.T, r *redistest.Redis, p *process, prepare func
 	require.Zero(t, said.Count("are delivered one at a time until"))
 }
 
-// From the fifth crash that counts on the next delivery waits, and no registration brings it forward.
+// From the fifth charged crash on, the next delivery waits, and no registration brings it forward.
 func TestSuspectWaitsLongerFromTheFifthCrashOn(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -324,8 +324,8 @@ func TestSuspectWaitsLongerFromTheFifthCrashOn(t *testing.T) {
 	require.Zero(t, m.Failed)
 }
 
-// A step that ends the process whenever it is delivered is the SDK's to give up. It does not hold up the flows
-// that it made suspects for as long as that takes.
+// The SDK itself gives up a step that ends the process at every delivery. Until then it does not delay the flows that
+// it made suspects.
 func TestStepThatEndsTheProcessHoldsUpNoSuspect(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -353,7 +353,7 @@ func TestStepThatEndsTheProcessHoldsUpNoSuspect(t *testing.T) {
 	require.Empty(t, dead.all())
 }
 
-// A suspect that is in hand is waited for from its turn on, however long ago the crash was that made it one.
+// A suspect in delivery is waited for from the start of its turn, however long ago the crash was that made it one.
 func TestSuspectIsWaitedForFromItsTurnOn(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// A message comes out as it went in, byte for byte, with its names and its first attempt;
-// then nothing of it is left.
+// A message is delivered as it was enqueued, byte for byte, with its names, as its first attempt; then nothing of it is
+// left.
 func TestMessageReachesTheAppUnchanged(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -30,8 +30,8 @@ func TestMessageReachesTheAppUnchanged(t *testing.T) {
 	})
 }
 
-// BR-14: the app may ask for a message again a hundred times; that is not a failure, and the
-// number of the attempt says only that it is not the first.
+// BR-14: the app may ask for a message again a hundred times; that is not a failure, and the number of the attempt says
+// only that it is not the first.
 func TestRescheduledMessageKeepsItsIDAndItsAttempt(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -50,8 +50,7 @@ func TestRescheduledMessageKeepsItsIDAndItsAttempt(t *testing.T) {
 	})
 }
 
-// BR-15: delays are kept to the millisecond although asynq counts in seconds: a message is never
-// early.
+// BR-15: delays are exact to the millisecond although asynq counts in seconds: a message is never early.
 func TestDelayedMessageIsNotEarly(t *testing.T) {
 	t.Parallel()
 	for _, delay := range []time.Duration{time.Microsecond, 50 * time.Millisecond, 700 * time.Millisecond, 1500 * time.Millisecond} {
@@ -74,7 +73,7 @@ func TestDelayedMessageIsNotEarly(t *testing.T) {
 	}
 }
 
-// BR-15: a sleep of 40 days is kept as such.
+// BR-15: a sleep of 40 days is stored as such.
 func TestLongDelayIsNotTruncated(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -88,7 +87,7 @@ func TestLongDelayIsNotTruncated(t *testing.T) {
 	require.InDelta(t, float64(before.Add(m.Delay).UnixMilli())/1000, due, 5)
 }
 
-// BR-13: every failed delivery raises the attempt, so that the app can give up at its limit.
+// BR-13: every failed delivery increases the attempt, so that the app can give up at its limit.
 func TestFailedDeliveriesAreCounted(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -102,9 +101,9 @@ func TestFailedDeliveriesAreCounted(t *testing.T) {
 	})
 }
 
-// BR-13: a message that never succeeds is delivered more often than the 49 times after which an
-// app writes the failure itself; only then it is set aside, and its key is free.
-func TestHopelessMessageIsSetAside(t *testing.T) {
+// BR-13: a message that never succeeds is delivered more often than the 49 times after which the SDK writes the failure
+// itself; only then is it dead, and its key free.
+func TestMessageThatNeverSucceedsIsDead(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		a := newApp(always(world.Outcome{Verdict: world.Failed, Status: 500, Reason: "no"}))

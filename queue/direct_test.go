@@ -13,9 +13,9 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// A message that comes while its queue waits for one is taken along with the call that adds it: it rings
-// for nobody. One that comes at another time rings, so this looks for the first that does not.
-func TestAMessageForAWaitingQueueRingsForNobody(t *testing.T) {
+// A message for a queue that waits is claimed in the call that adds it, without a doorbell. A message at another time
+// rings, so this test looks for the first one that does not.
+func TestAMessageForAWaitingQueueNeedsNoDoorbell(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		a := newApp(always(world.Outcome{Verdict: world.Done}))
@@ -30,7 +30,8 @@ func TestAMessageForAWaitingQueueRingsForNobody(t *testing.T) {
 		for i := 0; !quiet && i < 1000; i++ {
 			enqueue(t, q, stepOf("wrun_1", "step_"+strconv.Itoa(i)))
 			a.await(t, 1)
-			// By the node of the queue, as the rings are: on a cluster what others publish may overtake them.
+			// Published at the node of the queue, like the doorbells: on a cluster, messages from other nodes may
+			// overtake them.
 			require.NoError(t, r.Client.Eval(t.Context(), `return redis.call('PUBLISH', KEYS[1], 'end')`, []string{bell}).Err())
 			quiet = (<-heard).Payload == "end"
 			for m := ""; !quiet && m != "end"; {
@@ -42,8 +43,8 @@ func TestAMessageForAWaitingQueueRingsForNobody(t *testing.T) {
 	})
 }
 
-// The queue stops while a message is on its way that would have been taken at once: it is delivered, or
-// waits for the next process, and nobody holds it meanwhile.
+// The queue stops while a message is being added that would have been claimed immediately: it is delivered, or waits
+// for the next process, and no process holds it meanwhile.
 func TestStopWhileAMessageIsAdded(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)

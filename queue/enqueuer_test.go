@@ -11,9 +11,9 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// BR-19: whoever enqueues with a key is killed, or cut off from Redis, at any of its calls of
-// Redis, before the call or before its answer. Another replica that enqueues with the same key
-// adds the message, or finds it: there is one, it is delivered once, and nothing holds its key.
+// BR-19: a process that enqueues with a key is killed, or cut off from Redis, at any of its Redis calls, before the
+// call or before its answer. Another replica that enqueues with the same key adds the message or finds it: there is
+// one, it is delivered once, and its key is free afterwards.
 func TestBR19EnqueuerIsCutOffAtAnyCall(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {

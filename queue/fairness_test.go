@@ -17,7 +17,7 @@ import (
 	"github.com/world-redis/world-redis/queue"
 )
 
-// fill enqueues n messages, named <name>_<i>, from a few callers at once.
+// fill enqueues n messages, named <name>_<i>, from a few concurrent callers.
 func fill(t testing.TB, q world.Queue, n int, message func(i int) world.Message) {
 	t.Helper()
 	var callers sync.WaitGroup
@@ -36,8 +36,8 @@ func fill(t testing.TB, q world.Queue, n int, message func(i int) world.Message)
 	require.Zero(t, failed.Load())
 }
 
-// BR-17: ten thousand waits are due in one second. What is enqueued meanwhile has never more
-// than a few hundred of them before it, not the ten thousand; and all are delivered.
+// BR-17: ten thousand waits are due in one second. A new message has at most a few hundred of them before it, not ten
+// thousand; and all are delivered.
 func TestTenThousandDueMessagesHoldUpNobody(t *testing.T) {
 	t.Parallel()
 	const due, interactive = 10_000, 20
@@ -68,8 +68,8 @@ func TestTenThousandDueMessagesHoldUpNobody(t *testing.T) {
 	})
 	clock.Add(2 * time.Hour)
 	run(t, q)
-	// The pending list is filled up to 256; besides, each of 20 slots may have one, 8 are taken
-	// at once, and one in four messages taken lets another one in, 128 at most.
+	// The pending list is filled up to 256; in addition, each of 20 slots may have one, 8 are claimed in advance, and
+	// for every four claimed messages one more is added, at most 128.
 	const most = 256 + 20 + 8 + 128
 	for i := range interactive {
 		for range 200 {
@@ -84,8 +84,7 @@ func TestTenThousandDueMessagesHoldUpNobody(t *testing.T) {
 	requireQuiet(t, r)
 }
 
-// However many new messages come, and although the list never gets shorter, the due ones have
-// their share.
+// However many new messages there are, and although the list never gets shorter, the due ones get their share.
 func TestDueMessagesAreNotStarved(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {

@@ -13,8 +13,7 @@ import (
 	"github.com/world-redis/world-redis/queue"
 )
 
-// A health check ends after a minute, whatever it waits for: it is neither delivered later nor set
-// aside as dead.
+// A health check expires after a minute, whatever it waits for: it is neither delivered later nor dead.
 func TestHealthCheckEndsAfterAMinute(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -33,7 +32,7 @@ func TestHealthCheckEndsAfterAMinute(t *testing.T) {
 	c, said := config(r, a), &worldtest.Log{}
 	c.Logger = said.Logger()
 	c.Clock, c.BaseURL, c.AppConcurrency = clock, "", 1
-	// None comes again by itself within the test, but for the end of its minute.
+	// None is delivered again within the test, except because its minute is over.
 	c.Backoff = queue.Backoff{FailedFirst: time.Hour, FailedMax: time.Hour, Quick: []time.Duration{}, UnreachableFirst: time.Hour, UnreachableMax: time.Hour, NoTarget: time.Hour, DeadAfter: 60}
 	q := run(t, newQueue(t, r.Client, c))
 	for _, name := range []string{"fails", "down", "full"} {
@@ -83,15 +82,14 @@ func TestHealthCheckEndsAfterAMinute(t *testing.T) {
 	require.Len(t, a.seen(), seen+1, "only the other one")
 }
 
-// A health check that the policy would fail is dropped: there is no run to be failed, and nobody to
-// redrive it.
+// A health check that the policy would fail is dropped: it has no run to fail, and is not worth redriving.
 func TestHealthCheckIsNeverDead(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
 	c, said := config(r, newApp(always(world.Outcome{Verdict: world.Failed, Reason: "no"}))), &worldtest.Log{}
 	c.Logger, c.Backoff.DeadAfter = said.Logger(), 1
 	c.RunDead = func(context.Context, world.Message, queue.Death, string) error {
-		t.Error("the run of a health check is told")
+		t.Error("the run of a health check is failed")
 		return nil
 	}
 	q := run(t, newQueue(t, r.Client, c))

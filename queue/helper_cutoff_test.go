@@ -11,8 +11,8 @@ import (
 
 var errCutOff = errors.New("cut off")
 
-// cutOff is a hook that lets so many calls of Redis through and no more, like a process that is
-// killed there. The last one may still reach Redis, its answer lost.
+// cutOff is a hook that lets n Redis calls through and no more, like a process that is killed then. The last call may
+// still reach Redis while its answer is lost.
 type cutOff struct {
 	left     atomic.Int64
 	lastSent bool

@@ -13,8 +13,7 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// link is a connection to Redis that a test can cut: to Redis and to other replicas its
-// process is dead then.
+// link is a connection to Redis that a test can cut: for Redis and the other replicas its process is then dead.
 type link struct {
 	redis.UniversalClient
 	mu    sync.Mutex

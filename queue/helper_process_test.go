@@ -9,9 +9,9 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// process is an app whose process ends with some deliveries, and with all that it has in hand. It is started
-// again as soon as the replicas have written what becomes of all those deliveries: a replica that looks later
-// would find it up, and take the crash for a broken connection.
+// process is an app whose process ends during some deliveries, with all the others that it has. It is started again
+// once the replicas have written the outcomes of all those deliveries: a replica that looks later would find it
+// running, and take the crash for a broken connection.
 type process struct {
 	mu     sync.Mutex
 	ended  chan struct{} // closed when it ends
@@ -49,7 +49,7 @@ func (p *process) kill() world.Outcome {
 	return broken
 }
 
-// lasts is a delivery that takes so long, unless the process ends.
+// lasts is a delivery of this duration, unless the process ends.
 func (p *process) lasts(ctx context.Context, d time.Duration) world.Outcome {
 	p.mu.Lock()
 	ended, up := p.ended, p.up

@@ -19,11 +19,10 @@ import (
 
 func TestMain(m *testing.M) { redistest.Main(m, goleak.Find, redistest.OnCluster) }
 
-// patience is how long a test waits for something that should come at once.
+// patience is how long a test waits for something that should happen immediately.
 const patience = 20 * time.Second
 
-// app stands for the apps behind the forwarder: it answers deliveries by script and
-// remembers them.
+// app is a fake of the apps behind the forwarder: it answers deliveries as scripted and records them.
 type app struct {
 	mu         sync.Mutex
 	answer     func(ctx context.Context, d world.Delivery) world.Outcome
@@ -36,12 +35,12 @@ func newApp(answer func(ctx context.Context, d world.Delivery) world.Outcome) *a
 	return &app{answer: answer, arrived: make(chan struct{}, 100_000)}
 }
 
-// always answers every delivery alike.
+// always gives every delivery the same answer.
 func always(o world.Outcome) func(context.Context, world.Delivery) world.Outcome {
 	return func(context.Context, world.Delivery) world.Outcome { return o }
 }
 
-// inTurn answers with each outcome once, and then Done.
+// inTurn gives each answer once, and then Done.
 func inTurn(outcomes ...world.Outcome) func(context.Context, world.Delivery) world.Outcome {
 	var mu sync.Mutex
 	return func(context.Context, world.Delivery) world.Outcome {
@@ -96,7 +95,7 @@ func (a *app) await(t testing.TB, n int) {
 	}
 }
 
-// attempts are the attempt numbers of all deliveries of a message.
+// attempts returns the attempt numbers of all deliveries of a message.
 func (a *app) attempts(id string) []int {
 	var n []int
 	for _, d := range a.seen() {
@@ -107,7 +106,7 @@ func (a *app) attempts(id string) []int {
 	return n
 }
 
-// hurry are back-offs short enough for a test.
+// hurry has back-offs that are short enough for a test.
 func hurry() queue.Backoff {
 	return queue.Backoff{
 		FailedFirst: 5 * time.Millisecond, FailedMax: 10 * time.Millisecond, Quick: []time.Duration{time.Millisecond, time.Millisecond},
@@ -115,7 +114,7 @@ func hurry() queue.Backoff {
 	}
 }
 
-// config is of a queue on keys of the test's own, with an app at http://app.
+// config is the configuration of a queue with the test's own keys and an app at http://app.
 func config(r *redistest.Redis, a world.Deliverer) queue.Config {
 	return queue.Config{
 		KeyPrefix: r.Prefix, JobPrefix: strings.TrimSuffix(r.Prefix, ":") + "_", FlowConcurrency: 20, StepConcurrency: 20,
@@ -123,7 +122,7 @@ func config(r *redistest.Redis, a world.Deliverer) queue.Config {
 	}
 }
 
-// running is a queue that works until it is stopped, at the latest when the test ends.
+// running is a queue that runs until it is stopped, at the latest when the test ends.
 type running struct {
 	*queue.Queue
 	stop func()
@@ -193,8 +192,8 @@ func requireQuiet(t testing.TB, r *redistest.Redis) {
 	require.Empty(t, left)
 }
 
-// leftovers are the keys of the test but for what is there for good: asynq's counters and
-// ours of registrations, messages that are done, the apps, and the memory of request ids, which ends by itself.
+// leftovers returns the keys of the test except the permanent ones: asynq's counters and our counters of registrations,
+// finished messages, the apps, and the memory of request ids, which expires.
 func leftovers(t testing.TB, r *redistest.Redis) []string {
 	t.Helper()
 	var left []string
@@ -204,7 +203,7 @@ func leftovers(t testing.TB, r *redistest.Redis) []string {
 		for _, k := range keys {
 			switch {
 			case strings.HasSuffix(k, "}:completed"), strings.Contains(k, "}:t:") && r.Client.HGet(context.Background(), k, "state").Val() == "completed":
-				// the last hundred are kept for people to look at
+				// the last hundred are kept for operators
 			case strings.Contains(k, "}:processed"), strings.Contains(k, "}:failed"), strings.HasSuffix(k, "}:wakes"),
 				strings.HasSuffix(k, ":apps"), strings.Contains(k, "}:request:"):
 			default:

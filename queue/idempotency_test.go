@@ -13,8 +13,8 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// BR-18, BR-19: a key is held as long as its message may still be delivered: pending, delayed, in the
-// app's hands, or waiting for another try. It is free at once when the message is done.
+// BR-18, BR-19: a key is held as long as its message may still be delivered: pending, delayed, in delivery, or waiting
+// for a retry. It is free as soon as the message is done.
 func TestKeyIsHeldAsLongAsItsMessageLives(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -56,7 +56,7 @@ func TestKeyIsHeldAsLongAsItsMessageLives(t *testing.T) {
 	})
 }
 
-// Step ids are unique within a run only, and the two kinds of message are apart.
+// Step ids are unique only within a run, and the two kinds of message are separate.
 func TestKeyBelongsToItsRun(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -74,7 +74,7 @@ func TestKeyBelongsToItsRun(t *testing.T) {
 	}
 }
 
-// Many callers with one key at a time add one message.
+// Many concurrent callers with one key add one message.
 func TestKeyIsTakenOnceByMany(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -103,7 +103,7 @@ func TestKeyIsTakenOnceByMany(t *testing.T) {
 	})
 }
 
-// BR-19: somebody deletes a message with asynq's tools: its key must not block the step for good.
+// BR-19: a message is deleted with asynq's tools: its key must not block the step forever.
 func TestKeyOfADeletedMessageIsFree(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -117,8 +117,8 @@ func TestKeyOfADeletedMessageIsFree(t *testing.T) {
 	require.Equal(t, second, enqueue(t, q, stepOf("wrun_1", "step_1")))
 }
 
-// A queue() call whose answer was lost is sent again, perhaps when its message is long
-// done. It gets the same answer and adds nothing, for at least ten minutes.
+// A queue() call whose answer was lost is sent again, perhaps after its message is done. It gets the same answer and
+// adds nothing, for at least ten minutes.
 func TestRepeatedCallAddsNothing(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {

@@ -16,7 +16,7 @@ import (
 
 var calls = regexp.MustCompile(`cmdstat_([^:]+):calls=(\d+)`)
 
-// What a replica without work asks of Redis, over twenty seconds.
+// The Redis commands of a replica without work, over twenty seconds.
 func BenchmarkIdle(b *testing.B) {
 	s := redistest.Start(b)
 	r := &redistest.Redis{Client: redistest.Client(b, s.Addr), Addr: s.Addr, Prefix: "idle:", Mode: redisconn.Standalone}

@@ -16,7 +16,7 @@ import (
 
 var oneCommand = regexp.MustCompile(`cmdstat_([a-z|]+):calls=(\d+)`)
 
-// commands are the calls that a Redis has counted, those inside scripts too.
+// commands is the number of commands that a Redis has counted, including those inside scripts.
 func commands(t *testing.T, r *redistest.Redis) map[string]int {
 	t.Helper()
 	info, err := r.Client.Info(t.Context(), "commandstats").Result()
@@ -29,8 +29,8 @@ func commands(t *testing.T, r *redistest.Redis) map[string]int {
 	return counts
 }
 
-// BR-62: the upkeep of a queue without work is three commands, including those inside the script. A process holds one subscription, not one
-// for each queue beside its own.
+// BR-62: the upkeep of a queue without work is three commands, including those inside the script. A process has one
+// subscription, not one per queue in addition.
 func TestBR62IdleQueueAsksLittle(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
@@ -43,7 +43,7 @@ func TestBR62IdleQueueAsksLittle(t *testing.T) {
 	}
 	require.Equal(t, map[string]int{"evalsha": sweeps, "exists": sweeps, "time": sweeps, "config|resetstat": 1}, commands(t, r))
 
-	// With a message in work it looks at all there is.
+	// With a message in delivery it checks everything.
 	add(t, q)
 	claimOne(t, q.steps)
 	require.NoError(t, r.Client.ConfigResetStat(t.Context()).Err())

@@ -18,8 +18,7 @@ type deliverer func(d world.Delivery) world.Outcome
 
 func (f deliverer) Deliver(_ context.Context, d world.Delivery) world.Outcome { return f(d) }
 
-// replica is a queue that does only what the test tells it to, like a process that is paused
-// at any point.
+// replica is a queue that does only what the test does with it, like a process that is paused at any point.
 func replica(t *testing.T, r *redistest.Redis, clock world.Clock, deliver deliverer) *Queue {
 	t.Helper()
 	q, err := New(t.Context(), r.Client, Config{
@@ -47,14 +46,14 @@ func claimOne(t *testing.T, w *worker) *delivery {
 	return &delivery{Claim: c}
 }
 
-// lapse makes the lease of a message lapse, as if its owner had been paused for so long.
+// lapse ends the lease of a message, as if its owner had been paused for so long.
 func lapse(t *testing.T, w *worker, d *delivery) {
 	t.Helper()
 	require.NoError(t, w.q.redis.ZAdd(t.Context(), w.Keys.Lease, redis.Z{Score: 1, Member: d.ID}).Err())
 }
 
-// A replica was paused between claiming a message and delivering it, and continues when another one
-// has the message: it delivers no further copy.
+// A replica was paused between claiming a message and delivering it, and continues when another one has the message: it
+// makes no further delivery.
 func TestPausedReplicaDeliversNoThirdCopy(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -84,7 +83,7 @@ func TestPausedReplicaDeliversNoThirdCopy(t *testing.T) {
 	})
 }
 
-// sweep is one sweep of a queue, for tests that leave nothing for the next one.
+// sweep is one sweep of a queue, for tests in which nothing is left for the next one.
 func sweep(t *testing.T, w *worker) {
 	t.Helper()
 	_, err := w.Sweep(t.Context())

@@ -13,9 +13,8 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// BR-22: in an app of SDK v5, all slots are held by deliveries that wait for other runs. Those are
-// delivered all the same, and so is a hook. With SDK v4, whose flows run no steps, the slots
-// are all there is.
+// BR-22: in an app of SDK v5, all slots are held by deliveries that wait for other runs. Those are delivered
+// nevertheless, and so is a hook. With SDK v4, whose flows run no steps, there are no more deliveries than slots.
 func TestBR22DeliveriesThatWaitForOthersLetThemThrough(t *testing.T) {
 	t.Parallel()
 	for sdk, want := range map[string]int{"v5": 12, "v4": 3} {

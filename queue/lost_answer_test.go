@@ -15,8 +15,8 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// Redis carries out a claim, and its answer is lost: the messages are delivered without waiting for the lease, which lasts
-// years here, and as the first attempt. That holds if go-redis sends the call again, and if the call fails.
+// Redis carries out a claim, and its answer is lost: the messages are delivered, as first attempts, without waiting for
+// the lease, which lasts years here. This holds whether go-redis sends the call again or the call fails.
 func TestMessagesWhoseClaimIsNotAnsweredAreDelivered(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -76,8 +76,8 @@ func runUntilStopped(t *testing.T, q *Queue) (stop func()) {
 	}
 }
 
-// The answer to an enqueue is lost, and go-redis sends it again. Its request id is known by then, and this process nevertheless
-// learns that the message is there.
+// The answer to an enqueue is lost, and go-redis sends it again. Redis already knows its request id by then, and this
+// process still learns that there is a message.
 func TestAMessageWhoseAnswerIsLost(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -93,7 +93,7 @@ func TestAMessageWhoseAnswerIsLost(t *testing.T) {
 		select {
 		case <-rung:
 		default:
-			require.FailNow(t, "nobody looks at the queue")
+			require.FailNow(t, "no worker looks at the queue")
 		}
 		require.Equal(t, id, claimOne(t, q.steps).ID)
 	})

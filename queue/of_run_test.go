@@ -22,8 +22,8 @@ func outstanding(t testing.TB, q *queue.Queue, runID string) bool {
 	return got[0]
 }
 
-// A run has a message outstanding from the call of queue() until it is delivered, however long
-// it waits in between; a message that is dead is none. Then nothing of the run is left.
+// A run has an outstanding message from the call of queue() until it is delivered, however long it waits; a dead
+// message does not count. Afterwards nothing of the run is left.
 func TestRunIsOutstandingAsLongAsItHasMessages(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -68,7 +68,7 @@ func TestRunIsOutstandingAsLongAsItHasMessages(t *testing.T) {
 	})
 }
 
-// What a run waits for is told by the moment at which it comes, if it has one.
+// The next message of a run is given by the time at which it is due, if it has one.
 func TestNextDue(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -114,13 +114,13 @@ func TestNextDue(t *testing.T) {
 	})
 }
 
-// inTwoHours delays a message.
+// inTwoHours delays a message by two hours.
 func inTwoHours(m world.Message) world.Message {
 	m.Delay = 2 * time.Hour
 	return m
 }
 
-// Messages that are folded into others leave the list of their run, too.
+// Messages that are merged into others are removed from the list of their run, too.
 func TestFoldedWakeUpsLeaveTheListOfTheirRun(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -145,8 +145,8 @@ func TestFoldedWakeUpsLeaveTheListOfTheirRun(t *testing.T) {
 	})
 }
 
-// BR-12: a run is cancelled. Everything that waits for it goes at once, in whatever state, with
-// what belongs to it; its keys are free (BR-19). Another run loses nothing.
+// BR-12: a run is cancelled. All its messages are removed immediately, in every state, with their keys (BR-19).
+// Messages of other runs stay.
 func TestMessagesOfAnEndedRunGo(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -205,8 +205,8 @@ func TestMessagesOfAnEndedRunGo(t *testing.T) {
 	})
 }
 
-// BR-12: the run ends while a step of it is in the app's hands, and the step asks to come
-// again in an hour, or fails: it does not come again.
+// BR-12: the run ends during the delivery of one of its steps, and the step asks to be delivered again in an hour, or
+// fails: it is not delivered again.
 func TestDeliveryThatOutlivesItsRunIsNotMadeAgain(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -240,7 +240,7 @@ func TestDeliveryThatOutlivesItsRunIsNotMadeAgain(t *testing.T) {
 	})
 }
 
-// What ended just before a stop is seen to: the list is worked off, not dropped.
+// Runs that ended just before a stop are still handled: their list is finished, not dropped.
 func TestEndedRunsAreSeenToAtAStop(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)

@@ -20,8 +20,8 @@ func durable(t *testing.T) (*redistest.Server, *redistest.Redis) {
 	return s, &redistest.Redis{Client: redistest.Client(t, s.Addr), Addr: s.Addr, Prefix: "outage:", Mode: redisconn.Standalone}
 }
 
-// BR-58: Redis stops while a step runs, and the step ends before Redis is back: its result is
-// stored then. It is not run again, nothing is charged, what was queued goes on by itself.
+// BR-58: Redis stops while a step runs, and the step ends before Redis is back: its result is stored then. The step
+// does not run again, nothing is charged, and the queued messages continue by themselves.
 func TestRedisStopsInTheMiddleOfADelivery(t *testing.T) {
 	t.Parallel()
 	s, r := durable(t)
@@ -59,7 +59,7 @@ func TestRedisStopsInTheMiddleOfADelivery(t *testing.T) {
 	require.Equal(t, 1, said.Count("Redis answers the queue again"))
 }
 
-// BR-58: Redis is away while nothing happens; the first message afterwards is delivered.
+// BR-58: Redis is away while the service is idle; the first message afterwards is delivered.
 func TestRedisStopsWhileIdle(t *testing.T) {
 	t.Parallel()
 	s, r := durable(t)

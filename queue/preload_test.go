@@ -9,9 +9,9 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// Only a bare wake-up of a run brings something along, and only to an app of SDK v4 that takes it: with every
-// delivery of it. An app that registers anew is taken at its last word, also by a replica that knew the earlier one.
-func TestWakeUpsAreDeliveredWithWhatTheAppTakesAlong(t *testing.T) {
+// Only a bare wake-up of a run has a preload, and only for an app of SDK v4 that accepts one: with every delivery of
+// it. The latest registration of an app counts, also for a replica that knew an earlier one.
+func TestWakeUpsAreDeliveredWithAPreload(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		a := newApp(inTurn(world.Outcome{Verdict: world.Reschedule}, world.Outcome{Verdict: world.Failed, Status: 500}))

@@ -13,8 +13,8 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// A message that is prepared, sent by somebody else and finished is delivered like another, once, whether a worker waits for it
-// or not; under its request id there is one.
+// A message that is prepared, sent by the caller and finished is delivered like any other, once, whether a worker waits
+// for it or not; there is one for its request id.
 func TestAPreparedMessageIsDelivered(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -43,8 +43,8 @@ func TestAPreparedMessageIsDelivered(t *testing.T) {
 	})
 }
 
-// A message that was prepared while a worker waits, and then could not be sent, holds up neither the messages after it nor the
-// end of the queue.
+// A message that was prepared while a worker waits, and then could not be sent, delays neither the messages after it
+// nor the end of the queue.
 func TestAPreparedMessageThatIsNotSent(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -72,7 +72,7 @@ func TestAPreparedMessageThatIsNotSent(t *testing.T) {
 	requireQuiet(t, r)
 }
 
-// The runner of the configuration sends the queue's messages.
+// The queue's messages are sent by the runner of the configuration.
 func TestTheRunnerOfTheConfigurationSendsMessages(t *testing.T) {
 	t.Parallel()
 	r, other := redistest.New(t), redistest.New(t)

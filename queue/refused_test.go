@@ -17,8 +17,9 @@ import (
 	"github.com/world-redis/world-redis/queue/internal/script"
 )
 
-// Whichever command of a script Redis refuses, no message is lost or there twice: the repeat of the call ends as the call
-// does, after a sweep where the message was taken from its place. So it is where Redis cannot be asked what a user may do.
+// Redis refuses each command of each script in turn: no message is lost or duplicated, and the repeated call has the
+// same result as the call, after a sweep if the message was removed from its list. This also holds where Redis cannot
+// be asked for a user's rights.
 func TestACommandThatIsRefusedBreaksNoMessage(t *testing.T) {
 	t.Parallel()
 	for name, asked := range map[string]string{"asked": "redis.acl_check_cmd", "as Redis 6.2, which cannot be asked": "redis.not_there"} {
@@ -29,7 +30,7 @@ func TestACommandThatIsRefusedBreaksNoMessage(t *testing.T) {
 	}
 }
 
-// refuseInQueue has scripts ask Redis under another name what the user may do.
+// refuseInQueue makes scripts ask Redis under another name for the user's rights.
 func refuseInQueue(t *testing.T, asked string) {
 	t.Helper()
 	files := fstest.MapFS{}
@@ -107,7 +108,7 @@ func (q *refusedQueue) add(solo, due string) (id string) {
 	return id
 }
 
-// take takes what is pending. What a refused call has taken from its place the sweep gives back.
+// take claims the pending messages. The sweep puts back those that a refused call has moved.
 func (q *refusedQueue) take() (n int) {
 	q.t.Helper()
 	q.r.Recover = func([][]any) error { return q.sweepBack() }
@@ -118,7 +119,7 @@ func (q *refusedQueue) take() (n int) {
 	return (len(reply) - 2) / 7
 }
 
-// sweepKeys and sweepArgs are those of a sweep after which no lease is kept.
+// sweepKeys and sweepArgs are those of a sweep after which no lease is left.
 func (q *refusedQueue) sweepKeys() []string {
 	k := q.k
 	return []string{k.Pending, k.Active, k.Lease, k.Scheduled, k.Retry, k.Bell, k.Running, k.Parked}
@@ -139,10 +140,10 @@ func (q *refusedQueue) sweepBack() error {
 
 func (q *refusedQueue) done(id string) { q.doneKept(id, 64<<10) }
 
-// doneKept ends a message, which is kept if it is no larger.
+// doneKept finishes a message, whose body is kept if it is no larger.
 func (q *refusedQueue) doneKept(id string, largest int) {
 	q.t.Helper()
-	// What is done in part is done by the repeat.
+	// The repeat completes what was done in part.
 	q.r.Recover = func([][]any) error { return nil }
 	defer func() { q.r.Recover = nil }()
 	k := q.k
@@ -177,7 +178,7 @@ func (q *refusedQueue) ends() {
 	q.run(q.scripts.Register, []string{"refused:apps"}, "field", "record", 10)
 }
 
-// wakeUps are of a run whose deliveries must not overlap.
+// wakeUps are messages of a run whose deliveries must not overlap.
 func (q *refusedQueue) wakeUps() {
 	k := q.k
 	first, second, third := q.add("run_1", ""), q.add("run_1", ""), q.add("run_1", "")
@@ -272,7 +273,7 @@ func (q *refusedQueue) upkeep() {
 	require.LessOrEqual(q.t, 1, q.take())
 }
 
-// lostAnswers are those of calls that claimed wake-ups of two runs, one of which has ended.
+// lostAnswers undoes calls that claimed wake-ups of two runs, one of which has ended.
 func (q *refusedQueue) lostAnswers() {
 	k := q.k
 	lost := func() {

@@ -38,8 +38,8 @@ func (*readsOfAll) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pro
 	return next
 }
 
-// Issue 18, row 15: a thousand apps may be registered. One more takes the place of one that is not alive, and while there is none it
-// is refused. A registration does not read the others.
+// At most a thousand apps may be registered. One more replaces one that is not alive, and is refused if there is none.
+// A registration does not read the others.
 func TestRegistrationsAreBounded(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -101,8 +101,8 @@ func TestRegistrationsAreBounded(t *testing.T) {
 	require.Contains(t, names(), "http://app-7\n")
 }
 
-// An address that the service does not connect to is not registered. One that is, since an older build took it, gets nothing, and what
-// waits for it says why; the configured app and others of the deployment are not touched by it.
+// An address to which the service does not connect is not registered. One that an older build registered gets nothing,
+// and the messages that wait for it say why; the configured app and other apps of the deployment are not affected.
 func TestAppsThatAreNotCalledGetNothing(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -139,8 +139,8 @@ func TestAppsThatAreNotCalledGetNothing(t *testing.T) {
 	})
 }
 
-// An app whose name leads to where the service does not connect is tried as seldom as one that is missing, and that is a warning at
-// once. Another app of the deployment gets the message.
+// An app whose name resolves to an address to which the service does not connect is tried as seldom as a missing one,
+// with an immediate warning. Another app of the deployment gets the message.
 func TestAnAddressWhereNoAppCanBeIsSeldomTried(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)

@@ -12,8 +12,8 @@ import (
 	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
-// Clients send their registration with every message; the same one again is not written.
-// One that was not renewed for thirty days is forgotten.
+// Clients send their registration with every message; an unchanged one is not written again. One that was not renewed
+// for thirty days is forgotten.
 func TestRegistrationIsCheapAndEnds(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)

@@ -13,8 +13,8 @@ import (
 	"github.com/world-redis/world-redis/queue/internal/lane"
 )
 
-// A message of any state is dropped with all that belongs to it, and another one of its run stays. Dropped twice it is not
-// there.
+// A message in any state is dropped with all its keys, and another one of its run stays. The second time it does not
+// exist.
 func TestAMessageOfAnyStateIsDropped(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -57,7 +57,7 @@ func TestAMessageOfAnyStateIsDropped(t *testing.T) {
 	})
 }
 
-// A wake-up that was dropped absorbs no later one, pending, delayed or parked.
+// A dropped wake-up absorbs no later one, whether it was pending, delayed or parked.
 func TestADroppedWakeUpAbsorbsNothing(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -98,7 +98,7 @@ func TestADroppedWakeUpAbsorbsNothing(t *testing.T) {
 	})
 }
 
-// A message is dropped while its replica is gone: nobody delivers it again.
+// A message is dropped after its replica has died: it is not delivered again.
 func TestADroppedMessageOfALostReplicaIsNotDeliveredAgain(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -124,7 +124,7 @@ func later(t *testing.T, q *Queue, runID, stepID string) string {
 	return id
 }
 
-// keysLeft are those of a queue's keys that hold messages or what belongs to them.
+// keysLeft returns the keys of a queue that hold messages or belong to them.
 func keysLeft(t *testing.T, r *redistest.Redis, w *worker) []string {
 	t.Helper()
 	k := &w.Keys

@@ -14,12 +14,12 @@ import (
 	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
-// BR-29: a replica dies without a word: another one delivers its messages again when the leases
-// have lapsed, uncharged. What the dead one says later changes nothing.
+// BR-29: a replica dies without a notice: another one delivers its messages again when the leases have lapsed,
+// uncharged. Late outcomes of the dead one change nothing.
 func TestMessagesOfADeadReplicaAreDeliveredAgain(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
-		// The connection of the first replica is cut, not the process: to the others it is dead.
+		// The connection of the first replica is cut, not its process: for the others it is dead.
 		release := make(chan struct{})
 		link := newLink(t, r)
 		first := newApp(untilReleased(release))
@@ -37,7 +37,7 @@ func TestMessagesOfADeadReplicaAreDeliveredAgain(t *testing.T) {
 		second := newApp(always(world.Outcome{Verdict: world.Done}))
 		q2 := start(t, r, second)
 		second.await(t, 3)
-		// What the first app has perhaps begun is not announced as new; nor is it charged.
+		// A message that the first app has perhaps begun is not announced as new; and it is not charged.
 		require.Equal(t, []int{2}, second.attempts(step))
 		require.Equal(t, []int{2}, second.attempts(running))
 		require.Equal(t, []int{1}, second.attempts(parked))
@@ -51,7 +51,7 @@ func TestMessagesOfADeadReplicaAreDeliveredAgain(t *testing.T) {
 	})
 }
 
-// The old owner of a message answers after another replica has taken it: fenced.
+// The old owner of a message answers after another replica has claimed it: the answer is fenced off.
 func TestLateAnswerOfAnOldOwnerChangesNothing(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -75,7 +75,7 @@ func TestLateAnswerOfAnOldOwnerChangesNothing(t *testing.T) {
 			select { // whichever replica takes it
 			case <-second.arrived:
 			case <-first.arrived:
-				// The first one took its own message again; its late answer is fenced as well.
+				// The first one claimed its own message again; its late answer is fenced off as well.
 				close(release)
 				close(released2)
 				requireQuiet(t, r)
@@ -95,8 +95,8 @@ func TestLateAnswerOfAnOldOwnerChangesNothing(t *testing.T) {
 	})
 }
 
-// Two replicas: what one accepts the other delivers, without asking Redis over and over.
-// A hundred hops at the pace of the upkeep would take minutes.
+// Two replicas: a message enqueued at one is delivered by the other, which does not poll Redis. A hundred hops at the
+// interval of the upkeep would take minutes.
 func TestOneReplicaEnqueuesAnotherDelivers(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -113,7 +113,7 @@ func TestOneReplicaEnqueuesAnotherDelivers(t *testing.T) {
 			select {
 			case <-a.arrived:
 			case <-tooLong:
-				require.FailNow(t, "the other replica does not hear the doorbell", "%d hops were made", i)
+				require.FailNow(t, "the doorbell does not reach the other replica", "%d hops were made", i)
 			}
 			require.Equal(t, []int{1}, a.attempts(id))
 		}

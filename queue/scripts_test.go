@@ -13,8 +13,7 @@ import (
 	"github.com/world-redis/world-redis/queue/internal/lane"
 )
 
-// A script of Redis Cluster may touch one slot only; every key of a queue is in the
-// queue's.
+// A script on a Redis Cluster may use only one slot; every key of a queue is in the queue's slot.
 func TestKeysOfAQueueAreInOneSlot(t *testing.T) {
 	t.Parallel()
 	k := lane.KeysOf("workflow:", "workflow_flows")
@@ -29,8 +28,8 @@ func TestKeysOfAQueueAreInOneSlot(t *testing.T) {
 	}
 }
 
-// A script begins with a header that names its keys and arguments. Each has a local of that name, which nothing hides, and the
-// body uses no other: only what comes in any number is read by index.
+// A script begins with a header that names its keys and arguments. Each has a local of that name, which is not
+// shadowed, and the body uses no others: only a list of variable length is read by index.
 func TestScriptHeadersNameWhatTheScriptsUse(t *testing.T) {
 	t.Parallel()
 	numbered := regexp.MustCompile(`\b(?:KEYS|ARGV)\[\d+\]`)

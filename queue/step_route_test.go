@@ -12,7 +12,7 @@ import (
 	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
-// requireReason waits until the operator is told a reason for the one message of a run.
+// requireReason waits until the one message of a run has a reason.
 func requireReason(t testing.TB, q running, runID, reason string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -21,8 +21,8 @@ func requireReason(t testing.TB, q running, runID, reason string) {
 	}, patience, time.Millisecond, "%s: %s", runID, reason)
 }
 
-// A message for a step never goes to an app of SDK v5, which has no route for it: not without a
-// deployment, not after the run's own deployment was upgraded, and not by the configured address.
+// A message for a step is never delivered to an app of SDK v5, which has no route for it: not without a deployment, not
+// after the run's own deployment was upgraded, and not at the configured address.
 func TestMessageForAStepNeverGoesToSDKv5(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -54,8 +54,7 @@ func TestMessageForAStepNeverGoesToSDKv5(t *testing.T) {
 	requireQuiet(t, r)
 }
 
-// A reason is of the state that a message is in: once its app is there, but down, or has no room, it
-// says that.
+// The reason follows the state of a message: once its app exists but is down, or has no capacity, the reason says that.
 func TestReasonsChangeWithTheApp(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)

@@ -27,9 +27,8 @@ func (a *app) wentTo() []string {
 	return to
 }
 
-// BR-30: a delivery breaks off. The app perhaps goes on with the work, so the message goes to
-// that one again, although another one of the deployment is newer; after an answer it goes to
-// the newest.
+// BR-30: a delivery breaks. The app may still work on it, so the message goes to the same app again, although another
+// one of the deployment is newer; after an answer it goes to the newest.
 func TestBrokenDeliveryGoesToTheSameApp(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -57,7 +56,7 @@ func TestBrokenDeliveryGoesToTheSameApp(t *testing.T) {
 	})
 }
 
-// The app that it was begun with is gone: another one gets it.
+// The app that began the delivery is gone: another one gets the message.
 func TestBrokenDeliveryGoesElsewhereWhenItsAppIsGone(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -87,8 +86,7 @@ func TestBrokenDeliveryGoesElsewhereWhenItsAppIsGone(t *testing.T) {
 	requireQuiet(t, r)
 }
 
-// BR-30: a replica is killed in the middle of a delivery. Another one hands the message to the
-// app that has it already.
+// BR-30: a replica is killed during a delivery. Another one delivers the message to the app that has it already.
 func TestMessageOfAKilledReplicaGoesToTheSameApp(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -121,8 +119,8 @@ func TestMessageOfAKilledReplicaGoesToTheSameApp(t *testing.T) {
 	})
 }
 
-// BR-30: the service stops in the middle of a long step. The message is the first one that
-// another replica takes; it goes to the same app, once that has had time to notice the cut.
+// BR-30: the service stops during a long step. The message is the first one that another replica claims; it goes to the
+// same app, after that app had time to notice the cut.
 func TestCutDeliveryWaitsUntilTheAppHasNoticed(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {

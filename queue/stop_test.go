@@ -14,7 +14,7 @@ import (
 	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
-// At the end, running deliveries finish; nothing new is begun; the rest stays queued.
+// When the queue stops, running deliveries finish, no new one begins, and the other messages stay queued.
 func TestStopLetsDeliveriesEnd(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -45,8 +45,7 @@ func TestStopLetsDeliveriesEnd(t *testing.T) {
 	})
 }
 
-// BR-30: the grace period is over: the delivery is cut and its message put back for the next
-// process, uncharged.
+// BR-30: the grace period is over: the delivery is cut and its message put back for the next process, uncharged.
 func TestStopCutsDeliveriesAfterTheGracePeriod(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -70,7 +69,7 @@ func TestStopCutsDeliveriesAfterTheGracePeriod(t *testing.T) {
 	})
 }
 
-// A delivery that panics is a failed one; the queue goes on.
+// A delivery that panics has failed; the queue continues.
 func TestPanickingDeliveryIsAFailedOne(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)

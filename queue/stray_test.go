@@ -15,8 +15,8 @@ import (
 	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
-// A message that its app refused, and whose run does not exist or does not have its step, is done. One of which that is
-// not known, or of which the step exists, is delivered again.
+// A message that its app refused, and whose run does not exist or does not have its step, is done. If that is not
+// known, or if the step exists, the message is delivered again.
 func TestStrayMessageIsDone(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -69,7 +69,7 @@ func TestStrayMessageIsDone(t *testing.T) {
 	})
 }
 
-// StepMessages tells of runs that have nothing but messages for steps, whatever these wait for.
+// StepMessages lists the runs that have only messages for steps, whatever these wait for.
 func TestStepMessagesOfRuns(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {

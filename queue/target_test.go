@@ -17,7 +17,7 @@ import (
 
 var unreachable = world.Outcome{Verdict: world.Unreachable, Reason: "connection refused"}
 
-// goesTo waits for the next delivery and returns the address it went to.
+// goesTo waits for the next delivery and returns its address.
 func (a *app) goesTo(t testing.TB) string {
 	t.Helper()
 	a.await(t, 1)
@@ -25,8 +25,8 @@ func (a *app) goesTo(t testing.TB) string {
 	return seen[len(seen)-1].BaseURL
 }
 
-// A message without an app waits, however long; the log says once for which app. It is
-// delivered when that one registers, as the first attempt.
+// A message without an app waits for any time; the log says once for which app. When that app registers, the message is
+// delivered, as the first attempt.
 func TestMessageWaitsForItsAppAndTheLogSaysWhich(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -62,8 +62,8 @@ func TestMessageWaitsForItsAppAndTheLogSaysWhich(t *testing.T) {
 	})
 }
 
-// Messages go to the newest app of their deployment; a message that names none goes to
-// the newest app; the configured address is for those that no app has registered for.
+// Messages go to the newest app of their deployment; a message without a deployment goes to the newest app; the
+// configured address gets those for which no app has registered.
 func TestNewestAppOfTheDeploymentGetsTheMessage(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -100,7 +100,7 @@ func TestNewestAppOfTheDeploymentGetsTheMessage(t *testing.T) {
 	require.Equal(t, []string{"http://one-moved", "http://two", "http://one"}, urls)
 }
 
-// BR-24: the app moved while its messages waited for it: they follow.
+// BR-24: the app moved while messages waited for it: they follow.
 func TestWaitingMessagesFollowTheAppToItsNewAddress(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -133,8 +133,8 @@ func TestWaitingMessagesFollowTheAppToItsNewAddress(t *testing.T) {
 	})
 }
 
-// BR-24: the app is down for a while: nothing is charged, the log has a line for the begin and
-// one for the end, and everything is delivered when it is back.
+// BR-24: the app is down for a while: nothing is charged, the log has a line for the start and one for the end, and
+// everything is delivered when it is back.
 func TestAppIsDownAndComesBack(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -165,9 +165,8 @@ func TestAppIsDownAndComesBack(t *testing.T) {
 	})
 }
 
-// The app dies in the middle of a step, twice: the message comes again, uncharged, but not as
-// a first delivery. SDK v5 would take that for a run that nothing is known of and do its work
-// once more before it learns better.
+// The app dies during a step, twice: the message is delivered again, uncharged, but not as a first delivery. SDK v5
+// would take that for a new run and repeat its work before it noticed.
 func TestBrokenDeliveryIsMadeAgainUncharged(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -180,7 +179,7 @@ func TestBrokenDeliveryIsMadeAgainUncharged(t *testing.T) {
 	requireQuiet(t, r)
 }
 
-// BR-23: a refusal is logged once, not at every try, and not once more when it comes back soon.
+// BR-23: a refusal is logged once, not at every try, and not again when it soon comes back.
 func TestRefusalIsLoggedOnce(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -196,7 +195,7 @@ func TestRefusalIsLoggedOnce(t *testing.T) {
 	require.Equal(t, 1, said.Count("acknowledges the messages"))
 }
 
-// Another replica's registration is heard of by those that deliver.
+// A registration at another replica wakes the messages that wait here.
 func TestRegistrationAtAnotherReplicaWakesMessages(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -215,8 +214,8 @@ func TestRegistrationAtAnotherReplicaWakesMessages(t *testing.T) {
 	})
 }
 
-// The app registers at its new address just while a message finds the old one dead: the
-// message must not wait out its time.
+// The app registers at its new address just while a delivery to the old one fails: the message must not wait out its
+// delay.
 func TestRegistrationDuringAFailingDelivery(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -246,8 +245,8 @@ var (
 	_ world.Queue       = (*queue.Queue)(nil)
 )
 
-// What a proxy answers for the app is not charged: the message waits, and the app counts as down, unless the proxy
-// only did not wait long enough. What the app has perhaps seen is no first attempt again.
+// A proxy's answer instead of the app's is not charged: the message waits, and the app counts as down, unless the proxy
+// only did not wait long enough. If the app has perhaps seen the message, the next delivery is not a first attempt.
 func TestAnswersOfProxiesAreNotCharged(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)

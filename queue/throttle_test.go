@@ -15,9 +15,8 @@ import (
 	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
-// BR-22: a slow app with a thousand waiting messages and a fast one: the fast one's are
-// delivered while not one of the slow one's has ended. Nothing of the slow one's is lost,
-// charged, or delivered to more slots than it may have.
+// BR-22: a slow app with a thousand waiting messages and a fast one: the messages of the fast one are delivered before
+// any of the slow one's has ended. No message of the slow one is lost, charged, or delivered beyond its slots.
 func TestSlowAppStarvesNobody(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -72,9 +71,9 @@ func TestSlowAppStarvesNobody(t *testing.T) {
 	require.Len(t, a.seen(), waiting+50, "what is set aside is not delivered again and again")
 }
 
-// What was set aside goes on as soon as a place is free, not when it is looked at again, and
-// without a stumble: the app's places are full until the end.
-func TestMessagesSetAsideFillThePlacesOfTheirApp(t *testing.T) {
+// A throttled message is delivered as soon as its app has capacity, and not only at the next look: the app's capacity
+// is used until the end.
+func TestThrottledMessagesUseTheCapacityOfTheirApp(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
 	tickets := make(chan struct{})
@@ -103,7 +102,7 @@ func TestMessagesSetAsideFillThePlacesOfTheirApp(t *testing.T) {
 	require.Len(t, a.seen(), waiting)
 }
 
-// A single app has all slots, and so it is when the other ones are no longer alive.
+// A single app has all slots, also when the other apps are no longer alive.
 func TestSingleAppHasAllSlots(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -124,10 +123,9 @@ func TestSingleAppHasAllSlots(t *testing.T) {
 	requireQuiet(t, r)
 }
 
-// What one replica sets aside is taken on by another one that has room for the app, at once and
-// not when it is time to look at it again: by one that starts, by one that has had nothing to do, and
-// by one in which a delivery to the app ends.
-func TestMessagesSetAsideGoToAReplicaWithRoom(t *testing.T) {
+// A message that one replica throttles is delivered by another one with capacity for the app, immediately and not only
+// at the next look: by one that starts, by an idle one, and by one in which a delivery to the app ends.
+func TestThrottledMessagesGoToAReplicaWithCapacity(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		const share = 3
@@ -169,7 +167,7 @@ func TestMessagesSetAsideGoToAReplicaWithRoom(t *testing.T) {
 		}
 		requireQuiet(t, r)
 
-		// Both have room. Whoever takes them, both have as much as they may.
+		// Both have capacity. However the messages are shared, both deliver as many as they may.
 		for range 5 {
 			send(2 * share)
 			one.await(t, share)

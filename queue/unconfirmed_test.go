@@ -14,7 +14,7 @@ import (
 	"github.com/world-redis/world-redis/internal/replicated"
 )
 
-// unconfirming is a go-redis hook that says of every script of a marked call that replicas have not confirmed it.
+// unconfirming is a go-redis hook that reports for every script of a marked call that replicas have not confirmed it.
 type unconfirming struct{}
 
 func (unconfirming) DialHook(next redis.DialHook) redis.DialHook          { return next }
@@ -34,8 +34,8 @@ func (unconfirming) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pr
 	}
 }
 
-// A message that replicas have not confirmed is refused, and is there: it is delivered at once, by a worker that waits for one, and the
-// repeat of the call adds no second one.
+// The enqueue of a message that replicas have not confirmed is refused, but the message is stored: a waiting worker
+// delivers it immediately, and the repeated call adds no second one.
 func TestUnconfirmedMessagesAreDelivered(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)

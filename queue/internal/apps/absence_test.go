@@ -13,7 +13,8 @@ import (
 	"github.com/world-redis/world-redis/queue/internal/backoff"
 )
 
-// The number of remembered absences is bounded, however many deployments messages name: those that were noticed last stay, each since it began.
+// The number of remembered absences is bounded, however many deployments messages name: the most recently noticed ones
+// are kept, each with its start time.
 func TestAbsencesAreBounded(t *testing.T) {
 	t.Parallel()
 	begin := time.UnixMilli(1_800_000_000_000)

@@ -15,7 +15,7 @@ import (
 	"github.com/world-redis/world-redis/queue/internal/backoff"
 )
 
-// newSaid is what is known of apps on a clock that stands still, and what it has said.
+// newSaid is a Health with a clock that stands still, and its log.
 func newSaid() (*Health, *worldtest.Clock, func(level, text string) int) {
 	clock, out := worldtest.StoppedClock(time.UnixMilli(1_800_000_000_000)), &bytes.Buffer{}
 	count := func(level, text string) int {
@@ -30,8 +30,8 @@ func newSaid() (*Health, *worldtest.Clock, func(level, text string) int) {
 	return NewHealth(backoff.Times{}.WithDefaults(), clock, slog.New(slog.NewTextHandler(out, nil))), clock, count
 }
 
-// Five messages fail for 44 minutes, with reasons of their own, while the app does well with all others: the log says so when it
-// begins, warns when it has lasted, and then every ten minutes. It is one trouble, with one end.
+// Five messages fail for 44 minutes, for reasons of their own, while the app handles all others: the log says so when
+// it begins, warns when it has lasted, and then every ten minutes. It is one trouble, with one end.
 func TestFewWarningsOfMessagesThatFail(t *testing.T) {
 	t.Parallel()
 	said, clock, count := newSaid()
@@ -65,7 +65,8 @@ func TestFewWarningsOfMessagesThatFail(t *testing.T) {
 	require.Empty(t, said.complaints.refused)
 }
 
-// What an app does while it boots, compiles its routes or is replaced is no warning; nor does one that fails now and then fill the log.
+// An app that boots, compiles its routes or is replaced causes no warning; and an app that sometimes fails does not
+// fill the log.
 func TestAShortTroubleIsNoWarning(t *testing.T) {
 	t.Parallel()
 	said, clock, count := newSaid()
@@ -93,7 +94,7 @@ func TestAShortTroubleIsNoWarning(t *testing.T) {
 	require.Zero(t, count("WARN", ""))
 }
 
-// A trouble that lasts is a warning, once, and a new one when it comes back later.
+// A lasting trouble causes one warning, and another one when it comes back later.
 func TestATroubleThatLastsIsAWarning(t *testing.T) {
 	t.Parallel()
 	said, clock, count := newSaid()
@@ -114,7 +115,7 @@ func TestATroubleThatLastsIsAWarning(t *testing.T) {
 	}
 }
 
-// However many apps there are trouble with, what is remembered is bounded.
+// The number of remembered troubles is bounded, however many apps have one.
 func TestComplaintsAreBounded(t *testing.T) {
 	t.Parallel()
 	said, clock, count := newSaid()

@@ -8,8 +8,7 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// Whatever keeps a message from every app that is registered, its reason says what is needed and
-// what is there instead.
+// Whatever keeps a message from every registered app, its reason says what is needed and what is registered instead.
 func TestReasonsOfWaitingAreTrue(t *testing.T) {
 	t.Parallel()
 	const now = 1_800_000_000_000

@@ -16,7 +16,7 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// recorder is a Redis that has nothing, and notes what it gets.
+// recorder is a Redis without data that records its commands.
 type recorder struct {
 	mu       sync.Mutex
 	commands []string
@@ -37,7 +37,7 @@ func (r *recorder) got() []string {
 	return r.commands
 }
 
-// What asynq is not known to send does not reach Redis: asynq gets an error, and the log says once what to do.
+// An unknown call of asynq does not reach Redis: asynq gets an error, and the log says once what to do.
 func TestUnknownCallsFailClosed(t *testing.T) {
 	t.Parallel()
 	done := knownCalls[2]
@@ -100,8 +100,8 @@ func TestUnknownCallsFailClosed(t *testing.T) {
 	}
 }
 
-// A worker of asynq as the service sets it up, for hours, makes no call that is refused, and none of its scripts gets to
-// Redis but those about its lists.
+// A worker of asynq as the service sets it up makes no refused call within hours, and the only scripts of it that reach
+// Redis are those about its lists.
 func TestAWorkerMakesNoOtherCalls(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -159,7 +159,7 @@ func TestAWorkerMakesNoOtherCalls(t *testing.T) {
 	})
 }
 
-// asynq gets the message of one call only where Encode asked for it.
+// The message of a call is captured only where Encode asked for it.
 func TestOnlyEncodeTakesWhatIsEnqueued(t *testing.T) {
 	t.Parallel()
 	var r recorder
@@ -170,7 +170,7 @@ func TestOnlyEncodeTakesWhatIsEnqueued(t *testing.T) {
 	require.Empty(t, r.got())
 }
 
-// A message that Redis has, but nobody can read, is an error and not another message.
+// A stored message that cannot be decoded is an error and not another message.
 func TestDecodeRefusesWhatAsynqDidNotWrite(t *testing.T) {
 	t.Parallel()
 	for _, stored := range []string{"", "x", "\x12\xff", "\x12\x01x", "\x0b", string([]byte{0x12, 0xff, 0xff, 0xff, 0xff, 0x7f})} {
@@ -179,7 +179,7 @@ func TestDecodeRefusesWhatAsynqDidNotWrite(t *testing.T) {
 	}
 }
 
-// A Redis that refuses the list of queues is said as what it is.
+// If Redis refuses the update of the list of queues, the error says so.
 func TestEncodePassesOnTheFaultOfRedis(t *testing.T) {
 	t.Parallel()
 	fault := errors.New("OOM command not allowed")

@@ -11,14 +11,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// The asynq of go.mod sends what the bridge knows. When this fails after an upgrade, read what the scripts of asynq that it
-// names do now, before knownCalls is changed.
+// The asynq of go.mod makes the calls that the bridge knows. If this fails after an upgrade, read what the named
+// scripts of asynq do now before you change knownCalls.
 func TestAsynqSendsWhatIsKnown(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, Check())
 }
 
-// A script whose text, keys or number of arguments is another than the bridge knows is found at the start, in one sentence.
+// A script with an unknown text, or an unknown number of keys or arguments, is reported at the start, in one sentence.
 func TestAnotherAsynqIsFoundAtTheStart(t *testing.T) {
 	t.Parallel()
 	for i, c := range knownCalls {
@@ -42,7 +42,7 @@ func TestAnotherAsynqIsFoundAtTheStart(t *testing.T) {
 	}
 }
 
-// A call that asynq no longer sends is found, too: its place in the service would be empty.
+// A call that asynq no longer makes is reported, too: the service relies on it.
 func TestACallThatAsynqNoLongerSendsIsFound(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

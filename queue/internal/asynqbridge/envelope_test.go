@@ -8,7 +8,7 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// An envelope of a version that this program does not know is refused, not misread.
+// An envelope of an unknown version is refused, not misread.
 func TestEnvelopeOfAnotherVersionIsRefused(t *testing.T) {
 	t.Parallel()
 	m := world.Message{

@@ -10,16 +10,16 @@ import (
 	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
-// A sweep is under way when a message is put off: Redis has answered already and knows nothing
-// of it. It is not forgotten for that until the next regular sweep, seconds later; not even if
-// its moment lies behind the one that the sweep was made for, or has passed by now.
-func TestMomentNotedDuringASweepIsKept(t *testing.T) {
+// A message is delayed during a sweep, after Redis has answered without it. Its time is not forgotten until the next
+// regular sweep, seconds later; not even if it is earlier than the time that the sweep was made for, or has passed by
+// now.
+func TestTimeNotedDuringASweepIsKept(t *testing.T) {
 	t.Parallel()
 	now := time.UnixMilli(1_000_000)
 	at := func(ms int64) world.Millis { return world.MillisOf(now) + world.Millis(ms) }
 	for story, c := range map[string]struct{ before, during, answer, want world.Millis }{
 		"nothing else is delayed":                  {0, at(50), 0, at(50)},
-		"after the moment of the sweep":            {at(-1), at(50), 0, at(50)},
+		"after the time of the sweep":              {at(-1), at(50), 0, at(50)},
 		"it has passed by the time it is heard of": {0, at(-5), 0, at(-5)},
 		"and the answer is earlier":                {at(-1), at(50), at(20), at(20)},
 		"and the answer is later":                  {at(-1), at(50), at(60), at(50)},

@@ -25,8 +25,8 @@ func TestMain(m *testing.M) { redistest.Main(m, goleak.Find, redistest.OnCluster
 // replicas counts the lanes of all tests, so that each has its own name.
 var replicas atomic.Int64
 
-// replica is the lane of steps of a process that does only what the test tells it to, like one that is paused
-// at any point.
+// replica is the lane of steps of a process that does only what the test does with it, like one that is paused at any
+// point.
 func replica(t *testing.T, r *redistest.Redis, clock world.Clock) *Lane {
 	t.Helper()
 	scripts, err := script.Load(t.Context(), r.Client, os.DirFS("../.."))
@@ -77,7 +77,7 @@ func claimOne(t *testing.T, l *Lane) *Claim {
 	return c
 }
 
-// lapse makes the lease of a message lapse, as if its owner had been paused for so long.
+// lapse ends the lease of a message, as if its owner had been paused for so long.
 func lapse(t *testing.T, l *Lane, c *Claim) {
 	t.Helper()
 	require.NoError(t, l.cfg.Redis.ZAdd(t.Context(), l.Keys.Lease, redis.Z{Score: 1, Member: c.ID}).Err())

@@ -8,7 +8,7 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// Scores keep milliseconds through the text form that Redis gives them back in.
+// Scores keep their milliseconds in the text form in which Redis returns them.
 func TestScoresKeepMilliseconds(t *testing.T) {
 	t.Parallel()
 	for _, ms := range []world.Millis{1, 999, 1_000, 1_700_000_000_001, 1_700_000_000_999, 4_855_000_000_123} {

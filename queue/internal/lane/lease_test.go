@@ -13,7 +13,7 @@ import (
 	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
-// all is everything that Redis holds of a queue.
+// all is everything that Redis stores of a queue.
 func all(t *testing.T, r *redistest.Redis, l *Lane, id string) map[string]any {
 	t.Helper()
 	k := &l.Keys
@@ -34,9 +34,9 @@ func all(t *testing.T, r *redistest.Redis, l *Lane, id string) map[string]any {
 	return out
 }
 
-// A replica was paused until its lease had lapsed and another one had begun the message.
-// Whatever it says then, an answer, a failure, a reschedule, changes nothing.
-func TestPausedReplicaHasNoSay(t *testing.T) {
+// A replica was paused until its lease had lapsed and another one had begun the message. Its late outcomes, whether
+// done, failed or rescheduled, change nothing.
+func TestLateOutcomesOfAPausedReplicaChangeNothing(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		paused, healthy := replica(t, r, nil), replica(t, r, nil)
@@ -55,7 +55,7 @@ func TestPausedReplicaHasNoSay(t *testing.T) {
 				require.Equal(t, before, all(t, r, healthy, id), s)
 			}
 		}
-		// Its own upkeep tells it so, and does not renew the other one's lease.
+		// Its own upkeep notices it, and does not renew the other one's lease.
 		require.NoError(t, paused.sweep(t.Context()))
 		require.ErrorIs(t, context.Cause(old.ctx), ErrLeaseLost)
 		require.Equal(t, before, all(t, r, healthy, id))
@@ -63,7 +63,8 @@ func TestPausedReplicaHasNoSay(t *testing.T) {
 	})
 }
 
-// A replica was paused for long between claiming a message and delivering it. It delivers the message only if it still has it.
+// A replica was paused for long between claiming a message and delivering it. It delivers the message only if it still
+// has the lease.
 func TestALeaseInDoubtIsChecked(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -73,7 +74,7 @@ func TestALeaseInDoubtIsChecked(t *testing.T) {
 		old.held = old.held.Add(-time.Minute)
 		ours, err := paused.Begin(old, "http://app", false)
 		require.NoError(t, err)
-		require.True(t, ours, "nobody else has claimed it")
+		require.True(t, ours, "no other replica has claimed it")
 		lapse(t, paused, old)
 		require.NoError(t, healthy.sweep(t.Context()))
 		now := claimOne(t, healthy)
@@ -86,8 +87,8 @@ func TestALeaseInDoubtIsChecked(t *testing.T) {
 	})
 }
 
-// A message is active but has no lease, in the midst of a thousand that have one: it is
-// found within a few sweeps, a few seconds each, and delivered.
+// A message is active but has no lease, among a thousand that have one: it is found within a few sweeps, a few seconds
+// each, and delivered.
 func TestActiveMessageWithoutALeaseIsFound(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -119,8 +120,8 @@ func TestActiveMessageWithoutALeaseIsFound(t *testing.T) {
 	})
 }
 
-// The clocks of two replicas differ by hours: neither takes the other one's messages away,
-// and a lease that has lapsed has lapsed for both.
+// The clocks of two replicas differ by hours: neither takes messages from the other, and a lease that has lapsed has
+// lapsed for both.
 func TestLeasesDoNotDependOnTheReplicasClocks(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -142,7 +143,7 @@ func TestLeasesDoNotDependOnTheReplicasClocks(t *testing.T) {
 	})
 }
 
-// Redis learns without a call of its own which app a long delivery was begun with.
+// Redis learns the app of a long delivery without a separate call.
 func TestSweepNotesTheAppOfADelivery(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {

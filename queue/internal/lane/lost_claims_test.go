@@ -14,14 +14,14 @@ import (
 	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
-// carryOut has Redis carry out a claim whose answer is ignored.
+// carryOut makes Redis carry out a claim whose answer is ignored.
 func carryOut(t *testing.T, l *Lane, call *Call) {
 	t.Helper()
 	_, err := call.Script.Run(t.Context(), l.cfg.Redis, call.Keys, call.Args...)
 	require.NoError(t, err)
 }
 
-// loseClaim has Redis carry out a claim whose answer is lost.
+// loseClaim makes Redis carry out a claim whose answer is lost.
 func loseClaim(t *testing.T, l *Lane) {
 	t.Helper()
 	call := l.newCall()
@@ -29,8 +29,8 @@ func loseClaim(t *testing.T, l *Lane) {
 	l.lost.add(call)
 }
 
-// The messages of a lost claim are put back as they were, in order, and those of others stay. Doing it twice
-// changes nothing more.
+// The messages of a lost claim are put back in their order, and those of other claims stay. Repeating it changes
+// nothing more.
 func TestLostClaimsAreUndone(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -86,8 +86,8 @@ func TestALostClaimOfAnEndedRun(t *testing.T) {
 	})
 }
 
-// Redis may carry out a claim long after its caller has given it up, until its deadline. So it is undone once more after that,
-// and then forgotten.
+// Redis may carry out a claim long after its caller has given it up, until its deadline. So it is undone once more
+// after that, and then forgotten.
 func TestALostClaimMayBeLate(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -114,7 +114,7 @@ func TestALostClaimMayBeLate(t *testing.T) {
 	})
 }
 
-// Many messages are found behind more leases than one call looks at.
+// Messages are found even if more leases come before them than one call looks at.
 func TestLostClaimsAmongManyLeases(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -152,7 +152,7 @@ func TestLostClaimsAreBounded(t *testing.T) {
 	require.Equal(t, fmt.Sprint(2*lostMost-1), tokens[lostMost-1])
 }
 
-// Each sending of a call has its own token. The answer is that to the last one.
+// Each sending of a call has its own token. The answer belongs to the last one.
 func TestEachSendingHasAToken(t *testing.T) {
 	t.Parallel()
 	owner := &claimOwner{name: "process.1"}
@@ -171,8 +171,8 @@ func TestEachSendingHasAToken(t *testing.T) {
 	require.Equal(t, []any{"process.1", "process.1.2"}, answered.tokens())
 }
 
-// The answer to an outcome is lost, and go-redis writes it again: this process learns when the message is due, or that one is
-// pending, and there is no warning.
+// The answer to an outcome is lost, and go-redis sends it again: this process still learns when the message is due, or
+// that one is pending, and there is no warning.
 func TestAnOutcomeWhoseAnswerIsLost(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {

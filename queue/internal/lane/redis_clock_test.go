@@ -10,18 +10,17 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// late makes the calls of a lane arrive at Redis long after they were given up.
+// late delays the calls of a lane until long after they were given up.
 func late(t *testing.T, l *Lane) {
 	t.Helper()
-	require.NotEmpty(t, l.clock.after(0), "its first sweep has told it what Redis's clock shows")
+	require.NotEmpty(t, l.clock.after(0), "its first sweep has read Redis's clock")
 	l.clock.mu.Lock()
 	defer l.clock.mu.Unlock()
 	l.clock.shown -= 60
 }
 
-// BR-58: Redis stood still for so long that leases lapsed, and carries out what had been sent to
-// it meanwhile and given up by its senders. Such a call takes no message, and takes none from a
-// replica that had no chance to renew its lease.
+// BR-58: Redis stood still until leases lapsed, and then carries out the calls that were sent to it meanwhile and given
+// up by their senders. Such a call claims no message, and takes none from a replica that could not renew its lease.
 func TestBR58CallsThatWereGivenUpTouchNoMessage(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {

@@ -10,8 +10,9 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// A process leaves the sweeps of a queue to the one that does them for all, for a minute at a time. It sweeps by itself as soon as
-// nobody is heard of who does, and whenever it has a lease to renew or hears of a message that is due.
+// A process leaves the sweeps of a queue to the leader, which sweeps for all, for a minute at a time. It sweeps by
+// itself as soon as there is no sign of a leader, and whenever it has a lease to renew or learns of a message that is
+// due.
 func TestSweepsAreLeftToTheLeader(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)

@@ -12,14 +12,14 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// sweep is Sweep for tests that leave nothing over.
+// sweep is Sweep for tests in which nothing is left for the next sweep.
 func (l *Lane) sweep(ctx context.Context) error {
 	_, err := l.Sweep(ctx)
 	return err
 }
 
-// A replica with many deliveries died, its messages all have a successor, and as many are due: the upkeep of another one, which
-// holds many leases, returns them all, and no script of it makes more than 2,000 calls.
+// A replica with many deliveries died, each of its messages has a successor, and as many messages are due: the upkeep
+// of another replica, which has many leases, returns them all, and none of its scripts makes more than 2,000 calls.
 func TestUpkeepOfManyMessagesIsShort(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
