@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every call that writes for its caller is one that says so once replicas have it, where that is asked for: all POST but those
-// of registrations, which are made again and again, and both forms of bundles.
+// Every call that writes for its caller waits for replicas if configured: all POST calls except registrations, which
+// are repeated anyway, and both forms of bundles.
 func TestAcknowledgedRoutes(t *testing.T) {
 	t.Parallel()
 	var others []string

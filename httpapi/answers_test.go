@@ -15,7 +15,7 @@ import (
 	"github.com/world-redis/world-redis/internal/wire"
 )
 
-// Answers of any size come whole and with their length, one after the other on one connection.
+// Answers of any size are complete and have their length, one after the other on one connection.
 func TestAnswersComeWhole(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
@@ -52,7 +52,7 @@ func TestAnswersComeWhole(t *testing.T) {
 	require.NoError(t, <-done)
 }
 
-// An answer that nobody reads is given up, and what the service holds of it is free again.
+// An answer that is not read is given up, and its memory is free again.
 func TestAnAnswerThatNobodyReads(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)

@@ -40,8 +40,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// Every route of the table but the open ones asks for the token before it does anything:
-// no fake has a function.
+// Every route of the table except the open ones checks the token before it does anything: no fake has a function.
 func TestEveryRouteAsksForTheToken(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, newFakes(t), withTokens("secret"))
@@ -58,7 +57,7 @@ func TestEveryRouteAsksForTheToken(t *testing.T) {
 	}
 }
 
-// Without tokens the service stands on loopback, which web pages in a browser reach too.
+// A service without tokens listens on loopback, which web pages in a browser can reach, too.
 func TestForeignWebPagesAreRefused(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
@@ -73,7 +72,7 @@ func TestForeignWebPagesAreRefused(t *testing.T) {
 	require.Equal(t, http.StatusOK, closeWith(map[string]string{"Sec-Fetch-Site": "same-origin"}))
 }
 
-// A page whose name resolves to a loopback address is told from a caller on this machine by the Host.
+// A page whose name resolves to a loopback address is distinguished from a local caller by the Host.
 func TestForeignHostsAreRefusedWithoutAToken(t *testing.T) {
 	t.Parallel()
 	status := func(s *Server, host, method, target string) (int, string) {

@@ -16,7 +16,7 @@ import (
 	"github.com/world-redis/world-redis/httpapi/internal/transport"
 )
 
-// In every test of this file the fakes have no functions: reaching one fails the test.
+// In all tests of this file the fakes have no functions: reaching one fails the test.
 
 func TestGarbageBodies(t *testing.T) {
 	t.Parallel()
@@ -80,7 +80,7 @@ func TestUnsupportedBodies(t *testing.T) {
 	require.Contains(t, errorOf(t, body)["message"], "Content-Type is (none)")
 }
 
-// zeros is an endless body that counts what was read of it.
+// zeros is an endless body that counts the bytes that were read.
 type zeros struct{ read int64 }
 
 func (z *zeros) Read(p []byte) (int, error) {
@@ -89,7 +89,7 @@ func (z *zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A body of 100 MB is refused by name of the limit, whether its length is announced or not.
+// A body of 100 MB is refused with the name of the limit, whether its length is announced or not.
 func TestBodyLimit(t *testing.T) {
 	t.Parallel()
 	const size = 100 << 20
@@ -125,14 +125,14 @@ func TestBodyLimit(t *testing.T) {
 				require.Equal(t, m{
 					"name": "WorkflowWorldError", "status": int64(413), "code": "too_large", "message": message,
 				}, errorOf(t, w.Body.String()))
-				// It was read to its end, so that a client that sends before it reads gets the answer.
+				// It was read to its end, so a client that sends before it reads gets the answer.
 				require.GreaterOrEqual(t, body.read, int64(size))
 			}
 		})
 	}
 }
 
-// A body of exactly the limit is fine; one byte more is not.
+// A body of exactly the limit is accepted; one more byte is not.
 func TestBodyLimitIsExact(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
@@ -180,7 +180,7 @@ func TestPathTricks(t *testing.T) {
 		status, _ := post(t, s, "/v1/runs/"+id+"/events", `{"event":{"eventType":"run_started"}}`)
 		require.Equal(t, http.StatusBadRequest, status, id)
 	}
-	// An empty segment is an id too, and a bad one; a path that climbs is no route.
+	// An empty segment is an invalid id; a path that climbs is not a route.
 	for target, want := range map[string]int{"/v1/runs//events": 400, "/v1/runs/": 404, "/v1/../v1/runs": 404, "//v1/runs": 404, "/v1/runs/a/../b": 404, "/": 404} {
 		status, _ := get(t, s, target)
 		require.Equal(t, want, status, target)

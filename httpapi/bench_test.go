@@ -13,7 +13,7 @@ import (
 	"github.com/world-redis/world-redis/httpapi/internal/input"
 )
 
-// A log of 25,000 events is the largest answer there is; a step's event the most frequent call.
+// A log of 25,000 events is the largest answer; a step's event is the most frequent call.
 
 func BenchmarkListEvents(b *testing.B) {
 	page := world.Page[world.Event]{Cursor: "25000"}
@@ -42,7 +42,7 @@ func BenchmarkListEvents(b *testing.B) {
 	}
 }
 
-// Sixteen calls in one request are what the client sends when it is busy.
+// Sixteen calls in one request, as a busy client sends them.
 func BenchmarkBundle(b *testing.B) {
 	store := fakeStore{createEvent: func(req world.CreateEvent) (world.EventResult, error) {
 		return world.EventResult{Event: &world.Event{EventID: "wevt_1", RunID: req.RunID, Type: req.Type, CorrelationID: req.CorrelationID, Data: req.Data}}, nil

@@ -18,7 +18,7 @@ import (
 	"github.com/world-redis/world-redis/httpapi/internal/transport"
 )
 
-// The other calls of a bundle are served as by themselves, too.
+// The other calls of a bundle are served as if they were alone, too.
 func TestABundledCallIsServedAsOneByItself(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
@@ -99,7 +99,8 @@ func TestABundledCallIsServedAsOneByItself(t *testing.T) {
 	}
 }
 
-// Reads of any size may be in a bundle of a caller with a connection: their answers leave with the bundle's, and not by themselves.
+// A caller with a connection may bundle reads of any size: their answers are sent with those of the bundle, not
+// separately.
 func TestBundledReadsOfAnySize(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)

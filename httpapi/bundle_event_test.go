@@ -15,8 +15,7 @@ import (
 	"github.com/world-redis/world-redis/httpapi/internal/transport"
 )
 
-// An event of a bundle does not pass the routes, and is answered, counted and identified as one that
-// does, refused or not.
+// A bundled event does not pass the router, but is answered, counted and identified as one that does, refused or not.
 func TestABundledEventIsServedAsOneByItself(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
@@ -86,8 +85,8 @@ func TestABundledEventIsServedAsOneByItself(t *testing.T) {
 	}
 }
 
-// Answers are written into memory that earlier answers were written into. Here the answers of many
-// bundles at once are of all sizes, and each is its own.
+// Answers reuse the memory of earlier answers. Here the concurrent answers of many bundles have all sizes, and each has
+// its own content.
 func TestAnswersDoNotShareMemory(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)

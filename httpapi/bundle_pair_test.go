@@ -11,7 +11,7 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// pairTest is a server whose events and messages are carried out together, as inOrder says.
+// pairTest is a server whose events and messages are carried out together by inOrder.
 type pairTest struct {
 	*Server
 	fakes   *fakes
@@ -39,8 +39,8 @@ func resultOf(event world.CreateEvent) world.EventResult {
 
 const eventRoute = "/v1/runs/:runId/events"
 
-// An event and its message are read first and carried out together; each has its answer, and counts. The app that sends the
-// message is registered before.
+// An event and its message are decoded first and carried out together; each has its own answer and is counted. The app
+// that sends the message is registered before.
 func TestAnEventAndItsMessageAreCarriedOutTogether(t *testing.T) {
 	t.Parallel()
 	p := newPairTest(t)
@@ -70,7 +70,7 @@ func TestAnEventAndItsMessageAreCarriedOutTogether(t *testing.T) {
 	require.Equal(t, []int{http.StatusOK}, p.counted["/v1/queue"])
 }
 
-// A message behind an event that is refused, or cut, is answered 424, whatever became of it.
+// A message after an event that is refused or cut is answered 424, whatever has happened to it.
 func TestAMessageBehindARefusedEvent(t *testing.T) {
 	t.Parallel()
 	for name, one := range map[string]struct {
@@ -97,7 +97,7 @@ func TestAMessageBehindARefusedEvent(t *testing.T) {
 	}
 }
 
-// A message that could not be queued behind its event has an answer of its own.
+// A message that could not be queued after its event has its own answer.
 func TestAMessageThatIsRefusedBehindItsEvent(t *testing.T) {
 	t.Parallel()
 	p := newPairTest(t)
@@ -111,7 +111,7 @@ func TestAMessageThatIsRefusedBehindItsEvent(t *testing.T) {
 	require.Contains(t, string(got[0].Then.Body), "Redis is out of memory")
 }
 
-// What is not carried out together is made one after the other: the event, and the message if the event was accepted.
+// A pair that is not carried out together is made in order: the event, and then the message if the event was accepted.
 func TestAnEventAndItsMessageOneAfterTheOther(t *testing.T) {
 	t.Parallel()
 	unreadable := inBundle(t, "/v1/queue", "message", m{"queueName": "none"})
@@ -154,7 +154,7 @@ func TestAnEventAndItsMessageOneAfterTheOther(t *testing.T) {
 	}
 }
 
-// An event that cannot be read is refused, and nothing is done about the message.
+// An event that cannot be decoded is refused, and the message is ignored.
 func TestNothingIsDoneBehindAnEventThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	p := newPairTest(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/world-redis/world-redis/httpapi/internal/bundle"
 )
 
-// inBundle makes the CBOR form of one call.
+// inBundle returns the CBOR form of one call.
 func inBundle(t *testing.T, path, key string, body m) m {
 	t.Helper()
 	item, err := cbor.Marshal(body)
@@ -53,8 +53,8 @@ func stepCreated(id string) m {
 	return m{"event": m{"eventType": "step_created", "correlationId": id, "specVersion": 3, "eventData": m{"stepName": "s", "input": []byte{1}}}}
 }
 
-// The middle one of three calls fails: the others do what they would have done alone, each has
-// its own key and its own answer, and the answers are in the order of the calls.
+// The second of three calls fails: the others succeed as if they were alone, each has its own key and answer, and the
+// answers are in the order of the calls.
 func TestBundleWithACallThatFails(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
@@ -98,7 +98,7 @@ func TestBundleWithACallThatFails(t *testing.T) {
 	require.Contains(t, string(got[3].Body), "msg_7")
 }
 
-// A handler that panics, or wants its connection cut, takes only its own call along.
+// A handler that panics, or wants its connection cut, affects only its own call.
 func TestBundleWithAPanic(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
@@ -117,7 +117,7 @@ func TestBundleWithAPanic(t *testing.T) {
 	require.Equal(t, []int{503, 500, 200}, []int{got[0].Status, got[1].Status, got[2].Status})
 }
 
-// eventThenQueue makes the CBOR form of an event and of the message to queue once it is written.
+// eventThenQueue returns the CBOR form of an event and of the message to queue once it is written.
 func eventThenQueue(t *testing.T, stepID string) m {
 	t.Helper()
 	pair := inBundle(t, "/v1/runs/"+runID+"/events", "event of "+stepID, stepCreated(stepID))
@@ -126,8 +126,8 @@ func eventThenQueue(t *testing.T, stepID string) m {
 	return pair
 }
 
-// A message is queued once the event that it goes with is written, and not before; pairs do not
-// wait for each other. Here the first event ends after the second one's message is queued.
+// A message is queued after its event is written, and not before; pairs do not wait for each other. Here the first
+// event ends after the second one's message is queued.
 func TestBundleQueuesAMessageAfterItsEvent(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
@@ -164,8 +164,7 @@ func TestBundleQueuesAMessageAfterItsEvent(t *testing.T) {
 	}
 }
 
-// What goes with an event that is refused is not queued, whatever the refusal; the other pairs of
-// the bundle are whole.
+// The message of a refused event is not queued, whatever the refusal; the other pairs of the bundle are not affected.
 func TestBundleQueuesNothingAfterARefusedEvent(t *testing.T) {
 	t.Parallel()
 	refusals := map[string]struct {
@@ -205,7 +204,7 @@ func TestBundleQueuesNothingAfterARefusedEvent(t *testing.T) {
 	}
 }
 
-// A message that is refused leaves the event as it is, with an answer of its own.
+// A refused message does not affect its event, and has its own answer.
 func TestBundleWhoseMessageIsRefused(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
@@ -223,7 +222,7 @@ func TestBundleWhoseMessageIsRefused(t *testing.T) {
 	require.Contains(t, string(got[0].Then.Body), "out of memory")
 }
 
-// The calls of a bundle are the caller's: they go to the namespace of its token.
+// The calls of a bundle go to the namespace of the bundle's token.
 func TestBundleStaysInItsNamespace(t *testing.T) {
 	t.Parallel()
 	mainFakes, shop := newFakes(t), newFakes(t)
@@ -243,7 +242,7 @@ func TestBundleStaysInItsNamespace(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, w.Code)
 }
 
-// A bundle is refused as a whole, before any of its calls is made, when one could not be part of any.
+// If one call cannot be part of any bundle, the whole bundle is refused before any of its calls is made.
 func TestBundlesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, newFakes(t)) // the fakes fail the test on any call

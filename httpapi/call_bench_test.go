@@ -14,7 +14,7 @@ import (
 	"github.com/world-redis/world-redis/httpapi/internal/input"
 )
 
-// benchServer answers every call of the benchmarks at once.
+// benchServer answers every call of the benchmarks immediately.
 func benchServer(b *testing.B) *Server {
 	b.Helper()
 	store := fakeStore{
@@ -57,7 +57,7 @@ func BenchmarkMixedBundle(b *testing.B) {
 	}
 }
 
-// One call of each kind in a request of its own.
+// One call of each kind, each in its own request.
 func BenchmarkRequest(b *testing.B) {
 	s := benchServer(b)
 	for name, one := range map[string]struct {

@@ -62,7 +62,7 @@ func (k *testSocket) receive() (id string, status int, body []byte) {
 	return string(message[:4]), int(binary.BigEndian.Uint16(message[4:])), message[6:]
 }
 
-// answers parts the body of an answered bundle.
+// answers splits the body of an answered bundle.
 func (k *testSocket) answers(body []byte) []bundledReply {
 	k.t.Helper()
 	var got struct {
@@ -72,7 +72,7 @@ func (k *testSocket) answers(body []byte) []bundledReply {
 	return got.Answers
 }
 
-// withSteps answers each step_created with its step's name; those that wait has a channel for, once that is closed.
+// withSteps answers each step_created with its step's name; a step in waits is answered once its channel is closed.
 func withSteps(f *fakes, wait map[string]chan struct{}) {
 	f.store.createEvent = func(req world.CreateEvent) (world.EventResult, error) {
 		if held := wait[req.CorrelationID]; held != nil {
@@ -82,8 +82,8 @@ func withSteps(f *fakes, wait map[string]chan struct{}) {
 	}
 }
 
-// Each message has the answer that the same POST would have, under its own four bytes, as soon as it
-// is there: one that takes long holds up no other.
+// Each message gets the answer that the same POST would get, with its own four bytes, as soon as it is ready: a slow
+// one delays no other.
 func TestCallSocketAnswersInAnyOrder(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
@@ -120,7 +120,7 @@ func TestCallSocketAnswersInAnyOrder(t *testing.T) {
 	require.EqualValues(t, 2, counted.Load())
 }
 
-// A message that is no bundle is refused as the POST would be, and the socket stays.
+// A message that is not a bundle is refused as the POST would be, and the socket stays open.
 func TestCallSocketRefusesAMessage(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
@@ -145,7 +145,7 @@ func TestCallSocketRefusesAMessage(t *testing.T) {
 	require.Equal(t, websocket.StatusUnsupportedData, websocket.CloseStatus(err))
 }
 
-// Who may not call may not open a socket; what comes over one is for the namespace of its token.
+// Opening a socket needs a token, and its messages go to the namespace of that token.
 func TestCallSocketBelongsToItsToken(t *testing.T) {
 	t.Parallel()
 	mainFakes, shop := newFakes(t), newFakes(t)
@@ -170,7 +170,7 @@ func TestCallSocketBelongsToItsToken(t *testing.T) {
 	}
 }
 
-// Without tokens a page of another origin may not open one, as it may not call.
+// Without tokens, a page of another origin may not open a socket, as it may not call.
 func TestCallSocketIsNotForForeignPages(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(newServer(t, newFakes(t)).Handler())
@@ -183,7 +183,7 @@ func TestCallSocketIsNotForForeignPages(t *testing.T) {
 	require.Contains(t, w.Body.String(), callsocket.Protocol)
 }
 
-// A service that stops asks the client to hang up, answers what it has been asked, and waits for both.
+// A service that stops asks the client to close the socket, answers the calls that it has received, and waits for both.
 func TestCallSocketAtShutdown(t *testing.T) {
 	t.Parallel()
 	for name, hangsUp := range map[string]bool{"the client hangs up": true, "the client does not": false} {
@@ -242,7 +242,7 @@ func TestCallSocketAtShutdown(t *testing.T) {
 	}
 }
 
-// A call whose client is gone is given up, as one whose connection breaks, and nothing is left behind.
+// A call whose client has disconnected is cancelled, as on a broken connection, and nothing is left behind.
 func TestCallSocketWhoseClientIsGone(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
@@ -264,7 +264,7 @@ func TestCallSocketWhoseClientIsGone(t *testing.T) {
 	}
 }
 
-// Many at once, more than a socket works on at a time: each has its own answer.
+// More concurrent messages than a socket handles at a time: each gets its own answer.
 func TestCallSocketWithManyMessages(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
@@ -281,7 +281,7 @@ func TestCallSocketWithManyMessages(t *testing.T) {
 	go func() {
 		for _, message := range messages {
 			if k.conn.Write(t.Context(), websocket.MessageBinary, message) != nil {
-				return // receive tells
+				return // receive reports it
 			}
 		}
 	}()

@@ -15,7 +15,7 @@ import (
 	"github.com/world-redis/world-redis/httpapi/internal/callsocket"
 )
 
-// clientLimit reads a number of the client's source, such as `const NAMES = 1000;` or one with factors.
+// clientLimit reads a number from the client's source, such as `const NAMES = 1000;` or one with factors.
 func clientLimit(t *testing.T, file, name string) int {
 	t.Helper()
 	source, err := os.ReadFile(filepath.Join("..", "client", "src", file))
@@ -31,7 +31,7 @@ func clientLimit(t *testing.T, file, name string) int {
 	return product
 }
 
-// The client asks for as much as the service allows, and sends no more than it takes.
+// The client asks for no more than the service allows, and sends no more than the service accepts.
 func TestTheClientKeepsTheLimits(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, world.MaxGetRuns, clientLimit(t, "world/runs.ts", "MOST_RUNS"))

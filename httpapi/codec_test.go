@@ -9,7 +9,7 @@ import (
 	"github.com/world-redis/world-redis/httpapi/internal/input"
 )
 
-// The answer has the encoding that Accept names, else the request's, else JSON.
+// The answer has the encoding that Accept names, otherwise the request's, otherwise JSON.
 func TestAnswerEncoding(t *testing.T) {
 	t.Parallel()
 	cases := []struct{ accept, contentType, want string }{

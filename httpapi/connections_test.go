@@ -16,8 +16,8 @@ import (
 	"github.com/world-redis/world-redis/httpapi/internal/callerconn"
 )
 
-// Beyond the limit of connections calls are answered 503 and health checks as ever, each with the end of the connection;
-// far beyond it nothing is. One line says so.
+// Beyond the limit of connections, calls are answered 503 and health checks as usual, and each such connection is
+// closed; far beyond the limit no connection is served. One log line says so.
 func TestConnectionsAreCapped(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)

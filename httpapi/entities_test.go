@@ -25,8 +25,8 @@ const fullRunJSON = `{"runId":"wrun_01HZX0000000000000000000AA","status":"comple
 	`"error":{"message":"x"},"errorCode":"USER_ERROR","attributes":{},"encryptionPublicKey":"key","createdAt":1700000000001,` +
 	`"updatedAt":1700000000002,"startedAt":1700000000003,"completedAt":1700000000004,"expiredAt":1700000000005}`
 
-// An entity has the SDK's names, keeps empty bytes apart from absent ones, and leaves out
-// what is not there instead of sending null.
+// An entity has the SDK's field names, distinguishes empty bytes from absent ones, and leaves out absent fields instead
+// of sending null.
 func TestGetRun(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
@@ -83,7 +83,7 @@ func TestListRunsReadsEveryFilter(t *testing.T) {
 	}
 }
 
-// A page that is not empty has its cursor also when nothing follows.
+// A page that is not empty has a cursor even when nothing follows.
 func TestPageKeepsItsCursor(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
@@ -187,7 +187,7 @@ func TestEventsAreListed(t *testing.T) {
 	s := newServer(t, f)
 	const page = `{"data":[` + eventJSON + `,{"eventId":"e","runId":"wrun_01HZX0000000000000000000AA","eventType":"run_started","createdAt":6}],"cursor":"2","hasMore":false}`
 
-	// A log without a limit is everything that is left; an entity's events have one.
+	// A log without a limit is everything that is left; the events of an entity have a default limit.
 	_, body := get(t, s, "/v1/runs/"+runID+"/events?cursor=1")
 	require.Equal(t, page, body)
 	require.Equal(t, world.EventQuery{RunID: runID, Page: world.PageRequest{Cursor: "1"}}, asked)

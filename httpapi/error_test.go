@@ -16,7 +16,7 @@ import (
 	"github.com/world-redis/world-redis/httpapi/internal/input"
 )
 
-// Every code has one status and one SDK class, and the body says all that was said.
+// Every code has one status and one SDK class, and the body has all details.
 func TestErrorTable(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
@@ -73,7 +73,7 @@ func TestErrorTable(t *testing.T) {
 	}
 }
 
-// What goes wrong inside is in the log under an id, and the caller gets the id only.
+// An internal error is logged with an id, and the caller gets only the id.
 func TestInternalErrorsStayInside(t *testing.T) {
 	t.Parallel()
 	failures := map[string]func() error{
@@ -100,7 +100,7 @@ func TestInternalErrorsStayInside(t *testing.T) {
 	}
 }
 
-// A caller that hangs up is nobody's fault: no log line, no stack.
+// A caller that hangs up is no error: no log line, no stack.
 func TestCallerGoneIsNotLogged(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
@@ -117,7 +117,7 @@ func TestCallerGoneIsNotLogged(t *testing.T) {
 	require.Empty(t, log.String())
 }
 
-// Redis that does not answer in time is a reason to try again, not an internal error.
+// If Redis does not answer in time, the error says to try again, and is not an internal one.
 func TestTimeoutIsUnavailable(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)

@@ -15,7 +15,7 @@ import (
 
 const batchPath = "/v1/runs/" + runID + "/events/batch"
 
-// A batch reaches the store in its order, and what became of each event goes back in that order.
+// A batch reaches the store in its order, and the outcome of each event is answered in that order.
 func TestBatchThereAndBack(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
@@ -65,8 +65,7 @@ func TestBatchThereAndBack(t *testing.T) {
 		{"status":425,"error":"too_early","message":"not yet","retryAfter":5}]}`, w.Body.String())
 }
 
-// What is no batch is refused before the store hears of it, and the store's own refusal goes
-// back as for any call.
+// An invalid batch is refused without a call to the store, and a refusal by the store is answered as for any call.
 func TestBadBatches(t *testing.T) {
 	t.Parallel()
 	good := m{"event": m{"eventType": "run_completed"}}
@@ -97,8 +96,8 @@ func TestBadBatches(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, status)
 }
 
-// The look-up by token, and only that, tells what a resume needs.
-func TestHookByTokenTellsHowToResume(t *testing.T) {
+// Only the lookup by token returns what a resume needs.
+func TestHookByTokenHasWhatAResumeNeeds(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
 	hook := world.Hook{RunID: runID, HookID: "hook_1", Token: "t", CreatedAt: 7, Resume: &world.HookResume{
@@ -134,7 +133,7 @@ func TestAttributeErrorOnTheWire(t *testing.T) {
 	require.Contains(t, text, "attribute_invalid")
 }
 
-// A reason of 512 characters, as JavaScript counts them, is the longest.
+// A reason of 512 characters, as JavaScript counts them, is the longest allowed.
 func TestCancelReasonLimit(t *testing.T) {
 	t.Parallel()
 	for units, want := range map[int]int{512: http.StatusOK, 514: http.StatusBadRequest} {

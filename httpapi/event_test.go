@@ -19,7 +19,7 @@ func unhex(t testing.TB, s string) world.Raw {
 	return worldtest.Unhex(t, s)
 }
 
-// accepted posts an event and returns what reached the store.
+// accepted posts an event and returns what the store received.
 func accepted(t *testing.T, target string, body any, header map[string]string) world.CreateEvent {
 	t.Helper()
 	f := newFakes(t)
@@ -53,9 +53,8 @@ func TestCreateEventReadsTheWholeCall(t *testing.T) {
 	}, got)
 }
 
-// The bytes of cbor-x: 16 bit maps, undefined and null entries, floats for large whole
-// numbers, tag 64 around a Uint8Array. Payloads stay as they came; what is undefined or
-// null at the top of eventData counts as left out.
+// The bytes of cbor-x: maps with 16-bit lengths, undefined and null entries, floats for large whole numbers, tag 64
+// around a Uint8Array. Payloads keep their bytes; undefined or null at the top of eventData counts as absent.
 func TestEventDataIsKeptAsSent(t *testing.T) {
 	t.Parallel()
 	// {event: {eventType: "run_created", correlationId: undefined, specVersion: 3, eventData:
@@ -86,8 +85,8 @@ func TestEventDataIsKeptAsSent(t *testing.T) {
 	}, got)
 }
 
-// JavaScript text with half a surrogate pair is encoded as bytes that are not UTF-8; it is
-// kept as it came, and in JSON answers it is made readable.
+// JavaScript text with half a surrogate pair is encoded as bytes that are not UTF-8; its bytes are kept, and made
+// readable in JSON answers.
 func TestLoneSurrogates(t *testing.T) {
 	t.Parallel()
 	body := unhex(t, "a1"+"656576656e74"+"a3"+"696576656e7454797065"+"6c686f6f6b5f63726561746564"+"6d636f7272656c6174696f6e4964"+"6168"+
@@ -103,7 +102,7 @@ func TestMomentsInEventDataAreStoredAsIntegers(t *testing.T) {
 	require.Equal(t, world.Fields{{Key: "resumeAt", Value: unhex(t, "1b0000018bcfe5687b")}}, got.Data)
 }
 
-// curl and other languages send JSON; what is stored is the same CBOR.
+// curl and other languages send JSON; the same CBOR is stored.
 func TestCreateEventInJSON(t *testing.T) {
 	t.Parallel()
 	got := accepted(t, "/v1/events", `{"event":{"eventType":"run_created","specVersion":3,"eventData":{
@@ -137,7 +136,7 @@ func TestEventResult(t *testing.T) {
 			`"hook":{"runId":"","hookId":"h","token":"","ownerId":"","projectId":"","environment":"","isWebhook":false,"createdAt":0},` +
 			`"wait":{"waitId":"w","runId":"r","status":"completed","resumeAt":2,"completedAt":3,"createdAt":1,"updatedAt":3,"specVersion":4},` +
 			`"events":[{"eventId":"e","runId":"r","eventType":"t","createdAt":1}],"cursor":"c","hasMore":true,"maxEvents":25000,"stepCreated":true}`},
-		// A log that was asked for and is empty is not the same as none.
+		// An empty log that was requested differs from none.
 		"an empty log": {world.EventResult{Events: []world.Event{}}, `{"events":[],"cursor":null,"hasMore":false}`},
 	}
 	for name, c := range cases {
@@ -152,8 +151,8 @@ func TestEventResult(t *testing.T) {
 	}
 }
 
-// Each of these is refused with a sentence that names the field, and the store hears
-// nothing of it: the fake has no function, so a call would fail the test.
+// Each of these is refused with a sentence that names the field, and without a call to the store: the fake has no
+// function, so a call would fail the test.
 func TestBadEvents(t *testing.T) {
 	t.Parallel()
 	event := func(kind string, data m) m {
@@ -230,7 +229,7 @@ func postCBOR(t *testing.T, s *Server, target string, body any) (int, string) {
 	return w.Code, w.Body.String()
 }
 
-// Runs from before event sourcing logged events with optional payloads.
+// Runs from before event sourcing logged events whose payloads are optional.
 func TestLegacyEventsNeedNoPayload(t *testing.T) {
 	t.Parallel()
 	got := accepted(t, "/v1/runs/"+runID+"/events",

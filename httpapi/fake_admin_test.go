@@ -7,7 +7,7 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// fakeAdmin is a queue with these messages in it.
+// fakeAdmin is a queue that has these messages.
 type fakeAdmin struct {
 	messages []world.MessageInfo
 	asked    []world.MessageQuery
@@ -85,7 +85,7 @@ func (f *fakeAdmin) QueueDepths(context.Context) ([]world.QueueDepth, error) {
 	return []world.QueueDepth{{Kind: world.KindFlow, Queue: "workflow_flows", Pending: 3, Oldest: 5}, {Kind: world.KindStep, Queue: "workflow_steps", Paused: true}}, nil
 }
 
-// forgetter remembers which runs it was told of.
+// forgetter records the runs with which it was called.
 type forgetter struct {
 	mu   sync.Mutex
 	runs []string

@@ -19,7 +19,7 @@ type fakeLegacy struct {
 	disposeHook func(world.DisposeLegacyHook) (world.Hook, error)
 }
 
-// called makes the call that a test put in, or fails the test.
+// called calls the function that a test has set, or fails the test.
 func called[Req, Res any](t *testing.T, name string, put func(Req) (Res, error), req Req) (Res, error) {
 	if put == nil {
 		var none Res

@@ -10,8 +10,8 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// The fakes answer with the function a test put in. A method without one fails the test:
-// that is how "nothing reached the store" is asserted everywhere.
+// The fakes answer with the function that a test has set. A method without one fails the test: this is how all tests
+// assert that nothing reached the store.
 
 type fakes struct {
 	t       *testing.T

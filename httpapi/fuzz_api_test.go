@@ -22,7 +22,7 @@ import (
 	"github.com/world-redis/world-redis/httpapi/internal/livestream"
 )
 
-// agreeable is a server on a store, a queue and streams that take everything and show the payloads that they were given.
+// agreeable is a server on a store, a queue and streams that accept everything and return the payloads that they got.
 func agreeable(f *testing.F) *Server {
 	f.Helper()
 	fakes := &fakes{}
@@ -69,12 +69,12 @@ func agreeable(f *testing.F) *Server {
 	return s
 }
 
-// forgetful streams keep no list of what was announced: there are millions of it.
+// forgetful streams do not record announced appends, because there are millions.
 type forgetful struct{ *fakeStreams }
 
 func (forgetful) ExpectAppend(string) (over func()) { return func() {} }
 
-// Whatever is sent as a body, to whichever route, is taken or refused with a reason; nothing is an internal error.
+// A body of any bytes, for any route, is accepted or refused with a reason; none is an internal error.
 func FuzzBody(f *testing.F) {
 	run := "/v1/runs/" + runID
 	paths := []string{
@@ -123,8 +123,8 @@ func FuzzBody(f *testing.F) {
 	})
 }
 
-// Whatever a message of a call socket holds, there is one answer under its four bytes, and it is a bundle of answers, one
-// for each call, or a refusal.
+// A message of any bytes on a call socket gets one answer with its four bytes, which is a bundle of answers, one for
+// each call, or a refusal.
 func FuzzCallMessage(f *testing.F) {
 	event := []byte(raw(f, m{"event": m{"eventType": "step_created", "correlationId": "step_1", "specVersion": 7, "eventData": m{"stepName": "s", "input": []byte{1}}}}))
 	message := []byte(raw(f, m{"queueName": "__wkf_workflow_w", "message": m{"runId": runID}}))
@@ -159,7 +159,7 @@ func FuzzCallMessage(f *testing.F) {
 	})
 }
 
-// Whatever comes over a connection that has become a call socket, the socket ends with the connection.
+// For any bytes on a connection that has become a call socket, the socket ends with the connection.
 func FuzzSocketFrames(f *testing.F) {
 	message := append([]byte("abcd"), raw(f, m{"calls": []m{{"path": "/v1/runs/" + runID}}})...)
 	for _, frames := range [][]byte{
@@ -207,7 +207,7 @@ func frameOf(first byte, payload []byte) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{first, 0x80 | byte(len(payload))}, 0), payload...)
 }
 
-// listenerOf is a listener of connections that are made here.
+// listenerOf is a listener for connections that the test makes.
 type listenerOf <-chan net.Conn
 
 func (l listenerOf) Accept() (net.Conn, error) {

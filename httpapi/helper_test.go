@@ -36,7 +36,7 @@ func newServer(t *testing.T, f *fakes, change ...func(*Config, *Deps)) *Server {
 	return s
 }
 
-// call is one request in the making.
+// call describes one request.
 type call struct {
 	method, target string
 	host           string // 127.0.0.1:8787 if left out
@@ -93,7 +93,7 @@ func post(t *testing.T, s *Server, target string, body any) (int, string) {
 	return w.Code, w.Body.String()
 }
 
-// m is a map in a test's body.
+// m is a map in the body of a test.
 type m = map[string]any
 
 // raw encodes a value as CBOR.

@@ -22,8 +22,7 @@ import (
 	"github.com/world-redis/world-redis/internal/cboritem"
 )
 
-// largeRuns has runs of so many bytes, whose reading asks for room as that of the storage does. most is how many were
-// read at a time.
+// largeRuns has runs of n bytes whose reads reserve memory as storage does. most is how many were read concurrently.
 func largeRuns(f *fakes, size int) (most *atomic.Int64) {
 	var now atomic.Int64
 	most = new(atomic.Int64)
@@ -39,7 +38,7 @@ func largeRuns(f *fakes, size int) (most *atomic.Int64) {
 	return most
 }
 
-// bundleOf asks for a run so many times.
+// bundleOf reads a run n times.
 func bundleOf(n int) []m {
 	calls := make([]m, n)
 	for i := range calls {
@@ -48,8 +47,8 @@ func bundleOf(n int) []m {
 	return calls
 }
 
-// A bundle has 4 MiB of answers at most. A larger one comes alone, and the others are to be called by themselves: each
-// of them is answered then.
+// A bundle has at most 4 MiB of answers. A larger answer is sent alone, and the other calls are to be made separately:
+// each of them is answered then.
 func TestABundleHasALimitOfItsAnswers(t *testing.T) {
 	t.Parallel()
 	for size, whole := range map[int]int{5 << 20: 1, 1 << 20: 4, 300 << 10: 13, 50 << 10: 64} {
@@ -75,7 +74,7 @@ func withZeros(count map[int]int) map[int]int {
 	return map[int]int{200: count[200], 429: count[429]}
 }
 
-// So it is with what a call brings without having asked for room: it is dropped once it is there.
+// This also holds for an answer for which no memory was reserved: it is dropped once it is read.
 func TestABundleDropsWhatIsTooMuch(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
@@ -97,7 +96,7 @@ func TestABundleDropsWhatIsTooMuch(t *testing.T) {
 	require.Zero(t, s.main.memory.Used())
 }
 
-// A client of a socket that reads nothing holds its share at most, and others of the namespace are served.
+// A socket client that reads nothing holds at most its share, and others of the namespace are served.
 func TestASocketThatIsNotReadHoldsItsShare(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
@@ -122,7 +121,7 @@ func TestASocketThatIsNotReadHoldsItsShare(t *testing.T) {
 		require.Equal(t, http.StatusOK, resp.StatusCode)
 		require.LessOrEqual(t, s.main.memory.Used(), int64(16<<20)+3*(4<<20))
 	}
-	// Once it reads, all are answered: one run each, or none where that had to wait for too long.
+	// Once it reads, all are answered: with a run each, or with none if the call had to wait too long.
 	conn.SetReadLimit(16 << 20)
 	for range 6 {
 		_, status, body := k.receive()
@@ -137,7 +136,7 @@ func TestASocketThatIsNotReadHoldsItsShare(t *testing.T) {
 	require.NoError(t, <-done)
 }
 
-// A message for which there is no memory is answered so, and the socket goes on.
+// A message for which there is no memory is answered accordingly, and the socket stays open.
 func TestAMessageOverBudget(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
@@ -164,7 +163,7 @@ func TestAMessageOverBudget(t *testing.T) {
 	require.Equal(t, http.StatusOK, status)
 }
 
-// Bodies count as they arrive: those that were announced and do not come take nothing from others.
+// Bodies are counted as they arrive: announced ones that do not come take nothing from others.
 func TestBodiesCountAsTheyArrive(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
@@ -189,7 +188,7 @@ func TestBodiesCountAsTheyArrive(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, resp.Body.Close())
 	require.Equal(t, http.StatusOK, resp.StatusCode)
-	// Those that do come wait, and are refused when that takes too long; nothing of it is 413.
+	// Bodies that do come wait, and are refused after too long; none gets 413.
 	for _, conn := range conns[:50] {
 		_, err := conn.Write(make([]byte, 2<<20))
 		require.NoError(t, err)
@@ -220,7 +219,7 @@ func TestBodiesCountAsTheyArrive(t *testing.T) {
 	require.NoError(t, <-done)
 }
 
-// One namespace has half of what there is, and its callers are refused while another's go on.
+// One namespace may use half of the memory; then its callers are refused, while another's continue.
 func TestNamespacesShareTheMemory(t *testing.T) {
 	t.Parallel()
 	f, other := newFakes(t), newFakes(t)
@@ -243,7 +242,7 @@ func TestNamespacesShareTheMemory(t *testing.T) {
 	require.Equal(t, 200, ask("one"))
 }
 
-// What the service reads itself has a bounded number of keys; a payload may have any.
+// An object that the service itself reads has a limited number of keys; a payload may have any number.
 func TestManyKeys(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
@@ -275,7 +274,7 @@ func TestManyKeys(t *testing.T) {
 	require.Contains(t, body, "more than 10000 keys")
 }
 
-// A message that stops arriving ends its socket; one between messages stays.
+// A message that stops arriving ends its socket; a pause between messages does not.
 func TestAMessageThatStandsStill(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)

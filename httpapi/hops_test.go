@@ -10,7 +10,7 @@ import (
 	"github.com/world-redis/world-redis/httpapi/internal/input"
 )
 
-// What a service passes on counts it, and what came through too many is refused, whichever route it is for.
+// A service counts the requests that it passes on, and refuses one that came through too many services, on any route.
 func TestHopsAreCountedAndBounded(t *testing.T) {
 	t.Parallel()
 	base, got := webhookApp(t)

@@ -21,7 +21,7 @@ func emptyBytes(n int) world.Raw {
 	return append(cboritem.AppendHead(nil, cboritem.MajorArray, uint64(n)), bytes.Repeat([]byte{cboritem.MajorBytes << 5}, n)...)
 }
 
-// The caller gets all of it, and a caller that leaves ends it.
+// The caller gets the whole answer, and a caller that disconnects ends it.
 func TestAJSONAnswerInPieces(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/world-redis/world-redis/httpapi/internal/transport"
 )
 
-// Every legacy call reaches its method with what the body says, and answers the entity.
+// Every legacy call reaches its method with the fields of the body, and answers the entity.
 func TestLegacyCalls(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
@@ -88,7 +88,7 @@ func TestLegacyCalls(t *testing.T) {
 	}
 }
 
-// Nothing unsound reaches the store.
+// No invalid call reaches the store.
 func TestLegacyBadInput(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, newFakes(t))

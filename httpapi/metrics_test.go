@@ -21,7 +21,7 @@ func withMetrics(change func(*Config)) func(*Config, *Deps) {
 	}
 }
 
-// Nobody but this machine, or the holder of a token for them, reads the metrics at the address of the API.
+// At the address of the API, only local callers and holders of a metrics token may read the metrics.
 func TestWhoMayReadMetrics(t *testing.T) {
 	t.Parallel()
 	status, body := get(t, newServer(t, newFakes(t)), "/metrics")
@@ -69,12 +69,12 @@ func TestWhoMayReadMetrics(t *testing.T) {
 			require.Contains(t, errorOf(t, w.Body.String())["message"], "set WORKFLOW_WORLD_METRICS_TOKEN, or set WORKFLOW_WORLD_METRICS_LISTEN", name)
 		}
 	}
-	// The token is for nothing else.
+	// The metrics token is valid for nothing but the metrics.
 	w := call{method: http.MethodGet, target: "/v1/apps", header: map[string]string{"Authorization": bearer(metricsToken)}}.do(t, newServer(t, newFakes(t), withMetrics(guarded)))
 	require.Equal(t, http.StatusUnauthorized, w.Code)
 }
 
-// At an address of their own the metrics are all there is, and the API has them no more.
+// A separate metrics address serves only the metrics, and the API's address no longer does.
 func TestMetricsAtAnAddressOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -148,11 +148,11 @@ func TestMetricsSettingsThatCannotBe(t *testing.T) {
 		_, err := New(c, newFakes(t).deps())
 		require.ErrorContains(t, err, want)
 	}
-	// Where only this machine reaches them, any token will do.
+	// On loopback, a token of any length is accepted.
 	s, err := New(Config{Listen: "0.0.0.0:1", Tokens: []string{apiToken}, MetricsListen: "127.0.0.1:2", MetricsTokens: []string{"short"}}, newFakes(t).deps())
 	require.NoError(t, err)
 	s.close()
-	// An address that is taken is a reason not to start.
+	// The service does not start if the address is in use.
 	taken := newServer(t, newFakes(t), withMetrics(func(*Config) {}))
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error)

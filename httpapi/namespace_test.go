@@ -25,8 +25,8 @@ func bearer(token string) map[string]string {
 	return map[string]string{"Authorization": "Bearer " + token}
 }
 
-// BR-25: the token alone says whose data a call is about. The fakes fail the test when the
-// other namespace's store is asked for anything.
+// BR-25: only the token decides whose data a call uses. The fakes fail the test if the other namespace's store is
+// called.
 func TestTheTokenChoosesTheNamespace(t *testing.T) {
 	t.Parallel()
 	main, shop := newFakes(t), newFakes(t)
@@ -57,8 +57,7 @@ func TestTheTokenChoosesTheNamespace(t *testing.T) {
 	}
 }
 
-// Where only namespaces have tokens, a call without one is nobody's: it does not fall to
-// the default namespace.
+// If only namespaces have tokens, a call without one is refused: it does not go to the default namespace.
 func TestWithNamespacesEveryCallNeedsAToken(t *testing.T) {
 	t.Parallel()
 	s := withNamespace(t, newFakes(t), newFakes(t))
@@ -69,8 +68,8 @@ func TestWithNamespacesEveryCallNeedsAToken(t *testing.T) {
 	}
 }
 
-// Two namespaces may hold the same hook token: the path says whose webhook is called. An
-// app of the default namespace never gets one of another.
+// Two namespaces may have the same hook token: the path says whose webhook is called. An app of the default namespace
+// never gets one of another.
 func TestWebhooksOfANamespace(t *testing.T) {
 	t.Parallel()
 	base, got := webhookApp(t)

@@ -112,7 +112,7 @@ func TestOpenAPIOperationsAreComplete(t *testing.T) {
 	}
 }
 
-// Every reference in the document leads somewhere.
+// Every reference in the document resolves.
 func TestOpenAPIReferencesResolve(t *testing.T) {
 	t.Parallel()
 	document, _ := openAPIOperations(t)
@@ -135,7 +135,7 @@ func TestOpenAPIReferencesResolve(t *testing.T) {
 	walk(document)
 }
 
-// The error statuses of the one table all stand in the document, and so do the event types.
+// The document has all statuses of the error table, and all event types.
 func TestOpenAPINamesTheErrors(t *testing.T) {
 	t.Parallel()
 	document, _ := openAPIOperations(t)

@@ -60,7 +60,7 @@ func TestQueueIsPausedAndResumed(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, status)
 }
 
-// A message whose run has ended is not delivered again unless that is asked for; it is said so.
+// A message of a finished run is redriven only on request; the answer says so.
 func TestRedriveLeavesMessagesOfEndedRuns(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
@@ -94,7 +94,7 @@ func TestRedriveLeavesMessagesOfEndedRuns(t *testing.T) {
 	}
 }
 
-// A message is removed once; one in an app's hands may be named again.
+// A message is removed once; one that is in delivery may be dropped again.
 func TestAMessageIsDropped(t *testing.T) {
 	t.Parallel()
 	s, admin := adminServer(t, newFakes(t),
@@ -119,7 +119,7 @@ func TestAMessageIsDropped(t *testing.T) {
 	require.Equal(t, []string{"msg_1", "msg_2", "msg_2", "msg_3"}, admin.dropped)
 }
 
-// BR-12: whatever call ends a run lets its messages go; others do not.
+// BR-12: every call that ends a run removes the run's messages; other calls do not.
 func TestQueueForgetsARunThatAnAnswerEnds(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
@@ -135,8 +135,8 @@ func TestQueueForgetsARunThatAnAnswerEnds(t *testing.T) {
 	f.store.updateRun = func(r world.UpdateLegacyRun) (world.Run, error) {
 		return world.Run{RunID: r.RunID, Status: r.Status}, nil
 	}
-	told := &forgetter{}
-	s := newServer(t, f, func(_ *Config, d *Deps) { d.Forget = told })
+	forgotten := &forgetter{}
+	s := newServer(t, f, func(_ *Config, d *Deps) { d.Forget = forgotten })
 	event := func(run, kind string, data m) {
 		post(t, s, "/v1/runs/"+run+"/events", m{"event": m{"eventType": kind, "specVersion": 2, "eventData": data}})
 	}
@@ -148,7 +148,7 @@ func TestQueueForgetsARunThatAnAnswerEnds(t *testing.T) {
 	post(t, s, "/v1/runs/cancel", m{"runIds": []string{"wrun_5", "wrun_6", "wrun_7"}})
 	post(t, s, "/v1/legacy/runs/wrun_8/cancel", nil)
 	post(t, s, "/v1/legacy/runs/wrun_9/pause", nil)
-	require.Equal(t, []string{"wrun_2", "wrun_3", "wrun_4", "wrun_5", "wrun_6", "wrun_8"}, told.runs)
+	require.Equal(t, []string{"wrun_2", "wrun_3", "wrun_4", "wrun_5", "wrun_6", "wrun_8"}, forgotten.runs)
 }
 
 var _ world.QueueAdmin = (*fakeAdmin)(nil)

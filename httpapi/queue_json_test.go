@@ -9,8 +9,7 @@ import (
 	"github.com/world-redis/world-redis/httpapi/internal/input"
 )
 
-// A JSON document keeps its form to the last space on its way to the app, and the queue
-// still learns what it belongs to.
+// A JSON document reaches the app unchanged, including spaces, and the queue still learns which run it belongs to.
 func TestAJSONMessageIsDeliveredAsItStands(t *testing.T) {
 	t.Parallel()
 	document := `{ "runId": "r_1", "stepId": "s_1", "n": 1.0 }`

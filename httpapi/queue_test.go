@@ -195,7 +195,7 @@ func TestApps(t *testing.T) {
 	require.Equal(t, "body.leaseSeconds must be from 0 to 2592000", errorOf(t, body)["message"])
 }
 
-// An app registers under a lease and for a namespace, and says good-bye.
+// An app registers with a lease and a namespace, and unregisters.
 func TestAppsHaveLeases(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
@@ -214,9 +214,9 @@ func TestAppsHaveLeases(t *testing.T) {
 	require.Equal(t, [2]string{"http://a:1", "d"}, gone)
 }
 
-// A message tells which SDK generation its run belongs to: by the run's spec version, or
-// because an app sends it to its own deployment.
-func TestEnqueueTellsTheGenerationOfTheRun(t *testing.T) {
+// The SDK generation of a message's run is known from the run's spec version, or because an app sends the message to
+// its own deployment.
+func TestEnqueueKnowsTheGenerationOfTheRun(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{
 		`"specVersion":7`: "v5", `"specVersion":5`: "v5", `"specVersion":3`: "v4", `"specVersion":1`: "", `"namespace":"acme"`: "",

@@ -8,7 +8,7 @@ import (
 	"github.com/world-redis/world-redis/httpapi/internal/operations"
 )
 
-// A route has one way to be served.
+// A route has exactly one handler.
 func TestARouteHasOneHandler(t *testing.T) {
 	t.Parallel()
 	for _, r := range routesOf(operations.Table()) {

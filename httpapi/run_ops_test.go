@@ -35,7 +35,7 @@ func TestGetRuns(t *testing.T) {
 	status, body = post(t, s, "/v1/runs/get", `{"runIds":["r0","r1"],"resolveData":"none"}`)
 	require.Equal(t, http.StatusOK, status)
 	require.Equal(t, `{"data":[null,`+plainRun+`]}`, body)
-	// What has no room is left out for a caller that says it can go on, and refused to one that does not.
+	// A run for which there is no room is left out for a caller that can continue, and refused to one that cannot.
 	f.store.getRuns = func(runIDs []string, _ bool) ([]*world.Run, error) {
 		return make([]*world.Run, min(2, len(runIDs))), nil
 	}
@@ -115,7 +115,7 @@ func TestAwaitRun(t *testing.T) {
 	require.Equal(t, "WorkflowRunNotFoundError", errorOf(t, body)["name"])
 }
 
-// A service that stops answers with the run as it is, and a caller who goes ends the wait.
+// A service that stops answers with the run as it is, and a caller that disconnects ends the wait.
 func TestAwaitRunEndsWithTheServiceAndWithTheCaller(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)

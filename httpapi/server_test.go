@@ -73,8 +73,8 @@ func running(t *testing.T, s *Server) (base string, stop context.CancelFunc, don
 	return "http://" + s.Addr(), cancel, done
 }
 
-// At shutdown a live read is cut without its end frame, so that the reader resumes
-// elsewhere; a call in flight is answered.
+// At shutdown a live read is cut without its end frame, so that the reader resumes at another replica; a call in
+// progress is answered.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
@@ -131,7 +131,7 @@ func TestDrain(t *testing.T) {
 	require.NoError(t, <-done)
 }
 
-// A call that does not end within the grace is cut, and Run still ends.
+// A call that does not end within the grace period is cut, and Run still ends.
 func TestDrainGraceEnds(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
@@ -168,7 +168,7 @@ func TestListenFails(t *testing.T) {
 	require.ErrorContains(t, err, "cannot listen on "+taken.Addr().String())
 }
 
-// A panic half way through an answer cuts it; the client must not take half for whole.
+// A panic during an answer cuts it; the client must not take a part for the whole.
 func TestPanicAfterTheAnswerBegan(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, newFakes(t), func(c *Config, _ *Deps) {
@@ -187,7 +187,7 @@ func TestPanicAfterTheAnswerBegan(t *testing.T) {
 	require.Error(t, err)
 }
 
-// Figures go by the pattern of the route, or ids would make one figure a run.
+// Metrics are labelled with the pattern of the route, otherwise ids would create one series per run.
 func TestRequestsAreObserved(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
@@ -204,8 +204,8 @@ func TestRequestsAreObserved(t *testing.T) {
 	require.Equal(t, []string{`GET "/v1/runs/:runId" 404`, `GET "/healthz" 200`, `GET "" 404`}, seen)
 }
 
-// Whatever word a caller sends as a method, and whatever status an app makes up for a webhook, what is observed are
-// few values: each would be a figure that is kept for ever.
+// For any method that a caller sends, and any status that an app answers to a webhook, there are few label values: each
+// would be a series that is kept forever.
 func TestWhatIsObservedIsBounded(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
@@ -233,7 +233,7 @@ func TestWhatIsObservedIsBounded(t *testing.T) {
 	require.Equal(t, map[string]int{`OTHER "/v1/runs" 405`: 3000, `POST "/.well-known/workflow/v1/webhook/:token" 0`: 100}, seen)
 }
 
-// The request line and the headers of a connection have a bound, so a caller without a token costs no more than that.
+// The request line and the headers of a connection have a limit, so a caller without a token uses no more than that.
 func TestHeadersHaveABound(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, newFakes(t))
@@ -252,8 +252,8 @@ func TestHeadersHaveABound(t *testing.T) {
 	require.NoError(t, <-done)
 }
 
-// A call may take longer than its body was allowed to stand still: the deadline for reading
-// is taken off once the body is in, or it would cancel the call.
+// A call may take longer than its body may pause: the read deadline is removed once the body is read, otherwise it
+// would cancel the call.
 func TestReadDeadlineIsTakenOff(t *testing.T) {
 	t.Parallel()
 	server, client := net.Pipe()
@@ -282,7 +282,7 @@ func TestReadDeadlineIsTakenOff(t *testing.T) {
 	require.ErrorIs(t, <-served, http.ErrServerClosed)
 }
 
-// deadlineConn remembers the read deadlines that are set.
+// deadlineConn records the read deadlines that are set.
 type deadlineConn struct {
 	net.Conn
 	mu        sync.Mutex

@@ -13,7 +13,7 @@ import (
 	"github.com/world-redis/world-redis/httpapi/internal/callsocket"
 )
 
-// One small call a message, and one message after the other, is what a busy process of one caller sends over its socket.
+// One small call per message, and one message after the other, as a busy process of one caller sends over its socket.
 func BenchmarkSocket(b *testing.B) {
 	store := fakeStore{createEvent: func(req world.CreateEvent) (world.EventResult, error) {
 		return world.EventResult{Event: &world.Event{EventID: "wevt_1", RunID: req.RunID, Type: req.Type, CorrelationID: req.CorrelationID, Data: req.Data}}, nil

@@ -21,8 +21,8 @@ func framedValue(text string) []byte {
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(text))), text...)
 }
 
-// People watch a stream with curl or a browser: values in plain JSON, what is not readable in
-// base64, the index as the id to go on from, and the end as an event of its own.
+// People watch a stream with curl or a browser: values are plain JSON, unreadable ones base64, the id is the index to
+// continue from, and the end is an event of its own.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	all := [][]byte{
@@ -58,7 +58,7 @@ func TestEvents(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, openStreamAfter(t, base+"/v1/streams/strm_1", livestream.TypeEvents, "first").status)
 }
 
-// A silent stream sends comments, which are no events; one that is cut has no event "end".
+// A silent stream sends comments, which are not events; one that is cut has no event "end".
 func TestEventsOfASilentStream(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)

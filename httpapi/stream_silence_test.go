@@ -17,7 +17,7 @@ import (
 	"github.com/world-redis/world-redis/httpapi/internal/livestream"
 )
 
-// pipes is a listener for connections that know no network, so that their time can be made up.
+// pipes is a listener for connections without a network, so that their time can be faked.
 type pipes chan net.Conn
 
 func (p pipes) Accept() (net.Conn, error) {
@@ -30,8 +30,8 @@ func (p pipes) Accept() (net.Conn, error) {
 func (p pipes) Close() error   { close(p); return nil }
 func (p pipes) Addr() net.Addr { return &net.UnixAddr{} }
 
-// A stream is silent for an hour. No read ends by that, in any of its forms: the raw one does not
-// get a byte, the others what keeps proxies awake; and then the next chunk comes, and the end.
+// A stream is silent for an hour. This ends no read, in any of its forms: the raw one gets no byte, the others what
+// keeps proxies from closing the connection; and then the next chunk comes, and the end.
 func TestSilenceDoesNotEndARead(t *testing.T) {
 	t.Parallel()
 	for accept, want := range map[string]struct{ begin, beat, rest string }{

@@ -21,7 +21,7 @@ import (
 	"github.com/world-redis/world-redis/httpapi/internal/transport"
 )
 
-// frames puts chunks on the wire as a client does.
+// frames encodes chunks as a client does.
 func frames(chunks ...string) []byte {
 	var out []byte
 	for _, c := range chunks {
@@ -54,7 +54,7 @@ func TestAppend(t *testing.T) {
 	require.Len(t, got.Chunks, 1)
 	require.Empty(t, got.Chunks[0])
 
-	// The announcement begins before the body comes and ends with the call.
+	// The announcement begins before the body arrives and ends with the call.
 	require.Equal(t, []string{"strm_1_user", "s"}, f.streams.expected)
 	require.Equal(t, 2, f.streams.arrived)
 
@@ -143,7 +143,7 @@ func TestStreamState(t *testing.T) {
 	require.Equal(t, `{"data":["a/b","😀"],"cursor":null,"hasMore":false}`, body)
 	_, body = get(t, s, "/v1/runs/many/streams?limit=2&cursor=x")
 	require.Equal(t, `{"data":["a/b","😀"],"cursor":"2x","hasMore":true}`, body)
-	// A caller that knows of no pages must not take one for all.
+	// A caller that does not know pages must not take one for the whole.
 	status, body := get(t, s, "/v1/runs/many/streams")
 	require.Equal(t, http.StatusRequestEntityTooLarge, status)
 	require.Equal(t, "too_large", errorOf(t, body)["code"])
@@ -152,7 +152,7 @@ func TestStreamState(t *testing.T) {
 		`"cursor":"7","hasMore":true,"done":true}`, body)
 }
 
-// A step that closes says so, and readers are told where something was written behind an end.
+// A step names itself when it closes a stream, and readers learn where something was written after an end.
 func TestStreamsThatGoOnBehindAnEnd(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
@@ -193,7 +193,7 @@ func TestStreamsThatGoOnBehindAnEnd(t *testing.T) {
 	require.ElementsMatch(t, []int64{2, 4}, starts)
 }
 
-// serve puts the server behind a real connection, which is where streams show their ways.
+// serve runs the server behind a real connection, which streams need.
 func serve(t *testing.T, s *Server) string {
 	t.Helper()
 	server := httptest.NewServer(s.Handler())
@@ -213,7 +213,7 @@ func openStream(t *testing.T, address, accept string) reading {
 	return openStreamAfter(t, address, accept, "")
 }
 
-// openStreamAfter opens it as one who has the event with this id already.
+// openStreamAfter opens it as a reader that already has the event with this id.
 func openStreamAfter(t *testing.T, address, accept, lastEventID string) reading {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
@@ -267,7 +267,7 @@ func TestLiveRead(t *testing.T) {
 	}
 }
 
-// A chunk far above the size of a piece gets through whole.
+// A chunk far above the size of a piece arrives whole.
 func TestLiveReadOfALargeChunk(t *testing.T) {
 	t.Parallel()
 	large := bytes.Repeat([]byte("0123456789abcdef"), 100_000)
@@ -282,7 +282,7 @@ func TestLiveReadOfALargeChunk(t *testing.T) {
 	require.True(t, bytes.Equal(large, body))
 }
 
-// The headers come before the first chunk does, and a chunk before the next one.
+// The headers are sent before the first chunk, and each chunk before the next one.
 func TestLiveReadDoesNotWait(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
@@ -310,7 +310,7 @@ func TestLiveReadDoesNotWait(t *testing.T) {
 	require.Equal(t, []byte{0xff, 0xff, 0xff, 0xff}, rest)
 }
 
-// A silent framed stream sends keep-alives; a raw one must not get a byte that is no chunk's.
+// A silent framed stream sends keep-alives; a raw one must not contain a byte that is not part of a chunk.
 func TestKeepAlive(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
@@ -335,8 +335,8 @@ func TestKeepAlive(t *testing.T) {
 	require.Empty(t, body)
 }
 
-// When a read breaks, the reader must not take it for the end: no end frame, and the body
-// itself is broken, for readers of bare bytes.
+// If a read breaks, the reader must not take it for the end: there is no end frame, and the body itself is incomplete,
+// for readers of raw bytes.
 func TestBrokenReadIsCut(t *testing.T) {
 	t.Parallel()
 	for _, accept := range []string{livestream.TypeFrames, ""} {
@@ -359,7 +359,7 @@ func TestBrokenReadIsCut(t *testing.T) {
 	}
 }
 
-// Redis that is away before the first byte is an error like any other.
+// If Redis is away before the first byte, there is an error as for any call.
 func TestLiveReadWithoutRedis(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
@@ -371,7 +371,7 @@ func TestLiveReadWithoutRedis(t *testing.T) {
 	require.Equal(t, "Redis is away", errorOf(t, body)["message"])
 }
 
-// A store that takes the cut at a drain for an end must not make the reader believe it.
+// If a store takes the cut at a drain for the end, the reader must not.
 func TestDrainIsNoEnd(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
@@ -402,7 +402,7 @@ func TestNamesAreDecodedOnce(t *testing.T) {
 	}
 }
 
-// A reader that hangs up ends its read at once, so that its subscription is given back.
+// A reader that hangs up ends its read immediately, so that its subscription is released.
 func TestReaderGone(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)

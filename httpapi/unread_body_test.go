@@ -17,8 +17,8 @@ import (
 	"github.com/world-redis/world-redis/httpapi/internal/input"
 )
 
-// An answer does not wait for a body that nobody reads. A caller that announces a body and never sends it gets the answer
-// and the connection is closed, with a token or without.
+// An answer does not wait for a body that is not read. A caller that announces a body and never sends it gets the
+// answer, and the connection is closed, with a token or without.
 func TestUnreadBodiesAreNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)
@@ -54,7 +54,8 @@ func TestUnreadBodiesAreNotWaitedFor(t *testing.T) {
 	require.NoError(t, <-done)
 }
 
-// A body that stands still is given up, and its sender is told: of a call, and of a webhook on its way to the app.
+// A body that stops arriving is given up with an answer to its sender: the body of a call, and of a webhook that is
+// passed on to the app.
 func TestABodyThatStandsStillIsGivenUp(t *testing.T) {
 	t.Parallel()
 	app := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
@@ -82,7 +83,7 @@ func TestABodyThatStandsStillIsGivenUp(t *testing.T) {
 	require.NoError(t, <-done)
 }
 
-// A connection whose bodies are read goes on to be used.
+// A connection whose bodies are read stays in use.
 func TestReadBodiesKeepTheirConnection(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t)

@@ -20,7 +20,7 @@ const wildToken = "a/b ü😀?#%2F"
 
 var wildPath = "/.well-known/workflow/v1/webhook/a%2Fb%20%C3%BC%F0%9F%98%80%3F%23%252F"
 
-// seen is what an app got of a webhook request.
+// seen is the webhook request that an app got.
 type seen struct {
 	method, uri, body, host string
 	header                  http.Header
@@ -62,8 +62,8 @@ func webhookFakes(t *testing.T, apps ...world.App) *fakes {
 	return f
 }
 
-// The app sees the request as it was made, and the caller sees the app's answer: no
-// redirect is followed. The service's own token is not shown to the app.
+// The app gets the request as it was made, and the caller gets the app's answer: no redirect is followed. The app does
+// not get the service's own token.
 func TestWebhookIsPassedOn(t *testing.T) {
 	t.Parallel()
 	base, got := webhookApp(t)
@@ -128,7 +128,7 @@ func TestWhichAppGetsAWebhook(t *testing.T) {
 	require.Empty(t, chooseApp(nil, "d1", ""))
 }
 
-// An app that never registers is reached by the configured address.
+// An app that never registers is reached at the configured address.
 func TestWebhookGoesToTheConfiguredApp(t *testing.T) {
 	t.Parallel()
 	base, got := webhookApp(t)
@@ -143,7 +143,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// The caller of a public webhook learns that the app is away, not where it lives.
+// The caller of a public webhook learns that the app is away, but not its address.
 func TestWebhookWhenTheAppIsAway(t *testing.T) {
 	t.Parallel()
 	f := webhookFakes(t, world.App{BaseURL: "http://internal.example:1", DeploymentID: "dpl_2"})
@@ -173,7 +173,7 @@ func TestWebhookBodyLimit(t *testing.T) {
 	require.Contains(t, errorOf(t, w.Body.String())["message"], "the body has 11 bytes, the limit is 10 ")
 }
 
-// A webhook is no way to a connection with the app: neither a caller nor an app makes one of it.
+// A webhook cannot become a connection to the app: neither the caller nor the app can upgrade it.
 func TestWebhookIsNoTunnel(t *testing.T) {
 	t.Parallel()
 	got := make(chan http.Header, 1)
@@ -210,7 +210,7 @@ func TestWebhookIsNoTunnel(t *testing.T) {
 	}
 }
 
-// What an app answers to a webhook is passed back as far as the limit of a body goes.
+// An app's answer to a webhook is passed back up to the limit for bodies.
 func TestWebhookAnswerLimit(t *testing.T) {
 	t.Parallel()
 	answer := &http.Response{StatusCode: http.StatusOK}
@@ -237,7 +237,7 @@ func TestWebhookAnswerLimit(t *testing.T) {
 	require.LessOrEqual(t, w.Body.Len(), 10)
 }
 
-// refusedDialError is an error of a dial that the service may not make.
+// refusedDialError is the error of a connection that the service may not make.
 type refusedDialError struct{}
 
 func (refusedDialError) Error() string {
@@ -245,7 +245,7 @@ func (refusedDialError) Error() string {
 }
 func (refusedDialError) DialRefused() bool { return true }
 
-// An app that the service does not connect to gets no webhook; the caller does not learn where it is.
+// An app to which the service does not connect gets no webhook; the caller does not learn its address.
 func TestWebhookToAnAppThatIsNotCalled(t *testing.T) {
 	t.Parallel()
 	refused := world.App{BaseURL: "http://127.0.0.1:1", DeploymentID: "dpl_2", Alive: true, Refused: "it is secret"}

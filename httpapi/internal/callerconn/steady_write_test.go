@@ -12,7 +12,7 @@ import (
 	"github.com/world-redis/world-redis/internal/quietconn"
 )
 
-// stepConn takes a byte before each deadline, so many times, and then nothing any more.
+// stepConn accepts a byte before each deadline, n times, and then nothing.
 type stepConn struct {
 	closeWriter
 
@@ -32,8 +32,8 @@ func (c *stepConn) Write(p []byte) (int, error) {
 
 func (c *stepConn) SetWriteDeadline(time.Time) error { return nil }
 
-// A reader that takes a little before each deadline gets everything, however long that is; one that takes nothing more
-// is given up.
+// A reader that accepts a little before each deadline gets everything, however long that takes; one that accepts
+// nothing more is given up.
 func TestWritesEndWhenNothingIsTaken(t *testing.T) {
 	t.Parallel()
 	conn := &wholeConn{closeWriter: &stepConn{most: 5000}, patience: time.Nanosecond}
@@ -47,7 +47,7 @@ func TestWritesEndWhenNothingIsTaken(t *testing.T) {
 	require.Equal(t, 7, n)
 }
 
-// What the other end has not got is known, and by that whether it takes anything.
+// The number of bytes that the other end has not received is known, and shows whether it accepts anything.
 func TestUnsent(t *testing.T) {
 	t.Parallel()
 	conn, client := acceptWhole(t, quietconn.Wrap)

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// acceptWhole is a connection that a wholeListener has accepted, and its other end.
+// acceptWhole returns a connection that a wholeListener has accepted, and its other end.
 func acceptWhole(t *testing.T, wrap func(net.Conn) net.Conn) (*wholeConn, net.Conn) {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -22,7 +22,7 @@ func acceptWhole(t *testing.T, wrap func(net.Conn) net.Conn) (*wholeConn, net.Co
 	return accepted.(*wholeConn), client
 }
 
-// What is written while a connection holds back leaves in one piece, and what comes after it goes as ever.
+// Everything written while a connection is held back is sent in one piece, and later writes are sent as usual.
 func TestAConnectionThatHoldsBack(t *testing.T) {
 	t.Parallel()
 	conn, client := acceptWhole(t, nil)
@@ -49,7 +49,7 @@ func TestAConnectionThatHoldsBack(t *testing.T) {
 	require.Error(t, conn.let(), "the peer is gone")
 }
 
-// spyConn counts what is written to it.
+// spyConn counts the writes to it.
 type spyConn struct {
 	*net.TCPConn
 
@@ -61,7 +61,7 @@ func (c *spyConn) Write(p []byte) (int, error) {
 	return c.TCPConn.Write(p)
 }
 
-// What the caller of New wraps connections in does the writing, held back or not.
+// The wrapper that is passed to New does the writes, held back or not.
 func TestConnectionsAreWrapped(t *testing.T) {
 	t.Parallel()
 	var spy *spyConn

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A payload of 2 MiB comes with some bytes more: its body is not read into room that is just too small
-// for it, and copied into twice as much. Room for what is only claimed stays bounded.
-func TestABodyOfTwoMebibytesIsReadIntoOneRoom(t *testing.T) {
+// A payload of 2 MiB arrives with a few more bytes: the buffer for its body is not slightly too small and then doubled.
+// A buffer for a body that is only announced stays bounded.
+func TestABodyOfTwoMebibytesIsReadIntoOneBuffer(t *testing.T) {
 	t.Parallel()
 	s := &Codec{MaxBody: 64 << 20}
 	read := func(sent int, claimed int64) *bytes.Buffer {

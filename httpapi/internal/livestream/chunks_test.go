@@ -13,8 +13,8 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// Small chunks are gathered and large ones are not: whatever the sizes around that border, the
-// bytes are those of the chunks, in order, framed or not.
+// Small chunks are combined and large ones are not: for sizes around that boundary, the written bytes are those of the
+// chunks, in order, framed or not.
 func TestPagesOfAnySizesGoOutWhole(t *testing.T) {
 	t.Parallel()
 	var texts []string
@@ -35,7 +35,7 @@ func TestPagesOfAnySizesGoOutWhole(t *testing.T) {
 	}
 }
 
-// failingWriter breaks after some bytes, as a connection does.
+// failingWriter fails after some bytes, as a connection does.
 type failingWriter struct {
 	http.ResponseWriter
 	left int
@@ -50,7 +50,7 @@ func (w *failingWriter) Write(p []byte) (int, error) {
 
 func (w *failingWriter) Flush() {}
 
-// A write that fails ends the read through the sink, wherever in a frame it happens.
+// A failed write ends the read through the sink, wherever in a frame it happens.
 func TestSinkReportsBrokenConnections(t *testing.T) {
 	t.Parallel()
 	chunks := []world.Chunk{{Data: []byte(strings.Repeat("x", 10))}}

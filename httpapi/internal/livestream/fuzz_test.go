@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whatever is in a chunk, its view is one line of JSON, no larger than the budget of one.
+// The readable form of any chunk is one line of JSON, no larger than the limit for one.
 func FuzzReadable(f *testing.F) {
 	for _, seed := range []string{`[[1,1,1],"text"]`, `[{"a":1},[2,-1],["Date","2024-01-01T00:00:00.000Z"]]`, `[["Set",1,0],3]`, `[["Map",0,0]]`, `[[[1]]]`, `[1e99]`, `[[99]]`, `{"a":1}`} {
 		f.Add([]byte(formatText+seed), true)
@@ -30,7 +30,7 @@ func FuzzReadable(f *testing.F) {
 	})
 }
 
-// Whatever a body of chunks is, it is refused or parted without a byte lost.
+// Any body of frames is refused, or split without losing a byte.
 func FuzzFrames(f *testing.F) {
 	f.Add([]byte("\x00\x00\x00\x01a\x00\x00\x00\x00"))
 	f.Add([]byte("\xff\xff\xff\xff"))

@@ -16,7 +16,7 @@ import (
 	"github.com/world-redis/world-redis/internal/budget"
 )
 
-// blockedWriter takes nothing until it is let.
+// blockedWriter accepts nothing until it is released.
 type blockedWriter struct {
 	*httptest.ResponseRecorder
 	writes *atomic.Int64
@@ -29,8 +29,8 @@ func (w blockedWriter) Write(p []byte) (int, error) {
 	return w.ResponseRecorder.Write(p)
 }
 
-// What people see of a chunk takes memory of its own while it is made and until it is taken. Readers who take nothing share what
-// there is for that, and each gets its value in the end.
+// The readable form of a chunk is charged for while it is made and until it is sent. Readers that accept nothing share
+// the memory for that, and each gets its value in the end.
 func TestValuesForPeopleAreCounted(t *testing.T) {
 	t.Parallel()
 	all := memory.New(budget.New(64 << 20))
@@ -45,7 +45,7 @@ func TestValuesForPeopleAreCounted(t *testing.T) {
 		w := newEventWriter(ctx, blockedWriter{outs[i], &writes, let})
 		go func() { sent <- w.Send([]world.Chunk{{Index: 7, Data: chunk}}) }()
 	}
-	// One that writes keeps what its line takes, and the next waits for what it needs to make its own.
+	// A writer keeps the memory of its line, and the next one waits for the memory to make its own.
 	need, line := int64(readableCopies*len(chunk)), int64(3*(size+len(`""`)))
 	lane := int64(8<<20) / 4 * 3
 	fit := 1 + (lane-need)/line
@@ -62,7 +62,7 @@ func TestValuesForPeopleAreCounted(t *testing.T) {
 	require.Zero(t, all.Used())
 }
 
-// A chunk that is too large to be looked into takes no memory but its own.
+// A chunk that is too large for a readable form takes no memory except its own.
 func TestALargeChunkIsWrittenInPieces(t *testing.T) {
 	t.Parallel()
 	all := memory.New(budget.New(128 << 20))

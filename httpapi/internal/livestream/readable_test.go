@@ -38,7 +38,7 @@ func TestReadable(t *testing.T) {
 	}
 }
 
-// A small chunk that stands for a large value is not written out: its bytes are shown instead.
+// A small chunk that represents a large value is not written out: its bytes are shown instead.
 func TestReadableHasABudget(t *testing.T) {
 	t.Parallel()
 	const refs, size = 9_999, 100_000
@@ -47,13 +47,13 @@ func TestReadableHasABudget(t *testing.T) {
 	asked := 0
 	require.Nil(t, readable(chunk, func(n int) bool { asked += n; return true }))
 	require.LessOrEqual(t, asked, readableBytes+readableStep)
-	// One that is repeated a few times asks for what it takes, and is not shown where there is no room for that.
+	// A value with a few repetitions reserves its memory, and is not shown if there is none.
 	text = `[[1` + strings.Repeat(`,1`, 4) + `],"` + strings.Repeat("x", size) + `"]`
 	chunk, asked = sdkChunk("devl"+text), 0
 	require.Len(t, readable(chunk, func(n int) bool { asked += n; return true }), 5*(size+len(`"",`))+len(`]`))
 	require.InDelta(t, 4*size, asked, readableStep)
 	require.Nil(t, readable(chunk, func(int) bool { return false }))
-	// A large value that is not repeated is written out, up to where nobody reads it.
+	// A large value without repetitions is written out, up to a size that is still readable.
 	require.Len(t, readable(sdkChunk(`devl["`+strings.Repeat("x", 500<<10)+`"]`), noMore(t)), 500<<10+len(`""`))
 	require.Nil(t, readable(sdkChunk(`devl["`+strings.Repeat("x", readableChunk)+`"]`), noMore(t)))
 	// Entries take more memory than their bytes.

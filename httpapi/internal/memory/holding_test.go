@@ -10,7 +10,7 @@ import (
 	"github.com/world-redis/world-redis/internal/budget"
 )
 
-// A bundle waits for room once, not once for each of its calls.
+// A bundle waits for memory once, not once for each of its calls.
 func TestABundleWaitsOnce(t *testing.T) {
 	t.Parallel()
 	all := New(budget.New(128 << 20))

@@ -10,8 +10,8 @@ import (
 	"github.com/world-redis/world-redis/internal/budget"
 )
 
-// A live read gets all it asks for while there is room for that, then little, and then it waits. What it has is a part of its
-// namespace's memory, of which bodies and lists keep theirs.
+// A live read gets all that it asks for while there is room, then little, and then it waits. It uses a part of its
+// namespace's memory, and bodies and lists keep the rest.
 func TestALiveReadGetsWhatThereIsRoomFor(t *testing.T) {
 	t.Parallel()
 	all := New(budget.New(64 << 20))

@@ -13,8 +13,8 @@ import (
 
 type fields = map[string]any
 
-// Whatever arrives as an event, reading it either fails or gives a sound request: known
-// type, well-formed values; and nothing panics.
+// For any bytes, reading an event either fails or returns a valid request: a known type and well-formed values; it
+// never panics.
 func FuzzEventBody(f *testing.F) {
 	started, err := hex.DecodeString("a1656576656e74a1696576656e74547970656b72756e5f73746172746564")
 	require.NoError(f, err)
@@ -46,7 +46,7 @@ func FuzzEventBody(f *testing.F) {
 	})
 }
 
-// itemError is what is wrong with an item.
+// itemError returns what is wrong with an item.
 func itemError(d input.CBOR, item []byte) error {
 	_, err := d.Item(item)
 	return err

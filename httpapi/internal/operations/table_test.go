@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The client sends in bundles what the table says may be in one, and nothing else: a bundle with another call is refused as a
-// whole, and the client then makes all calls one by one for a minute.
+// The client bundles exactly the calls that the table allows: a bundle with another call is refused as a whole, and the
+// client then makes all calls separately for a minute.
 func TestTheClientBundlesWhatTheTableSays(t *testing.T) {
 	t.Parallel()
 	source, err := os.ReadFile("../../../client/src/transport/bundles.ts")

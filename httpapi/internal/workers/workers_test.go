@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The goroutines of a pool make every call they are given, also one that they get while the pool
-// closes, and they end with it; TestMain looks for any that stay.
+// The goroutines of a pool make every call that they get, also one that comes while the pool closes, and they end with
+// it; TestMain checks that none is left.
 func TestAPoolThatCloses(t *testing.T) {
 	t.Parallel()
 	for range 50 {
