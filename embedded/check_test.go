@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BR-24: what is wrong with an address is found out without a message.
+// BR-24: a wrong address is detected without sending a message.
 func TestBR24CheckSaysWhatIsWrongWithAnAddress(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -21,8 +21,8 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// What the app gets: the body byte for byte at its route, below its base path, with the
-// headers of the contract and those of the queue() call that are harmless.
+// The app gets the body byte for byte at its route, below its base path, with the headers of the contract and the
+// harmless ones of the queue() call.
 func TestDeliveryCarriesTheMessage(t *testing.T) {
 	t.Parallel()
 	app := newStubApp(t, acknowledge)
@@ -47,7 +47,7 @@ func TestDeliveryCarriesTheMessage(t *testing.T) {
 	}, got[0].header)
 }
 
-// BR-23: every way an app may answer (contract §5.4), and what people's middleware makes of it.
+// BR-23: every answer that an app may give (contract §5.4), and what middleware makes of it.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	ack := func(v world.Verdict, delay time.Duration) world.Outcome {
@@ -146,7 +146,7 @@ func refused(s int, d time.Duration) world.Outcome {
 	return world.Outcome{Verdict: world.Failed, Status: s, Delay: d, Sent: true}
 }
 
-// BR-24: nothing listens: certainly nothing was sent, and the reason says so.
+// BR-24: no process listens: certainly nothing was sent, and the reason says so.
 func TestNothingListens(t *testing.T) {
 	t.Parallel()
 	address := redistest.Nobody(t)
@@ -173,8 +173,7 @@ func TestUnknownHostAndUntrustedCertificate(t *testing.T) {
 	require.Contains(t, out.Reason, "certificate is not trusted")
 }
 
-// The app dies before or in the middle of its answer: it may have worked, so the request
-// counts as sent.
+// The app dies before or during its answer: it may have worked, so the request counts as sent.
 func TestAppDiesDuringTheDelivery(t *testing.T) {
 	t.Parallel()
 	for name, begin := range map[string]string{"before the answer": "", "in the answer": "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 11\r\n\r\n{\"ok\""} {
@@ -206,7 +205,7 @@ func TestLocalhostIsTriedOnBothFamilies(t *testing.T) {
 	require.Equal(t, world.Done, out.Verdict)
 }
 
-// The service stops: the request ends with the context.
+// The service stops: the request ends with its context.
 func TestDeliveryEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	arrived, leave := make(chan struct{}), make(chan struct{})
@@ -226,7 +225,7 @@ func TestDeliveryEndsWithItsContext(t *testing.T) {
 	require.Contains(t, out.Reason, "the service ended the delivery")
 }
 
-// Deliveries one after another use one connection.
+// Consecutive deliveries use one connection.
 func TestConnectionsAreUsedAgain(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

@@ -11,7 +11,7 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// Whatever an app answers, there is a verdict: done and put off only for an acknowledgement, and a reason for all others.
+// Any answer of an app has a verdict: done or rescheduled only for an acknowledgement, and a reason otherwise.
 func FuzzJudge(f *testing.F) {
 	for _, seed := range []struct {
 		status int
@@ -50,7 +50,7 @@ func FuzzJudge(f *testing.F) {
 	})
 }
 
-// Whatever stands in a message's headers and names, the request of its delivery can be sent, and says who it is for.
+// For any headers and names of a message, the request of its delivery can be sent, and names its target.
 func FuzzRequestHeaders(f *testing.F) {
 	f.Add("__wkf_workflow_w", "msg_1", "application/json", "traceparent", "00-1-2-01")
 	f.Add("__wkf_step_ü%20", "m\r\n", "a\nb", "Transfer-Encoding", "chunked")

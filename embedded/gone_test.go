@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Only an address that refuses connections is gone: not one that answers, whatever it says, nor one
-// that cannot be read or looked up.
+// Only an address that refuses connections is gone: not one that gives any answer, nor one that cannot be parsed or
+// resolved.
 func TestGoneMeansThatNobodyListens(t *testing.T) {
 	t.Parallel()
 	f := newForwarder(t)

@@ -17,7 +17,8 @@ import (
 	"github.com/world-redis/world-redis/internal/dialpolicy"
 )
 
-// Nothing is dialled that the policy refuses, whatever for. A delivery tells that no app can be there.
+// No address that the policy refuses is dialled, for any kind of request. The outcome of a delivery says that there can
+// be no app.
 func TestPolicyHoldsForAllThatIsDialled(t *testing.T) {
 	t.Parallel()
 	app := newStubApp(t, acknowledge)
@@ -43,7 +44,7 @@ func TestPolicyHoldsForAllThatIsDialled(t *testing.T) {
 	require.Empty(t, app.got())
 }
 
-// Behind a proxy nobody but the proxy looks names up, so hosts are checked as they stand.
+// Behind a proxy only the proxy resolves names, so hosts are checked as written.
 func TestPolicyHoldsThroughAProxy(t *testing.T) {
 	t.Parallel()
 	proxy := newStubApp(t, func(w http.ResponseWriter, r *http.Request) {
@@ -65,7 +66,8 @@ func TestPolicyHoldsThroughAProxy(t *testing.T) {
 	require.Len(t, proxy.got(), 1)
 }
 
-// A service that is taken for an app answers as one, in either encoding. No code of an app has seen the message, and none will.
+// A service that is mistaken for an app answers as a service, in either encoding. No code of an app has seen the
+// message, and none will.
 func TestAnswersOfAService(t *testing.T) {
 	t.Parallel()
 	type said struct {

@@ -22,9 +22,9 @@ func preloading(t *testing.T, c embedded.Config) *embedded.Forwarder {
 	return f
 }
 
-// What goes along follows the message in the body, a header says how long it is, and both are signed. It is asked for
-// anew for every delivery.
-func TestWhatGoesAlongWithADelivery(t *testing.T) {
+// The preload follows the message in the body, a header gives its length, and both are signed. It is read anew for
+// every delivery.
+func TestDeliveryWithAPreload(t *testing.T) {
 	t.Parallel()
 	app := newStubApp(t, acknowledge)
 	key := []byte("a key of at least 16")
@@ -57,8 +57,8 @@ func TestWhatGoesAlongWithADelivery(t *testing.T) {
 	require.Equal(t, signatureOf(key, lines...), part[2])
 }
 
-// Whatever cannot have anything, or has nothing, is delivered as it always was; and so is a message for which it takes too long.
-func TestDeliveriesThatNothingGoesAlongWith(t *testing.T) {
+// A delivery that cannot have a preload, or has none, is sent without; and so is one whose preload takes too long.
+func TestDeliveriesWithoutAPreload(t *testing.T) {
 	t.Parallel()
 	plain := deliveryTo("")
 	plain.Kind, plain.TakesPreload = world.KindFlow, true

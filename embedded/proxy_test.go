@@ -34,8 +34,8 @@ func with(header map[string]string, name, value string) map[string]string {
 	return out
 }
 
-// An answer that a proxy in front of the app made is not charged to the app; one of the app is,
-// also if it comes through a proxy that marks what it passes on.
+// An answer made by a proxy in front of the app is not charged to the app; the app's own answer is, also if it comes
+// through a proxy that marks what it passes on.
 func TestAnswersOfProxiesInFrontOfTheApp(t *testing.T) {
 	t.Parallel()
 	html := typed("text/html")
@@ -91,7 +91,7 @@ func throughProxy(t *testing.T, address string) *embedded.Forwarder {
 	return f
 }
 
-// With a proxy on the way, whatever is not the app's own answer is the proxy's: it is not charged, and the reason
+// With an outgoing proxy, every answer that is not the app's own is the proxy's: it is not charged, and the reason
 // names the proxy, without its password.
 func TestAnswersThroughAProxy(t *testing.T) {
 	t.Parallel()

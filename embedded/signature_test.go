@@ -18,15 +18,15 @@ import (
 	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
-// signatureOf is docs/protocol.md written down once more.
+// signatureOf is a second implementation of docs/protocol.md.
 func signatureOf(key []byte, lines ...string) string {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(strings.Join(lines, "\n")))
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// BR-26: every delivery says when it was signed, has a nonce of its own, and is signed
-// with each of the keys over all that an app goes by, as it arrives there.
+// BR-26: every delivery says when it was signed, has its own nonce, and is signed with each of the keys over everything
+// that an app relies on, as it arrives there.
 func TestDeliveriesAreSignedWithEveryKey(t *testing.T) {
 	t.Parallel()
 	app := newStubApp(t, acknowledge)
@@ -63,14 +63,13 @@ func TestWithoutAKeyNothingIsSigned(t *testing.T) {
 	require.NotContains(t, app.got()[0].header, "X-World-Signature")
 }
 
-// The key that is derived is the one that the client derives.
+// The derived key equals the one that the client derives.
 func TestKeyFromToken(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, signatureOf([]byte("token"), "world-redis delivery signature v1"), hex.EncodeToString(embedded.KeyFromToken("token")))
 }
 
-// BR-23, BR-26: keys that do not fit are nobody's fault among the messages: none is charged,
-// and none counts as seen.
+// BR-23, BR-26: keys that do not match are not the fault of a message: none is charged, and none counts as seen.
 func TestRefusedSignatureIsNotCharged(t *testing.T) {
 	t.Parallel()
 	app := newStubApp(t, func(w http.ResponseWriter, _ *http.Request) {

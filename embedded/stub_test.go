@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// stubApp is an app's server: it answers by script and records what it got.
+// stubApp is an app's server: it answers as scripted and records its requests.
 type stubApp struct {
 	*httptest.Server
 	mu       sync.Mutex

@@ -15,7 +15,7 @@ import (
 	"github.com/world-redis/world-redis/setup"
 )
 
-// What is another installation's survives, however alike its prefix is.
+// The keys of another installation stay, however similar its prefix is.
 func TestFlushDeletesThisPrefixAndNothingElse(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -30,7 +30,7 @@ func TestFlushDeletesThisPrefixAndNothingElse(t *testing.T) {
 	for _, key := range foreign {
 		require.NoError(t, r.Client.Set(ctx, key, "x", 0).Err())
 	}
-	require.NoError(t, r.Client.Del(ctx, mine+"staging:novelty:{run:1}").Err()) // nothing tells whose that is
+	require.NoError(t, r.Client.Del(ctx, mine+"staging:novelty:{run:1}").Err()) // its installation is not known
 	before := keys(t, r)
 
 	args := []string{"--redis", r.URL(), "--prefix", mine, "--job-prefix", job, "--flush", "--yes"}
@@ -53,7 +53,7 @@ func TestFlushDeletesThisPrefixAndNothingElse(t *testing.T) {
 	require.NotContains(t, queues, job+"steps")
 	require.Contains(t, queues, "mx_0"+rnd(r)+"flows")
 
-	// Nothing is left to delete, and that is no error.
+	// There is nothing left to delete, which is not an error.
 	code, out, _ = command(t, nil, "", append(args, "--json")...)
 	require.Equal(t, 0, code)
 	require.Equal(t, &setup.Flushed{}, report(t, out).Flushed)
@@ -73,7 +73,7 @@ func keys(t *testing.T, r *redistest.Redis) map[string]bool {
 	return found
 }
 
-// Many keys go in batches, and the progress says how far it is.
+// Many keys are deleted in batches, with progress.
 func TestFlushShowsProgress(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -90,7 +90,7 @@ func TestFlushShowsProgress(t *testing.T) {
 	require.Empty(t, keys(t, r))
 }
 
-// A flush asks, and only the very prefix is a yes.
+// A flush asks, and only the exact prefix confirms it.
 func TestFlushAsks(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/world-redis/world-redis/setup"
 )
 
-// Servers as operators set them up, and what is said about them.
+// Servers as operators set them up, and the verdicts about them.
 func TestVerdictsOfServers(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -116,7 +116,7 @@ func TestReplicasThatConfirm(t *testing.T) {
 	require.Contains(t, errOut, `WORKFLOW_WORLD_DURABILITY: "replicas:0": use local, replicas or replicas:n`)
 }
 
-// A cluster node that has no slots is found unfit when addressed as a cluster as well.
+// A cluster node without slots is unsuitable, also when addressed as a cluster.
 func TestAClusterWithoutSlotsFails(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, "--cluster-enabled", "yes")
@@ -130,7 +130,7 @@ func TestAClusterWithoutSlotsFails(t *testing.T) {
 	}, check(t, report(t, out), "cluster"))
 }
 
-// A whole cluster of one node: every slot is there, and a flush crosses slots.
+// A cluster of one node: it has every slot, and a flush crosses slots.
 func TestAClusterIsCheckedAndFlushed(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, "--cluster-enabled", "yes")

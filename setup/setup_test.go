@@ -69,7 +69,7 @@ func counts(r setup.Report) map[string]int64 {
 	return m
 }
 
-// store writes one key of many kinds under a prefix, and some asynq keys.
+// store writes one key of each of many kinds under a prefix, and some asynq keys.
 func store(t *testing.T, c redis.UniversalClient, prefix, jobPrefix string) {
 	t.Helper()
 	ctx := t.Context()
@@ -197,7 +197,7 @@ const (
 	tick     = 10 * time.Millisecond
 )
 
-// Behind Sentinels the master is looked at.
+// With Sentinels, the master is checked.
 func TestSentinelsMasterIsCheckedAndCounted(t *testing.T) {
 	t.Parallel()
 	r, _ := redistest.StartSentinel(t)

@@ -11,11 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// noKeys are what the code puts behind the key prefix that are no keys: channels, and what goes on with the
-// keys of a namespace.
+// noKeys are texts after the key prefix in the code that are not keys: channels, and parts of the keys of a namespace.
 var noKeys = map[string]bool{"run_ended": true, "stream_notify": true, "ns": true}
 
-// eachFile calls look with each file of the packages that use Redis, tests apart.
+// eachFile calls look with each file of the packages that use Redis, except tests.
 func eachFile(t *testing.T, endings []string, look func(path, text string)) {
 	t.Helper()
 	for _, folder := range []string{
@@ -34,8 +33,7 @@ func eachFile(t *testing.T, endings []string, look func(path, text string)) {
 	}
 }
 
-// Every kind of key that the code builds is one that this package knows: each stands in a literal behind the
-// prefix.
+// This package knows every kind of key that the code builds: each is a literal after the prefix.
 func TestKindsInTheCodeAreKnown(t *testing.T) {
 	t.Parallel()
 	known := newScope("workflow:", "workflow_").known
@@ -61,7 +59,7 @@ func TestKindsInTheCodeAreKnown(t *testing.T) {
 	}
 }
 
-// Every command of the scripts and of the code's own calls is one whose right is tried.
+// The rights check tries every command of the scripts and of the code's own calls.
 func TestCommandsInTheCodeAreTried(t *testing.T) {
 	t.Parallel()
 	tried := map[string]bool{}
@@ -86,7 +84,7 @@ func TestCommandsInTheCodeAreTried(t *testing.T) {
 	require.Greater(t, found, 300)
 }
 
-// The rule in the documentation is the one that the check advises.
+// The ACL rule in the documentation is the one that the check recommends.
 func TestRuleInTheDocumentation(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("..", "docs", "operations.md"))
