@@ -63,7 +63,7 @@ func TestSmallHoldsHaveALimitToo(t *testing.T) {
 	require.Zero(t, process.Used())
 }
 
-// What is larger than the share of large ones goes alone, and others of other parts go on.
+// A request that is larger than the share of large ones runs alone; requests of other parts continue.
 func TestOneThatFitsBesideNothingGoesAlone(t *testing.T) {
 	t.Parallel()
 	process := New(8 * mib)
@@ -82,7 +82,7 @@ func TestOneThatFitsBesideNothingGoesAlone(t *testing.T) {
 	take(t, third, 100*mib).Release()
 	beside.Release()
 	require.Zero(t, process.Used())
-	// One that grows into it gives back what it had of the common share.
+	// A request that grows into this size gives back what it had of the common share.
 	h := take(t, part, 2*mib)
 	require.NoError(t, h.Grow(t.Context(), 10*mib, 0))
 	require.Zero(t, part.Used())
@@ -91,7 +91,7 @@ func TestOneThatFitsBesideNothingGoesAlone(t *testing.T) {
 	require.Zero(t, part.Used())
 }
 
-// What is in memory already counts whether or not there is room, and others wait until it is gone.
+// Memory that is already in use counts even if there is no room, and others wait until it is released.
 func TestForce(t *testing.T) {
 	t.Parallel()
 	process := New(4 * mib)
@@ -104,7 +104,7 @@ func TestForce(t *testing.T) {
 	require.Zero(t, process.Used())
 }
 
-// Those that wait are served in their order: a large one is not starved by others that would fit before it.
+// Waiting requests are served in their order: a large one is not starved by later ones that would fit.
 func TestWaitersAreServedInOrder(t *testing.T) {
 	t.Parallel()
 	process := New(16 * mib)
@@ -148,7 +148,7 @@ func TestAWaitEndsWithItsContext(t *testing.T) {
 	require.Zero(t, part.parent.Used())
 }
 
-// However many take, grow, shrink and give up at once, the limit holds and nothing is left.
+// Many concurrent holds are taken, grow, shrink and are given up: the limit is kept, and nothing is left.
 func TestManyHoldsAtOnce(t *testing.T) {
 	t.Parallel()
 	process := New(8 * mib)

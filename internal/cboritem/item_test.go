@@ -13,7 +13,7 @@ import (
 	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
-// library has the limits of the API.
+// library is the CBOR library with the limits of the API.
 func library(t testing.TB) cbor.DecMode {
 	t.Helper()
 	mode, err := cbor.DecOptions{MaxNestedLevels: MaxNesting, MaxArrayElements: 1 << 26, MaxMapPairs: 1 << 26, UTF8: cbor.UTF8DecodeInvalid}.DecMode()
@@ -21,7 +21,7 @@ func library(t testing.TB) cbor.DecMode {
 	return mode
 }
 
-// The bodies of every day are plain ones, which the check of unusual ones is not spent on.
+// Usual bodies are plain, so the check for unusual ones is skipped.
 func TestPlainItems(t *testing.T) {
 	t.Parallel()
 	require.True(t, Plain(worldtest.Raw(t, map[string]any{"event": map[string]any{"eventType": "step_created", "correlationId": "step_1", "eventData": map[string]any{"input": []byte{1}}}})))
@@ -47,8 +47,8 @@ func TestHalfFloatsAgreeWithTheLibrary(t *testing.T) {
 	}
 }
 
-// A timestamp may come in any form and is one number afterwards; a millisecond off would make
-// the SDK's replay diverge.
+// A timestamp may come in any form and becomes one number; a deviation of a millisecond would make the SDK's replay
+// diverge.
 func TestTimestampOf(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -85,8 +85,8 @@ func TestTimestampOf(t *testing.T) {
 	}
 }
 
-// Where an item ends is where the library says that it does, whatever follows it, and whatever is
-// not an item is cut without a panic.
+// An item ends where the library says that it ends, whatever follows it; bytes that are not an item cause an error, and
+// no panic.
 func FuzzSplit(f *testing.F) {
 	nested := append(bytes.Repeat([]byte{0x81}, MaxNesting), 0)
 	for _, seed := range [][]byte{
@@ -120,7 +120,7 @@ func FuzzSplit(f *testing.F) {
 	})
 }
 
-// agrees compares what is read of a well-formed item with what the library reads of it.
+// agrees compares the decoding of a well-formed item with the library's.
 func agrees(t *testing.T, mode cbor.DecMode, item []byte) {
 	t.Helper()
 	major := MajorOf(item)

@@ -23,7 +23,7 @@ func newPolicy(t *testing.T, hosts string) *dialpolicy.Policy {
 	return dialpolicy.New(h)
 }
 
-// requireRefused checks that an address is refused for a reason; an empty one is none.
+// requireRefused checks that an address is refused for a reason; an empty reason means that it is allowed.
 func requireRefused(t *testing.T, err error, reason, address string) {
 	t.Helper()
 	if reason == "" {
@@ -133,7 +133,7 @@ func TestForbiddenPlaces(t *testing.T) {
 	}
 }
 
-// nameServer answers every question for an IPv4 address with one, and others with none.
+// nameServer answers every question for an IPv4 address with the same one, and others with none.
 func nameServer(t *testing.T, answer string) *net.Resolver {
 	t.Helper()
 	server, err := new(net.ListenConfig).ListenPacket(t.Context(), "udp", "127.0.0.1:0")
@@ -176,7 +176,7 @@ func nameServer(t *testing.T, answer string) *net.Resolver {
 	}}
 }
 
-// A name is checked when it is looked up: one that was harmless when it was registered may resolve to anything by then.
+// A name is checked when it is resolved: one that was harmless at its registration may resolve to any address by then.
 func TestNamesAreCheckedWhenDialled(t *testing.T) {
 	t.Parallel()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -216,7 +216,7 @@ func TestNamesAreCheckedWhenDialled(t *testing.T) {
 	}
 }
 
-// What an address says by itself is looked at again when it is dialled: it may have been stored by an older build.
+// An address is checked again when it is dialled, because an older build may have stored it.
 func TestAddressesAreCheckedWhenDialled(t *testing.T) {
 	t.Parallel()
 	dial := newPolicy(t, "").Dial(&net.Dialer{})
@@ -228,8 +228,8 @@ func TestAddressesAreCheckedWhenDialled(t *testing.T) {
 	}
 }
 
-// A proxy is dialled wherever it is. What it is asked for is checked as far as its text tells, and nobody reaches the proxy
-// itself as an app.
+// A proxy may have any address. The target is checked as it is written, and the proxy itself cannot be reached as an
+// app.
 func TestThroughAProxyTheTextIsChecked(t *testing.T) {
 	t.Parallel()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")

@@ -57,9 +57,9 @@ func start(t *testing.T, r *redistest.Redis) *doorbell.Bell {
 	return b
 }
 
-// A listener that has joined, and was notified of it, receives every message of its channel and no others; one that
-// has left receives nothing.
-func TestListenersHearTheirChannel(t *testing.T) {
+// A listener that has joined, and was notified of it, receives every message of its channel and no others; one that has
+// left receives none.
+func TestListenersReceiveTheirChannel(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		b := start(t, r)
@@ -71,7 +71,7 @@ func TestListenersHearTheirChannel(t *testing.T) {
 		b.Join(r.Prefix+"two", two)
 		next(t, one.ready)
 		next(t, two.ready)
-		// One after the other: the nodes of a cluster that two messages are published at pass them on in no common order.
+		// One after the other: the nodes of a cluster forward messages from different nodes in no common order.
 		publish("one", "a")
 		require.Equal(t, "a", next(t, one.heard))
 		publish("two", "b")
@@ -80,7 +80,8 @@ func TestListenersHearTheirChannel(t *testing.T) {
 		require.Empty(t, next(t, one.heard))
 		require.Equal(t, int64(3), b.Heard())
 
-		// Left and joined again, perhaps before the connection noticed: the new one is notified, too.
+		// A channel that is left and joined again, perhaps before the connection noticed: the new listener is notified,
+		// too.
 		b.Leave(r.Prefix + "one")
 		again := newEar()
 		b.Join(r.Prefix+"one", again)
@@ -96,9 +97,9 @@ func TestListenersHearTheirChannel(t *testing.T) {
 	})
 }
 
-// A new connection, made because it was asked for or because the old one broke, receives the same
-// channels, and tells each listener that something may have been missed.
-func TestANewConnectionTellsSo(t *testing.T) {
+// A new connection, on request or because the old one broke, has the same channels, and notifies each listener that
+// messages may have been missed.
+func TestANewConnectionNotifiesItsListeners(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
 	b := start(t, r)
@@ -111,7 +112,7 @@ func TestANewConnectionTellsSo(t *testing.T) {
 	require.Equal(t, "a", next(t, e.heard))
 }
 
-// A channel that is joined before the bell runs is heard once it does.
+// A channel that is joined before the bell runs is received once it does.
 func TestJoinBeforeRun(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -127,9 +128,9 @@ func TestJoinBeforeRun(t *testing.T) {
 	require.NoError(t, <-ended)
 }
 
-// Two parts of a process run one bell: there is one connection, and when the part that holds it
-// ends, the other one takes over.
-func TestTwoWhoRunOneBell(t *testing.T) {
+// Two parts of a process run one bell: there is one connection, and when the part that holds it ends, the other one
+// takes over.
+func TestTwoPartsRunOneBell(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr})

@@ -12,13 +12,13 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// told passes on what is logged, WARN and above by its attributes.
-type told struct {
+// recorder passes log records on, and records those of WARN and above.
+type recorder struct {
 	slog.Handler
 	records chan slog.Record
 }
 
-func (l told) Handle(_ context.Context, r slog.Record) error {
+func (l recorder) Handle(_ context.Context, r slog.Record) error {
 	l.records <- r
 	return nil
 }
@@ -28,15 +28,16 @@ type deaf struct{ ready chan struct{} }
 func (d deaf) Ready()    { d.ready <- struct{}{} }
 func (deaf) Ring(string) {}
 
-// For a user without channels, refused notifications are logged once; when they are allowed again, listeners receive them.
-func TestRefusedNotificationsAreTold(t *testing.T) {
+// For a user without channels, refused notifications are logged once; when they are allowed again, listeners receive
+// them.
+func TestRefusedNotificationsAreLogged(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	admin := redistest.Client(t, server.Addr)
 	require.NoError(t, admin.Do(t.Context(), "ACL", "SETUSER", "world", "on", ">secret", "+@all", "~*", "resetchannels").Err())
 	client := redis.NewClient(&redis.Options{Addr: server.Addr, Username: "world", Password: "secret"})
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
-	log := told{slog.NewTextHandler(t.Output(), nil), make(chan slog.Record, 10)}
+	log := recorder{slog.NewTextHandler(t.Output(), nil), make(chan slog.Record, 10)}
 	b := New(client, slog.New(log))
 	b.rightsEvery = 5 * time.Millisecond
 	listener := deaf{make(chan struct{}, 10)}

@@ -2,7 +2,7 @@ package idleconn
 
 import "time"
 
-// Kept and IdleTime are for the tests, which are of another package since redistest imports this one.
+// Kept and IdleTime are exported for the tests, which are in another package because redistest imports this one.
 const (
 	Kept     = kept
 	IdleTime = idleTime

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { redistest.Main(m, goleak.Find) }
 
-// pool is a client whose connections are in a Set that looks when it is told to.
+// pool is a client whose connections are in a Set that checks them when the test says so.
 type pool struct {
 	t      *testing.T
 	set    *idleconn.Set
@@ -38,7 +38,7 @@ func newPool(t *testing.T, r *redistest.Redis, dial idleconn.Dial) *pool {
 	return p
 }
 
-// burst has n calls under way at the same time, for each of which it takes a connection.
+// burst makes n concurrent calls, each on its own connection.
 func (p *pool) burst(n int) {
 	p.t.Helper()
 	var calls sync.WaitGroup
@@ -55,7 +55,7 @@ func (p *pool) burst(n int) {
 	calls.Wait()
 }
 
-// blocked is how many connections of the pool wait in a call that blocks.
+// blocked returns how many connections of the pool wait in a blocking call.
 func (p *pool) blocked(list string) (n int) {
 	for line := range strings.Lines(list) {
 		if strings.Contains(line, " name="+p.name+" ") && strings.Contains(line, " flags=b ") {
@@ -65,7 +65,7 @@ func (p *pool) blocked(list string) (n int) {
 	return n
 }
 
-// open is how many connections Redis has from the pool.
+// open returns how many connections the pool has to Redis.
 func (p *pool) open() int {
 	p.t.Helper()
 	list, err := p.admin.ClientList(p.t.Context()).Result()
@@ -82,8 +82,8 @@ func plain(ctx context.Context, network, address string) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, network, address)
 }
 
-// After a burst all connections but two are closed, once they have been idle for some ticks. No call fails for it, although none is
-// repeated here, and the next burst dials again.
+// After a burst all connections except two are closed, once they have been idle for some ticks. No call fails because
+// of that, although none is repeated here, and the next burst dials again.
 func TestIdleConnectionsAreClosed(t *testing.T) {
 	t.Parallel()
 	for name, dial := range map[string]idleconn.Dial{
@@ -111,7 +111,7 @@ func TestIdleConnectionsAreClosed(t *testing.T) {
 	}
 }
 
-// A connection that waits is in use, however long it waits: one with a subscription, and one with a call that blocks.
+// A connection that waits is in use, however long it waits: one with a subscription, and one with a blocking call.
 func TestWaitingConnectionsStay(t *testing.T) {
 	t.Parallel()
 	p := newPool(t, redistest.New(t), plain)
@@ -134,7 +134,7 @@ func TestWaitingConnectionsStay(t *testing.T) {
 	require.NoError(t, <-popped)
 }
 
-// A Set that watches ends with Close, also before anything was dialled.
+// A Set that watches connections ends with Close, also before anything was dialled.
 func TestClose(t *testing.T) {
 	t.Parallel()
 	s := idleconn.New()

@@ -11,7 +11,7 @@ import (
 	"github.com/world-redis/world-redis/internal/ids"
 )
 
-// Any text is an id or it is not; what has a time is valid behind a valid prefix.
+// Any text is an id or not; one with a time is valid after a valid prefix.
 func FuzzRead(f *testing.F) {
 	f.Add("wrun_", "wrun_01MCHDTNTZ2K066A1FJ47MJ209")
 	f.Add("", "01MCHDTNTZ2K066A1FJ47MJ209")
@@ -33,7 +33,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// A minted id is valid, has the time it was minted at, and increases.
+// A minted id is valid, has the time of its minting, and is larger than the one before.
 func FuzzMint(f *testing.F) {
 	f.Add(uint64(1_800_000_000_000), uint64(1_800_000_000_000))
 	f.Add(uint64(5), uint64(3))

@@ -29,7 +29,7 @@ type replica struct {
 	stop  func()
 }
 
-// newReplica returns one that does nothing yet, with times that are a tenth of the usual ones.
+// newReplica returns one that has not started, with a tenth of the usual times.
 func newReplica(t *testing.T, r *redistest.Redis, client redis.UniversalClient) *replica {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
@@ -67,8 +67,8 @@ func (p *replica) awaitLead() int64 {
 	return p.Term()
 }
 
-// Of several replicas one leads, and the others are notified. When it stops, another one is notified and leads immediately, in a term with a
-// greater number: here they would wait for an hour by themselves.
+// One of several replicas leads, and the others are notified. When it stops, another one is notified and leads
+// immediately, in a term with a greater number: without the notification it would wait for an hour here.
 func TestOneLeadsUntilItStops(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -93,7 +93,7 @@ func TestOneLeadsUntilItStops(t *testing.T) {
 	})
 }
 
-// A leader that is killed is replaced once its lease has lapsed, and meanwhile nobody is relieved by it for long.
+// A leader that is killed is replaced once its lease has lapsed, and until then no replica relies on it for long.
 func TestAKilledLeaderIsReplaced(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -106,14 +106,14 @@ func TestAKilledLeaderIsReplaced(t *testing.T) {
 		killed.tell(t.Context())
 		return other.Relieved()
 	}, patience, time.Millisecond)
-	// From now on it announces nothing.
+	// From now on it makes no announcements.
 	require.Eventually(t, func() bool { return !other.Relieved() }, patience, time.Millisecond)
 	require.Greater(t, other.awaitLead(), term)
 	require.False(t, killed.leads(), "its own clock told it before")
 }
 
-// A leader that stood still for half a minute in the middle of its work finds that its term is over before it writes anything more,
-// and nothing of that is an error. Another one has led since.
+// A leader that was paused for half a minute during its work notices that its term is over before it writes anything
+// more, and that is not an error. Another one has led since.
 func TestALeaderThatStoodStillWritesNothing(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -147,7 +147,7 @@ func TestALeaderThatStoodStillWritesNothing(t *testing.T) {
 	})
 }
 
-// A portion that waits ends with the term, and one that lasts goes on as long as the lease is renewed.
+// A portion that waits ends with the term, and a long one continues as long as the lease is renewed.
 func TestAPortionEndsWithTheTerm(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -174,7 +174,8 @@ func TestAPortionEndsWithTheTerm(t *testing.T) {
 	require.False(t, led)
 }
 
-// The number of a term is greater than that of any before, although Redis has lost the last ones, or its clock was set back.
+// The number of a term is greater than those of all earlier ones, even if Redis has lost the last ones, or if its clock
+// was set back.
 func TestTermsGrow(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -196,7 +197,7 @@ func TestTermsGrow(t *testing.T) {
 	})
 }
 
-// Where nobody may publish, as with an ACL without channels, the others ask and none of them takes over.
+// Without the right to publish, as with an ACL without channels, the other replicas poll and none of them takes over.
 func TestWithoutChannels(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -218,7 +219,7 @@ func TestWithoutChannels(t *testing.T) {
 	require.Greater(t, other.awaitLead(), term)
 }
 
-// What a portion fails with while the term stands is its error.
+// An error of a portion during the term is returned.
 func TestAPortionFails(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)

@@ -11,7 +11,8 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// Whichever command of a script Redis refuses, the lease is as before or all of the call is done, and the repeat ends right.
+// Redis refuses each command of each script in turn: the lease is as before, or all of the call is done, and the
+// repeated call has the right result.
 func TestACommandThatIsRefusedBreaksNoLease(t *testing.T) {
 	t.Parallel()
 	entries, err := luaFiles.ReadDir("lua")

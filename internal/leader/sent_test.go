@@ -6,7 +6,7 @@ import (
 	"github.com/world-redis/world-redis/internal/luagolden"
 )
 
-// What Redis gets of each script is what is committed.
+// The text of each script that is sent to Redis equals the committed file.
 func TestScriptsAreSentAsCommitted(t *testing.T) {
 	t.Parallel()
 	luagolden.Check(t, luaFiles)

@@ -17,12 +17,12 @@ import (
 	"github.com/world-redis/world-redis/internal/replicated"
 )
 
-// append adds its argument to a list, and answers the list; a second argument has it refuse, by an error reply.
+// append adds its argument to a list and returns the list; with a second argument it returns an error reply.
 const appendScript = "if ARGV[2] then\nreturn redis.error_reply('ERR refused')\nend\nredis.call('RPUSH', KEYS[1], ARGV[1])\nreturn redis.call('LRANGE', KEYS[1], 0, -1)\n"
 
 func loadAppend(t *testing.T, name string) *luascript.Script {
 	t.Helper()
-	// Two scripts of the same text would be one to Redis.
+	// Two scripts with the same text would be one to Redis.
 	s, err := luascript.Load(fstest.MapFS{"lua/" + name + ".lua": {Data: []byte("-- luacheck: ignore\nlocal name = '" + name + "'\nlocal _ = name\n" + appendScript)}}, "lua", name)
 	require.NoError(t, err)
 	return s
@@ -36,7 +36,7 @@ type batchTest struct {
 	runner         *luascript.Runner
 }
 
-// newBatchTest has a Redis of its own: on the package's, other tests have scripts forgotten.
+// newBatchTest has its own Redis: on the package's, other tests make Redis forget scripts.
 func newBatchTest(t *testing.T) *batchTest {
 	t.Helper()
 	r := redistest.New(t)
@@ -56,7 +56,7 @@ func (b *batchTest) batches(eventArgs []any, messageArgs ...any) []luascript.Bat
 	}
 }
 
-// send sends the batches, both of which must be carried out, and returns what the message was answered.
+// send sends the batches, both of which must be carried out, and returns the answer to the message.
 func (b *batchTest) send(t *testing.T, eventArgs []any, messageArgs ...any) (reply []any, late bool) {
 	t.Helper()
 	answers := b.runner.RunInOrder(t.Context(), b.batches(eventArgs, messageArgs...)...)
@@ -69,7 +69,8 @@ func (b *batchTest) stored(t *testing.T) []string {
 	return b.r.Client.LRange(t.Context(), b.list, 0, -1).Val()
 }
 
-// The batches of two stores are one pipeline, in their order, with what stands before a script; also when one is large.
+// The batches of two stores are one pipeline, in their order, including the commands before a script; also when one is
+// large.
 func TestBatchesAreOnePipeline(t *testing.T) {
 	t.Parallel()
 	b := newBatchTest(t)
@@ -92,7 +93,7 @@ func TestBatchesAreOnePipeline(t *testing.T) {
 	require.Empty(t, g.came)
 }
 
-// Many of them at the same time share pipelines, and each keeps its order.
+// Many concurrent batches share pipelines, and each keeps its order.
 func TestManyBatchesAtATime(t *testing.T) {
 	t.Parallel()
 	b := newBatchTest(t)
@@ -119,7 +120,7 @@ func TestManyBatchesAtATime(t *testing.T) {
 	require.Less(t, pipelines, many, "callers at the same time shared no pipeline")
 }
 
-// A refused batch, and a command before a script that is refused, leave the other batch alone.
+// A refused batch, or a refused command before a script, does not affect the other batch.
 func TestARefusedBatchLeavesTheOthersAlone(t *testing.T) {
 	t.Parallel()
 	b := newBatchTest(t)
@@ -135,8 +136,8 @@ func TestARefusedBatchLeavesTheOthersAlone(t *testing.T) {
 	require.NoError(t, answers[1][0].Err)
 }
 
-// A script that Redis has forgotten is run by itself, after what was sent behind it, and Late says so; if Redis has forgotten all
-// of them, they are run in their order.
+// A script that Redis has forgotten runs separately, after the scripts that were sent behind it, and Late reports it;
+// if Redis has forgotten all of them, they run in their order.
 func TestBatchWhoseScriptIsForgotten(t *testing.T) {
 	t.Parallel()
 	b := newBatchTest(t)
@@ -162,7 +163,7 @@ func TestBatchWhoseScriptIsForgotten(t *testing.T) {
 	}
 }
 
-// A caller that has gone sends nothing.
+// A caller that has disconnected sends nothing.
 func TestBatchOfACallerThatHasGone(t *testing.T) {
 	t.Parallel()
 	b := newBatchTest(t)
@@ -174,7 +175,8 @@ func TestBatchOfACallerThatHasGone(t *testing.T) {
 	require.Empty(t, b.stored(t))
 }
 
-// A batch that writes is sent with the mark of its call, whatever else only reads; commands before a script write.
+// A batch that writes is sent with the mark of its call, even if other parts only read; commands before a script count
+// as writes.
 func TestBatchesKeepTheMark(t *testing.T) {
 	t.Parallel()
 	b := newBatchTest(t)
@@ -195,7 +197,7 @@ func TestBatchesKeepTheMark(t *testing.T) {
 	require.Equal(t, []bool{false, true, true}, marked.seen)
 }
 
-// marks is a go-redis hook that notes of each pipeline of scripts whether it is marked.
+// marks is a go-redis hook that records of each pipeline of scripts whether it is marked.
 type marks struct{ seen []bool }
 
 func (m *marks) DialHook(next redis.DialHook) redis.DialHook          { return next }

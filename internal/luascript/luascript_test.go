@@ -28,7 +28,7 @@ func TestLoadNamesTheMissingFile(t *testing.T) {
 	require.ErrorContains(t, err, "lib/gone.lua")
 }
 
-// What Redis refuses stops the start, on a cluster, too, and is named.
+// A script that Redis refuses ends the start, also on a cluster, and the error names it.
 func TestRegisterNamesTheScriptThatRedisRefuses(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {

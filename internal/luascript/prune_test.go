@@ -17,9 +17,9 @@ func load(t *testing.T, text string) *luascript.Script {
 	return s
 }
 
-// A script is sent without what a call would make for nothing: functions that only each other's leftovers name, and
-// comments. A constant stands where it is used, and nowhere else is a word that looks like it.
-func TestScriptsAreSentWithoutWhatNobodyUses(t *testing.T) {
+// A script is sent without unused functions, including those that only unused functions name, and without comments. A
+// constant is replaced by its value where it is used, and a word that only looks like it is not.
+func TestScriptsAreSentWithoutUnusedCode(t *testing.T) {
 	t.Parallel()
 	s := load(t, `-- a: a script.
 local DONE = 0 -- applied
@@ -57,7 +57,7 @@ return {0, used(KEYS[1]), {DONE = 0}}
 `, s.Sent)
 }
 
-// A source that is written in another way than ours stays as it is.
+// A source in another style than ours is not changed.
 func TestOtherSourcesStayAsTheyAre(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
@@ -69,7 +69,7 @@ func TestOtherSourcesStayAsTheyAre(t *testing.T) {
 	}
 }
 
-// What is pruned does on every Redis what was written.
+// A pruned script does the same as its source, on every Redis.
 func TestPrunedScriptsRun(t *testing.T) {
 	t.Parallel()
 	script := load(t, `local NEGATIVE = -3

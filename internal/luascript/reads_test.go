@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A script of which it is not certain that it only reads counts as one that writes.
+// A script counts as writing unless it certainly only reads.
 func TestOnlyReads(t *testing.T) {
 	t.Parallel()
 	for source, want := range map[string]bool{

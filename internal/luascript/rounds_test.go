@@ -15,7 +15,7 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// gate is a go-redis hook that holds pipelines up, and notes how many commands each has.
+// gate is a go-redis hook that holds pipelines back, and records how many commands each has.
 type gate struct {
 	came chan int
 	open chan struct{}
@@ -37,7 +37,7 @@ func (g *gate) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 	}
 }
 
-// gated returns a runner whose two pipelines are held up, with a call each.
+// gated returns a runner whose two pipelines are held back, with a call each.
 func gated(t *testing.T, r *redistest.Redis, callers *sync.WaitGroup) (*luascript.Runner, *gate) {
 	t.Helper()
 	g := &gate{came: make(chan int, 100), open: make(chan struct{})}
@@ -52,8 +52,8 @@ func gated(t *testing.T, r *redistest.Redis, callers *sync.WaitGroup) (*luascrip
 	return runner, g
 }
 
-// While two pipelines are on their way, what comes is collected, in their order, and goes as one; whoever gives up
-// meanwhile is let go at once, and holds nobody else up.
+// While two pipelines are in progress, further calls are collected, in their order, and sent as one; a caller that
+// gives up meanwhile returns immediately, and delays no other.
 func TestCallsWaitForTheNextRound(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -93,7 +93,7 @@ func TestCallsWaitForTheNextRound(t *testing.T) {
 	require.Equal(t, 2, first)
 }
 
-// A pipeline has an end: what does not fit goes in the one after it, and all of it goes.
+// A pipeline has a maximum length: the calls that do not fit are sent in the next one, and all are sent.
 func TestALongRoundIsSeveral(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -116,8 +116,8 @@ func TestALongRoundIsSeveral(t *testing.T) {
 	}
 }
 
-// The calls of a separate runner do not wait for each other, and no two are in one pipeline.
-func TestCallsOfASeparateRunnerTravelByThemselves(t *testing.T) {
+// The calls of a separate runner do not wait for each other, and each is sent separately.
+func TestCallsOfASeparateRunnerShareNoPipeline(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
 	script := loadTake(t)

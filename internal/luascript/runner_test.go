@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { redistest.Main(m, goleak.Find, redistest.OnCluster) }
 
-// take answers what a key held and its argument, and empties the key.
+// take returns the value of a key and its argument, and empties the key.
 const take = "local was = redis.call('GET', KEYS[1])\nredis.call('DEL', KEYS[1])\nreturn {was, ARGV[1]}\n"
 
 func loadTake(t *testing.T) *luascript.Script {
@@ -30,10 +30,9 @@ func loadTake(t *testing.T) *luascript.Script {
 	return s
 }
 
-// Many at once: each gets its own answer, the commands in front of a script have been carried out
-// before it, and one that is refused refuses nobody else. Redis does not know the script at first, and
-// forgets it in between.
-func TestCallsAtTheSameTimeStayCallsOfTheirOwn(t *testing.T) {
+// Many concurrent calls: each gets its own answer, the commands in front of a script run before it, and a refused call
+// does not affect the others. Redis does not know the script at first, and forgets it in between.
+func TestConcurrentCallsStayIndependent(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		runner := luascript.NewRunner(r.Client)
@@ -62,7 +61,7 @@ func TestCallsAtTheSameTimeStayCallsOfTheirOwn(t *testing.T) {
 	})
 }
 
-// A caller that gives up is let go; what it sent may have been done.
+// A caller that gives up returns; its call may have been carried out.
 func TestACallerGivesUp(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -74,7 +73,7 @@ func TestACallerGivesUp(t *testing.T) {
 	require.ErrorIs(t, runner.Commands(ctx, func(p redis.Pipeliner) { p.Ping(ctx) }), context.Canceled)
 }
 
-// Commands at the same time are all carried out.
+// Concurrent commands are all carried out.
 func TestCommandsAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -96,10 +95,10 @@ func TestCommandsAtTheSameTime(t *testing.T) {
 	}
 }
 
-// Two scripts in one round trip: the second finds what the first has left, has its own answer when the
-// first is refused, and both are run although Redis has forgotten them; if only the first, it says that
-// the first came late. It runs beside no other test: the servers are the package's, and what Redis has
-// forgotten another would load again, or the other way about.
+// Two scripts in one round trip: the second one sees the effect of the first, has its own answer when the first is
+// refused, and both run although Redis has forgotten them; if Redis has forgotten only the first, the answer says that
+// the first came late. This test does not run in parallel: the package's tests share their servers, and one test would
+// load the scripts that another one has made Redis forget.
 func TestTwoScriptsInOneRoundTrip(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		runner := luascript.NewRunner(r.Client)
@@ -166,7 +165,7 @@ func runInOrder(ctx context.Context, runner *luascript.Runner, calls ...luascrip
 	return replies, errs, luascript.Late(answers)
 }
 
-// What waits for replicas holds up neither calls without the mark nor scripts that only read.
+// A call that waits for replicas delays neither calls without the mark nor scripts that only read.
 func TestOthersDoNotWaitWithMarkedCalls(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -202,7 +201,7 @@ func TestOthersDoNotWaitWithMarkedCalls(t *testing.T) {
 	marked.Wait()
 }
 
-// A write that replicas have not confirmed comes back with its answer.
+// A write that replicas have not confirmed returns its answer, too.
 func TestUnconfirmedCallsHaveTheirAnswers(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -222,7 +221,7 @@ func TestUnconfirmedCallsHaveTheirAnswers(t *testing.T) {
 	require.Equal(t, [][]any{answer, answer}, replies)
 }
 
-// markedGate is a go-redis hook that holds up pipelines of marked calls.
+// markedGate is a go-redis hook that holds back pipelines of marked calls.
 type markedGate struct{ came, open chan struct{} }
 
 func (g *markedGate) DialHook(next redis.DialHook) redis.DialHook          { return next }
@@ -238,7 +237,7 @@ func (g *markedGate) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.P
 	}
 }
 
-// unconfirming is a go-redis hook that says of all scripts in pipelines that they are not confirmed.
+// unconfirming is a go-redis hook that reports that all scripts in pipelines are not confirmed.
 type unconfirming struct{ missing error }
 
 func (h unconfirming) DialHook(next redis.DialHook) redis.DialHook          { return next }

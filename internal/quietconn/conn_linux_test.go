@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A socket takes a short write whole or not at all, mostly. A pipe with some room takes a part of it.
-func TestAWriteGoesOnAfterThePartThatThereWasRoomFor(t *testing.T) {
+// A socket usually accepts a short write as a whole or not at all. A pipe that is nearly full accepts a part of it.
+func TestAWriteContinuesAfterAnAcceptedPart(t *testing.T) {
 	t.Parallel()
 	var ends [2]int
 	require.NoError(t, syscall.Pipe2(ends[:], syscall.O_NONBLOCK|syscall.O_CLOEXEC))

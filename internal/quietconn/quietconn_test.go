@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { redistest.Main(m, goleak.Find) }
 
-// pair is a wrapped connection and the plain one at its other end.
+// pair returns a wrapped connection and the plain one at its other end.
 func pair(t *testing.T) (net.Conn, *net.TCPConn) {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -72,8 +72,8 @@ func TestBytesArriveWholeAndInOrderBothWays(t *testing.T) {
 	}
 }
 
-// A peer that reads late lets the buffers of both ends fill: a short write must write what there is room for, wait,
-// and go on where it stopped.
+// The peer reads late, so the buffers of both ends are full: a short write must write as much as there is room for,
+// wait, and continue where it stopped.
 func TestShortWritesWaitForAPeerThatReadsLater(t *testing.T) {
 	t.Parallel()
 	wrapped, plain := pair(t)
@@ -183,8 +183,8 @@ func TestOtherConnectionsStayAsTheyAre(t *testing.T) {
 	require.ErrorIs(t, err, refused)
 }
 
-// go-redis looks before each command whether the connection that it took from its pool is still good. Without that
-// look a command would fail, or be tried again, for each connection that Redis had closed.
+// go-redis checks before each command whether the pooled connection is still open. Without that check a command would
+// fail, or be repeated, for each connection that Redis had closed.
 func TestRedisClientSeesThatItsConnectionsWereClosed(t *testing.T) {
 	t.Parallel()
 	server := redistest.New(t)

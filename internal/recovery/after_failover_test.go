@@ -11,8 +11,8 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// A failover may take back what a wake-up did, and leave the queue's memory of it: the run is woken again under the new master,
-// and once. While the masters are not known it is woken as if they were the same.
+// A failover may lose the effect of a wake-up but not the queue's memory of it: the run is woken again under the new
+// master, once. While the masters are not known it is woken as if they had not changed.
 func TestARunIsWokenAgainAfterAFailover(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {

@@ -12,8 +12,8 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// BR-13: a run whose message cannot be delivered fails with a code and a sentence, in the form
-// that its SDK reads; once, and not when it has ended otherwise.
+// BR-13: a run whose message cannot be delivered fails with a code and a sentence, in the form that its SDK reads;
+// once, and not if it has ended otherwise.
 func TestFailRun(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t))
@@ -51,7 +51,7 @@ func TestFailRun(t *testing.T) {
 	}
 }
 
-// A run of an SDK from before event sourcing knows no run_failed: its row says it.
+// A run of an SDK from before event sourcing has no run_failed: its record says that it failed.
 func TestFailRunOfSpec1(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t))
@@ -69,10 +69,10 @@ func TestFailRunOfSpec1(t *testing.T) {
 	require.Equal(t, map[string]string{"message": "too much", "code": "PAYLOAD_TOO_LARGE"}, object)
 }
 
-// BR-04, BR-13: start() sends the first message and the first event of a run at once. A message
-// that is given up before the event has come does not leave its run pending for ever: it is not
-// given up until the run could be told, or has had a minute to begin.
-func TestBR13RunThatIsAboutToBeginIsToldLater(t *testing.T) {
+// BR-04, BR-13: start() sends the first message and the first event of a run concurrently. If the message fails for
+// good before the event has arrived, the run must not stay pending forever: the message is not dead until the run could
+// be failed, or has had a minute to start.
+func TestBR13RunThatIsAboutToStartIsFailedLater(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t))
 	runID := "wrun_" + ids.NewMinter(world.SystemClock{}).New().String()

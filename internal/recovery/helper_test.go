@@ -20,14 +20,14 @@ import (
 
 func TestMain(m *testing.M) { redistest.Main(m, goleak.Find) }
 
-// fakeQueue notes what is queued. A request id that it knows adds nothing, as in the queue.
+// fakeQueue records the queued messages. A known request id adds nothing, as in the queue.
 type fakeQueue struct {
 	mu       sync.Mutex
 	messages []world.Message
 	requests map[string]bool
 	busy     map[string]bool         // runs with a message
 	due      map[string]world.Millis // when that of a run is due, if it is delayed
-	// meanwhile happens before the queue says what is due; nil: nothing does.
+	// meanwhile is called before the queue says what is due; nil disables it.
 	meanwhile func()
 	looks     int    // runs that were asked for
 	refused   string // run whose messages are refused
@@ -77,7 +77,7 @@ func (q *fakeQueue) NextDue(_ context.Context, runIDs []string) ([]world.Millis,
 	return out, nil
 }
 
-// woken returns the runs of the messages so far, and forgets them.
+// woken returns the runs of the messages since the last call.
 func (q *fakeQueue) woken() []string {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -89,7 +89,7 @@ func (q *fakeQueue) woken() []string {
 	return out
 }
 
-// fakeLeadership leads or does not. What it is told to do before each portion may change that.
+// fakeLeadership leads or does not. A function that is called before each portion may change that.
 type fakeLeadership struct {
 	leads  bool
 	before func()
@@ -131,7 +131,7 @@ func newBundle(t *testing.T, r *redistest.Redis) *bundle {
 	}
 }
 
-// begin makes a running run of the given spec version.
+// begin creates a running run of the given spec version.
 func (b *bundle) begin(spec int) string {
 	b.t.Helper()
 	runID := b.minter.Prefixed("wrun_")

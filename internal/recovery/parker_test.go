@@ -14,7 +14,7 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// approval makes a run that has done a step and waits for its hook: its last event is no hook's.
+// approval creates a run that has done a step and waits for its hook: its last event is not of a hook.
 func (b *bundle) approval(hook string) string {
 	b.t.Helper()
 	runID := b.begin(3)
@@ -32,15 +32,15 @@ func (b *bundle) length(runID string) int64 {
 	return idles[0].Events
 }
 
-// logged has the reconciler log into a buffer.
+// logged makes the reconciler log into a buffer.
 func (b *bundle) logged() *bytes.Buffer {
 	var out bytes.Buffer
 	b.cfg.Logger = slog.New(slog.NewTextHandler(&out, nil))
 	return &out
 }
 
-// A run that waits for its hook is not woken once it has looked at the whole of its log: an app acknowledged a delivery that began
-// when the log was as long as it is. It does not matter whether the log was read then, or its length alone.
+// A run that waits for its hook is not woken once it has seen its whole log: an app acknowledged a delivery that began
+// when the log had its present length. It does not matter whether the log itself was read then, or only its length.
 func TestARunThatHasLookedAtItsLogIsParked(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -66,8 +66,8 @@ func TestARunThatHasLookedAtItsLogIsParked(t *testing.T) {
 	})
 }
 
-// A wake-up that was lost is mended all the same: what came after the delivery had begun was not looked at. Such a run is woken
-// once for each length of its log, which is no warning; one that lost the message of a step is.
+// A lost wake-up is mended nevertheless: the events that came after the delivery had begun were not seen. Such a run is
+// woken once for each length of its log, without a warning; a run that lost the message of a step causes a warning.
 func TestARunThatHasNotLookedAtItsLogIsWokenOnce(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -100,7 +100,7 @@ func TestARunThatHasNotLookedAtItsLogIsWokenOnce(t *testing.T) {
 	})
 }
 
-// The notes have a bound: a run beyond it is left to the Reconciler. What is noted when the service stops is not lost.
+// The notes are bounded: further runs are left to the Reconciler. Notes are not lost when the service stops.
 func TestNotesAreBoundedAndWrittenAtTheEnd(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t))

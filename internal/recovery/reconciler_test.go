@@ -10,8 +10,8 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// BR-29: whatever a run is in the middle of, when nothing is left that will wake it, it is woken
-// once, with the message that its SDK understands.
+// BR-29: in any state of a run, if nothing is left that will wake it, it is woken once, with the message that its SDK
+// understands.
 func TestForgottenRunsAreWokenOnce(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -33,7 +33,7 @@ func TestForgottenRunsAreWokenOnce(t *testing.T) {
 		b.queue.busy[busy] = true
 
 		require.NoError(t, b.pass(t.Context()))
-		require.Empty(t, b.queue.woken(), "all of them were busy a moment ago")
+		require.Empty(t, b.queue.woken(), "all of them were busy just before")
 
 		b.clock.Add(time.Minute)
 		require.NoError(t, b.pass(t.Context()))
@@ -55,8 +55,7 @@ func TestForgottenRunsAreWokenOnce(t *testing.T) {
 	})
 }
 
-// BR-27: runs that wait for nothing but their hooks are left alone, however often everybody
-// boots; the log of each is read once.
+// BR-27: runs that wait only for their hooks are left alone, however often replicas boot; the log of each is read once.
 func TestParkedRunsAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -80,8 +79,8 @@ func TestParkedRunsAreLeftAlone(t *testing.T) {
 	require.Equal(t, world.RunIdle{Events: 6, LastAt: runs.Data[0].UpdatedAt, Hooks: true, MarkedIdle: true}, idles[0])
 }
 
-// A run whose hook got a payload and then was parked again, with nothing new in its log, is
-// woken once to find that out and then left alone.
+// A run whose hook got a payload and which was then parked again, with no new event in its log, is woken once to find
+// that out and then left alone.
 func TestAReadPayloadWakesOnce(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t))
@@ -96,7 +95,7 @@ func TestAReadPayloadWakesOnce(t *testing.T) {
 	require.Empty(t, b.queue.woken())
 }
 
-// One replica at a time looks. It asks before each batch whether it is still the one.
+// One replica at a time checks runs. Before each batch it checks whether it still leads.
 func TestOneLeads(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t))
@@ -117,7 +116,7 @@ func TestOneLeads(t *testing.T) {
 	require.Len(t, b.queue.woken(), batch, "the rest is for another replica")
 }
 
-// The wake-up goes where the deployment of the run listens.
+// The wake-up has the namespace of the run's deployment.
 func TestAWakeUpStaysInTheNamespaceOfTheDeployment(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t))
@@ -128,7 +127,7 @@ func TestAWakeUpStaysInTheNamespaceOfTheDeployment(t *testing.T) {
 	require.Equal(t, "__shop_wkf_workflow_workflow//./a//f", b.queue.messages[0].QueueName)
 }
 
-// A run that cannot be woken does not keep the others asleep.
+// A run that cannot be woken does not keep others from being woken.
 func TestARunThatCannotBeWokenIsPassedOver(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t))
@@ -139,7 +138,7 @@ func TestARunThatCannotBeWokenIsPassedOver(t *testing.T) {
 	require.Equal(t, []string{other}, b.queue.woken())
 }
 
-// More runs than a batch has: all are looked at, in order.
+// More runs than a batch has: all are checked, in order.
 func TestEveryRunIsLookedAt(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t))

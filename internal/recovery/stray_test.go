@@ -13,7 +13,7 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// stepMessage is one of SDK v4 or v5 with some keys more.
+// stepMessage returns a message of SDK v4 or v5 with some additional keys.
 func stepMessage(t *testing.T, sdk, runID, stepID string, more ...string) world.Message {
 	t.Helper()
 	body := map[string]any{"workflowRunId": runID, "stepId": stepID, "workflowName": "w"}
@@ -36,8 +36,8 @@ func stepMessage(t *testing.T, sdk, runID, stepID string, more ...string) world.
 	return m
 }
 
-// A message for a step that the log does not have wakes its run and is done. One that brings the
-// input of its step or run, or whose run may be about to begin, goes on as before.
+// A message for a step that the log does not have wakes its run and is done. One that carries the input of its step or
+// run, or whose run may be about to start, is retried as usual.
 func TestStraySettles(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t))
@@ -94,8 +94,8 @@ func TestStraySettles(t *testing.T) {
 	require.Error(t, err, "the wake-up could not be queued, so the message is not done")
 }
 
-// A run whose messages are all for steps that it does not have is looked at as if it had none. A
-// run that was found to be busy is not looked at again at every pass.
+// A run that has only messages for steps that it does not have is treated as if it had none. A run that was found to be
+// busy is not checked again at every pass.
 func TestRunsWithStraysOnlyAreWoken(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t))
@@ -133,7 +133,7 @@ func TestRunsWithStraysOnlyAreWoken(t *testing.T) {
 	require.ErrorIs(t, b.pass(t.Context()), b.queue.failing)
 }
 
-// What is remembered of runs has a bound.
+// The number of remembered runs is bounded.
 func TestLooksAreBounded(t *testing.T) {
 	t.Parallel()
 	l, now := looks{}, time.Now()

@@ -19,8 +19,8 @@ func (b *bundle) passes(d time.Duration) []string {
 	return b.queue.woken()
 }
 
-// Once a run is known to be parked nobody looks at it any more, whatever else goes on. A payload changes that: if its wake-up is
-// lost, the run is woken as soon as any other.
+// Once a run is known to be parked it is no longer checked, whatever happens elsewhere. A payload changes that: if its
+// wake-up is lost, the run is woken as soon as any other.
 func TestAParkedRunIsNotLookedAtUntilSomethingComes(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
@@ -42,7 +42,8 @@ func TestAParkedRunIsNotLookedAtUntilSomethingComes(t *testing.T) {
 	})
 }
 
-// A parked run that has a step on its way is not parked for good: when the wake-up of the step's end is lost it is woken.
+// A parked run whose step is still in progress is not parked for good: if the wake-up after the step is lost, the run
+// is woken.
 func TestARunThatIsAtRestBesideAMessageIsLookedAtAgain(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t))
@@ -58,7 +59,7 @@ func TestARunThatIsAtRestBesideAMessageIsLookedAtAgain(t *testing.T) {
 	require.Equal(t, []string{runID}, b.passes(2*time.Minute))
 }
 
-// The step of a parked run ends, and its wake-up is lost, between the look at the run and the look at its messages.
+// The step of a parked run ends, and its wake-up is lost, between the check of the run and the check of its messages.
 func TestARunThatGoesOnWhileItIsLookedAtIsNotParked(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t))
@@ -75,8 +76,8 @@ func TestARunThatGoesOnWhileItIsLookedAtIsNotParked(t *testing.T) {
 	require.Equal(t, []string{runID}, b.passes(3*time.Minute))
 }
 
-// A run that sleeps for a day is looked at once an hour, and when its message is due. If that is lost, the run is woken as soon as
-// any other.
+// A run that sleeps for a day is checked once an hour, and when its message is due. If the message is lost, the run is
+// woken as soon as any other.
 func TestARunThatSleepsIsLookedAtWhenItsMessageIsDue(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, redistest.New(t))
@@ -89,7 +90,7 @@ func TestARunThatSleepsIsLookedAtWhenItsMessageIsDue(t *testing.T) {
 	require.Equal(t, []string{runID}, b.passes(2*time.Minute))
 }
 
-// With a long grace a run is looked at in good time, and woken when the grace is over.
+// With a long grace period a run is checked before it ends, and woken when it is over.
 func TestALongGrace(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)

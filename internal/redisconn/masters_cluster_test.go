@@ -16,8 +16,8 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// A call that waits on a frozen master goes on to the next one as soon as that is known: go-redis dials the old one a few times
-// more, and does not wait in between. It does so for any other node.
+// A call that waits for a frozen master continues at the next one as soon as that is known: go-redis dials the old one
+// a few more times, without a wait in between. It still waits for any other node.
 func TestAFormerMasterIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartReplicatedCluster(t, "--cluster-node-timeout", "1000", "--cluster-replica-validity-factor", "0")
@@ -74,8 +74,8 @@ func (roleHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 	return next
 }
 
-// The connections to a former master are closed before the present ones are asked whether they are there: one of those may
-// take its time.
+// The connections to a former master are closed before the present masters are checked, because one of those may be
+// slow.
 func TestFormerMastersAreLeftFirst(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartReplicatedCluster(t)

@@ -17,11 +17,12 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// soon is how long the next master may take to be found: less than the minute after which go-redis lists the slots by itself.
+// soon is how long it may take to find the next master: less than the minute after which go-redis lists the slots by
+// itself.
 const soon = 40 * time.Second
 
-// The replica of a master that died, or that hangs, is found as soon as it has taken over, and not when go-redis lists the
-// slots the next time, which is once a minute.
+// The replica of a master that died or hangs is found as soon as it has taken over, and not only when go-redis next
+// lists the slots, which is once a minute.
 func TestClusterFindsTheNextMaster(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartReplicatedCluster(t, "--cluster-node-timeout", "1000", "--cluster-replica-validity-factor", "0")
@@ -33,7 +34,7 @@ func TestClusterFindsTheNextMaster(t *testing.T) {
 		defer cancel()
 		return conn.Client.Set(ctx, key, "v", 0).Err()
 	}
-	// By the time that the slots of one have been found anew, those of the others may have been as well: each is asked on its own.
+	// Once the slots of one have been read again, those of the others may be known as well: each is tested separately.
 	for i, lose := range []func(*redistest.Server) error{(*redistest.Server).Kill, (*redistest.Server).Freeze} {
 		key := keyOf(t, conn.Client.(*redis.ClusterClient), c.Masters[i].Addr)
 		require.NoError(t, set(key))
@@ -56,7 +57,7 @@ func TestClusterFindsTheNextMaster(t *testing.T) {
 	require.NoError(t, c.Masters[1].Thaw())
 }
 
-// A node that was emptied and taken out of the cluster redirects nobody either.
+// A node that was emptied and removed from the cluster redirects no call either.
 func TestClusterForgetsRemovedNode(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartReplicatedCluster(t)
@@ -67,8 +68,8 @@ func TestClusterForgetsRemovedNode(t *testing.T) {
 	require.NoError(t, conn.Client.Set(t.Context(), key, "v", 0).Err())
 	require.NoError(t, conn.Client.Del(t.Context(), key).Err()) // an empty slot is handed over at once
 
-	// The heir imports the slots, which gives it a new epoch: otherwise what the former owner still says of them would count
-	// for more, if its epoch is the higher one. The heir tells the other nodes.
+	// The new owner imports the slots, which gives it a new epoch: otherwise the former owner's view of them would win
+	// if its epoch is higher. The new owner informs the other nodes.
 	former, heir := redistest.Client(t, c.Masters[0].Addr), redistest.Client(t, c.Masters[1].Addr)
 	id := func(node *redis.Client) any { return node.Do(t.Context(), "CLUSTER", "MYID").Val() }
 	from, to := id(former), id(heir)
@@ -96,8 +97,8 @@ func TestClusterForgetsRemovedNode(t *testing.T) {
 	}, soon, 20*time.Millisecond)
 }
 
-// The next master is found where Sentinels say who it is, also if one of them hangs along with the master. Calls under
-// way and subscriptions end, however long their deadlines are.
+// With Sentinels, the next master is found even if one of them hangs along with the master. Calls in progress and
+// subscriptions end, however long their deadlines are.
 func TestSentinelFindsTheNextMaster(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(s *redistest.SentinelSet) error{
@@ -145,7 +146,7 @@ func TestSentinelFindsTheNextMaster(t *testing.T) {
 	}
 }
 
-// keyOf finds a key that a node has.
+// keyOf returns a key that a node has.
 func keyOf(t *testing.T, client *redis.ClusterClient, addr string) string {
 	t.Helper()
 	for i := range 1000 {

@@ -23,7 +23,7 @@ func confirming(t *testing.T, url, prefix string, replicas replicated.Durability
 	return conn.Client
 }
 
-// once writes the first time, and nothing when it is run again.
+// once writes the first time, and nothing on a repeat.
 const once = `if redis.call('EXISTS', KEYS[1]) == 0 then redis.call('SET', KEYS[1], 'v') return 'written' end return 'there'`
 
 func requireMissing(t *testing.T, err error, confirmed, wanted int) {
@@ -34,7 +34,7 @@ func requireMissing(t *testing.T, err error, confirmed, wanted int) {
 	require.Equal(t, []int{confirmed, wanted}, []int{missing.Confirmed, missing.Wanted})
 }
 
-// When a marked call returns, the replica has what it wrote: by a command, by a script, by several.
+// When a marked call returns, the replica has its writes: of one command, of a script, of several.
 func TestMarkedWritesAreAtTheReplica(t *testing.T) {
 	t.Parallel()
 	r, _, followers := redistest.StartReplicated(t, 1)
@@ -59,8 +59,9 @@ func TestMarkedWritesAreAtTheReplica(t *testing.T) {
 	}
 }
 
-// While the replica is away a marked write is carried out and not acknowledged, nor is its repeat, which writes nothing: on
-// any connection. Reads, and calls without the mark, do not wait. Once the replica is back the repeat is acknowledged.
+// While the replica is away a marked write is carried out but not acknowledged, and neither is its repeat, which writes
+// nothing, on any connection. Reads, and calls without the mark, do not wait. Once the replica is back the repeat is
+// acknowledged.
 func TestMarkedWritesWithoutTheReplica(t *testing.T) {
 	t.Parallel()
 	r, master, followers := redistest.StartReplicated(t, 1)
@@ -99,8 +100,9 @@ func TestMarkedWritesWithoutTheReplica(t *testing.T) {
 	require.Equal(t, "v", redistest.Client(t, followers[0].Addr).Get(t.Context(), key).Val())
 }
 
-// Every marked pipeline ends, on its connection, in a write of our own and WAIT: without that write a Redis that counts the
-// writes of the connection alone would confirm a repeat that wrote nothing. A single command is no different.
+// Every marked pipeline ends, on its connection, with a write of our own and WAIT: without that write, a Redis that
+// counts only the writes of the connection would confirm a repeat that wrote nothing. This also holds for a single
+// command.
 func TestMarkedWritesGoWithAWriteAndOneWait(t *testing.T) {
 	t.Parallel()
 	r, master, _ := redistest.StartReplicated(t, 1)
@@ -133,7 +135,7 @@ func TestMarkedWritesGoWithAWriteAndOneWait(t *testing.T) {
 	require.Equal(t, []string{"GET"}, commands())
 }
 
-// On a cluster, one after the other: the last moves a slot.
+// On a cluster; sequential, because the last one moves a slot.
 func TestMarkedWritesOnACluster(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartReplicatedCluster(t)
@@ -142,7 +144,7 @@ func TestMarkedWritesOnACluster(t *testing.T) {
 	markFindsASlot(t, c)
 }
 
-// On a cluster WAIT goes to the nodes that wrote: the replica of one that is away holds up what is written there, and nothing else.
+// On a cluster WAIT is sent to the nodes that wrote: a missing replica delays only writes on its own node.
 func waitGoesToEachNode(t *testing.T, c *redistest.Replicated) {
 	t.Helper()
 	client, ctx := confirming(t, c.URL(), c.Prefix, 1), replicated.Wanted(t.Context())
@@ -179,8 +181,8 @@ func waitGoesToEachNode(t *testing.T, c *redistest.Replicated) {
 	require.NoError(t, c.Replicas[1].Thaw())
 }
 
-// A connection of the cluster breaks while it waits: go-redis sends the commands of the node again, each by its slot, and WAIT has
-// none. They are confirmed as if nothing had happened.
+// A connection of the cluster breaks while it waits: go-redis sends the commands of the node again, each by its slot,
+// and WAIT has none. They are confirmed nevertheless.
 func brokenConnectionIsNoDifferent(t *testing.T, c *redistest.Replicated) {
 	t.Helper()
 	client, ctx := confirming(t, c.URL(), c.Prefix, 1), replicated.Wanted(t.Context())
@@ -239,7 +241,7 @@ func markFindsASlot(t *testing.T, c *redistest.Replicated) {
 	require.Equal(t, "v", target.Get(t.Context(), first[0]).Val())
 }
 
-// Two replicas that are asked for are two.
+// If two replicas are required, both must confirm.
 func TestMarkedWritesNeedAllReplicasAskedFor(t *testing.T) {
 	t.Parallel()
 	r, _, followers := redistest.StartReplicated(t, 2)
@@ -276,7 +278,7 @@ func TestConfirmRefuses(t *testing.T) {
 	}
 }
 
-// A transaction cannot wait, and is not carried out.
+// A transaction cannot wait for replicas, so a marked one is not carried out.
 func TestMarkedTransactionIsRefused(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// The replication ids are those of the masters, stay while these do, and are new after a restart and after each failover: what tells
-// that Redis may lack what it answered.
+// The replication ids are those of the masters, stay the same while the masters do, and change with a restart and with
+// each failover: the service then knows that Redis may lack acknowledged writes.
 func TestReplicationIDsChangeWithTheMaster(t *testing.T) {
 	t.Parallel()
 	for mode, begin := range map[string]func(t *testing.T) (url string, masters int, change func() error){
@@ -64,7 +64,7 @@ func TestReplicationIDsChangeWithTheMaster(t *testing.T) {
 	require.NoError(t, embedded.Close())
 }
 
-// A replica that is taken for a master has no say.
+// A replica that is mistaken for a master has no replication id.
 func TestAReplicaHasNoReplicationID(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, "--replicaof", "127.0.0.1 1")

@@ -13,11 +13,11 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// sentinelWait is for what Sentinels do when they are asked to.
+// sentinelWait is for actions that Sentinels take on request.
 const sentinelWait = 30 * time.Second
 
-// slowHandOver has the Sentinels take for ever to make a replica of a master that was replaced, and to give up a replica that
-// does not follow the new one.
+// slowHandOver makes the Sentinels take very long to turn a replaced master into a replica, and to give up a replica
+// that does not follow the new one.
 func slowHandOver(t *testing.T, s *redistest.SentinelSet) {
 	t.Helper()
 	const never = 3_600_000 // ms
@@ -29,7 +29,7 @@ func slowHandOver(t *testing.T, s *redistest.SentinelSet) {
 	}
 }
 
-// failOverBy has one Sentinel replace the master, as an operator does it.
+// failOverBy makes one Sentinel replace the master, as an operator does it.
 func failOverBy(t *testing.T, sentinel *redistest.Server) {
 	t.Helper()
 	asking := redistest.Client(t, sentinel.Addr)
@@ -38,7 +38,7 @@ func failOverBy(t *testing.T, sentinel *redistest.Server) {
 	}, sentinelWait, 20*time.Millisecond)
 }
 
-// says is what a Sentinel knows of the master: it is printed to look for a word in it.
+// says returns what a Sentinel knows of the master, as text in which to look for a word.
 func says(t *testing.T, sentinel *redistest.Server) string {
 	t.Helper()
 	known, err := redistest.Client(t, sentinel.Addr).Do(t.Context(), "SENTINEL", "MASTER", redistest.SentinelMaster).Result()
@@ -53,7 +53,7 @@ func requireMaster(t *testing.T, s *redistest.Server) {
 	require.Equal(t, "master", role[0])
 }
 
-// callsReach waits until what is written through a connection is at a server.
+// callsReach waits until writes through a connection reach a server.
 func callsReach(t *testing.T, conn *redisconn.Conn, server *redistest.Server) {
 	t.Helper()
 	at, written := redistest.Client(t, server.Addr), 0
@@ -65,8 +65,8 @@ func callsReach(t *testing.T, conn *redisconn.Conn, server *redistest.Server) {
 	}, sentinelWait, 20*time.Millisecond)
 }
 
-// After SENTINEL FAILOVER the old master answers, and takes writes, until the Sentinels make a replica of it; and the Sentinel
-// that leads says +switch-master when the other replicas follow. Calls and subscriptions wait for neither.
+// After SENTINEL FAILOVER the old master answers, and accepts writes, until the Sentinels turn it into a replica; and
+// the leading Sentinel says +switch-master when the other replicas follow. Calls and subscriptions wait for neither.
 func TestSentinelMasterIsLeftThatStillAnswers(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartSentinelSet(t)
@@ -94,8 +94,8 @@ func TestSentinelMasterIsLeftThatStillAnswers(t *testing.T) {
 	requireMaster(t, s.Master)
 }
 
-// One Sentinel knows of a failover and the others do not: until they hear of it, or because they are cut off from the first. They are
-// more, their master answers, and the new one is the one that counts: also when it is looked for again.
+// One Sentinel knows of a failover and the others do not: until they learn of it, or because they are cut off from the
+// first. They are the majority, and their master answers, but the new one is used: also when it is looked for again.
 func TestSentinelOfTheNewestFailoverCounts(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartSentinelSet(t)
@@ -121,7 +121,8 @@ func TestSentinelOfTheNewestFailoverCounts(t *testing.T) {
 	requireMaster(t, s.Master)
 }
 
-// The Sentinel of the address is gone, and with it the master: the others, which it knew, say who the next one is.
+// The Sentinel of the address is gone, and the master with it: the other Sentinels, which it knew, are asked for the
+// next one.
 func TestSentinelsThatOthersKnowAreAsked(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartSentinelSet(t)
@@ -137,7 +138,7 @@ func TestSentinelsThatOthersKnowAreAsked(t *testing.T) {
 	callsReach(t, conn, s.Replica)
 }
 
-// Without a Sentinel that knows the master a connection cannot be made, and the error says what each of them answered.
+// Without a Sentinel that knows the master no connection can be made, and the error says what each of them answered.
 func TestOpenWithoutAKnownMaster(t *testing.T) {
 	t.Parallel()
 	master := redistest.Start(t)

@@ -23,7 +23,7 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// authority issues certificates into files.
+// authority is a CA that issues certificates into files.
 type authority struct {
 	t    *testing.T
 	dir  string
@@ -40,7 +40,7 @@ func newAuthority(t *testing.T) *authority {
 
 func (a *authority) file(name string) string { return filepath.Join(a.dir, name) }
 
-// issue writes NAME.crt and NAME.key. The first certificate is the authority's own.
+// issue writes NAME.crt and NAME.key. The first certificate is the CA's own.
 func (a *authority) issue(name string, template *x509.Certificate) {
 	a.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -66,7 +66,7 @@ func (a *authority) issue(name string, template *x509.Certificate) {
 	write(name+".key", "PRIVATE KEY", secret)
 }
 
-// secured are the settings of a redis-server that takes TLS at a port, and asks its clients for certificates.
+// secured returns the settings of a redis-server that accepts only TLS, and asks its clients for certificates.
 func (a *authority) secured(name string, port int) [][2]string {
 	return [][2]string{
 		{"tls-port", fmt.Sprint(port)},
@@ -77,8 +77,8 @@ func (a *authority) secured(name string, port int) [][2]string {
 	}
 }
 
-// The Sentinel's certificate is for one name and its master's for another. Both ask for a client certificate, of an
-// authority that the system does not know, and for passwords that differ.
+// The Sentinel's certificate is for one name and its master's for another. Both ask for a client certificate, of a CA
+// that the system does not know, and for different passwords.
 func TestOpenThroughSentinelsWithTLSAndPasswords(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)

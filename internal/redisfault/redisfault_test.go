@@ -57,7 +57,7 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// What a real Redis answers a script when its memory is used up.
+// The error of a real Redis for a script when its memory is used up.
 func TestSentenceOfARealRedis(t *testing.T) {
 	t.Parallel()
 	client := redistest.Client(t, redistest.Start(t, "--maxmemory", "1").Addr)

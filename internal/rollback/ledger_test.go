@@ -11,7 +11,7 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// A ledger has room for a number of calls and a number of bytes, and keeps the last.
+// A ledger has limits for calls and for bytes, and keeps the last ones.
 func TestALedgerIsBounded(t *testing.T) {
 	t.Parallel()
 	var l Ledger
@@ -32,7 +32,7 @@ func TestALedgerIsBounded(t *testing.T) {
 	require.LessOrEqual(t, l.bytes, bytesKept)
 }
 
-// What is forgotten or settled is not looked up again; numbers stay.
+// A call that is forgotten or settled is not looked up again; numbers do not change.
 func TestALedgerForgets(t *testing.T) {
 	t.Parallel()
 	var l Ledger

@@ -18,7 +18,7 @@ import (
 	"github.com/world-redis/world-redis/storage"
 )
 
-// pair is a store on a master with a replica, behind one address that moves.
+// pair is a store on a master with a replica, at one address that is switched from one to the other.
 type pair struct {
 	world.Store
 	t               *testing.T
@@ -47,7 +47,7 @@ func newPair(t *testing.T) *pair {
 	return p
 }
 
-// replicated waits until the replica has what was written.
+// replicated waits until the replica has all writes.
 func (p *pair) replicated() {
 	p.t.Helper()
 	master := redistest.Client(p.t, p.master.Addr)
@@ -60,7 +60,7 @@ func (p *pair) replicated() {
 	require.NoError(p.t, conn.Close())
 }
 
-// promote makes the replica a master. The old one takes writes until switchOver.
+// promote makes the replica a master. The old one accepts writes until switchOver.
 func (p *pair) promote() {
 	p.t.Helper()
 	require.NoError(p.t, redistest.Client(p.t, p.replica.Addr).Do(p.t.Context(), "REPLICAOF", "NO", "ONE").Err())

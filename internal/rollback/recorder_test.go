@@ -12,7 +12,7 @@ import (
 	"github.com/world-redis/world-redis/storage"
 )
 
-// Starts and resumes are remembered in whichever form they come, and nothing else, nor a call that was refused.
+// Starts and resumes are remembered in each of their forms; other calls are not, and neither are refused ones.
 func TestStartsAndResumesAreRemembered(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)

@@ -20,12 +20,12 @@ const (
 	tick     = time.Millisecond
 )
 
-// hasty is a watcher that need not be waited for.
+// hasty is a watcher with short waits.
 func hasty(masters func(context.Context) ([]string, error), ledger *Ledger) *Watcher {
 	return New(Config{Masters: masters, Ledger: ledger, Every: tick, Again: 2 * tick, Settle: 20 * tick})
 }
 
-// through drives the watcher until it has looked into a change of master.
+// through runs the watcher until it has handled a change of master.
 func through(t *testing.T, w *Watcher) {
 	t.Helper()
 	looked := false
@@ -38,8 +38,8 @@ func through(t *testing.T, w *Watcher) {
 	}, patience, tick)
 }
 
-// A master accepts writes that its replica never receives, and dies. What was answered and is gone is logged and listed: a run that was
-// started, and a payload in whose place another one stands by now. What was replicated is not.
+// A master accepts writes that its replica never receives, and dies. Acknowledged calls that are gone are logged and
+// listed: a run that was started, and a payload in whose place another one is by now. Replicated calls are not.
 func TestWhatAChangeOfMasterLosesIsListed(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
@@ -74,7 +74,7 @@ func TestWhatAChangeOfMasterLosesIsListed(t *testing.T) {
 	require.Contains(t, log.String(), "hook="+hookID)
 	require.NotContains(t, log.String(), "token of", "who knows it may resume")
 
-	// The next change finds nothing new, and nothing is told twice.
+	// The next change finds no new loss, and nothing is reported twice.
 	w.known = []string{"of another master"}
 	through(t, w)
 	list, err = p.store.ListLost(t.Context(), world.PageRequest{})
@@ -83,7 +83,7 @@ func TestWhatAChangeOfMasterLosesIsListed(t *testing.T) {
 	require.Equal(t, 2, strings.Count(log.String(), "level=ERROR"))
 }
 
-// losses is a store that misses the runs in it.
+// losses is a store in which its runs are missing.
 type losses struct {
 	world.RunStore
 	missing map[string]bool
@@ -116,7 +116,7 @@ func started(runID string) world.AnsweredCall {
 	return world.AnsweredCall{Kind: world.AnsweredStart, RunID: runID, WorkflowName: "wf"}
 }
 
-// The message of a lost run may bring it again. So a run is lost when it is missing twice.
+// The message of a missing run may create it again. So a run is lost only if it is missing twice.
 func TestARunThatIsBroughtAgainIsNotLost(t *testing.T) {
 	t.Parallel()
 	store, ledger := &losses{missing: map[string]bool{"wrun_1": true, "wrun_2": true}}, &Ledger{}
@@ -134,7 +134,7 @@ func TestARunThatIsBroughtAgainIsNotLost(t *testing.T) {
 	require.Empty(t, w.suspect)
 }
 
-// While Redis is away nothing is forgotten, and a list that does not take a loss gets it later.
+// While Redis is away nothing is forgotten, and a loss that cannot be entered into the list is entered later.
 func TestAnOutageForgetsNothing(t *testing.T) {
 	t.Parallel()
 	away := errors.New("away")
@@ -160,7 +160,7 @@ func TestAnOutageForgetsNothing(t *testing.T) {
 	require.Equal(t, ledger.first(), ledger.next(), "it is old, and Redis is there")
 }
 
-// A lost call is entered into the list until Redis takes it.
+// The entry of a lost call is repeated until Redis accepts it.
 func TestALossIsEnteredUntilRedisTakesIt(t *testing.T) {
 	t.Parallel()
 	store := &losses{refuse: errors.New("out of memory")}
@@ -178,7 +178,7 @@ func TestALossIsEnteredUntilRedisTakesIt(t *testing.T) {
 	require.Equal(t, []world.AnsweredCall{started("wrun_1"), started("wrun_2"), started("wrun_3")}, store.noted)
 }
 
-// However many are lost, the log has a hundred of them and the number of the others. The list has all.
+// Of many lost calls, the log names a hundred and the number of the others. The list has all.
 func TestTheLogNamesAHundredLostCalls(t *testing.T) {
 	t.Parallel()
 	store, ledger := &losses{missing: map[string]bool{}}, &Ledger{}

@@ -16,7 +16,7 @@ import (
 
 type m = map[string]any
 
-// Shapes grow: a map of more than 23 entries has a longer head, which is made room for.
+// A map of more than 23 entries has a longer head, for which room is made.
 func TestLongMaps(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{0, 23, 24, 255, 256, 70000} {
@@ -76,7 +76,7 @@ func goldenResults(t *testing.T) []world.EventResult {
 	}
 }
 
-// What the clients of earlier versions read is what they get, to the byte.
+// Clients of earlier versions get the same answers as before, to the byte.
 func TestAnswersStayAsTheyAre(t *testing.T) {
 	t.Parallel()
 	want, err := os.ReadFile("testdata/results.hex")

@@ -26,7 +26,7 @@ func TestJSONToCBOR(t *testing.T) {
 		`{"__type":"Uint8Array","data":""}`:          "40",
 		`{"data":"/w==","__type":"Uint8Array"}`:      "41ff",
 		`[{"__type":"Uint8Array","data":"AQ=="},{}]`: "9900024101b90000",
-		// What only looks like it stays an object.
+		// An object that only looks like one stays an object.
 		`{"__type":"Uint8Array"}`:                  "b90001" + "665f5f74797065" + "6a55696e74384172726179",
 		`{"__type":"Uint8Array","data":1}`:         "b90002" + "665f5f74797065" + "6a55696e74384172726179" + "6464617461" + "01",
 		`{"__type":"Date","data":""}`:              "b90002" + "665f5f74797065" + "6444617465" + "6464617461" + "60",
@@ -49,7 +49,7 @@ func TestJSONToCBOR(t *testing.T) {
 	}
 }
 
-// Long lists get their longer head after the fact.
+// Long lists get their longer head at the end.
 func TestJSONToCBORManyElements(t *testing.T) {
 	t.Parallel()
 	got, err := FromJSON([]byte("[[" + strings.Repeat("1,", 69_999) + "1],7]"))
@@ -76,10 +76,10 @@ func TestCBORToJSON(t *testing.T) {
 		"c1fb41d954fc4007df3b": `"2023-11-14T22:13:20.123Z"`, "c120": `"1969-12-31T23:59:59.000Z"`, "c1f97e00": "null", "c0656869206f68": `"hi oh"`,
 		"c249010000000000000000": "18446744073709551616", "c349010000000000000000": "-18446744073709551617",
 		"d9010281" + "01": "[1]",
-		// What a tag does not fit is shown as it is, and what stands beside it as ever.
+		// A content that does not match its tag is shown as bytes, and the values beside it as usual.
 		"c16161": `{"__type":"CBOR","data":"wWFh"}`, "c201": `{"__type":"CBOR","data":"wgE="}`, "c1c101": `{"__type":"CBOR","data":"wcEB"}`,
 		"83" + "01" + "c16161" + "02": `[1,{"__type":"CBOR","data":"wWFh"},2]`, "a1" + "c201" + "03": `{"{\"__type\":\"CBOR\",\"data\":\"wgE=\"}":3}`,
-		// A key within such a key is the base64 of its bytes, one of text stays text.
+		// A key within such a key is the base64 of its bytes; a text key stays text.
 		"a1a1a1616102" + "03" + "04": `{"{\"oWFhAg==\":3}":4}`, "a1" + "82a1616101" + "a1" + "8101" + "02" + "f5": `{"[{\"a\":1},{\"gQE=\":2}]":true}`,
 		"a2" + "8101" + "01" + "a1810102" + "03":       `{"[1]":1,"{\"gQE=\":2}":3}`,
 		"c2590400" + strings.Repeat("00", 1023) + "07": "7",
@@ -110,7 +110,7 @@ func emptyBytes(n int) world.Raw {
 	return append(cboritem.AppendHead(nil, cboritem.MajorArray, uint64(n)), bytes.Repeat([]byte{cboritem.MajorBytes << 5}, n)...)
 }
 
-// Text that becomes much longer than its item is passed on in pieces, which together are what it would be as a whole.
+// Text that becomes much longer than its item is passed on in pieces, which together equal the whole.
 func TestJSONComesInPieces(t *testing.T) {
 	t.Parallel()
 	const n = 100_000
@@ -137,7 +137,7 @@ func TestJSONComesInPieces(t *testing.T) {
 		require.GreaterOrEqual(t, pieces, len(whole)/most-1)
 		require.True(t, bytes.Equal(whole, append(got, last...)))
 	}
-	// A key that is not text stands in memory whole, so a long one is its bytes.
+	// A key that is not text is in memory as a whole, so a long one is shown as its bytes.
 	key := append(append(cboritem.AppendHead(nil, cboritem.MajorMap, 1), emptyBytes(longestKey)...), 0x01)
 	text, err := ToJSON(key, nil)
 	require.NoError(t, err)
@@ -145,8 +145,8 @@ func TestJSONComesInPieces(t *testing.T) {
 	require.True(t, json.Valid(text))
 }
 
-// Whatever is well-formed CBOR becomes valid JSON or an error, and not many times as long: the shortest item is a byte
-// string of nothing, which JSON needs 34 bytes for, a few more where it is a key.
+// Any well-formed CBOR becomes valid JSON or an error, with a bounded growth: the shortest item is an empty byte
+// string, which needs 34 bytes in JSON, and a few more as a key.
 func FuzzCBORToJSON(f *testing.F) {
 	for _, seed := range []string{"a2616101bf6162f6ffff", "c1fb41d954fc4007df3b", "5f41014102ff", "a1a1a1616102" + "03" + "04", "a18140a0", "c24101", "c16161", "d85643010203", "f97e00"} {
 		f.Add([]byte(worldtest.Unhex(f, seed)))
@@ -163,7 +163,7 @@ func FuzzCBORToJSON(f *testing.F) {
 	})
 }
 
-// Whatever is valid JSON becomes well-formed CBOR that JSON can be made of again, or an error.
+// Any valid JSON becomes well-formed CBOR that can be turned into JSON again, or an error.
 func FuzzJSONToCBOR(f *testing.F) {
 	for _, seed := range []string{`{"a":[1,-0,1.5e3,"ü\ud83d",null,true]}`, `{"__type":"Uint8Array","data":"AQ=="}`, `{"data":"*","__type":"Uint8Array"}`, `[[[[]]]]`, `18446744073709551616`, `"\u0000"`} {
 		f.Add([]byte(seed))
