@@ -19,9 +19,8 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// BR-24: the app is at https, with a certificate of an authority of its owner's, and under a base
-// path. Deliveries and webhooks reach it once the authority is known; until then the reason says
-// which address fails, and why.
+// BR-24: the app uses https, with a certificate of a private CA, and a base path. Deliveries and webhooks reach it once
+// the CA is configured; until then the reason says which address fails, and why.
 func TestBR24PrivateAuthorityAndBasePath(t *testing.T) {
 	t.Parallel()
 	paths := make(chan string, 10)
@@ -66,8 +65,8 @@ func TestBR24PrivateAuthorityAndBasePath(t *testing.T) {
 	require.NoError(t, stop())
 }
 
-// A hundred runs are queued while the app is down for a minute. Then it starts, at another
-// address than the service was told: they go there, as first attempts.
+// A hundred runs are queued while the app is down for a minute. Then it starts, at another address than the one that
+// was registered: the messages go there, as first attempts.
 func appIsDown(t *testing.T) {
 	const runs = 100
 	nobody := redistest.Nobody(t)

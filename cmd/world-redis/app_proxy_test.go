@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The environment of a house names a proxy for the way out. Deliveries, the look at an app's address and
-// commands do not take it, unless the setting says so; the log says which way they go.
+// The environment names an outgoing proxy. Deliveries, address checks and commands do not use it unless the setting
+// says so; the log says which way they go.
 func TestProxyOfTheEnvironmentIsNotUsedUnasked(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
@@ -46,8 +46,7 @@ func TestProxyOfTheEnvironmentIsNotUsedUnasked(t *testing.T) {
 	require.NotNil(t, p.out.Find(regexp.MustCompile(`requests to apps use an HTTP proxy.*HTTP_PROXY=`+regexp.QuoteMeta(proxy.URL))))
 }
 
-// With a proxy of its own the service reaches apps through it: deliveries, webhooks, and the look at
-// the address.
+// With a configured proxy the service reaches apps through it: deliveries, webhooks and address checks.
 func TestDeliveriesAndWebhooksTakeTheProxy(t *testing.T) {
 	t.Parallel()
 	paths := make(chan string, 100)
@@ -69,7 +68,7 @@ func TestDeliveriesAndWebhooksTakeTheProxy(t *testing.T) {
 	require.NoError(t, stop())
 }
 
-// Commands take the proxy of the setting, and no other, to the service.
+// Commands reach the service through the proxy of the setting, and no other.
 func TestCommandsTakeTheProxyOfTheSettingOnly(t *testing.T) {
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, `{"error":{"message":"by the proxy: `+r.URL.String()+`"}}`, http.StatusForbidden)

@@ -18,7 +18,7 @@ import (
 	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
-// loadingRedis is a Redis that loads its data until the returned function has it make haste.
+// loadingRedis is a Redis that loads its data slowly until the returned function is called.
 func loadingRedis(t *testing.T) (addr string, hurry func()) {
 	t.Helper()
 	server := redistest.Start(t, "--rdbcompression", "no")
@@ -30,7 +30,7 @@ func loadingRedis(t *testing.T) (addr string, hurry func()) {
 	require.NoError(t, client.MSet(t.Context(), pairs...).Err())
 	require.NoError(t, client.Save(t.Context()).Err())
 	require.NoError(t, server.Kill())
-	// A minute of 20 ms for each key, after each of which Redis looks at its connections.
+	// A minute in steps of 20 ms per key, after each of which Redis handles its connections.
 	require.NoError(t, server.Launch("--key-load-delay", "20000", "--loading-process-events-interval-bytes", "1024"))
 	require.Eventually(t, func() bool {
 		err := client.Get(t.Context(), "1").Err()

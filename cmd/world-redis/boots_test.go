@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Many runs are parked on hooks, some sleep for a day, twenty were interrupted and have nothing that
-// would wake them. Three replicas boot together, again and again: the interrupted ones are woken
-// once, the others are left alone, and after the last boot there is as much in the queue as after the first.
+// Many runs are parked on hooks, some sleep for a day, twenty were interrupted and have nothing that would wake them.
+// Three replicas boot together, repeatedly: the interrupted runs are woken once, the others are left alone, and after
+// the last boot there is as much in the queue as after the first.
 func replicasBootTogether(t *testing.T) {
 	parked, sleeping, boots, rest := 300, 50, 2, 3*time.Second
 	const interrupted, replicas = 20, 3
@@ -93,7 +93,7 @@ func replicasBootTogether(t *testing.T) {
 		if boot == 0 {
 			require.Eventually(t, func() bool { return a.begun() == interrupted }, 2*time.Minute, 10*time.Millisecond)
 		}
-		<-time.After(rest) // several passes of whoever leads
+		<-time.After(rest) // several passes of the leader
 		_, text := get(t, base+"/v1/queue")
 		var answer struct{ Data []map[string]any }
 		require.NoError(t, json.Unmarshal([]byte(text), &answer))

@@ -16,7 +16,7 @@ import (
 
 const manyDeliveries = 20
 
-// slowApp answers a message's first delivery when it is let go, the others at once.
+// slowApp answers a message's first delivery when it is released, and the others immediately.
 type slowApp struct {
 	*httptest.Server
 	letGo chan struct{}
@@ -56,7 +56,7 @@ func (a *slowApp) handle(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(`{"ok":true}`))
 }
 
-// arrived reports whether every message has come so many times.
+// arrived reports whether every message was delivered n times.
 func (a *slowApp) arrived(times int) func() bool {
 	return func() bool {
 		a.mu.Lock()
@@ -70,7 +70,7 @@ func (a *slowApp) arrived(times int) func() bool {
 	}
 }
 
-// busyReplica starts a replica with many deliveries under way and then a second one.
+// busyReplica starts a replica with many deliveries in progress and then a second one.
 func busyReplica(t *testing.T, a *slowApp) (busy, second *process) {
 	t.Helper()
 	_, environ := redisOf(t)
@@ -83,7 +83,7 @@ func busyReplica(t *testing.T, a *slowApp) (busy, second *process) {
 	return busy, startProcess(t, environ...)
 }
 
-// allDone reports whether so many step messages are done and none is left.
+// allDone reports whether n step messages are done and none is left.
 func allDone(t *testing.T, base string, count int) func() bool {
 	return func() bool {
 		_, text := get(t, base+"/v1/queue")
@@ -101,7 +101,7 @@ func allDone(t *testing.T, base string, count int) func() bool {
 	}
 }
 
-// checkTwice asserts that each message came twice, and the second time not as a first one.
+// checkTwice asserts that each message was delivered twice, the second time not as a first attempt.
 func (a *slowApp) checkTwice(t *testing.T) {
 	t.Helper()
 	a.mu.Lock()
@@ -111,8 +111,8 @@ func (a *slowApp) checkTwice(t *testing.T) {
 	}
 }
 
-// BR-29: a replica is killed with twenty deliveries under way. The other one makes all of them
-// again, once each, with nothing charged.
+// BR-29: a replica is killed during twenty deliveries. The other one repeats all of them, once each, with nothing
+// charged.
 func TestBR29ReplicaIsKilled(t *testing.T) {
 	t.Parallel()
 	a := newSlowApp(t)
@@ -125,9 +125,8 @@ func TestBR29ReplicaIsKilled(t *testing.T) {
 	require.Eventually(t, allDone(t, second.base, manyDeliveries), time.Minute, 20*time.Millisecond)
 }
 
-// A replica stands still for a minute with twenty deliveries under way, while the
-// other one makes them again, and then goes on: its late answers change nothing, no third
-// delivery comes, each run ends once, and nothing is left.
+// A replica is paused for a minute during twenty deliveries, while the other one repeats them, and then continues: its
+// late answers change nothing, there is no third delivery, each run ends once, and nothing is left.
 func replicaStandsStill(t *testing.T) {
 	a := newEndingApp(t, manyDeliveries)
 	r, environ := redisOf(t)
@@ -149,15 +148,15 @@ func replicaStandsStill(t *testing.T) {
 	require.NoError(t, busy.cmd.Process.Signal(syscall.SIGCONT))
 	letGo(a.late) // answered to one who has lost it
 	requireAllEnded(t, busy.base, r.Client, r.Prefix, runs)
-	// Another run, delivered after all that, shows that both have had their say.
+	// Another run, delivered after all that, shows that both have written their outcomes.
 	last := enqueueRun(t, busy.base, 0)
 	requireAllEnded(t, second.base, r.Client, r.Prefix, append(runs, last))
 	a.requireDelivered(t, runs, 1, 2)
 	a.requireDelivered(t, []string{last}, 1)
 }
 
-// Two replicas start beside one whose deliveries take longer than a lease, and stop again: the
-// busy one keeps its messages, which are delivered once.
+// Two replicas start beside one whose deliveries take longer than a lease, and stop again: the busy one keeps its
+// messages, which are delivered once.
 func replicasComeAndGo(t *testing.T) {
 	a := newEndingApp(t, manyDeliveries)
 	r, environ := redisOf(t)

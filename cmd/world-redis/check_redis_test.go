@@ -42,7 +42,8 @@ func serveOnce(t *testing.T, environ ...string) (logged string, err error) {
 	}
 }
 
-// What loses runs ends the start in production, with the reason and what mends it; elsewhere it is a warning.
+// In production, a Redis that would lose runs ends the start, with the reason and the remedy; elsewhere it is a
+// warning.
 func TestServeChecksRedis(t *testing.T) {
 	t.Parallel()
 	user := func(t *testing.T, server *redistest.Server, rules ...any) string {
@@ -86,7 +87,7 @@ func TestServeChecksRedis(t *testing.T) {
 	}
 }
 
-// The smallest rights of docs/operations.md are enough: the service does its work as a user that has these and no others.
+// The minimal rights of docs/operations.md suffice: the service works as a user that has exactly these.
 func TestTheSmallestRightsAreEnough(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, "--appendonly", "yes")

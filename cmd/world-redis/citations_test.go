@@ -13,7 +13,7 @@ import (
 
 const repository = "../.."
 
-// What code, tests and documents cite of the contract and of the faults is there.
+// The sections of the contract and the faults that code, tests and documents cite exist.
 func TestCitationsLeadSomewhere(t *testing.T) {
 	t.Parallel()
 	sections := matches(t, filepath.Join(repository, "docs/contract.md"), `(?m)^#+ §([\d.]+) `)

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The client is printed as it is committed, and nothing beside it.
+// The client is printed exactly as committed.
 func TestClientIsPrinted(t *testing.T) {
 	t.Parallel()
 	want, err := os.ReadFile("world-redis.cjs")

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// compressor is a proxy as many stand before services.
+// compressor is a compressing proxy, as many are deployed in front of services.
 type compressor struct{ next http.Handler }
 
 func (c *compressor) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -118,7 +118,7 @@ func TestConfigNamespacesHaveTokensKeysAndPrefixesOfTheirOwn(t *testing.T) {
 	require.ErrorContains(t, err, "a has the same token as the default one")
 }
 
-// BR-26: a service in production that does not sign says so at its start.
+// BR-26: a service in production that does not sign logs a warning at its start.
 func TestProductionWithoutAKeyIsAWarning(t *testing.T) {
 	t.Parallel()
 	for variable, warned := range map[string]bool{
@@ -148,7 +148,7 @@ func TestEnvListsEverySettingWithItsMeaning(t *testing.T) {
 	}
 }
 
-// What `env` prints goes into tickets and chats.
+// The output of `env` is pasted into tickets and chats.
 func TestEnvShowsNoPasswords(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, value, want string }{

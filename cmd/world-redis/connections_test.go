@@ -16,7 +16,7 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// connectionsOf counts the connections that a name has, by node.
+// connectionsOf counts the connections of a client name, by node.
 func connectionsOf(t *testing.T, client redis.UniversalClient, name string) (byNode map[string]int, total int) {
 	t.Helper()
 	var mu sync.Mutex
@@ -39,7 +39,7 @@ func connectionsOf(t *testing.T, client redis.UniversalClient, name string) (byN
 	return byNode, total
 }
 
-// lists has many callers list runs at the same time.
+// lists makes many callers list runs concurrently.
 func lists(t *testing.T, base, token string) {
 	t.Helper()
 	call := func() error {
@@ -71,8 +71,8 @@ func lists(t *testing.T, base, token string) {
 	require.NoError(t, callers.Wait())
 }
 
-// A replica that had much to do, and has nothing to do any more, gives its connections back: five are left, on a cluster five and
-// two a node, and one more for each further namespace.
+// A replica that was busy and is idle now closes connections: five are left, on a cluster five plus two per node, and
+// one more for each further namespace.
 func connectionsGoBack(t *testing.T) {
 	standalone := redistest.Start(t)
 	cluster := redistest.StartReplicatedCluster(t)

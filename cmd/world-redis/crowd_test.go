@@ -19,8 +19,8 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// countingApp answers at once and counts what was due; it notes for each new message how many
-// due ones came before.
+// countingApp answers immediately and counts the due messages; it records for each new message how many due ones came
+// before.
 type countingApp struct {
 	*httptest.Server
 	due    atomic.Int64
@@ -53,9 +53,8 @@ func newCountingApp(t *testing.T) *countingApp {
 	return a
 }
 
-// BR-17: ten thousand messages are due in one second, on two replicas, and twenty people start
-// something meanwhile. All are delivered once, and nobody who comes new waits for more than a
-// fraction of them.
+// BR-17: ten thousand messages are due in one second, on two replicas, and twenty callers start runs meanwhile. All are
+// delivered once, and no new run waits for more than a fraction of the due messages.
 func TestBR17TenThousandAreDueAtOnce(t *testing.T) {
 	t.Parallel()
 	const due, interactive = 10_000, 20
@@ -65,7 +64,7 @@ func TestBR17TenThousandAreDueAtOnce(t *testing.T) {
 	environ := []string{"WORKFLOW_REDIS_URL=redis://" + s.Addr, "WORKFLOW_BASE_URL=" + a.URL}
 	replicas := []*process{startProcess(t, environ...), startProcess(t, environ...)}
 
-	moment := time.Now().Add(20 * time.Second)
+	dueAt := time.Now().Add(20 * time.Second)
 	transport := &http.Transport{MaxIdleConnsPerHost: 16}
 	defer transport.CloseIdleConnections()
 	enqueue := func(name string, i int, delay time.Duration) error {
@@ -91,7 +90,7 @@ func TestBR17TenThousandAreDueAtOnce(t *testing.T) {
 	for c := range 8 {
 		callers.Go(func() {
 			for i := c; i < due; i += 8 {
-				if err := enqueue("due", i, max(0, time.Until(moment))); err != nil {
+				if err := enqueue("due", i, max(0, time.Until(dueAt))); err != nil {
 					failed.Store(err)
 				}
 			}
@@ -99,7 +98,7 @@ func TestBR17TenThousandAreDueAtOnce(t *testing.T) {
 	}
 	callers.Wait()
 	require.Nil(t, failed.Load())
-	t.Logf("enqueued %s before they are due", time.Until(moment).Round(time.Millisecond))
+	t.Logf("enqueued %s before they are due", time.Until(dueAt).Round(time.Millisecond))
 
 	require.Eventually(t, func() bool { return a.due.Load() > 0 }, time.Minute, 5*time.Millisecond)
 	cpu, begin := redisCPU(t, s), time.Now()
@@ -121,11 +120,12 @@ func TestBR17TenThousandAreDueAtOnce(t *testing.T) {
 		most = max(most, at.(int64)-before[i])
 	}
 	t.Logf("a new message had %d due ones before it at most", most)
-	// 256 in the list, and 100 slots with up to 8 taken ahead, on each replica; and what is let in meanwhile.
+	// 256 in the list, and 100 slots with up to 8 claimed in advance, on each replica; and those that are added
+	// meanwhile.
 	require.LessOrEqual(t, most, int64(due/10))
 }
 
-// redisCPU is how many seconds of CPU time Redis has used.
+// redisCPU returns the CPU time that Redis has used, in seconds.
 func redisCPU(t *testing.T, s *redistest.Server) float64 {
 	t.Helper()
 	info := redistest.Client(t, s.Addr).Info(context.Background(), "cpu").Val()

@@ -27,7 +27,7 @@ func plantApp(t *testing.T, r *redistest.Redis, baseURL, deployment string) {
 	require.NoError(t, r.Client.HSet(t.Context(), r.Prefix+"apps", deployment+"\n"+baseURL, record).Err())
 }
 
-// waiting are the reasons of the messages that wait, by message.
+// waiting returns the reasons of the waiting messages, by message.
 func waiting(t *testing.T, base string) map[string]string {
 	t.Helper()
 	_, text := get(t, base+"/v1/queue/messages?limit=200")
@@ -48,7 +48,7 @@ func newHook(t *testing.T, base, runID, token string) {
 		`{"event":{"eventType":"hook_created","specVersion":7,"correlationId":"hook_1","eventData":{"token":%q}}}`, token))
 }
 
-// Issue 18, rows 6 and 9: what no app can be at is not registered, along with a message or by itself.
+// An address where no app can be is not registered, neither with a message nor by itself.
 func TestAddressesThatNoAppCanBeAtAreNotRegistered(t *testing.T) {
 	t.Parallel()
 	r, environ := redisOf(t)
@@ -85,8 +85,8 @@ func TestAddressesThatNoAppCanBeAtAreNotRegistered(t *testing.T) {
 	require.NoError(t, stop())
 }
 
-// Rows 6 and 9 after an upgrade: such an app was registered with an older build. It gets nothing, and what waits for it says why. The
-// webhook is answered, once.
+// After an upgrade: such an app was registered by an older build. It gets nothing, and the messages that wait for it
+// say why. The webhook is answered, once.
 func TestStoredAppsThatTheServiceDoesNotConnectTo(t *testing.T) {
 	t.Parallel()
 	r, environ := redisOf(t)
@@ -100,7 +100,7 @@ func TestStoredAppsThatTheServiceDoesNotConnectTo(t *testing.T) {
 		status, text := send(t, base+"/.well-known/workflow/v1/webhook/tok", `{}`)
 		require.Equal(t, http.StatusServiceUnavailable, status, text)
 		require.Contains(t, text, "this service does not connect to any app that is registered to take this webhook", address)
-		// Another registration has the queue look at the list.
+		// Another registration makes the queue read the list.
 		post(t, base+"/v1/apps", fmt.Sprintf(`{"baseUrl":"http://127.0.0.1:1","deploymentId":%q}`, "not dpl_1 "+address))
 		messageID := post(t, base+"/v1/queue", fmt.Sprintf(`{"queueName":"__wkf_workflow_w","message":{"runId":%q,"x":1},"deploymentId":"dpl_1"}`, runID))["messageId"].(string)
 		require.Eventually(t, func() bool {
@@ -113,7 +113,7 @@ func TestStoredAppsThatTheServiceDoesNotConnectTo(t *testing.T) {
 	require.NoError(t, stop())
 }
 
-// Row 7: the configured app is the service itself.
+// The configured app is the service itself.
 func TestTheConfiguredAppIsNotTheServiceItself(t *testing.T) {
 	t.Parallel()
 	for listen, baseURL := range map[string]string{
@@ -133,7 +133,8 @@ func TestTheConfiguredAppIsNotTheServiceItself(t *testing.T) {
 	require.ErrorContains(t, err, "WORKFLOW_WORLD_APP_HOSTS: entry 1")
 }
 
-// Only listed hosts are dialled, for deliveries, webhooks and the check alike: a listed network decides once a name was looked up.
+// Only listed hosts are dialled, for deliveries, webhooks and the check alike: a listed network is applied to the
+// address that a name resolves to.
 func TestOnlyListedHostsAreDialled(t *testing.T) {
 	t.Parallel()
 	asked := make(chan string, 100)
@@ -179,7 +180,7 @@ func TestOnlyListedHostsAreDialled(t *testing.T) {
 	require.Equal(t, http.StatusOK, status, text)
 }
 
-// Two services that take each other for apps: what comes round is refused.
+// Two services have each other as apps: a request that loops is refused.
 func TestServicesThatTakeEachOtherForApps(t *testing.T) {
 	t.Parallel()
 	_, environ := redisOf(t)
@@ -217,7 +218,7 @@ func TestServicesThatTakeEachOtherForApps(t *testing.T) {
 		require.Equal(t, http.StatusLoopDetected, status, hops)
 	}
 
-	// A message comes to the other service, which takes it for one of its own, once. It ends with the fifth hop.
+	// A message reaches the other service, which takes it for one of its own, once. It ends with the fifth hop.
 	status, first := ask(http.MethodPost, one+flow, "4")
 	require.Equal(t, http.StatusAccepted, status)
 	status, again := ask(http.MethodPost, one+flow, "4")

@@ -18,7 +18,7 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// write is a call that writes, under the request id that its name makes.
+// write is a call that writes, with a request id made from its name.
 type write struct {
 	name, path, kind string // of the body
 	body             []byte
@@ -47,7 +47,7 @@ func (w write) do(t *testing.T, base string) (status int, answer string) {
 	return res.StatusCode, string(text)
 }
 
-// statusOfBundle is the one status that all calls of a bundle have.
+// statusOfBundle is the common status of all calls of a bundle.
 func statusOfBundle(t *testing.T, text []byte) int {
 	t.Helper()
 	type answer struct {
@@ -68,7 +68,7 @@ func statusOfBundle(t *testing.T, text []byte) int {
 	return status
 }
 
-// durable is what the calls of a test are about.
+// durable is the data of the calls of a test.
 type durable struct {
 	base, runID string
 	resumes     int // that the hook has had
@@ -82,8 +82,8 @@ func newDurable(t *testing.T, base, token string) durable {
 	return d
 }
 
-// writes is one call of each kind that says that something is written: a start, a resume, a message, chunks small and
-// large, the close of a stream, and an event with its message in a bundle, as the client sends them.
+// writes returns one call of each kind that acknowledges a write: a start, a resume, a message, small and large chunks,
+// the close of a stream, and an event with its message in a bundle, as the client sends them.
 func (d durable) writes(t *testing.T, round string) []write {
 	t.Helper()
 	of := func(path string) string { return "/v1/runs/" + d.runID + path }
@@ -110,7 +110,7 @@ func (d durable) writes(t *testing.T, round string) []write {
 	}
 }
 
-// all makes calls at the same time and returns their answers.
+// all makes calls concurrently and returns their answers.
 func all(t *testing.T, base string, writes []write) (statuses map[string]int, answers map[string]string) {
 	t.Helper()
 	statuses, answers = map[string]int{}, map[string]string{}
@@ -178,7 +178,7 @@ func (d durable) requireOnce(t *testing.T, base, round string, runIDs ...string)
 	require.Equal(t, d.resumes, resumed)
 }
 
-// prepare writes the chunk by which the service knows where the stream of the large one ends.
+// prepare writes the chunk by which the service learns the end of the stream for the large one.
 func (d durable) prepare(t *testing.T, round string) {
 	t.Helper()
 	require.Equal(t, http.StatusOK, writeChunk(t, d.base+"/v1/runs/"+d.runID+"/streams/strm_large_"+round, "first"))
@@ -186,9 +186,9 @@ func (d durable) prepare(t *testing.T, round string) {
 
 const unconfirmed = "0 of 1 replicas of Redis confirmed the write in time"
 
-// With WORKFLOW_WORLD_DURABILITY=replicas every call that says that something is written says so once a replica has it. While the
-// replica stands still each such call is answered 503, and so is its repeat, though that changes nothing; reads go on. When the
-// replica is back the repeats are answered, and each call was applied once.
+// With WORKFLOW_WORLD_DURABILITY=replicas every call that acknowledges a write waits until a replica has it. While the
+// replica is paused each such call is answered 503, and so is its repeat, although that changes nothing; reads
+// continue. When the replica is back the repeats are answered, and each call was applied once.
 func TestReplicasConfirmWhatIsAcknowledged(t *testing.T) {
 	t.Parallel()
 	for mode, start := range map[string]func(t *testing.T) (url string, replicas []*redistest.Server){
@@ -224,7 +224,7 @@ func TestReplicasConfirmWhatIsAcknowledged(t *testing.T) {
 					require.Contains(t, answer, unconfirmed, name)
 				}
 			}
-			// What has been acknowledged is still said to be written only with a replica that has what came since, too.
+			// A repeat of an acknowledged call is acknowledged only if a replica also has the later writes.
 			statuses, _ = all(t, base, first[:1])
 			require.Equal(t, eachIs(first[:1], http.StatusServiceUnavailable), statuses)
 			status, _ = get(t, base+"/v1/runs/"+d.runID)
@@ -254,8 +254,8 @@ func runOf(t *testing.T, answer string) string {
 	return created.Run.RunID
 }
 
-// A replica becomes the master, and the old master, which goes on writing for a while, dies: what was acknowledged is there, and
-// what was not is applied once when it is called again.
+// A replica becomes the master, and the old master, which continues to write for a while, dies: acknowledged writes are
+// there, and the others are applied once when they are repeated.
 func TestFailoverLosesNothingThatReplicasConfirmed(t *testing.T) {
 	t.Parallel()
 	r, master, replicas := redistest.StartReplicated(t, 1)
@@ -284,8 +284,8 @@ func TestFailoverLosesNothingThatReplicasConfirmed(t *testing.T) {
 	require.NoError(t, stop())
 }
 
-// Sentinel fails over under load. A master that is replaced takes writes for a while that nobody has later: each start, resume and
-// chunk that was acknowledged is there at the end, whichever server is the master.
+// Sentinel fails over under load. A replaced master accepts writes for a while that no server has later: each
+// acknowledged start, resume and chunk is there at the end, whichever server is the master.
 func TestSentinelFailoverLosesNothingThatReplicasConfirmed(t *testing.T) {
 	t.Parallel()
 	r, _ := redistest.StartSentinel(t)

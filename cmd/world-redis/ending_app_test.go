@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// endingApp is an app in which every delivery of a message ends the message's run. The first
-// deliveries wait in it: the even ones until early is closed, the odd ones until late is.
+// endingApp is an app in which every delivery of a message ends the message's run. The first deliveries wait: the even
+// ones until early is closed, the odd ones until late is.
 type endingApp struct {
 	t *testing.T
 	*httptest.Server
@@ -85,14 +85,14 @@ func (a *endingApp) handle(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(`{"ok":true}`))
 }
 
-// begun is how many deliveries have begun.
+// begun returns how many deliveries have begun.
 func (a *endingApp) begun() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.arrived
 }
 
-// firstAfter is when the first delivery began after a given time.
+// firstAfter returns when the first delivery after a given time began.
 func (a *endingApp) firstAfter(since time.Time) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -107,7 +107,7 @@ func (a *endingApp) firstAfter(since time.Time) time.Duration {
 	return first
 }
 
-// enqueueRun makes a run with a step and a message for that, and returns the run's id.
+// enqueueRun creates a run with a step and the step's message, and returns the run's id.
 func enqueueRun(t *testing.T, base string, delaySeconds float64) string {
 	t.Helper()
 	runID := newRun(t, base, "")
@@ -116,8 +116,7 @@ func enqueueRun(t *testing.T, base string, delaySeconds float64) string {
 	return runID
 }
 
-// requireDelivered asserts how often each of the runs' messages was delivered, and that the
-// number of each delivery is what it should be.
+// requireDelivered asserts how often each of the messages was delivered, and the attempt number of each delivery.
 func (a *endingApp) requireDelivered(t *testing.T, runs []string, attempts ...int) {
 	t.Helper()
 	a.mu.Lock()

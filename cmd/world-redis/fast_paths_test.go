@@ -36,7 +36,7 @@ func TestFastPathsAreAllNoneOrAList(t *testing.T) {
 	}
 }
 
-// without is the setting with all fast paths but one.
+// without is the setting that has all fast paths but one.
 func without(p fastPath) string {
 	rest := slices.DeleteFunc(slices.Clone(allFastPaths), func(other fastPath) bool { return other == p })
 	names := make([]string, len(rest))
@@ -46,7 +46,7 @@ func without(p fastPath) string {
 	return "WORKFLOW_WORLD_FAST_PATHS=" + strings.Join(names, ",")
 }
 
-// listenIn is a proxy to a Redis, and what has come through it, as the network parted it.
+// listenIn is a proxy to a Redis that records the traffic, in the pieces in which it arrived.
 func listenIn(t *testing.T, redis string) (address string, sent func() []string) {
 	t.Helper()
 	var mu sync.Mutex
@@ -111,7 +111,7 @@ func TestWithoutPreloadADeliveryBringsNoLog(t *testing.T) {
 	require.Empty(t, d.preloaded)
 }
 
-// A service that takes no bundles answers as one from before them, so clients go on call by call.
+// A service without bundles answers like one from before them, so clients make their calls separately.
 func TestWithoutBundlesOrSocketThoseAreNotFound(t *testing.T) {
 	t.Parallel()
 	body, err := cbor.Marshal(m{"calls": []m{{"path": "/v1/runs/wrun_00000000000000000000000000"}}})

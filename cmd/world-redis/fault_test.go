@@ -17,8 +17,8 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// liveUntil lives lives one after the other, several at a time, until ctx ends, and returns the
-// runs. Each that was begun is finished.
+// liveUntil runs lives, several at a time, until ctx ends, and returns the runs. Each life that was started is
+// finished.
 func liveUntil(ctx context.Context, t *testing.T, base func() string) map[int]string {
 	t.Helper()
 	var mu sync.Mutex
@@ -54,8 +54,8 @@ func redisOf(t *testing.T) (r *redistest.Redis, environ []string) {
 	}
 }
 
-// BR-03: the service is killed again and again, at any point of any event, while clients send
-// what was not answered once more. No event is lost or doubled, and no entity differs from its events.
+// BR-03: the service is killed again and again, at any point of any event, while clients repeat unanswered calls. No
+// event is lost or duplicated, and every entity matches its events.
 func TestBR03ServiceIsKilled(t *testing.T) {
 	t.Parallel()
 	_, environ := redisOf(t)
@@ -82,8 +82,8 @@ func TestBR03ServiceIsKilled(t *testing.T) {
 	}
 }
 
-// BR-03, BR-06: connections break after any byte, between the service and Redis or between the
-// client and the service, requests and answers alike.
+// BR-03, BR-06: connections break after any byte, between the service and Redis or between the client and the service,
+// for requests and answers.
 func TestBR03ConnectionsAreCut(t *testing.T) {
 	t.Parallel()
 	for name, at := range map[string]func(t *testing.T, r *redistest.Redis, environ []string) (c *cutter, direct, through string){
@@ -123,8 +123,8 @@ func TestBR03ConnectionsAreCut(t *testing.T) {
 	}
 }
 
-// BR-06: the answer to a call is lost on its way to the client, once for each event of a life. The
-// client's second try changes nothing: the life is the same as if all answers had come.
+// BR-06: the answer to a call is lost on its way to the client, once for each event of a life. The client's second try
+// changes nothing: the result is the same as if all answers had arrived.
 func TestBR06LostAnswers(t *testing.T) {
 	t.Parallel()
 	_, environ := redisOf(t)
@@ -161,8 +161,8 @@ func TestBR06LostAnswers(t *testing.T) {
 	require.NoError(t, stop())
 }
 
-// BR-01: two processes get the same creation at the same instant. One stores it, the other is
-// told of a conflict, and so is whoever comes later.
+// BR-01: two processes receive the same creation concurrently. One stores it; the other one answers a conflict, and so
+// does any later call.
 func TestBR01TwoProcesses(t *testing.T) {
 	t.Parallel()
 	_, environ := redisOf(t)

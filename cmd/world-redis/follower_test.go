@@ -23,8 +23,8 @@ const (
 
 var errCut = errors.New("the body ended without the end frame")
 
-// follower reads a stream live and notes when each chunk came. Where resumes are allowed, it goes
-// on at the next index after a cut, as the client does; otherwise a cut is its end.
+// follower reads a stream live and records when each chunk arrived. If resumes are allowed, it continues at the next
+// index after a cut, as the client does; otherwise a cut is its end.
 type follower struct {
 	resumes int
 
@@ -112,7 +112,7 @@ func (f *follower) count() int {
 	return len(f.chunks)
 }
 
-// has waits until so many chunks are there.
+// has waits until there are n chunks.
 func (f *follower) has(t *testing.T, n int) {
 	t.Helper()
 	require.Eventually(t, func() bool { return f.count() >= n }, time.Minute, 2*time.Millisecond)

@@ -14,7 +14,7 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// An upgrade may have old and new replicas side by side; of another format there must be none.
+// Old and new replicas may run together during an upgrade, but never two that use different formats.
 func TestBR01DataOfAnotherFormatIsRefusedBeforeAnythingIsWritten(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -50,7 +50,7 @@ func TestReplicasOfOneFormatStartSideBySide(t *testing.T) {
 	require.NoError(t, stopTwo())
 }
 
-// FLUSHALL takes the key along. A running service writes it again, and never over that of a build that was faster.
+// FLUSHALL removes the format key. A running service writes it again, but never over that of a faster build.
 func TestTheFormatIsWrittenAgainWhenRedisLostIt(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -71,7 +71,7 @@ func TestTheFormatIsWrittenAgainWhenRedisLostIt(t *testing.T) {
 	require.NoError(t, stop())
 }
 
-// Nobody needs to ask whether the service is ready. It ends when its data is another build's.
+// Even without readiness checks, the service ends when its data belongs to another build.
 func TestAServiceKeepsItsFormatAndEndsOnAnother(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)

@@ -11,11 +11,11 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// told is what a list says of an event, without its data.
-type told [2]string
+// listed is what a list shows of an event, without its data.
+type listed [2]string
 
 // pages reads the whole log of a run, in pages of a thousand events, none of them above 8 MiB.
-func (w *wide) pages(runID string) (log []told) {
+func (w *wide) pages(runID string) (log []listed) {
 	w.t.Helper()
 	const most = 8<<20 + 4096*8 // and what is around the payloads
 	cursor := ""
@@ -29,7 +29,7 @@ func (w *wide) pages(runID string) (log []told) {
 		require.LessOrEqual(w.t, size, most)
 		require.NotEmpty(w.t, page.Data)
 		for _, e := range page.Data {
-			log = append(log, told{e.EventType, e.CorrelationID})
+			log = append(log, listed{e.EventType, e.CorrelationID})
 		}
 		if !page.HasMore {
 			return log
@@ -38,8 +38,8 @@ func (w *wide) pages(runID string) (log []told) {
 	}
 }
 
-// folded asserts that a run has this status, this log and these hooks, and the steps that the log makes (I3).
-func (w *wide) folded(runID, status string, want []told, hooks ...string) {
+// folded asserts that a run has this status, log and hooks, and the steps that the log implies (I3).
+func (w *wide) folded(runID, status string, want []listed, hooks ...string) {
 	w.t.Helper()
 	require.Equal(w.t, want, w.pages(runID))
 	var run struct {
@@ -80,9 +80,9 @@ func (w *wide) folded(runID, status string, want []told, hooks ...string) {
 	require.Equal(w.t, statuses, got)
 }
 
-// BR-37: 500 events of 1 MB do not fit into a Redis of 256 MB that may not evict. What does not
-// fit is refused, with a sentence that says why and that it may be tried again; nothing of it is
-// there, all that was there can be read, and once there is room the same calls go through.
+// BR-37: 500 events of 1 MB do not fit into a Redis of 256 MB that does not evict. A call that does not fit is refused,
+// with a sentence that says why and to try again; nothing of it is stored, the earlier data can be read, and once there
+// is room the same calls succeed.
 func TestBR37RedisIsFull(t *testing.T) {
 	t.Parallel()
 	megabyte, memory := int64(390_000), "100mb" // a megabyte is smaller here, and so is the Redis, unless it is to take long
@@ -102,8 +102,8 @@ func TestBR37RedisIsFull(t *testing.T) {
 
 	payload := patterned(int(megabyte))
 	runID, late := w.newRun([]byte{1}), w.newRun([]byte{1})
-	log, lateLog := []told{{"run_created", ""}}, []told{{"run_created", ""}}
-	for _, e := range []told{{"run_started", ""}, {"hook_created", "hook_1"}, {"step_created", "step_1"}} {
+	log, lateLog := []listed{{"run_created", ""}}, []listed{{"run_created", ""}}
+	for _, e := range []listed{{"run_started", ""}, {"hook_created", "hook_1"}, {"step_created", "step_1"}} {
 		w.accepted(runID, e[0], e[1], m{"token": "one", "stepName": "s", "input": []byte{1}})
 		log = append(log, e)
 	}
@@ -128,7 +128,7 @@ func TestBR37RedisIsFull(t *testing.T) {
 			kind, id, data = "hook_received", "hook_1", m{"payload": payload}
 		}
 		if try(runID, fmt.Sprint("call ", n), kind, id, data) {
-			log = append(log, told{kind, id})
+			log = append(log, listed{kind, id})
 		} else {
 			first = min(first, n)
 		}
@@ -143,7 +143,7 @@ func TestBR37RedisIsFull(t *testing.T) {
 		err = grow(4 * megabyte)
 	}
 	require.ErrorContains(t, err, "OOM")
-	// How full it is changes with what is on its way, so from here on it is too full by far.
+	// Memory in use changes with traffic, so from here on it is far too full.
 	require.NoError(t, client.ConfigSet(t.Context(), "maxmemory", "50mb").Err())
 	never := "wrun_" + ulid.Make().String()
 	for _, e := range []struct{ runID, kind, id, field string }{
@@ -162,7 +162,7 @@ func TestBR37RedisIsFull(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, status)
 	require.Contains(t, string(answer), "Redis is out of memory")
 
-	// Nothing of what was refused is there, and the rest can be read.
+	// Nothing of the refused calls is stored, and the rest can be read.
 	w.folded(runID, "running", log, "hook_1")
 	w.folded(late, "pending", lateLog)
 	status, _ = w.do(http.MethodGet, "/v1/runs/"+never, "", nil, "")
@@ -181,9 +181,9 @@ func TestBR37RedisIsFull(t *testing.T) {
 	log = log[:len(log)-1]
 	require.True(t, try(runID, "", "step_completed", "step_1", m{"result": payload}))
 	require.True(t, try(runID, "", "run_completed", "", m{"output": payload}))
-	log = append(log, told{"step_completed", "step_1"}, told{"run_completed", ""})
+	log = append(log, listed{"step_completed", "step_1"}, listed{"run_completed", ""})
 	w.folded(runID, "completed", log)
 	require.True(t, try(late, "", "hook_created", "hook_2", m{"token": "two", "metadata": payload}))
-	w.folded(late, "pending", append(lateLog, told{"hook_created", "hook_2"}), "hook_2")
+	w.folded(late, "pending", append(lateLog, listed{"hook_created", "hook_2"}), "hook_2")
 	require.NoError(t, stop())
 }

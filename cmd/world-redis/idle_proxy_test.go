@@ -11,8 +11,8 @@ import (
 	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
-// idleProxy is a TCP proxy that ends a connection politely when the server was silent for longer
-// than it has patience, as load balancers do. Its target may change for later connections.
+// idleProxy is a TCP proxy that closes a connection properly if the server was silent for longer than its patience, as
+// load balancers do. Its target may change for later connections.
 type idleProxy struct {
 	*worldtest.Proxy
 	cuts atomic.Int64

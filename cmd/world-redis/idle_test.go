@@ -20,8 +20,8 @@ import (
 	"github.com/world-redis/world-redis/storage"
 )
 
-// A service without work, with ten slots a queue and with five hundred, asks Redis for little: less than
-// four commands a second, those inside its scripts included. Beside any number of parked runs it asks for five at most.
+// An idle service, with ten slots per queue and with five hundred, sends fewer than four commands per second to Redis,
+// including those inside its scripts. With any number of parked runs it sends at most five.
 func idleServiceAsksLittle(t *testing.T) {
 	parked := 20_000
 	if *chaosLong {
@@ -75,7 +75,8 @@ func idleWith(t *testing.T, slots, parked int, most float64) {
 	require.Positive(t, calls["evalsha"], "it does look after its queues")
 }
 
-// plantParked makes runs that wait for a hook each, and are known to be parked, as a build that knew no other lists wrote them.
+// plantParked creates runs that each wait for a hook and are marked as parked, as a build that had no other lists wrote
+// them.
 func plantParked(t *testing.T, client redis.UniversalClient, n int) {
 	t.Helper()
 	ctx, clock := t.Context(), hourAgo{}
@@ -120,14 +121,14 @@ func plantParked(t *testing.T, client redis.UniversalClient, n int) {
 		}, copies)
 }
 
-// hourAgo is a clock that is slow: a million runs, a millisecond apart, are a quarter of an hour.
+// hourAgo is a slow clock: a million runs, a millisecond apart, take a quarter of an hour.
 type hourAgo struct{}
 
 func (hourAgo) Now() time.Time { return time.Now().Add(-time.Hour) }
 
 var commandCalls = regexp.MustCompile(`cmdstat_([a-z|]+):calls=(\d+)`)
 
-// commandsOf are the calls that a Redis has counted, those inside scripts too.
+// commandsOf returns the number of commands that a Redis has counted, including those inside scripts.
 func commandsOf(t *testing.T, client redis.UniversalClient) map[string]int {
 	t.Helper()
 	info, err := client.Info(t.Context(), "commandstats").Result()

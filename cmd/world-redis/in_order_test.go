@@ -15,7 +15,7 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// ordered is a namespace on a Redis of its own, with a run whose step_1 is there.
+// ordered is a namespace on its own Redis, with a run that has step_1.
 type ordered struct {
 	*tenant
 	t     *testing.T
@@ -24,7 +24,7 @@ type ordered struct {
 	runID string
 }
 
-// way is a go-redis hook on the pipelines that carry an event with its message; nil: they pass.
+// way is a go-redis hook for the pipelines that carry an event with its message; nil lets them pass.
 type way struct {
 	mu   sync.Mutex
 	pass func(ctx context.Context, cmds []redis.Cmder, next redis.ProcessPipelineHook) error
@@ -95,12 +95,12 @@ func (o *ordered) accepted(event world.CreateEvent) {
 	require.NoError(o.t, err)
 }
 
-// end is the end of step_1.
+// end returns the event that ends step_1.
 func (o *ordered) end() world.CreateEvent {
 	return o.event(world.EventStepCompleted, "step_1", "end", world.Field{Key: "result", Value: itemOf(o.t, 1)})
 }
 
-// wakeUp is a message that is not folded into others.
+// wakeUp returns a message that is not merged into others.
 func (o *ordered) wakeUp() world.Message {
 	return world.Message{QueueName: "__wkf_step_s", Body: []byte("step"), RunID: o.runID, StepID: "step_1", RequestID: "message"}
 }
@@ -112,7 +112,7 @@ func (o *ordered) make(event world.CreateEvent, message world.Message) httpapi.E
 	return made
 }
 
-// ends is how many ends of step_1 the log has.
+// ends returns how many ends of step_1 the log has.
 func (o *ordered) ends() int {
 	o.t.Helper()
 	page, err := o.store.ListEvents(o.t.Context(), world.EventQuery{RunID: o.runID})
@@ -126,7 +126,7 @@ func (o *ordered) ends() int {
 	return n
 }
 
-// messages are the ids of the messages that wait.
+// messages returns the ids of the waiting messages.
 func (o *ordered) messages() []string {
 	o.t.Helper()
 	ids, err := o.redis.LRange(o.t.Context(), "asynq:{workflow_steps}:pending", 0, -1).Result()
@@ -134,7 +134,7 @@ func (o *ordered) messages() []string {
 	return ids
 }
 
-// requireOwn requires that the message that was asked for has the request id of the call.
+// requireOwn requires that the requested message has the request id of the call.
 func (o *ordered) requireOwn(id string) {
 	o.t.Helper()
 	again, err := o.queue.Enqueue(o.t.Context(), o.wakeUp())
@@ -142,7 +142,8 @@ func (o *ordered) requireOwn(id string) {
 	require.Equal(o.t, id, again)
 }
 
-// An event and its message are one pipeline; their repeat finds the event, and adds a message that is there now for certain.
+// An event and its message are one pipeline; their repeat finds the event, and adds a message that then certainly
+// follows it.
 func TestAnEventAndItsMessageAreOnePipeline(t *testing.T) {
 	t.Parallel()
 	o := newOrdered(t)
@@ -159,7 +160,7 @@ func TestAnEventAndItsMessageAreOnePipeline(t *testing.T) {
 	require.Contains(t, o.messages(), again.MessageID)
 }
 
-// A message behind an event that is refused stands for no message of a later call.
+// The message of a refused event is not the answer to a later call.
 func TestTheMessageBehindARefusedEventStandsForNoOther(t *testing.T) {
 	t.Parallel()
 	o := newOrdered(t)
@@ -173,8 +174,8 @@ func TestTheMessageBehindARefusedEventStandsForNoOther(t *testing.T) {
 	require.NotEqual(t, made.MessageID, id)
 }
 
-// A message that came before its event is added once more, under its own request id: Redis had forgotten the script of the event,
-// or the step was mended first.
+// A message that came before its event is added once more, under its own request id: Redis had forgotten the script of
+// the event, or the step was mended first.
 func TestTheMessageBeforeItsEventIsAddedOnceMore(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(o *ordered){
@@ -201,7 +202,7 @@ func TestTheMessageBeforeItsEventIsAddedOnceMore(t *testing.T) {
 	}
 }
 
-// Redis has forgotten all scripts: they are run in their order, and once is enough.
+// Redis has forgotten all scripts: they run in their order, and once.
 func TestScriptsThatAreAllForgottenKeepTheirOrder(t *testing.T) {
 	t.Parallel()
 	o := newOrdered(t)
@@ -212,8 +213,8 @@ func TestScriptsThatAreAllForgottenKeepTheirOrder(t *testing.T) {
 	require.Equal(t, []string{made.MessageID}, o.messages())
 }
 
-// The connection breaks after both, between them, or before them. The repeat of the call writes the event once and adds the
-// message.
+// The connection breaks after both scripts, between them, or before them. The repeated call writes the event once and
+// adds the message.
 func TestARepeatAfterTheConnectionBroke(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("connection broke")
@@ -241,7 +242,7 @@ func TestARepeatAfterTheConnectionBroke(t *testing.T) {
 	}
 }
 
-// Of two callers with one call the event is written once, both have its answer, and each a message behind it.
+// Two callers make the same call: the event is written once, both get its answer, and each gets a message after it.
 func TestTwoCallersOfOneCall(t *testing.T) {
 	t.Parallel()
 	o := newOrdered(t)
@@ -259,7 +260,7 @@ func TestTwoCallersOfOneCall(t *testing.T) {
 	require.Equal(t, 1, o.ends())
 }
 
-// A caller that goes while the two are under way ends nothing.
+// A caller that disconnects while the two are in progress stops neither.
 func TestACallerThatGoesWhileTheyAreUnderWay(t *testing.T) {
 	t.Parallel()
 	o := newOrdered(t)
@@ -276,7 +277,7 @@ func TestACallerThatGoesWhileTheyAreUnderWay(t *testing.T) {
 	require.Equal(t, []string{made.MessageID}, o.messages())
 }
 
-// What cannot be sent together is left to the caller, and nothing has been sent.
+// A pair that cannot be sent together is left to the caller, and nothing is sent.
 func TestWhatIsNotSentTogether(t *testing.T) {
 	t.Parallel()
 	o := newOrdered(t)
@@ -304,7 +305,7 @@ func TestWhatIsNotSentTogether(t *testing.T) {
 	require.Empty(t, o.messages())
 }
 
-// On a cluster nothing is sent together.
+// On a cluster no pair is sent together.
 func TestNothingIsSentTogetherOnACluster(t *testing.T) {
 	t.Parallel()
 	o := newOrdered(t)

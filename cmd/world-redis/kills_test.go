@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// minuteApp has one step, of a minute. Like the client it works on once it has begun, whatever becomes of the
-// delivery, and hands its result to every delivery that waits for it.
+// minuteApp has one step, of a minute. Like the client it continues once it has begun, whatever happens to the
+// delivery, and passes its result to every delivery that waits for it.
 type minuteApp struct {
 	*httptest.Server
 	service func() string // where it reports to
@@ -66,8 +66,8 @@ func (a *minuteApp) came() []int {
 	return append([]int(nil), a.attempts...)
 }
 
-// The service is killed ten times during one step of a minute. Nothing of that is charged: the
-// run completes, and no delivery is announced as more than the second.
+// The service is killed ten times during one step of a minute. Nothing of that is charged: the run completes, and no
+// delivery has an attempt number above two.
 func serviceIsKilledTenTimes(t *testing.T) {
 	const kills = 10
 	a := newMinuteApp(t)
@@ -105,9 +105,9 @@ func serviceIsKilledTenTimes(t *testing.T) {
 	}
 }
 
-// One replica delivers a message with a key for twenty seconds; meanwhile the key comes again, at
-// another replica and at the same one. It is the same message, and nothing is delivered beside
-// it. As soon as that has ended the key is a new message, which is delivered once.
+// One replica delivers a message with a key for twenty seconds; meanwhile the key is enqueued again, at another replica
+// and at the same one. It is the same message, and there is no other delivery. Once that has ended, the key gives a new
+// message, which is delivered once.
 func keyComesAgainAtAnotherReplica(t *testing.T) {
 	a := newSlowApp(t)
 	r, environ := redisOf(t)

@@ -16,7 +16,7 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// callsOf is how many calls a Redis carries out in a time, by command, those inside scripts too.
+// callsOf returns how many calls a Redis executes during a period, by command, including those inside scripts.
 func callsOf(t *testing.T, client redis.UniversalClient, window time.Duration) (calls map[string]int, total int) {
 	t.Helper()
 	before, calls := commandsOf(t, client), map[string]int{}
@@ -30,7 +30,8 @@ func callsOf(t *testing.T, client redis.UniversalClient, window time.Duration) (
 	return calls, total
 }
 
-// Beside a thousand parked runs ten replicas ask Redis for at most twice of what one asks for, and hold few connections each.
+// With a thousand parked runs, ten replicas send Redis at most twice as many commands as one, and hold few connections
+// each.
 func tenReplicasAskForLittleMoreThanOne(t *testing.T) {
 	const parked = 1000
 	totals := map[int]int{}
@@ -71,8 +72,8 @@ func tenReplicasAskForLittleMoreThanOne(t *testing.T) {
 	require.LessOrEqual(t, totals[10], 2*totals[1])
 }
 
-// A leader stands still for longer than its lease. Another replica leads, and wakes what is forgotten; the first one goes on and does
-// nothing of it again. When the leader stops in order, the other leads at once.
+// A leader is paused for longer than its lease. Another replica leads, and wakes forgotten runs; the first one
+// continues and repeats none of that. When the leader stops normally, the other one leads immediately.
 func leaderStandsStill(t *testing.T) {
 	a := newEndingApp(t, 0)
 	r, environ := redisOf(t)

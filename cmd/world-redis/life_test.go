@@ -26,7 +26,7 @@ func (e event) body() string {
 	return text + e.more + `}}`
 }
 
-// life is what a run goes through: an event of every type. n makes its token and its end its own.
+// life is the events of a run: one of every type. n makes its token and its end unique.
 func life(n int) []event {
 	end := []event{
 		{kind: "run_completed", data: `{"output":"out"}`}, {kind: "run_failed", data: `{"error":"boom"}`}, {kind: "run_cancelled"},
@@ -54,7 +54,7 @@ func life(n int) []event {
 	}
 }
 
-// patient is a client that sends each call until it is answered, always under one request id.
+// patient is a client that repeats each call until it is answered, always with the same request id.
 type patient struct {
 	client http.Client
 	base   func() string
@@ -101,7 +101,7 @@ func (p *patient) once(path, requestID, body string) (int, string, error) {
 	return res.StatusCode, string(text), err
 }
 
-// live takes a run through its life and returns its id.
+// live makes all calls of a life and returns the run's id.
 func (p *patient) live(n int) (runID string, err error) {
 	path := "/v1/events"
 	for i, e := range life(n) {
@@ -120,7 +120,7 @@ func (p *patient) live(n int) (runID string, err error) {
 	return runID, nil
 }
 
-// checkLife asserts that a run has lived exactly once: I1 to I4 of the fault catalogue.
+// checkLife asserts that each event of a run's life was applied exactly once: I1 to I4 of docs/faults.md.
 func checkLife(t *testing.T, base, runID string, n int) {
 	t.Helper()
 	type answer struct {

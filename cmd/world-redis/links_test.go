@@ -21,11 +21,11 @@ var (
 	boldLead   = regexp.MustCompile(`\*\*([^*]+?)\.?\*\*`)
 	// A section that is cited by its title, such as docs/protocol.md, "Budgets".
 	titleCited = regexp.MustCompile(`([\w-]+\.md)\)?, "([^"\n]+)"`)
-	// A file of the repository in Markdown, in backticks. A name without a folder is not looked at.
+	// A file of the repository in Markdown, in backticks. A name without a folder is not checked.
 	pathCited = regexp.MustCompile("`([\\w.-]+(?:/[\\w.-]+)+\\.(?:go|lua|ts|mjs|yaml|yml|md))`")
 )
 
-// Links in Markdown lead to a file, and to a heading of it where they name one.
+// Links in Markdown lead to an existing file, and to one of its headings if they name one.
 func TestMarkdownLinksResolve(t *testing.T) {
 	t.Parallel()
 	count := 0
@@ -51,7 +51,8 @@ func TestMarkdownLinksResolve(t *testing.T) {
 	require.Greater(t, count, 100)
 }
 
-// A section that is cited by its title exists, and so does a file that Markdown names. CHANGELOG.md tells of past versions.
+// A section that is cited by its title exists, and so does a file that Markdown names. CHANGELOG.md names files of
+// earlier versions.
 func TestCitedTitlesAndPathsExist(t *testing.T) {
 	t.Parallel()
 	titles, paths := map[string][]string{}, []string{}
@@ -87,7 +88,7 @@ func endsAny(paths []string, end string) bool {
 	return false
 }
 
-// anchorsOf returns what a link may name behind # in a Markdown file, as GitHub makes it of headings.
+// anchorsOf returns the anchors that a link may name after # in a Markdown file, as GitHub makes them from headings.
 func anchorsOf(t *testing.T, path string) []string {
 	t.Helper()
 	text, err := os.ReadFile(path)

@@ -39,7 +39,7 @@ func openRawSocket(t *testing.T, base, token string) rawSocket {
 	return rawSocket{conn}
 }
 
-// send sends a message of so many bytes, or the beginning of one.
+// send sends a message of n bytes, or the beginning of one.
 func (s rawSocket) send(size int, payload []byte) error {
 	head := []byte{0x82, 0xff}
 	head = binary.BigEndian.AppendUint64(head, uint64(size)) //nolint:gosec // not negative
@@ -47,7 +47,7 @@ func (s rawSocket) send(size int, payload []byte) error {
 	return err
 }
 
-// heapOf is the most memory that the service's heap has had.
+// heapOf returns the largest size of the service's heap so far.
 func heapOf(t *testing.T, base string) int64 {
 	t.Helper()
 	_, text := get(t, base+"/metrics")
@@ -59,7 +59,7 @@ func heapOf(t *testing.T, base string) int64 {
 }
 
 // Whatever the holder of one namespace's token sends, the service stays within its memory, and callers of another
-// namespace are served. A caller of the same namespace is told to come again at worst.
+// namespace are served. A caller of the same namespace gets at worst an answer that says to try again.
 func TestNoNamespaceTakesTheMemory(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -68,7 +68,7 @@ func TestNoNamespaceTakesTheMemory(t *testing.T) {
 	large := greedy.newRun(make([]byte, 4<<20))
 	small := other.newRun([]byte("in"))
 
-	// Six messages of 3 KB ask for 64 runs of 4 MiB each, and nobody reads the answers.
+	// Six messages of 3 KB ask for 64 runs of 4 MiB each, and the answers are not read.
 	var calls []m
 	for range 64 {
 		calls = append(calls, m{"path": "/v1/runs/" + large})
@@ -84,7 +84,7 @@ func TestNoNamespaceTakesTheMemory(t *testing.T) {
 	status, answer := greedy.post("/v1/events", keys)
 	require.Equal(t, http.StatusBadRequest, status, string(answer))
 	require.Contains(t, string(answer), "more than 10000 keys")
-	// A hundred bundles of 4 MiB that are sent by half.
+	// A hundred bundles of 4 MiB of which half is sent.
 	var all sync.WaitGroup
 	half := make([]byte, 2<<20)
 	for range 100 {

@@ -15,11 +15,11 @@ import (
 	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
-// masterOf is the place, among the three masters of a test's cluster, of the one that has a key.
+// masterOf returns which of the three masters of a test's cluster has a key.
 func masterOf(key string) int { return redistest.Slot(key) * 3 / 16384 }
 
-// A master of a cluster is away, and so is its replica, when the service starts. Where that master has the format of the data,
-// or the whole cluster is down, the service waits for it; otherwise it begins. In both cases it is not ready until the
+// A master of a cluster and its replica are away when the service starts. If that master has the format of the data, or
+// if the whole cluster is down, the service waits for it; otherwise it starts. In both cases it is not ready until the
 // master is back, and then it is.
 func TestServeStartsWhileAMasterIsAway(t *testing.T) {
 	t.Parallel()

@@ -13,8 +13,8 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// BR-25: two namespaces on one service and one Redis hold the same ids, tokens and names,
-// and neither sees anything of the other; nor does the default one.
+// BR-25: two namespaces on one service and one Redis have the same ids, tokens and names, and neither sees data of the
+// other; nor does the default one.
 func TestNamespacesSeeNothingOfOneAnother(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -56,7 +56,7 @@ func TestNamespacesSeeNothingOfOneAnother(t *testing.T) {
 	}
 	require.Equal(t, http.StatusNotFound, ask("main", http.MethodGet, "/v1/hooks/by-token?token=the+same", "").status)
 
-	// A registered app takes the messages of its own namespace alone.
+	// A registered app gets only the messages of its own namespace.
 	app := `{"baseUrl":"http://127.0.0.1:1","deploymentId":"d"}`
 	require.Equal(t, http.StatusOK, ask("b", http.MethodPost, "/v1/apps", app).status)
 	require.Contains(t, ask("s1", http.MethodGet, "/v1/apps", "").body, `"data":[]`)

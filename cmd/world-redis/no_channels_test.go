@@ -18,8 +18,9 @@ import (
 	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
-// A Redis user without channels, as Redis 7 makes new users, costs time and nothing else: runs live once, hooks are released,
-// chunks are stored once and come to readers that wait, messages are delivered. The log says what is missing.
+// A Redis user without channels, the default for new users of Redis 7, only costs time: each run is executed once,
+// hooks are released, chunks are stored once and reach waiting readers, messages are delivered. The log says what is
+// missing.
 func TestAUserWithoutChannelsLosesNothing(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -52,7 +53,7 @@ func TestAUserWithoutChannelsLosesNothing(t *testing.T) {
 		require.NoError(t, err)
 		checkLife(t, base, runID, n)
 	}
-	// The end of a run that keeps nothing removes its payloads, too.
+	// The end of a run with zero retention removes its payloads, too.
 	nothing := newRun(t, base, `,"attributes":{"$retention":"0"},"allowReservedAttributes":true`)
 	post(t, base+"/v1/runs/"+nothing+"/events", `{"event":{"eventType":"run_started","specVersion":7}}`)
 	post(t, base+"/v1/runs/"+nothing+"/events", `{"event":{"eventType":"run_completed","specVersion":7,"eventData":{"output":"secret-output"}}}`)

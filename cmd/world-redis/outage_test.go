@@ -13,12 +13,11 @@ import (
 )
 
 // chaosLong makes outages and crowds as long and as large as they come: go test ./cmd/world-redis -run
-// TestPlugsArePulled -chaos.long -timeout 30m
+// TestOutages -chaos.long -timeout 30m
 var chaosLong = flag.Bool("chaos.long", false, "Redis is away for ten minutes, too, and thousands of runs are parked at a boot")
 
-// Plugs are pulled for as long as a minute. These tests do nothing but wait, so they do it at the
-// same time and in the place of one.
-func TestPlugsArePulled(t *testing.T) {
+// Outages of up to a minute. These tests only wait, so they run in parallel, in the place of one test.
+func TestOutages(t *testing.T) {
 	t.Parallel()
 	stories := map[string]func(t *testing.T){
 		"BR-29: a replica stands still for a minute":    replicaStandsStill,
@@ -58,10 +57,9 @@ type plug struct {
 	pull, put func(s *redistest.Server) error
 }
 
-// Redis is away for a while, with twenty deliveries in flight on two replicas, as many messages
-// waiting behind them, and as many delayed. Half of the deliveries end while it is away, half of
-// them long after. All goes on by itself: each message is delivered once, as its first attempt,
-// and all runs end.
+// Redis is away for a while, with twenty deliveries in progress on two replicas, as many messages waiting after them,
+// and as many delayed. Half of the deliveries end while it is away, the other half long after. Everything continues by
+// itself: each message is delivered once, as its first attempt, and all runs end.
 func redisIsAway(t *testing.T, plug plug, away time.Duration) {
 	a := newEndingApp(t, manyDeliveries)
 	s := redistest.Start(t, "--appendonly", "yes", "--appendfsync", "always")

@@ -23,7 +23,7 @@ type answered struct {
 	} `cbor:"then"`
 }
 
-// callAndThen makes an event and wakes its run behind it, in one call as SDK v4's client makes it.
+// callAndThen makes an event and wakes its run after it, in one call as SDK v4's client makes it.
 func (w *wide) callAndThen(runID string, event m) answered {
 	w.t.Helper()
 	encode := func(v any) []byte {
@@ -54,8 +54,8 @@ func (w *wide) endAndWake(runID, stepID string) {
 	require.Equal(w.t, http.StatusOK, got.Then.Status)
 }
 
-// The end of a step, the wake-up that follows it, its being taken for delivery and the log that it brings along: four
-// scripts that are sent together, none of which waits for the answer of another.
+// The end of a step, the wake-up that follows it, its claim and its preload: four scripts that are sent together, none
+// of which waits for the answer of another.
 func TestTheEndOfAStepAndItsWakeUpAreOneRoundTrip(t *testing.T) {
 	t.Parallel()
 	url, wakeUps := newWakenApp(t)
@@ -84,8 +84,8 @@ func TestTheEndOfAStepAndItsWakeUpAreOneRoundTrip(t *testing.T) {
 		return true
 	}
 
-	// Once in a while the queue is busy with the message before; then the next one is not taken at once. (No more than
-	// a hundred events come along.)
+	// Sometimes the queue is still busy with the message before; then the next one is not claimed immediately. (At most
+	// a hundred events are part of a preload.)
 	for i := 0; ; i++ {
 		require.Less(t, i, 30, "no wake-up was taken along with its event")
 		stepID := fmt.Sprintf("step_%03d", i)
@@ -112,11 +112,11 @@ func TestTheEndOfAStepAndItsWakeUpAreOneRoundTrip(t *testing.T) {
 	}
 }
 
-// Redis has forgotten the script of the event, but not those of the queue, so the wake-up is delivered before the event is written.
-// Another one follows, which brings the event.
+// Redis has forgotten the script of the event, but not those of the queue, so the wake-up is delivered before the event
+// is written. Another one follows, which has the event.
 func TestAWakeUpThatWasAheadOfItsEventIsMadeOnceMore(t *testing.T) {
 	t.Parallel()
-	server := redistest.Start(t) // of its own, whose scripts nobody else loads
+	server := redistest.Start(t) // of its own: no other test loads its scripts
 	client := redistest.Client(t, server.Addr)
 	url, wakeUps := newWakenApp(t)
 	base, _, stop := startService(t, "WORKFLOW_REDIS_URL=redis://"+server.Addr)
@@ -143,17 +143,17 @@ func TestAWakeUpThatWasAheadOfItsEventIsMadeOnceMore(t *testing.T) {
 				return
 			}
 		case <-time.After(time.Minute):
-			require.FailNow(t, "the run was not told of the end of its step")
+			require.FailNow(t, "the run was not woken for the end of its step")
 		}
 	}
 }
 
-// Redis has forgotten the script that takes messages, but not the one that reads a log, so the log is read before the
-// message is taken: it does not go along, for a wake-up that was absorbed in between may be about what came later. It is
-// read anew.
-func TestALogThatWasReadBeforeTheTakeDoesNotGoAlong(t *testing.T) {
+// Redis has forgotten the script that claims messages, but not the one that reads a log, so the log is read before the
+// message is claimed: it is not used as the preload, because a wake-up that was absorbed in between may be about a
+// later event. The log is read again.
+func TestALogThatWasReadBeforeTheClaimIsNoPreload(t *testing.T) {
 	t.Parallel()
-	server := redistest.Start(t) // of its own, whose scripts nobody else loads
+	server := redistest.Start(t) // of its own: no other test loads its scripts
 	client := redistest.Client(t, server.Addr)
 	url, wakeUps := newWakenApp(t)
 	var mu sync.Mutex
@@ -197,7 +197,7 @@ func TestALogThatWasReadBeforeTheTakeDoesNotGoAlong(t *testing.T) {
 	}
 }
 
-// An event that is refused before it is sent has no message queued, and the error does not blame Redis.
+// If an event is refused before it is sent, its message is not queued, and the error does not blame Redis.
 func TestNothingIsQueuedBehindAnEventThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	r, environ := redisOf(t)

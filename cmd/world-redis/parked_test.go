@@ -15,9 +15,9 @@ import (
 	"github.com/world-redis/world-redis/storage"
 )
 
-// A run whose last event is no hook's, as one that did a step and waits for an approval, is parked by the delivery that began
-// after that event, whatever the SDK: nobody wakes it to find out. What comes while a delivery runs, and whose wake-up is then
-// lost, was not looked at: recovery wakes such a run.
+// A run whose last event is not of a hook, such as one that did a step and waits for an approval, is parked by the
+// delivery that began after that event, for any SDK: no wake-up is needed to find out. An event that comes during a
+// delivery, and whose wake-up is then lost, was not seen: recovery wakes such a run.
 func TestADeliveryThatSawTheWholeLogParksItsRun(t *testing.T) {
 	t.Parallel()
 	for name, app := range map[string]string{

@@ -17,7 +17,7 @@ type delivered struct {
 	message, preloaded []byte
 }
 
-// newWakenApp is an app that takes wake-ups, and answers each with the next of the given answers, then with ok.
+// newWakenApp is an app that accepts wake-ups, and gives each the next of the given answers, then ok.
 func newWakenApp(t *testing.T, answers ...string) (url string, wakeUps <-chan delivered) {
 	t.Helper()
 	came := make(chan delivered, 10)
@@ -43,10 +43,10 @@ func newWakenApp(t *testing.T, answers ...string) (url string, wakeUps <-chan de
 	return app.URL, came
 }
 
-// A wake-up brings the app what POST run_started would answer it, byte for byte, as it is when the wake-up is
-// delivered, and so another one when it is delivered again. It brings nothing when the call would do or say something
-// else, when the log is long, or when it cannot be read: then it comes as ever.
-func TestWakeUpsBringTheAnswerToRunStartedAlong(t *testing.T) {
+// A wake-up carries the answer that POST run_started would give the app, byte for byte, as of the delivery; a second
+// delivery carries the answer as of then. It carries nothing if the call would change or answer anything else, if the
+// log is long, or if the log cannot be read: it is then an ordinary delivery.
+func TestWakeUpsCarryTheAnswerToRunStarted(t *testing.T) {
 	t.Parallel()
 	url, wakeUps := newWakenApp(t, `{"timeoutSeconds":0}`)
 	r, environ := redisOf(t)

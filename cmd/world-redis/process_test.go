@@ -17,8 +17,7 @@ import (
 	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
-// beService makes this test binary run the service's own main, so that a test has a process
-// that it can kill.
+// beService makes this test binary run the service's own main, so that a test has a process to kill.
 const beService = "TEST_BE_WORLD_REDIS"
 
 func TestMain(m *testing.M) {
@@ -26,8 +25,8 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	// Tests of outages wait for minutes, so three at a time on two processors. What is
-	// given as -parallel still holds: it is read later.
+	// Tests of outages wait for minutes, so three run in parallel on two processors. An explicit -parallel takes
+	// precedence: it is read later.
 	if err := flag.Set("test.parallel", "3"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -35,7 +34,7 @@ func TestMain(m *testing.M) {
 	redistest.Main(m, goleak.Find)
 }
 
-// process is the service as a process of its own.
+// process is the service as a separate process.
 type process struct {
 	base string // its address
 	cmd  *exec.Cmd
@@ -59,7 +58,7 @@ func startProcess(t *testing.T, environ ...string) *process {
 	return p
 }
 
-// kill is kill -9; a second time it does nothing.
+// kill is kill -9; a second call does nothing.
 func (p *process) kill() {
 	if err := p.cmd.Process.Kill(); !errors.Is(err, os.ErrProcessDone) {
 		_ = p.cmd.Wait() // "signal: killed" is what was asked for

@@ -34,7 +34,7 @@ func usedProcessors(t *testing.T, p *process) int {
 	return int(goMetric(t, p, "go_sched_gomaxprocs_threads"))
 }
 
-// goMetric returns what a process says of its own runtime.
+// goMetric returns a metric of the runtime of a process.
 func goMetric(t *testing.T, p *process, name string) float64 {
 	t.Helper()
 	_, body := get(t, p.base+"/metrics")

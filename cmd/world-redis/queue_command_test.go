@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// ask runs a command against a service and returns what it prints.
+// ask runs a command against a service and returns its output.
 func ask(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	root := rootCommand()
@@ -38,7 +38,7 @@ func postJSON(t *testing.T, url, body string) string {
 	return string(answer)
 }
 
-// An operator asks why a run does not get on, stops a queue, and lets it go again.
+// An operator finds out why a run makes no progress, pauses a queue, and resumes it.
 func TestOperatorLooksAtTheQueue(t *testing.T) {
 	t.Parallel()
 	base, _, stop := startService(t)
@@ -129,7 +129,7 @@ func TestOperatorNeedsTheToken(t *testing.T) {
 	require.NoError(t, stop())
 }
 
-// What the queue does is counted, by kind and never by run.
+// The queue's metrics count by kind and never by run.
 func TestDeliveriesAreCounted(t *testing.T) {
 	t.Parallel()
 	first := true

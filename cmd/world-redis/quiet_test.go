@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// requireAllEnded waits until the runs have completed and nothing is left of their messages: I5
-// and I6 of the fault catalogue.
+// requireAllEnded waits until the runs have completed and nothing of their messages is left: I5 and I6 of
+// docs/faults.md.
 func requireAllEnded(t *testing.T, base string, client redis.UniversalClient, prefix string, runs []string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -35,7 +35,7 @@ func requireAllEnded(t *testing.T, base string, client redis.UniversalClient, pr
 	require.Empty(t, left)
 }
 
-// leftOfMessages are the keys that belong to a message which has not ended.
+// leftOfMessages returns the keys of messages that have not ended.
 func leftOfMessages(t *testing.T, client redis.UniversalClient, prefix string) []string {
 	t.Helper()
 	ctx := context.Background()

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What concerns a thousand messages at once is one warning, and one more in each ten minutes that it lasts, which says how often
-// it came. Other warnings, other apps, and errors of other runs are not held back by it.
+// A trouble of a thousand messages causes one warning, and one more every ten minutes while it lasts, with a count. It
+// does not hold back other warnings, other apps' warnings, or errors of other runs.
 func TestAWarningComesOnceInTenMinutes(t *testing.T) {
 	t.Parallel()
 	for _, format := range []string{"text", "json"} {

@@ -16,8 +16,9 @@ import (
 	"github.com/world-redis/world-redis/streaming"
 )
 
-// The service dies between the end of a run that keeps nothing and the purge of its streams. Their chunks are not read any
-// more, and another replica, which looks after the runs that seem to live, takes them away. A run that keeps everything is read as ever.
+// The service dies between the end of a run with zero retention and the purge of its streams. Their chunks can no
+// longer be read, and another replica, which checks the runs that seem unfinished, removes them. A run that keeps
+// everything is read as usual.
 func TestChunksAreNotReadAfterACrashAtTheEndOfTheirRun(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {

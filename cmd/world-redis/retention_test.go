@@ -34,8 +34,8 @@ func newRun(t *testing.T, base, eventData string) string {
 	return runID
 }
 
-// A run that asked that nothing is kept ends: its streams end with it, empty, on every kind of
-// Redis, also for who was just reading. Another run's stay.
+// A run with zero retention ends: its streams end with it, empty, on every kind of Redis, also for active readers.
+// Streams of other runs stay.
 func TestStreamsOfARunThatKeepsNothingEndWithIt(t *testing.T) {
 	t.Parallel()
 	environ := map[string]func(t *testing.T) []string{
@@ -80,7 +80,7 @@ func TestStreamsOfARunThatKeepsNothingEndWithIt(t *testing.T) {
 	}
 }
 
-// How long a hook may outlive its run is the operator's to say.
+// The operator sets how long a hook may outlive its run.
 func TestHookRetentionIsASetting(t *testing.T) {
 	t.Parallel()
 	base, _, stop := startService(t, "WORKFLOW_WORLD_HOOK_RETENTION=90m")

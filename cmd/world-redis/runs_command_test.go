@@ -12,8 +12,8 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// An operator wakes a run: one message waits for its app, however often it is woken. A run that has ended, one that does not
-// exist, and one of another namespace are refused in a sentence.
+// An operator wakes a run: one message waits for its app, however often the run is woken. For a run that has ended,
+// that does not exist, or that is of another namespace, the command fails with one sentence.
 func TestOperatorWakesARun(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)

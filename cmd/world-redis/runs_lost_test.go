@@ -11,7 +11,7 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// Redis comes back without its data: the runs whose start was answered are listed, each in its namespace.
+// Redis comes back without its data: the runs whose start was acknowledged are listed, each in its namespace.
 func TestOperatorSeesWhatRedisLost(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)

@@ -30,7 +30,7 @@ func send(t *testing.T, url, body string) (status int, text string) {
 	return res.StatusCode, string(answer)
 }
 
-// post is send with an answer that must be a 200.
+// post is send for an answer that must be 200.
 func post(t *testing.T, url, body string) map[string]any {
 	t.Helper()
 	status, text := send(t, url, body)
@@ -40,7 +40,7 @@ func post(t *testing.T, url, body string) map[string]any {
 	return answer
 }
 
-// later gets a page that may take its time, and sends what it said.
+// later gets a page in the background and sends its content.
 func later(t *testing.T, url string) <-chan string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
@@ -61,7 +61,7 @@ func later(t *testing.T, url string) <-chan string {
 	return body
 }
 
-// Two replicas on one Redis Cluster: what one writes wakes who waits at the other.
+// Two replicas on one Redis Cluster: a write at one wakes the callers that wait at the other.
 func TestTwoReplicasOnACluster(t *testing.T) {
 	t.Parallel()
 	r := redistest.NewCluster(t)
@@ -103,7 +103,7 @@ func TestTwoReplicasOnACluster(t *testing.T) {
 	require.NoError(t, stopTwo())
 }
 
-// A PING of a cluster that lost a master and its replica is answered by the others.
+// When a cluster has lost a master and its replica, the other nodes still answer PING.
 func TestReadyIsFalseWhileSlotsAreLost(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartReplicatedCluster(t, "--cluster-node-timeout", "1000")

@@ -17,7 +17,7 @@ import (
 	"github.com/world-redis/world-redis/internal/worldtest"
 )
 
-// startService runs serve until the returned stop is called, which gives its error.
+// startService runs serve until the returned stop is called, which returns its error.
 func startService(t *testing.T, environ ...string) (base string, out *worldtest.Log, stop func() error) {
 	t.Helper()
 	c, _, err := loadConfig(append([]string{"WORKFLOW_WORLD_LISTEN=127.0.0.1:0", "WORKFLOW_WORLD_SHUTDOWN_GRACE=2s"}, environ...))

@@ -20,12 +20,12 @@ import (
 	"github.com/world-redis/world-redis/setup"
 )
 
-// notKeys are commands whose arguments are no keys, or patterns; those of scripts are seen one by one.
+// notKeys are commands whose arguments are not keys, or are patterns; the keys of scripts are seen individually.
 var notKeys = map[string]bool{
 	"PUBLISH": true, "SPUBLISH": true, "SUBSCRIBE": true, "UNSUBSCRIBE": true, "SCAN": true, "KEYS": true, "EVAL": true, "EVALSHA": true, "PUBSUB": true,
 }
 
-// watchKeys collects every key with a prefix that any command of Redis names, from now on.
+// watchKeys collects every key with a prefix that is in any Redis command, from now on.
 func watchKeys(t *testing.T, address string, prefixes ...string) (seen func() []string) {
 	t.Helper()
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
@@ -67,7 +67,7 @@ func watchKeys(t *testing.T, address string, prefixes ...string) (seen func() []
 	}
 }
 
-// quoted are the texts in quotes of a line of MONITOR.
+// quoted returns the quoted texts of a line of MONITOR.
 func quoted(line string) []string {
 	var out []string
 	for {
@@ -88,8 +88,8 @@ func quoted(line string) []string {
 	}
 }
 
-// The setup command knows every key that the service makes, also those that exist for a short time
-// only: runs of all kinds, hooks, streams, messages that wait, apps, recovery.
+// The setup command knows every key that the service creates, including short-lived ones: of runs of all kinds, hooks,
+// streams, waiting messages, apps, recovery.
 func TestSetupKnowsEveryKey(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})

@@ -15,14 +15,14 @@ import (
 
 type m = map[string]any
 
-// eventRow is an event as a list has it, its data not looked into.
+// eventRow is an event as a list has it, with its data undecoded.
 type eventRow struct {
 	EventType     string          `cbor:"eventType"`
 	CorrelationID string          `cbor:"correlationId"`
 	Data          cbor.RawMessage `cbor:"eventData"`
 }
 
-// wide speaks CBOR with the service, so that a big payload costs a test no more than its bytes.
+// wide calls the service with CBOR, so a big payload costs a test no more than its bytes.
 type wide struct {
 	t      *testing.T
 	base   string
@@ -46,7 +46,7 @@ func (w *wide) do(method, path, request string, body []byte, contentType string)
 	return res.StatusCode, answer
 }
 
-// event sends one, asks for an answer without payloads, and returns status and answer, or what the error says.
+// event sends an event, asks for an answer without payloads, and returns status and answer, or the text of the error.
 func (w *wide) event(runID, request, kind, id string, data m) (int, m) {
 	w.t.Helper()
 	event := m{"eventType": kind, "specVersion": 7}
@@ -75,7 +75,7 @@ func (w *wide) event(runID, request, kind, id string, data m) (int, m) {
 	return status, answer
 }
 
-// accepted is event for one that must stand; it returns the answer.
+// accepted is event for one that must succeed; it returns the answer.
 func (w *wide) accepted(runID, kind, id string, data m) m {
 	w.t.Helper()
 	status, answer := w.event(runID, "", kind, id, data)
@@ -98,7 +98,7 @@ func (w *wide) newRun(input []byte) string {
 	return answer["run"].(map[any]any)["runId"].(string) //nolint:forcetypeassert // a test
 }
 
-// patterned is bytes that do not repeat within a page of memory, so that a piece out of place is noticed.
+// patterned returns bytes that do not repeat within a page of memory, so that a misplaced piece is noticed.
 func patterned(size int) []byte {
 	out := make([]byte, size)
 	for i := range out {
@@ -107,9 +107,9 @@ func patterned(size int) []byte {
 	return out
 }
 
-// BR-37: big payloads in the fields that the client's own tests (client/test/faults.sizes.test.ts)
-// leave out, up to what the limit on bodies allows. An error is kept in its event's record, the
-// others beside it. At 32 MB two are tried, and with -chaos.long two at 64 MB: these take their time.
+// BR-37: big payloads in the fields that the client's own tests (client/test/faults.sizes.test.ts) leave out, up to the
+// limit for bodies. An error is stored in its event's record, the others beside it. At 32 MB two are tried, and with
+// -chaos.long two at 64 MB: these are slow.
 func TestBR37SizesOfEveryField(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

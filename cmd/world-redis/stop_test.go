@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// leavingApp is an app with long steps. One that is cut goes on for a while and then stops.
+// leavingApp is an app with long steps. A step whose delivery is cut continues for a while and then stops.
 type leavingApp struct {
 	*httptest.Server
 	short chan struct{} // ends the steps of runs that begin with wrun_short
@@ -25,7 +25,7 @@ type leavingApp struct {
 	stays map[string][]stay // by run
 }
 
-// lingering is how long a step goes on in the app when its delivery has been cut.
+// lingering is how long a step continues in the app after its delivery was cut.
 const lingering = 200 * time.Millisecond
 
 func newLeavingApp(t *testing.T) *leavingApp {
@@ -78,11 +78,10 @@ func (a *leavingApp) begun() int {
 	return n
 }
 
-// The service is told to stop while steps of a minute run and fifty readers wait at a
-// quiet stream. It takes nothing more at once. A delivery that ends within the grace period
-// counts. Past it the others are cut and go back, and the next replica makes them again, not
-// before the app has noticed; none is the first attempt again. The readers are not told that
-// their stream has ended, and a read from the next index goes on.
+// The service is stopped while steps of a minute run and fifty readers wait at a silent stream. It claims no more
+// messages immediately. A delivery that ends within the grace period counts. After it the others are cut and their
+// messages put back, and the next replica delivers them again, but not before the app has noticed; none is a first
+// attempt. The readers get no end of their stream, and a read from the next index continues.
 func serviceStopsDuringLongSteps(t *testing.T) {
 	const kinds, readers = 5, 50
 	a := newLeavingApp(t)
@@ -147,8 +146,8 @@ func serviceStopsDuringLongSteps(t *testing.T) {
 	require.NoError(t, <-again)
 }
 
-// readFrames reads a stream to the end of the body, without keep-alives, and reports what is
-// not as it should be: without the end frame the body must break.
+// readFrames reads a stream to the end of the body, without keep-alives, and reports deviations: without an end frame
+// the body must be incomplete.
 func readFrames(url, want string, opened func()) error {
 	req, err := http.NewRequest(http.MethodGet, url, nil) //nolint:noctx // ends with its service
 	if err != nil {

@@ -14,10 +14,10 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// streamQuiet is short for the tests that wait for it, and longer than a busy machine lets a process stand still.
+// streamQuiet is short for the tests that wait for it, and longer than a busy machine suspends a process.
 const streamQuiet = 4 * time.Second
 
-// twoReplicas are two services on one Redis.
+// twoReplicas starts two services on one Redis.
 func twoReplicas(t *testing.T, environ ...string) (bases [2]string) {
 	t.Helper()
 	r := redistest.New(t)
@@ -39,8 +39,8 @@ func endedRunWith(t *testing.T, base string) (path, name string) {
 	return "/v1/runs/" + runID + "/streams/" + name, name
 }
 
-// The writer of a stream outlives its run, with pauses: every chunk is stored, and a reader at another replica,
-// who was there before, gets them all and then the end that the writer records.
+// The writer of a stream outlives its run, with pauses: every chunk is stored, and an earlier reader at another replica
+// gets them all and then the end that the writer records.
 func TestAStreamThatOutlivesItsRun(t *testing.T) {
 	t.Parallel()
 	bases := twoReplicas(t)
@@ -56,7 +56,7 @@ func TestAStreamThatOutlivesItsRun(t *testing.T) {
 	require.Equal(t, numbers(3), reader.all(t))
 }
 
-// One chunk takes longer to come than the stream may be quiet: nobody is told an end meanwhile, at no replica.
+// One chunk takes longer to arrive than the stream may be quiet: no reader gets an end meanwhile, at either replica.
 func TestASlowUploadHoldsTheStreamOpen(t *testing.T) {
 	t.Parallel()
 	bases := twoReplicas(t, "WORKFLOW_WORLD_STREAM_QUIET="+streamQuiet.String())
@@ -99,7 +99,7 @@ func TestASlowUploadHoldsTheStreamOpen(t *testing.T) {
 	require.JSONEq(t, `{"tailIndex":0,"done":true}`, info)
 }
 
-// byStep makes a call to a stream in the name of a step, or of none, and returns the status of the answer.
+// byStep makes a call to a stream in the name of a step, or of none, and returns the status.
 func byStep(t *testing.T, url, body, step string, attempt int) int {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
@@ -115,8 +115,8 @@ func byStep(t *testing.T, url, body, step string, attempt int) int {
 	return res.StatusCode
 }
 
-// A failover takes the step out of the log that has closed the stream. The run executes it under another id, and that
-// execution writes; before, nobody but the first one did.
+// A failover removes the step that closed the stream from the log. The run executes it under another id, and that
+// execution may write; before, only the first one could.
 func TestAStreamThatALostStepClosedIsTakenOver(t *testing.T) {
 	t.Parallel()
 	r := redistest.New(t)
@@ -143,8 +143,8 @@ func TestAStreamThatALostStepClosedIsTakenOver(t *testing.T) {
 	require.NoError(t, stop())
 }
 
-// A step writes, closes and runs again, at another replica. Readers get the first attempt's part and then are told
-// where the second begins; `stream tail` prints both.
+// A step writes, closes and runs again, at another replica. Readers get the first attempt's part and then learn where
+// the second begins; `stream tail` prints both.
 func TestAStepThatClosedItsStreamRunsAgain(t *testing.T) {
 	t.Parallel()
 	bases := twoReplicas(t)
@@ -180,8 +180,8 @@ func TestAStepThatClosedItsStreamRunsAgain(t *testing.T) {
 	require.Equal(t, 1, strings.Count(errOut.String(), "\n"), errOut.String())
 }
 
-// A run that does not exist is told at once, by the API and by every command that takes one. What stands in
-// the queue for such a run is shown.
+// A run that does not exist is reported immediately, by the API and by every command that has a run as its argument.
+// Messages in the queue for such a run are shown.
 func TestNoSuchRun(t *testing.T) {
 	t.Parallel()
 	base, _, stop := startService(t)

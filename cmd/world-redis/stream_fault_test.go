@@ -19,7 +19,7 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// putChunk writes one chunk for as long as it takes, always under one request id.
+// putChunk writes one chunk and repeats the call as long as needed, always with the same request id.
 func putChunk(ctx context.Context, base, path, chunk string) error {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	for {
@@ -45,8 +45,7 @@ func putChunk(ctx context.Context, base, path, chunk string) error {
 	}
 }
 
-// steadily writes a chunk every tenth of a second, numbered from 0 on, until ctx ends, and returns
-// when each was stored.
+// steadily writes a chunk every tenth of a second, numbered from 0, until ctx ends, and returns when each was stored.
 func steadily(ctx context.Context, t *testing.T, base, path string) []time.Time {
 	var stored []time.Time
 	for ctx.Err() == nil {
@@ -63,9 +62,9 @@ func steadily(ctx context.Context, t *testing.T, base, path string) []time.Time 
 	return stored
 }
 
-// BR-41: while one replica writes, the other one's subscription is killed every two seconds, Redis
-// restarts, and the reader's whole process stands still for 70 seconds with hundreds of doorbells
-// waiting. The reader gets every chunk once, in order, soon after each cut, and ends on close.
+// BR-41: while one replica writes, the other one's subscription is killed every two seconds, Redis restarts, and the
+// reader's whole process is paused for 70 seconds with hundreds of doorbells waiting. The reader gets every chunk once,
+// in order, soon after each interruption, and ends on close.
 func notificationsAreLost(t *testing.T) {
 	server := redistest.Start(t, "--appendonly", "yes", "--appendfsync", "always")
 	client := redistest.Client(t, server.Addr)
@@ -113,9 +112,9 @@ func notificationsAreLost(t *testing.T) {
 	require.Less(t, worst, most)
 }
 
-// BR-46: a read goes through a proxy that cuts what is silent, and over a restart of the service
-// behind it. Keep-alives hold it open and are no chunks; the restart is never a clean end, and what
-// comes after the resume joins what came before.
+// BR-46: a read goes through a proxy that cuts silent connections, and over a restart of the service behind it.
+// Keep-alives keep it open and are not chunks; the restart is never a clean end, and the resumed read continues where
+// it stopped.
 func quietReadsAreCut(t *testing.T) {
 	_, environ := redisOf(t)
 	first, second := startProcess(t, environ...), startProcess(t, environ...)
@@ -146,13 +145,13 @@ func quietReadsAreCut(t *testing.T) {
 	require.Equal(t, numbers(10), follower.all(t))
 	require.Positive(t, follower.cuts)
 	require.Equal(t, numbers(5), strict.chunks)
-	// Of a raw body every byte is a chunk's.
+	// In a raw body every byte belongs to a chunk.
 	status, body := get(t, second.base+"/v1/streams/st")
 	require.Equal(t, []any{http.StatusOK, "0123456789"}, []any{status, body})
 }
 
-// BR-48: whoever writes late is told the same thing by its name; closing again is harmless; another
-// run may write to a stream, and its end does not end the stream, that of the owner does, until somebody writes again.
+// BR-48: a late writer gets the same error with the same name each time; closing again is harmless; another run may
+// write to a stream, and its end does not end the stream, but the owner's end does, until there is another write.
 func TestBR48LateAndForeignWrites(t *testing.T) {
 	t.Parallel()
 	_, environ := redisOf(t)
@@ -223,8 +222,8 @@ func TestBR48LateAndForeignWrites(t *testing.T) {
 	require.NoError(t, stop())
 }
 
-// BR-51: a proxy that compresses what it may, and holds it back for that, stands before the
-// service. Each chunk reaches the reader before the next one is written.
+// BR-51: a proxy that compresses, and buffers for it, is in front of the service. Each chunk reaches the reader before
+// the next one is written.
 func TestBR51EachChunkArrivesAtOnce(t *testing.T) {
 	t.Parallel()
 	_, environ := redisOf(t)
@@ -245,8 +244,8 @@ func TestBR51EachChunkArrivesAtOnce(t *testing.T) {
 	require.NoError(t, stop())
 }
 
-// BR-45: runs complete, fail or are cancelled without closing their streams. Readers from before and
-// after end, with every chunk; the stream says that it is done, and is listed for its run.
+// BR-45: runs complete, fail or are cancelled without closing their streams. Readers from before and after get every
+// chunk and the end; the stream is listed as done for its run.
 func TestBR45StreamsEndWithTheirRuns(t *testing.T) {
 	t.Parallel()
 	_, environ := redisOf(t)

@@ -21,7 +21,7 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// figure reads one of the service's own figures.
+// figure reads one of the service's own metrics.
 func figure(t *testing.T, base, name string) float64 {
 	t.Helper()
 	_, text := get(t, base+"/metrics")
@@ -32,7 +32,7 @@ func figure(t *testing.T, base, name string) float64 {
 	return n
 }
 
-// clients lists the connections of Redis, those of a kind ("" for all) but the asking one.
+// clients lists the connections of Redis of a kind ("" for all) except its own.
 func clients(t *testing.T, client *redis.Client, kind string) (list []string) {
 	t.Helper()
 	text, err := client.Do(t.Context(), "CLIENT", "LIST").Text()
@@ -45,8 +45,8 @@ func clients(t *testing.T, client *redis.Client, kind string) (list []string) {
 	return list
 }
 
-// openRead sends the request of a live read and returns the connection behind the answer's head:
-// a reader that costs the test no more than a socket.
+// openRead sends the request of a live read and returns the connection after the head of the answer: a reader that
+// costs the test only a socket.
 func openRead(t *testing.T, base, name string, window int) (net.Conn, *bufio.Reader) {
 	t.Helper()
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(base, "http://"))
@@ -65,18 +65,17 @@ func openRead(t *testing.T, base, name string, window int) (net.Conn, *bufio.Rea
 	return conn, in
 }
 
-// BR-61: two thousand readers at one replica, whose Redis takes no more than 500 connections,
-// while runs are created. All get their chunk, over one subscription and a handful of connections;
-// and when they leave, nothing of them stays.
+// BR-61: two thousand readers at one replica, whose Redis accepts no more than 500 connections, while runs are created.
+// All get their chunk, over one subscription and a few connections; and when they leave, nothing of them is left.
 func TestBR61ReadersShareConnections(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, "--maxclients", "500")
 	client := redistest.Client(t, server.Addr)
 	service := startProcess(t, "WORKFLOW_REDIS_URL=redis://"+server.Addr)
 	runID := newRun(t, service.base, "")
-	// The channels of streams only: the service subscribes to its others when it comes to it.
+	// Only the channels of streams: the service subscribes to others when it needs them.
 	subscribed := func() int { return len(client.PubSubChannels(context.Background(), "*stream_notify:*").Val()) }
-	// Those to Redis apart: a pool may have grown by what else is going on.
+	// Without connections to Redis: a pool may have grown for other reasons.
 	sockets := func() float64 {
 		return figure(t, service.base, "process_open_fds") - float64(len(clients(t, client, "")))
 	}
@@ -119,8 +118,8 @@ func TestBR61ReadersShareConnections(t *testing.T) {
 	for _, r := range all {
 		require.NoError(t, r.conn.Close())
 	}
-	// The service has goroutines and sockets that have nothing to do with readers, some of which begin when it has been up
-	// for a while, and Redis lists some that have just been closed. One a reader, or a stream, would be far more than these.
+	// The service has goroutines and sockets that do not belong to readers, some of which start later, and Redis lists
+	// some connections that have just been closed. One per reader, or per stream, would be far more than these.
 	const unrelated = streams / 4
 	var stays atomic.Value
 	t.Cleanup(func() {
@@ -135,8 +134,8 @@ func TestBR61ReadersShareConnections(t *testing.T) {
 	}, time.Minute, 50*time.Millisecond)
 }
 
-// A stream of 40 MB is written while a hundred readers take a kilobyte a second each. Neither the
-// service nor Redis keeps what they have not taken.
+// A stream of 40 MB is written while a hundred readers each accept a kilobyte per second. Neither the service nor Redis
+// buffers what they have not accepted.
 func TestSlowReadersAreNotBufferedFor(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/world-redis/world-redis/queue"
 )
 
-// newTestTenant is the default namespace on a Redis of its own, at that address.
+// newTestTenant is the default namespace on its own Redis, at that address.
 func newTestTenant(t *testing.T) (one *tenant, conn *redisconn.Conn, addr string) {
 	t.Helper()
 	server := redistest.Start(t)
@@ -29,7 +29,7 @@ func newTestTenant(t *testing.T) (one *tenant, conn *redisconn.Conn, addr string
 	return tenants[0], conn, server.Addr
 }
 
-// BR-13: the run of a message that is given up is failed with a code and a sentence.
+// BR-13: the run of a dead message is failed with a code and a sentence.
 func TestTheRunOfADeadMessageIsFailed(t *testing.T) {
 	t.Parallel()
 	tenant, _, _ := newTestTenant(t)

@@ -31,7 +31,7 @@ import (
 
 var transportRounds = flag.Int("transports.rounds", 1, "rounds of BenchmarkTransports")
 
-// transports are the ways of a call that BenchmarkTransports compares; the first one is what the others are divided by.
+// transports are the transports that BenchmarkTransports compares; the others are divided by the first one.
 var transports = []struct {
 	name, fastPaths string
 	h2c             bool
@@ -43,7 +43,7 @@ var transports = []struct {
 	{"h2c", "pipeline,quiet", true},
 }
 
-// transportFigures are those of one measurement, in ms, calls a second, and µs of CPU a call.
+// transportFigures are the results of one measurement, in ms, calls per second, and µs of CPU per call.
 type transportFigures struct {
 	P50           float64 `json:"p50"`
 	P95           float64 `json:"p95"`
@@ -78,7 +78,8 @@ func BenchmarkTransports(b *testing.B) {
 	}
 }
 
-// serveTransports serves the API of a whole service for HTTP/1.1 and h2c, with the processors and the heap of one.
+// serveTransports serves the API of a whole service for HTTP/1.1 and h2c, with the processors and the heap of one
+// service.
 func serveTransports(b *testing.B) (url string) {
 	b.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -134,7 +135,7 @@ func (l quietListener) Accept() (net.Conn, error) {
 	return quietconn.Wrap(c), nil
 }
 
-// callOver has a process of the client make the calls, and measures the CPU of this process, the service, meanwhile.
+// callOver makes a client process make the calls, and measures the CPU time of this process, the service, meanwhile.
 func callOver(b *testing.B, url, fastPaths string, settings map[string]any) (got transportFigures) {
 	b.Helper()
 	encoded, err := json.Marshal(settings)
@@ -170,8 +171,8 @@ func ownCPU(b *testing.B) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// transportTable has a line for each transport: the median of each figure, and the median and the range of its ratio to the first
-// transport's in the same round.
+// transportTable has a line for each transport: the median of each figure, and the median and the range of its ratio to
+// the first transport's in the same round.
 func transportTable(figures [][]transportFigures) string {
 	columns := []struct {
 		title string

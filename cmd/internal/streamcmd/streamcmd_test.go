@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// service answers each connection with the next script, and notes the Last-Event-ID it came with.
+// service answers each connection with the next script, and records the Last-Event-ID of each.
 func service(t *testing.T, answers ...func(w http.ResponseWriter)) (base string, seen *[]string) {
 	t.Helper()
 	seen = &[]string{}
@@ -42,7 +42,7 @@ func run(t *testing.T, base string, args ...string) (out, errOut string, err err
 
 const someRun = "wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV"
 
-// A cut in the middle is not the end: the tail goes on after the last whole event.
+// A cut is not the end: the tail continues after the last complete event.
 func TestTailGoesOnAfterACut(t *testing.T) {
 	t.Parallel()
 	base, seen := service(t,
@@ -68,7 +68,7 @@ func TestTailRaw(t *testing.T) {
 	require.Equal(t, []string{"/v1/runs/wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV/streams/strm_01ARZ3NDEKTSV4RRFFQ69G5FAV_user_YS9i?startIndex=-4 Bearer new "}, *seen)
 }
 
-// What the service refuses is told in its words; a service that is busy is asked again.
+// A refusal by the service is printed in its words; a busy service is called again.
 func TestTailOfARefusal(t *testing.T) {
 	t.Parallel()
 	status := func(code int, body string) func(http.ResponseWriter) {
@@ -84,7 +84,7 @@ func TestTailOfARefusal(t *testing.T) {
 	}
 }
 
-// A run that does not exist is told at once, by the read of its own streams and before the read of another.
+// A run that does not exist is reported immediately, by the read of its own streams and before the read of another.
 func TestTailOfARunThatDoesNotExist(t *testing.T) {
 	t.Parallel()
 	missing := func(w http.ResponseWriter) {
@@ -103,7 +103,7 @@ func TestTailOfARunThatDoesNotExist(t *testing.T) {
 	}, *seen)
 }
 
-// What a later attempt of a step has written behind an end is printed, too, also after a cut.
+// Chunks that a later attempt of a step has written after an end are printed, too, also after a cut.
 func TestTailGoesOnBehindAnEnd(t *testing.T) {
 	t.Parallel()
 	base, seen := service(t,
