@@ -117,7 +117,7 @@ func (s *Store) batchItems(ctx context.Context, b *batch, replies record.Reply) 
 	out := make([]world.BatchItem, len(b.items))
 	bytes := 0
 	for i, item := range b.items {
-		o, err := item.outcome(replies.List(i))
+		o, err := item.decodeOutcome(replies.List(i))
 		if err == nil {
 			m := b.entityOf(item, o)
 			// Too much for one answer: the event is returned without its step.
@@ -147,7 +147,7 @@ func (s *Store) batchItems(ctx context.Context, b *batch, replies record.Reply) 
 }
 
 // entityOf counts what the entity in an answer takes.
-func (b *batch) entityOf(c *call, o outcome) measure {
+func (b *batch) entityOf(c *call, o scriptOutcome) measure {
 	var m measure
 	switch c.req.Type {
 	case world.EventWaitCreated, world.EventWaitCompleted:
@@ -159,7 +159,7 @@ func (b *batch) entityOf(c *call, o outcome) measure {
 	return m
 }
 
-func (s *Store) batchResult(ctx context.Context, c *call, o outcome) (world.EventResult, error) {
+func (s *Store) batchResult(ctx context.Context, c *call, o scriptOutcome) (world.EventResult, error) {
 	switch c.req.Type {
 	case world.EventWaitCreated:
 		return waitResult(ctx, c, o)

@@ -62,8 +62,8 @@ func want(resolveNone bool) string {
 	return "all"
 }
 
-// outcome is what an event script answered when it did not refuse.
-type outcome struct {
+// scriptOutcome is what an event script answered when it did not refuse.
+type scriptOutcome struct {
 	code   int
 	stored record.Stored
 	rest   record.Reply // from the element after the event on
@@ -81,39 +81,39 @@ func (c *call) input(keys []string, args []any) ([]string, []any, error) {
 }
 
 // apply runs an event script and returns its outcome, or its refusal as an error.
-func (s *Store) apply(ctx context.Context, c *call, script script, keys []string, args ...any) (outcome, error) {
+func (s *Store) apply(ctx context.Context, c *call, script script, keys []string, args ...any) (scriptOutcome, error) {
 	return s.applyAfter(ctx, c, nil, script, keys, args...)
 }
 
 // applyAfter is apply with other commands before the script, if front is not nil.
-func (s *Store) applyAfter(ctx context.Context, c *call, front func(redis.Pipeliner), script script, keys []string, args ...any) (outcome, error) {
+func (s *Store) applyAfter(ctx context.Context, c *call, front func(redis.Pipeliner), script script, keys []string, args ...any) (scriptOutcome, error) {
 	keys, args, err := c.input(keys, args)
 	if err != nil {
-		return outcome{}, fail(err)
+		return scriptOutcome{}, fail(err)
 	}
 	r, err := s.send.RunAfter(ctx, front, script, keys, args...)
-	return s.outcomeOf(ctx, c, r, err)
+	return s.readOutcome(ctx, c, r, err)
 }
 
-// outcomeOf reads what an event script was answered.
-func (s *Store) outcomeOf(ctx context.Context, c *call, r record.Reply, err error) (outcome, error) {
+// readOutcome reads the answer of an event script, and what its delta lacks.
+func (s *Store) readOutcome(ctx context.Context, c *call, r record.Reply, err error) (scriptOutcome, error) {
 	if err != nil {
-		return outcome{}, s.failIn(ctx, c.req.RunID, err)
+		return scriptOutcome{}, s.failIn(ctx, c.req.RunID, err)
 	}
 	filled := s.fillDelta(ctx, c, r)
-	o, err := c.outcome(r)
+	o, err := c.decodeOutcome(r)
 	if err == nil {
 		err = filled
 	}
 	return o, err
 }
 
-func (c *call) outcome(r record.Reply) (outcome, error) {
+func (c *call) decodeOutcome(r record.Reply) (scriptOutcome, error) {
 	code, err := r.Code()
 	if err != nil {
-		return outcome{}, fail(err)
+		return scriptOutcome{}, fail(err)
 	}
-	o := outcome{code: code}
+	o := scriptOutcome{code: code}
 	if code < 0 {
 		return o, refusal(c.req, c.now, code, r)
 	}
@@ -128,7 +128,7 @@ func (c *call) outcome(r record.Reply) (outcome, error) {
 	case codeReplayed, codeRecorded:
 		e, err := record.Decode(c.req.RunID, r.Number(3), r.Text(1), r.Bytes(2))
 		if err != nil {
-			return outcome{}, fail(err)
+			return scriptOutcome{}, fail(err)
 		}
 		o.stored = record.Stored{Event: e, Position: r.Text(3), Note: r.Number(4), Replayed: true}
 		o.rest = r.After(6)
@@ -139,7 +139,7 @@ func (c *call) outcome(r record.Reply) (outcome, error) {
 }
 
 // own returns the event if the script left it out of the entity, as it does for an event that it has just appended.
-func (o outcome) own() *record.Stored {
+func (o scriptOutcome) own() *record.Stored {
 	if o.stored.Replayed || o.code != codeDone {
 		return nil
 	}

@@ -50,7 +50,7 @@ type delta struct {
 }
 
 // readDelta reads the delta in the answer of a script: {count, record, payload, ...}.
-func (c *call) readDelta(o outcome, told record.Reply) error {
+func (c *call) readDelta(o scriptOutcome, told record.Reply) error {
 	if c.asked.kind == 0 || told == nil {
 		return nil
 	}

@@ -92,7 +92,7 @@ func (s *Store) conflictHook(ctx context.Context, c *call, mine record.Claim, ha
 }
 
 // hookResult answers with the hook, or with the conflict alone.
-func (s *Store) hookResult(c *call, o outcome) world.EventResult {
+func (s *Store) hookResult(c *call, o scriptOutcome) world.EventResult {
 	result := world.EventResult{Event: c.answer(o.stored.Event)}
 	if o.stored.Event.Type == world.EventHookCreated {
 		hook := record.HookOf(o.stored.Event, c.req.ResolveNone)
@@ -139,6 +139,6 @@ func (s *Store) disposeHook(ctx context.Context, c *call) (world.EventResult, er
 
 // applyWatched is apply for an event that comes from outside its run, or leaves something to do. It enters the run into the
 // watch in the same round trip.
-func (s *Store) applyWatched(ctx context.Context, c *call, script script, keys []string, args ...any) (outcome, error) {
+func (s *Store) applyWatched(ctx context.Context, c *call, script script, keys []string, args ...any) (scriptOutcome, error) {
 	return s.applyWith(ctx, c, false, func(p redis.Pipeliner) { s.index.Watch(ctx, p, c.req.RunID) }, script, keys, args...)
 }

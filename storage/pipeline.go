@@ -13,10 +13,10 @@ import (
 // cluster a pipeline keeps no order between nodes, so there ordered commands are sent first, by themselves.
 func (s *Store) applyWith(ctx context.Context, c *call, ordered bool, front func(redis.Pipeliner), script script,
 	keys []string, args ...any,
-) (outcome, error) {
+) (scriptOutcome, error) {
 	if ordered && s.clustered {
 		if _, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error { front(p); return nil }); err != nil {
-			return outcome{}, fail(err)
+			return scriptOutcome{}, fail(err)
 		}
 		return s.apply(ctx, c, script, keys, args...)
 	}

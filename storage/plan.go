@@ -19,7 +19,7 @@ type plan struct {
 	makes bool
 	// ofStep says that if the state of the step causes a refusal, the step is compared with its events.
 	ofStep bool
-	result func(ctx context.Context, c *call, o outcome) (world.EventResult, error)
+	result func(ctx context.Context, c *call, o scriptOutcome) (world.EventResult, error)
 }
 
 // planOf returns the plan of an event of a step or a wait, and nil for other events.
@@ -53,13 +53,13 @@ func (s *Store) frontOf(ctx context.Context, c *call, p *plan) func(redis.Pipeli
 }
 
 // carryOut sends what a plan says, and returns the outcome or the refusal.
-func (s *Store) carryOut(ctx context.Context, c *call, p *plan) (outcome, error) {
+func (s *Store) carryOut(ctx context.Context, c *call, p *plan) (scriptOutcome, error) {
 	return s.applyAfter(ctx, c, s.frontOf(ctx, c, p), p.script, p.keys, p.args...)
 }
 
 // finish builds the answer from the outcome of the script. If the state of the step caused a refusal, and that state differed
 // from the step's events, the event is sent once more.
-func (s *Store) finish(ctx context.Context, c *call, p *plan, o outcome, err error) (world.EventResult, error) {
+func (s *Store) finish(ctx context.Context, c *call, p *plan, o scriptOutcome, err error) (world.EventResult, error) {
 	if p.ofStep {
 		var again bool
 		if again, err = s.mendRefused(ctx, c, o, err); again {

@@ -36,7 +36,7 @@ func (s *Store) Prepare(ctx context.Context, req world.CreateEvent) (prepared *P
 // Finish returns what CreateEvent returns, from the answers to the Batch. first is false if the event was not applied by what
 // was sent, but later by this call: whatever was sent after it then came before the event.
 func (p *Prepared) Finish(ctx context.Context, answers []luascript.Answer) (result world.EventResult, first bool, err error) {
-	o, err := p.store.outcomeOf(ctx, p.call, answers[0].Reply, answers[0].Err)
+	o, err := p.store.readOutcome(ctx, p.call, answers[0].Reply, answers[0].Err)
 	first = err == nil
 	result, err = p.store.finish(ctx, p.call, p.plan, o, err)
 	result, err = p.store.answerOf(ctx, p.call, result, err)

@@ -32,13 +32,13 @@ func (s *Store) createRun(ctx context.Context, c *call) (world.EventResult, erro
 }
 
 // runResult builds the answer of the run events; run is the part of the reply with the run.
-func (s *Store) runResult(ctx context.Context, c *call, o outcome, run record.Reply) (world.EventResult, error) {
+func (s *Store) runResult(ctx context.Context, c *call, o scriptOutcome, run record.Reply) (world.EventResult, error) {
 	_, result, err := s.runResultOf(ctx, c, o, run)
 	return result, err
 }
 
 // runResultOf also returns the run as it was read.
-func (s *Store) runResultOf(ctx context.Context, c *call, o outcome, run record.Reply) (record.Entity, world.EventResult, error) {
+func (s *Store) runResultOf(ctx context.Context, c *call, o scriptOutcome, run record.Reply) (record.Entity, world.EventResult, error) {
 	e, err := record.DecodeEntity(c.req.RunID, run, o.own())
 	if err != nil {
 		return e, world.EventResult{}, fail(err)
@@ -74,7 +74,7 @@ func (s *Store) startRun(ctx context.Context, c *call) (world.EventResult, error
 	}
 	args := []any{strconv.Itoa(c.req.SpecVersion), "", "", limit, preloadBytes}
 	entry := s.index.Entry(c.req.RunID, name, c.now, world.RunRunning)
-	var o outcome
+	var o scriptOutcome
 	var err error
 	if offered {
 		created := c.event
@@ -124,7 +124,7 @@ func (s *Store) startRun(ctx context.Context, c *call) (world.EventResult, error
 
 // startResult builds the answer of run_started. The run e lacks the first event of the log, which the script returned with the
 // log.
-func (s *Store) startResult(ctx context.Context, c *call, o outcome, e record.Entity) (world.EventResult, error) {
+func (s *Store) startResult(ctx context.Context, c *call, o scriptOutcome, e record.Entity) (world.EventResult, error) {
 	log := o.rest.List(0)
 	told, err := s.fillDone(ctx, c.req.RunID, 0, log.After(1))
 	if err != nil {
@@ -180,7 +180,7 @@ func (s *Store) endRun(ctx context.Context, c *call, status world.RunStatus, ref
 }
 
 // endResult completes the end of a run outside its slot, and builds the answer.
-func (s *Store) endResult(ctx context.Context, c *call, o outcome, status world.RunStatus) (world.EventResult, error) {
+func (s *Store) endResult(ctx context.Context, c *call, o scriptOutcome, status world.RunStatus) (world.EventResult, error) {
 	ctx = context.WithoutCancel(ctx)
 	run, result, err := s.runResultOf(ctx, c, o, o.rest.After(1))
 	if err != nil {

@@ -26,7 +26,7 @@ func (s *Store) entryFor(c *call, status world.RunStatus) runindex.Entry {
 }
 
 // applyEntered is apply for an event that moves a run to the status of the entry, which it enters in the same round trip.
-func (s *Store) applyEntered(ctx context.Context, c *call, e runindex.Entry, script script, keys []string, args ...any) (outcome, error) {
+func (s *Store) applyEntered(ctx context.Context, c *call, e runindex.Entry, script script, keys []string, args ...any) (scriptOutcome, error) {
 	front := func(p redis.Pipeliner) {
 		if e.Status == world.RunCancelled || e.Status == world.RunFailed {
 			s.index.Watch(ctx, p, e.RunID) // it may have been parked

@@ -44,6 +44,6 @@ func (s *Store) StartOf(ctx context.Context, runID string, answer []any) (result
 		return world.EventResult{}, 0, false, fail(err)
 	}
 	c := &call{req: world.CreateEvent{RunID: runID, Type: world.EventRunStarted}}
-	result, err = s.startResult(ctx, c, outcome{code: codeUnchanged, rest: r.After(2)}, e)
+	result, err = s.startResult(ctx, c, scriptOutcome{code: codeUnchanged, rest: r.After(2)}, e)
 	return result, int64(len(result.Events)), err == nil, err
 }

@@ -72,7 +72,7 @@ func (s *Store) planNewStep(c *call) (*plan, error) {
 	}
 	p := s.planStep(c)
 	p.script, p.args = s.scripts.stepBegin, []any{encoded, split}
-	p.result = func(ctx context.Context, c *call, o outcome) (world.EventResult, error) {
+	p.result = func(ctx context.Context, c *call, o scriptOutcome) (world.EventResult, error) {
 		var first *record.Stored
 		if !o.stored.Replayed {
 			made := created
@@ -86,12 +86,12 @@ func (s *Store) planNewStep(c *call) (*plan, error) {
 	return p, nil
 }
 
-func (s *Store) stepResult(ctx context.Context, c *call, o outcome) (world.EventResult, error) {
+func (s *Store) stepResult(ctx context.Context, c *call, o scriptOutcome) (world.EventResult, error) {
 	return s.stepResultWith(ctx, c, o, o.own())
 }
 
 // stepResultWith builds the answer; known is the event that the script left out.
-func (s *Store) stepResultWith(ctx context.Context, c *call, o outcome, known *record.Stored) (world.EventResult, error) {
+func (s *Store) stepResultWith(ctx context.Context, c *call, o scriptOutcome, known *record.Stored) (world.EventResult, error) {
 	e, err := record.DecodeStep(c.req.RunID, o.rest, known)
 	if err != nil {
 		return world.EventResult{}, fail(err)

@@ -9,7 +9,7 @@ import (
 
 // mendRefused compares a step with its events if its state has refused an event. again says that the step was repaired, so the
 // event deserves a second try; otherwise err is the answer.
-func (s *Store) mendRefused(ctx context.Context, c *call, o outcome, refused error) (again bool, err error) {
+func (s *Store) mendRefused(ctx context.Context, c *call, o scriptOutcome, refused error) (again bool, err error) {
 	switch o.code {
 	case codeStepMissing, codeStepExists, codeStepEnded:
 	default:

@@ -16,13 +16,13 @@ func (s *Store) planWaitEvent(c *call) *plan {
 }
 
 // waitResult builds the answer of wait_created.
-func waitResult(_ context.Context, c *call, o outcome) (world.EventResult, error) {
+func waitResult(_ context.Context, c *call, o scriptOutcome) (world.EventResult, error) {
 	wait := record.WaitOf(o.stored.Event)
 	return world.EventResult{Event: c.answer(o.stored.Event), Wait: &wait}, nil
 }
 
 // waitEndResult builds the answer of wait_completed.
-func waitEndResult(_ context.Context, c *call, o outcome) (world.EventResult, error) {
+func waitEndResult(_ context.Context, c *call, o scriptOutcome) (world.EventResult, error) {
 	first := o.rest.List(0)
 	created, err := record.Decode(c.req.RunID, first.Number(0), first.Text(1), first.Bytes(2))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/world-redis/world-redis/internal/redistest"
 )
 
-// recorder passes log records on, and records those of WARN and above.
+// recorder is a log handler that sends each record to a channel.
 type recorder struct {
 	slog.Handler
 	records chan slog.Record
