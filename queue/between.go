@@ -10,8 +10,8 @@ import (
 // answeredBetween is what becomes of a message that a proxy answered for the app. It is not charged.
 // The app counts as down, unless the proxy has only not waited long enough. Then the app
 // perhaps works on the message, and other deliveries get through.
-func (w *worker) answeredBetween(d *delivery, baseURL string, out world.Outcome) lane.Outcome {
-	o := lane.Outcome{Disposition: lane.WaitingForApp, Reason: out.Reason, Unseen: !out.Sent}
+func (w *worker) answeredBetween(d *delivery, baseURL string, out world.Outcome) lane.Decision {
+	o := lane.Decision{Disposition: lane.WaitingForApp, Reason: out.Reason, Unseen: !out.Sent}
 	if out.Sent {
 		o.App = baseURL
 	}

@@ -53,8 +53,8 @@ func (w *worker) readTrouble(d *delivery) error {
 
 // broke decides about a message whose connection broke after so long. If the app's process still runs, only this message
 // waits; otherwise it is a crash.
-func (w *worker) broke(d *delivery, app string, m world.Message, out world.Outcome, lasted time.Duration) lane.Outcome {
-	o := lane.Outcome{Disposition: lane.WaitingForApp, Due: w.q.dueIn(w.q.cfg.Backoff.Unreachable(2)), Reason: out.Reason, App: app}
+func (w *worker) broke(d *delivery, app string, m world.Message, out world.Outcome, lasted time.Duration) lane.Decision {
+	o := lane.Decision{Disposition: lane.WaitingForApp, Due: w.q.dueIn(w.q.cfg.Backoff.Unreachable(2)), Reason: out.Reason, App: app}
 	if !w.q.crashes.processEnded(w.q.phases.Delivering, app) {
 		w.q.health.Broke(app, d.ID, m, out.Reason)
 		return o
@@ -103,7 +103,7 @@ func (w *worker) noteCrash(d *delivery, app string) error {
 
 // fatal fails the run of a message that ends the app's process at each delivery. Then the message is done,
 // because redriving it would have the same result.
-func (w *worker) fatal(d *delivery, app string, m world.Message) lane.Outcome {
+func (w *worker) fatal(d *delivery, app string, m world.Message) lane.Decision {
 	reason := fmt.Sprintf("the app's process ended %d times during this delivery", d.trouble.counted)
 	if w.q.cfg.RunDead == nil || m.RunID == "" {
 		w.cleared(d, app)
@@ -117,7 +117,7 @@ func (w *worker) fatal(d *delivery, app string, m world.Message) lane.Outcome {
 	w.log.Error("a run was failed, because the app's process ended again and again while its workflow ran; look for what it does there, such as using up the memory",
 		slog.String("message", d.ID), slog.String("run_id", m.RunID), slog.String("queue name", m.QueueName), slog.String("app", app), slog.Int("times", d.trouble.counted))
 	w.cleared(d, app)
-	return lane.Outcome{Disposition: lane.Done}
+	return lane.Decision{Disposition: lane.Done}
 }
 
 func (w *worker) interruptedKey(app string) string { return w.Keys.Interrupted + rediskey.Part(app) }

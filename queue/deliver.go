@@ -38,7 +38,7 @@ func (w *worker) handle(claim *lane.Claim, m world.Message, unreadable error) {
 }
 
 // deliver makes one delivery. reached is the address of the app if it has answered.
-func (w *worker) deliver(d *delivery, m world.Message, unreadable error) (o lane.Outcome, reached string) {
+func (w *worker) deliver(d *delivery, m world.Message, unreadable error) (o lane.Decision, reached string) {
 	defer func() {
 		if p := recover(); p != nil {
 			w.log.Error("a delivery panicked", slog.String("message", d.ID), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
@@ -55,10 +55,10 @@ func (w *worker) deliver(d *delivery, m world.Message, unreadable error) (o lane
 }
 
 // deliverMessage delivers to one of the apps that may have the message.
-func (w *worker) deliverMessage(d *delivery, m world.Message) (o lane.Outcome, reached string) {
+func (w *worker) deliverMessage(d *delivery, m world.Message) (o lane.Decision, reached string) {
 	choice, err := w.q.apps.Choose(d.Context(), m, d.App)
 	if err != nil {
-		return lane.Outcome{Disposition: lane.Released, Due: w.q.dueIn(redisHiccup), Reason: err.Error(), Unseen: true}, ""
+		return lane.Decision{Disposition: lane.Released, Due: w.q.dueIn(redisHiccup), Reason: err.Error(), Unseen: true}, ""
 	}
 	candidates := choice.Apps
 	if len(candidates) > 0 {
@@ -71,8 +71,8 @@ func (w *worker) deliverMessage(d *delivery, m world.Message) (o lane.Outcome, r
 
 // tryApps delivers to the first of the apps that can be reached. If that app has no capacity, the message
 // waits for it.
-func (w *worker) tryApps(d *delivery, m world.Message, candidates []world.App, most int) (o lane.Outcome, reached string) {
-	o = lane.Outcome{Disposition: lane.WaitingForApp, Due: w.q.dueIn(w.q.cfg.Backoff.UnreachableMax), Unseen: true}
+func (w *worker) tryApps(d *delivery, m world.Message, candidates []world.App, most int) (o lane.Decision, reached string) {
+	o = lane.Decision{Disposition: lane.WaitingForApp, Due: w.q.dueIn(w.q.cfg.Backoff.UnreachableMax), Unseen: true}
 	for i, app := range candidates {
 		if wait := w.q.health.Wait(app.BaseURL); wait > 0 {
 			if due := w.q.dueIn(wait); i == 0 || due < o.Due {
@@ -85,7 +85,7 @@ func (w *worker) tryApps(d *delivery, m world.Message, candidates []world.App, m
 		}
 		if !w.throttle.enter(d.Context(), app.BaseURL, most) {
 			reason := fmt.Sprintf("the app at %s has as many deliveries as one replica gives it (%d)", withoutCredentials(app.BaseURL), most)
-			return lane.Outcome{Disposition: lane.Throttled, Due: w.q.dueIn(throttleTime), App: app.BaseURL, Room: most, Unseen: true, Reason: reason}, ""
+			return lane.Decision{Disposition: lane.Throttled, Due: w.q.dueIn(throttleTime), App: app.BaseURL, Room: most, Unseen: true, Reason: reason}, ""
 		}
 		d.enter(app.BaseURL)
 		if o, stop := w.mayBegin(d, app.BaseURL, len(candidates) > 1); stop {
@@ -113,8 +113,8 @@ func (w *worker) tryApps(d *delivery, m world.Message, candidates []world.App, m
 
 // mayBegin waits until the app has noticed the end of an earlier delivery that was cut, and checks
 // that the message is still ours. If the delivery may not begin, o is what becomes of the message.
-func (w *worker) mayBegin(d *delivery, app string, several bool) (o lane.Outcome, stop bool) {
-	o = lane.Outcome{Disposition: lane.Released, Unseen: true}
+func (w *worker) mayBegin(d *delivery, app string, several bool) (o lane.Decision, stop bool) {
+	o = lane.Decision{Disposition: lane.Released, Unseen: true}
 	if left := d.HoldLeft(); left > 0 && !pause.For(d.Context(), left) {
 		o.Hold = d.HoldLeft()
 		return o, true
@@ -126,7 +126,7 @@ func (w *worker) mayBegin(d *delivery, app string, several bool) (o lane.Outcome
 		return o, true
 	case !ours:
 		w.log.Info("a message was lost to another replica before its delivery began", slog.String("message", d.ID))
-		return lane.Outcome{Disposition: lane.Lost}, true
+		return lane.Decision{Disposition: lane.Lost}, true
 	}
 	return o, false
 }

@@ -14,7 +14,7 @@ const healthCheckLife = world.Millis(time.Minute / time.Millisecond)
 
 // deliverHealthCheck delivers a health check like any message, but it ends a minute after it was queued,
 // whatever it waits for.
-func (w *worker) deliverHealthCheck(d *delivery, m world.Message) (o lane.Outcome, reached string) {
+func (w *worker) deliverHealthCheck(d *delivery, m world.Message) (o lane.Decision, reached string) {
 	end := enqueuedAt(d.ID) + healthCheckLife
 	if w.q.nowMillis() >= end {
 		return w.dropHealthCheck(d, "it is older than a minute"), ""
@@ -25,7 +25,7 @@ func (w *worker) deliverHealthCheck(d *delivery, m world.Message) (o lane.Outcom
 }
 
 // dropHealthCheck ends a health check that was not answered.
-func (w *worker) dropHealthCheck(d *delivery, reason string) lane.Outcome {
+func (w *worker) dropHealthCheck(d *delivery, reason string) lane.Decision {
 	w.log.Info("a health check is dropped", slog.String("message", d.ID), slog.String("reason", reason))
-	return lane.Outcome{Disposition: lane.Done}
+	return lane.Decision{Disposition: lane.Done}
 }

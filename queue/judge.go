@@ -14,17 +14,17 @@ import (
 const cutHold = 500 * time.Millisecond
 
 // judge decides what becomes of a message from the outcome of its delivery. reached is the address of the app if it has answered.
-func (w *worker) judge(d *delivery, baseURL string, m world.Message, out world.Outcome, lasted time.Duration) (o lane.Outcome, reached string) {
+func (w *worker) judge(d *delivery, baseURL string, m world.Message, out world.Outcome, lasted time.Duration) (o lane.Decision, reached string) {
 	w.log.Debug("delivered", slog.String("message", d.ID), slog.String("run_id", m.RunID), slog.Int("attempt", d.Attempt()),
 		slog.Int("verdict", int(out.Verdict)), slog.Int("status", out.Status), slog.Duration("delay", out.Delay))
 	switch {
 	case out.Verdict == world.Done:
 		w.q.health.Accepted(w.Kind, baseURL, d.ID)
 		w.lookedAt(d, m, out)
-		return lane.Outcome{Disposition: lane.Done}, baseURL
+		return lane.Decision{Disposition: lane.Done}, baseURL
 	case out.Verdict == world.Reschedule:
 		w.q.health.Accepted(w.Kind, baseURL, d.ID)
-		return lane.Outcome{Disposition: lane.Rescheduled, Due: w.q.dueIn(w.rescheduleDelay(d, m, out.Delay))}, baseURL
+		return lane.Decision{Disposition: lane.Rescheduled, Due: w.q.dueIn(w.rescheduleDelay(d, m, out.Delay))}, baseURL
 	case out.Verdict == world.TooLarge:
 		w.q.health.Accepted(w.Kind, baseURL, d.ID)
 		return w.tooLarge(d, m, out), baseURL
@@ -33,26 +33,26 @@ func (w *worker) judge(d *delivery, baseURL string, m world.Message, out world.O
 			w.log.Warn("a delivery was cut at shutdown; another one will be made",
 				slog.String("message", d.ID), slog.String("run_id", m.RunID), slog.String("step_id", m.StepID))
 		}
-		o = lane.Outcome{Disposition: lane.Released, Reason: context.Cause(d.Context()).Error(), App: baseURL, Hold: cutHold}
+		o = lane.Decision{Disposition: lane.Released, Reason: context.Cause(d.Context()).Error(), App: baseURL, Hold: cutHold}
 		if out.Verdict == world.Unreachable && !out.Sent {
 			o.Unseen, o.Hold = true, 0
 		}
 		return o, ""
 	case out.Verdict == world.Failed && w.isStray(d, m, out):
-		return lane.Outcome{Disposition: lane.Done}, baseURL
+		return lane.Decision{Disposition: lane.Done}, baseURL
 	case out.Verdict == world.Failed:
 		w.q.health.Refused(w.Kind, baseURL, d.ID, out)
 		return w.failed(d, m, out), baseURL
 	case out.NoApp:
 		wait := w.q.health.Wrong(baseURL, out.Reason)
-		return lane.Outcome{Disposition: lane.WaitingForApp, Due: w.q.dueIn(wait), Reason: out.Reason, Unseen: true}, ""
+		return lane.Decision{Disposition: lane.WaitingForApp, Due: w.q.dueIn(wait), Reason: out.Reason, Unseen: true}, ""
 	case out.Between:
 		return w.answeredBetween(d, baseURL, out), ""
 	case out.Sent:
 		return w.broke(d, baseURL, m, out, lasted), ""
 	default:
 		wait := w.q.health.Unreachable(baseURL, out.Reason)
-		return lane.Outcome{Disposition: lane.WaitingForApp, Due: w.q.dueIn(wait), Reason: out.Reason, Unseen: true}, ""
+		return lane.Decision{Disposition: lane.WaitingForApp, Due: w.q.dueIn(wait), Reason: out.Reason, Unseen: true}, ""
 	}
 }
 
@@ -77,10 +77,10 @@ func (w *worker) rescheduleDelay(d *delivery, m world.Message, asked time.Durati
 }
 
 // failed charges a failed delivery, and sets the message aside after too many.
-func (w *worker) failed(d *delivery, m world.Message, out world.Outcome) lane.Outcome {
+func (w *worker) failed(d *delivery, m world.Message, out world.Outcome) lane.Decision {
 	n := d.Failed + 1
 	if n >= w.q.cfg.Backoff.DeadAfter {
 		return w.dead(d, m, Undeliverable, out.Reason)
 	}
-	return lane.Outcome{Disposition: lane.Failed, Due: w.q.dueIn(w.q.cfg.Backoff.Failed(n, out.Delay)), Reason: out.Reason}
+	return lane.Decision{Disposition: lane.Failed, Due: w.q.dueIn(w.q.cfg.Backoff.Failed(n, out.Delay)), Reason: out.Reason}
 }

@@ -25,11 +25,11 @@ func (p Policy) Valid() bool { return p == Hold || p == Latest || p == Fail }
 
 // noApp decides about a message without an app. It returns apps of other deployments that may have
 // it, or o is what becomes of it.
-func (w *worker) noApp(d *delivery, m world.Message, lapsed world.App) (apps []world.App, o lane.Outcome) {
+func (w *worker) noApp(d *delivery, m world.Message, lapsed world.App) (apps []world.App, o lane.Decision) {
 	cfg := &w.q.cfg
 	reason, since, err := w.q.apps.Missing(d.Context(), w.Kind, m)
 	if err != nil {
-		return nil, lane.Outcome{Disposition: lane.Released, Due: w.q.dueIn(redisHiccup), Reason: err.Error(), Unseen: true}
+		return nil, lane.Decision{Disposition: lane.Released, Due: w.q.dueIn(redisHiccup), Reason: err.Error(), Unseen: true}
 	}
 	wait := cfg.Backoff.NoTarget
 	if cfg.Policy != Hold && m.DeploymentID != "" {
@@ -40,17 +40,17 @@ func (w *worker) noApp(d *delivery, m world.Message, lapsed world.App) (apps []w
 			}
 			apps, err := w.q.apps.StandIns(d.Context(), m, lapsed)
 			if err != nil {
-				return nil, lane.Outcome{Disposition: lane.Released, Due: w.q.dueIn(redisHiccup), Reason: err.Error(), Unseen: true}
+				return nil, lane.Decision{Disposition: lane.Released, Due: w.q.dueIn(redisHiccup), Reason: err.Error(), Unseen: true}
 			}
 			if len(apps) > 0 {
 				w.log.Warn("a message goes to an app of another deployment, because none of its own is alive",
 					slog.String("message", d.ID), slog.String("run_id", m.RunID), slog.String("deployment", m.DeploymentID),
 					slog.String("instead", apps[0].DeploymentID), slog.String("app", apps[0].BaseURL))
-				return apps, lane.Outcome{}
+				return apps, lane.Decision{}
 			}
 			left = wait
 		}
 		wait = min(wait, left)
 	}
-	return nil, lane.Outcome{Disposition: lane.WaitingForApp, Due: w.q.dueIn(wait), Reason: reason, Unseen: true}
+	return nil, lane.Decision{Disposition: lane.WaitingForApp, Due: w.q.dueIn(wait), Reason: reason, Unseen: true}
 }

@@ -20,17 +20,17 @@ func TestAMessageOfAnyStateIsDropped(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		q := replica(t, r, nil, nil0)
 		w := q.steps
-		finished := func(out lane.Outcome) func(string) {
+		finished := func(out lane.Decision) func(string) {
 			return func(string) {
 				w.Finish(claimOne(t, w).Claim, out)
 			}
 		}
 		for state, into := range map[world.MessageState]func(id string){
 			world.MessagePending:       func(string) {},
-			world.MessageRetry:         finished(lane.Outcome{Disposition: lane.Failed, Due: q.dueIn(time.Hour), Reason: "no"}),
-			world.MessageWaitingForApp: finished(lane.Outcome{Disposition: lane.WaitingForApp, Due: q.dueIn(time.Hour), Reason: "no app"}),
-			world.MessageDead:          finished(lane.Outcome{Disposition: lane.Dead, Reason: "no"}),
-			world.MessageCompleted:     finished(lane.Outcome{Disposition: lane.Done}),
+			world.MessageRetry:         finished(lane.Decision{Disposition: lane.Failed, Due: q.dueIn(time.Hour), Reason: "no"}),
+			world.MessageWaitingForApp: finished(lane.Decision{Disposition: lane.WaitingForApp, Due: q.dueIn(time.Hour), Reason: "no app"}),
+			world.MessageDead:          finished(lane.Decision{Disposition: lane.Dead, Reason: "no"}),
+			world.MessageCompleted:     finished(lane.Decision{Disposition: lane.Done}),
 		} {
 			id := add(t, q)
 			into(id)
@@ -93,7 +93,7 @@ func TestADroppedWakeUpAbsorbsNothing(t *testing.T) {
 		require.NotContains(t, keysLeft(t, r, q.flows), q.flows.Keys.Parked)
 		drop(running.ID, world.DropInHand)
 		drop(running.ID, world.DropInHand)
-		q.flows.Finish(running.Claim, lane.Outcome{Disposition: lane.Rescheduled, Due: q.dueIn(time.Hour)})
+		q.flows.Finish(running.Claim, lane.Decision{Disposition: lane.Rescheduled, Due: q.dueIn(time.Hour)})
 		require.Empty(t, keysLeft(t, r, q.flows), "it is not delivered again")
 	})
 }

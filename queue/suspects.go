@@ -57,26 +57,26 @@ const (
 
 // mayGo makes sure that an app has one suspect at a time. If the message has to wait,
 // o is what becomes of it.
-func (w *worker) mayGo(d *delivery, app string) (o lane.Outcome, stop bool) {
+func (w *worker) mayGo(d *delivery, app string) (o lane.Decision, stop bool) {
 	if d.trouble.follow != nil {
 		d.trouble.follow.Stop() // another app of the deployment was tried before
 	}
 	err := w.readTrouble(d)
 	if err == nil && d.trouble.crashes == 0 {
-		return lane.Outcome{}, false
+		return lane.Decision{}, false
 	}
 	var verdict int64
 	if err == nil {
 		verdict, err = w.askTurn(d, app)
 	}
-	o = lane.Outcome{Disposition: lane.Suspect, App: app, Due: w.q.dueIn(suspectTime), Place: d.trouble.place(), Unseen: true}
+	o = lane.Decision{Disposition: lane.Suspect, App: app, Due: w.q.dueIn(suspectTime), Place: d.trouble.place(), Unseen: true}
 	switch {
 	case err != nil:
-		return lane.Outcome{Disposition: lane.Released, Due: w.q.dueIn(redisHiccup), Reason: err.Error(), Unseen: true}, true
+		return lane.Decision{Disposition: lane.Released, Due: w.q.dueIn(redisHiccup), Reason: err.Error(), Unseen: true}, true
 	case verdict == suspectGo:
 		return o, false
 	case verdict == suspectLost:
-		return lane.Outcome{Disposition: lane.Lost}, true
+		return lane.Decision{Disposition: lane.Lost}, true
 	case verdict == suspectInterrupted:
 		o.Due = w.q.dueIn(w.q.suspectTimes.look)
 		o.Reason = "it may be what ends the app's process, and waits until the deliveries that this interrupted are answered"

@@ -208,7 +208,7 @@ func (l *Lane) releaseBuffer() {
 	l.buffer = nil
 	l.mu.Unlock()
 	for i := len(buffer) - 1; i >= 0; i-- { // each is put at the front
-		l.Finish(buffer[i], Outcome{Disposition: Released, Unseen: true, Hold: buffer[i].HoldLeft()})
+		l.Finish(buffer[i], Decision{Disposition: Released, Unseen: true, Hold: buffer[i].HoldLeft()})
 	}
 	if len(buffer) > 0 {
 		l.log.Debug("released messages that were not delivered yet", slog.Int("messages", len(buffer)))

@@ -22,8 +22,8 @@ const (
 	Lost          Disposition = "lost"     // another process has the message, so there is nothing to write
 )
 
-// Outcome is a disposition with its details.
-type Outcome struct {
+// Decision is a disposition with its details.
+type Decision struct {
 	Disposition Disposition
 	Due         world.Millis // 0: now
 	Reason      string
@@ -34,9 +34,9 @@ type Outcome struct {
 	Place       int64         // of a suspect: its place among the suspects of the app
 }
 
-// worksOn is the app that perhaps works on a message after this outcome. There is none after an answer, and it is
+// worksOn is the app that perhaps works on a message after this decision. There is none after an answer, and it is
 // the same as before if the app has not seen this delivery.
-func (o Outcome) worksOn(c *Claim) string {
+func (o Decision) worksOn(c *Claim) string {
 	switch {
 	case o.Disposition == Failed || o.Disposition == Rescheduled:
 		return ""

@@ -21,9 +21,9 @@ const (
 	completedFor = 7 * 24 * time.Hour
 )
 
-// Finish writes an outcome to Redis and then drops the claim. While Redis is away it tries again, so that a delivery that was
+// Finish writes a decision to Redis and then drops the claim. While Redis is away it tries again, so that a delivery that was
 // made is not made once more. After the grace period it gives up, and the lease lapses.
-func (l *Lane) Finish(c *Claim, o Outcome) {
+func (l *Lane) Finish(c *Claim, o Decision) {
 	defer l.drop(c)
 	if o.Disposition == Lost {
 		return
@@ -56,7 +56,7 @@ func (l *Lane) Finish(c *Claim, o Outcome) {
 }
 
 // write reports whether the message was still ours.
-func (l *Lane) write(ctx context.Context, c *Claim, o Outcome) (ours bool, err error) {
+func (l *Lane) write(ctx context.Context, c *Claim, o Decision) (ours bool, err error) {
 	call := l.callFor(c, o)
 	reply, err := l.cfg.Send.Run(ctx, call.Script, call.Keys, call.Args...)
 	if err != nil {
@@ -78,8 +78,8 @@ func (l *Lane) write(ctx context.Context, c *Claim, o Outcome) (ours bool, err e
 	return true, nil
 }
 
-// callFor returns the script that writes an outcome, with its keys and arguments.
-func (l *Lane) callFor(c *Claim, o Outcome) luascript.Call {
+// callFor returns the script that writes a decision, with its keys and arguments.
+func (l *Lane) callFor(c *Claim, o Decision) luascript.Call {
 	k, now := &l.Keys, l.cfg.Clock.Now()
 	task, owner := k.Task+c.ID, countedArg{c.Owner, &c.sent}
 	processed, counterEnds := asynqbridge.Day(k.Processed, now)

@@ -49,7 +49,7 @@ func TestLateOutcomesOfAPausedReplicaChangeNothing(t *testing.T) {
 		before := all(t, r, healthy, id)
 		for _, s := range []Disposition{Done, Dead, Failed, Rescheduled, WaitingForApp, Released, Throttled} {
 			for _, due := range []world.Millis{0, paused.now() + 3_600_000} {
-				ours, err := paused.write(t.Context(), old, Outcome{Disposition: s, Due: due, Reason: "late", App: "http://app", Hold: time.Second})
+				ours, err := paused.write(t.Context(), old, Decision{Disposition: s, Due: due, Reason: "late", App: "http://app", Hold: time.Second})
 				require.NoError(t, err)
 				require.False(t, ours, s)
 				require.Equal(t, before, all(t, r, healthy, id), s)
@@ -138,7 +138,7 @@ func TestLeasesDoNotDependOnTheReplicasClocks(t *testing.T) {
 			require.NoError(t, other.sweep(t.Context()))
 			next := claimOne(t, other)
 			require.Equal(t, c.ID, next.ID)
-			other.Finish(next, Outcome{Disposition: Done})
+			other.Finish(next, Decision{Disposition: Done})
 		}
 	})
 }
@@ -167,7 +167,7 @@ func TestSweepNotesTheAppOfADelivery(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, ours)
 		require.Equal(t, "http://two", app())
-		l.Finish(c, Outcome{Disposition: Rescheduled})
+		l.Finish(c, Decision{Disposition: Rescheduled})
 		require.Empty(t, app(), "an answer ends it")
 	})
 }

@@ -188,7 +188,7 @@ func TestAnOutcomeWhoseAnswerIsLost(t *testing.T) {
 				c := claimOne(t, l)
 				rung := l.bell.listen()
 				d.Lose.Store(1)
-				l.Finish(c, Outcome{Disposition: Rescheduled, Due: due})
+				l.Finish(c, Decision{Disposition: Rescheduled, Due: due})
 				require.Negative(t, d.Lose.Load(), "it was sent again")
 				require.Equal(t, due != 0, l.due.wait(2*time.Hour) < 2*time.Hour)
 				select {
