@@ -28,7 +28,7 @@ func (q *Queue) wake(ctx context.Context) error {
 	for _, w := range q.workers() {
 		k := &w.Keys
 		for more := true; more; {
-			reply, err := q.scripts.Wake.Run(ctx, q.redis, []string{k.WaitingForApp, k.Retry, k.Wakes, k.Bell},
+			reply, err := q.scripts.Wake.Run(ctx, q.redis, []string{k.WaitingForApp, k.Retry, k.Registrations, k.Bell},
 				k.Task, wakeAtOnce, lane.Score(now), q.process.Ring(now))
 			if err != nil {
 				return err

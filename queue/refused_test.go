@@ -114,7 +114,7 @@ func (q *refusedQueue) take() (n int) {
 	q.r.Recover = func([][]any) error { return q.sweepBack() }
 	defer func() { q.r.Recover = nil }()
 	k := q.k
-	reply := q.run(q.scripts.Claim, []string{k.Pending, k.Paused, k.Active, k.Lease, k.WaitingForApp, k.Wakes, k.Waiting, k.Running, k.Parked, k.Scheduled, k.Delayed},
+	reply := q.run(q.scripts.Claim, []string{k.Pending, k.Paused, k.Active, k.Lease, k.WaitingForApp, k.Registrations, k.Waiting, k.Running, k.Parked, k.Scheduled, k.Delayed},
 		k.Task, refusedOwner, 10, 12, refusedNow, 0, lane.Score(2_000_000_000_000), "")
 	return (len(reply) - 2) / 7
 }
@@ -154,7 +154,7 @@ func (q *refusedQueue) doneKept(id string, largest int) {
 func (q *refusedQueue) again(id, due, why string) {
 	q.t.Helper()
 	k := q.k
-	q.run(q.scripts.Requeue, []string{k.Task + id, k.Active, k.Lease, k.Pending, k.Retry, k.WaitingForApp, k.Wakes, k.Bell, k.Running, k.Parked, k.Scheduled, k.Delayed, k.Throttled + refusedApp},
+	q.run(q.scripts.Requeue, []string{k.Task + id, k.Active, k.Lease, k.Pending, k.Retry, k.WaitingForApp, k.Registrations, k.Bell, k.Running, k.Parked, k.Scheduled, k.Delayed, k.Throttled + refusedApp},
 		id, refusedOwner, due, why, "reason", "0", refusedNow*1e6, "ring 1", k.Task, "1", "", "100")
 }
 
@@ -216,7 +216,7 @@ func (q *refusedQueue) comesAgain() {
 		q.again(id, due, why)
 		switch why {
 		case "stalled":
-			q.run(q.scripts.Wake, []string{k.WaitingForApp, k.Retry, k.Wakes, k.Bell}, k.Task, 10, "1800000000.000", "ring")
+			q.run(q.scripts.Wake, []string{k.WaitingForApp, k.Retry, k.Registrations, k.Bell}, k.Task, 10, "1800000000.000", "ring")
 		case "crowded":
 			q.run(q.scripts.Forward, []string{k.Throttled + refusedApp, k.Retry, k.Pending, k.Bell}, k.Task, 10, refusedNow*1e6, "ring")
 			require.Equal(q.t, 1, q.take())
@@ -227,7 +227,7 @@ func (q *refusedQueue) comesAgain() {
 			q.again(id, "", "failed")
 		}
 	}
-	require.NoError(q.t, q.r.Client.Del(q.t.Context(), k.Wakes).Err())
+	require.NoError(q.t, q.r.Client.Del(q.t.Context(), k.Registrations).Err())
 	for _, why := range []string{"stalled", "crowded"} { // due before they are brought forward
 		id := q.add("", "")
 		require.Equal(q.t, 1, q.take())

@@ -20,7 +20,7 @@ func TestKeysOfAQueueAreInOneSlot(t *testing.T) {
 	slot := redistest.Slot("asynq:{workflow_flows}:pending")
 	for _, key := range []string{
 		k.Task + "msg_1", k.Pending, k.Paused, k.Active, k.Lease, k.Scheduled, k.Retry, k.Archived, k.Processed + ":2026-01-01", k.Failed,
-		k.Idempotency, k.Request + "x", k.WaitingForApp, k.Wakes, k.Bell, k.Waiting, k.Running, k.Parked, k.Delayed,
+		k.Idempotency, k.Request + "x", k.WaitingForApp, k.Registrations, k.Bell, k.Waiting, k.Running, k.Parked, k.Delayed,
 		k.Completed, k.OfRun + "wrun_1", k.Throttled + "app", k.CoolingDown + "wrun_1",
 		k.Interrupted + "app", k.Suspect + "app", k.Suspects + "app",
 	} {

@@ -1,7 +1,7 @@
 -- claim: claims messages for delivery and leases them to the caller.
 -- KEYS: pending paused active leases waiting_for_app registrations waiting running parked scheduled delayed
 -- ARGV: prefix owner most lease_time now alone_since park_until answer_by
--- REPLY: {-1} answer_by has passed, nothing is claimed; {messages left, wakes, id, message, failed deliveries, times rescheduled,
+-- REPLY: {-1} answer_by has passed, nothing is claimed; {messages left, registrations_seen, id, message, failed deliveries, times rescheduled,
 --         pending since (ns), app that an earlier delivery was begun with or '', ms to wait before the next one, id, ...}
 -- $include lib/runs_alone.lua
 -- $include lib/server_time.lua
@@ -29,11 +29,11 @@ if answer_by ~= '' and server_time() > tonumber(answer_by) then
   return {-1}
 end
 local hashes = {waiting = waiting, running = running, parked = parked, scheduled = scheduled}
-local wakes = redis.call('GET', registrations) or '0'
+local registrations_seen = redis.call('GET', registrations) or '0'
 if redis.call('EXISTS', paused) == 1 then
-  return {0, wakes}
+  return {0, registrations_seen}
 end
-local reply = {0, wakes}
+local reply = {0, registrations_seen}
 local taken, looked = 0, 0
 local clock
 while taken < most and looked < 80 do -- up to 20 commands each

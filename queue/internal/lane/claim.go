@@ -36,15 +36,15 @@ type Claim struct {
 	PreloadedAt time.Time // when that was read, by the process's own clock
 	Seen        world.LogSeen
 
-	message     string // as asynq encodes it
-	wakes       string
-	held        time.Time // when the lease was last known to be ours, by the process's own clock
-	holdUntil   time.Time // until then App may take to notice the end of that delivery
-	target      string    // the app that it is being delivered to; the lane's mutex protects it
-	longRunning bool      // it has given up its slot; the lane's mutex protects it
-	ctx         context.Context
-	cancel      context.CancelCauseFunc
-	sent        atomic.Int64 // how often its outcome was sent to Redis
+	message           string    // as asynq encodes it
+	registrationsSeen string    // the counter of registrations when it was claimed
+	held              time.Time // when the lease was last known to be ours, by the process's own clock
+	holdUntil         time.Time // until then App may take to notice the end of that delivery
+	target            string    // the app that it is being delivered to; the lane's mutex protects it
+	longRunning       bool      // it has given up its slot; the lane's mutex protects it
+	ctx               context.Context
+	cancel            context.CancelCauseFunc
+	sent              atomic.Int64 // how often its outcome was sent to Redis
 }
 
 // Context ends when the delivery has to end: at the end of the grace period, or because the lease has lapsed.
@@ -74,7 +74,7 @@ func (l *Lane) newCall() *Call {
 	c := &Call{owner: &claimOwner{name: l.cfg.Process.nextOwner()}, asked: time.Now()}
 	c.Call = luascript.Call{
 		Script: l.cfg.Scripts.Claim,
-		Keys:   []string{k.Pending, k.Paused, k.Active, k.Lease, k.WaitingForApp, k.Wakes, k.Waiting, k.Running, k.Parked, k.Scheduled, k.Delayed},
+		Keys:   []string{k.Pending, k.Paused, k.Active, k.Lease, k.WaitingForApp, k.Registrations, k.Waiting, k.Running, k.Parked, k.Scheduled, k.Delayed},
 		Args: []any{
 			k.Task, c.owner, l.room(), leaseTime.Seconds(),
 			int64(now), int64(now) - longestAlone.Milliseconds(), Score(now + world.Millis(ParkTime.Milliseconds())), l.clock.after(RedisTimeout),
@@ -120,14 +120,14 @@ func (l *Lane) accept(reply []any, owner string, asked time.Time) (brought int, 
 	if left, err = luascript.Int(reply[0]); err != nil {
 		return 0, 0, err
 	}
-	wakes, err := script.Text(reply[1])
+	registrations, err := script.Text(reply[1])
 	if err != nil {
 		return 0, 0, err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if wakes != l.wakes {
-		l.wakes = wakes
+	if registrations != l.registrationsSeen {
+		l.registrationsSeen = registrations
 		l.cfg.AppRegistered()
 	}
 	for i := fixed; i < len(reply); i += each {
@@ -135,7 +135,7 @@ func (l *Lane) accept(reply []any, owner string, asked time.Time) (brought int, 
 		if err != nil {
 			return 0, 0, err
 		}
-		c.Owner, c.wakes, c.held = owner, wakes, asked
+		c.Owner, c.registrationsSeen, c.held = owner, registrations, asked
 		c.ctx, c.cancel = context.WithCancelCause(l.cfg.Phases.Delivering) //nolint:fatcontext // one context per claim, none inside another
 		l.buffer = append(l.buffer, c)
 		l.claims[c] = struct{}{}

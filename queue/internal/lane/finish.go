@@ -116,11 +116,11 @@ func (l *Lane) callFor(c *Claim, o Decision) luascript.Call {
 	return luascript.Call{
 		Script: l.cfg.Scripts.Requeue,
 		Keys: []string{
-			task, k.Active, k.Lease, k.Pending, k.Retry, k.WaitingForApp, k.Wakes, k.Bell,
+			task, k.Active, k.Lease, k.Pending, k.Retry, k.WaitingForApp, k.Registrations, k.Bell,
 			k.Running, k.Parked, k.Scheduled, k.Delayed, aside,
 		},
 		Args: []any{
-			c.ID, owner, DueScore(o.Due), string(o.Disposition), o.Reason, c.wakes, place, ring, k.Task, o.Unseen,
+			c.ID, owner, DueScore(o.Due), string(o.Disposition), o.Reason, c.registrationsSeen, place, ring, k.Task, o.Unseen,
 			o.worksOn(c), o.Hold.Milliseconds(),
 		},
 	}

@@ -17,7 +17,7 @@ type Keys struct {
 	Pending, Paused, Active, Lease, Scheduled, Retry, Archived, Completed string
 	Processed, Failed                                                     string // asynq's counters
 
-	Idempotency, Request, WaitingForApp, Wakes, Bell, Waiting, Running, Parked, Delayed string
+	Idempotency, Request, WaitingForApp, Registrations, Bell, Waiting, Running, Parked, Delayed string
 
 	OfRun       string // run: the set of its messages that are neither done nor dead
 	Throttled   string // app
@@ -35,7 +35,7 @@ func KeysOf(prefix, name string) Keys {
 		Scheduled: a.Scheduled, Retry: a.Retry, Archived: a.Archived, Completed: a.Completed,
 		Processed: a.Processed, Failed: a.Failed,
 		Idempotency: own + "idempotency", Request: own + "request:", WaitingForApp: own + "stalled",
-		Wakes: own + "wakes", Bell: own + "bell",
+		Registrations: own + "wakes", Bell: own + "bell",
 		Waiting: own + "waiting", Running: own + "running", Parked: own + "parked", Delayed: own + "delayed", OfRun: own + "of:",
 		Throttled: own + "crowded:", CoolingDown: own + "resting:",
 		Interrupted: own + "interrupted:", Suspect: own + "suspect:", Suspects: own + "suspects:",

@@ -75,14 +75,14 @@ type Lane struct {
 	adding  sync.RWMutex  // read-locked from BeginHandOver to HandOver
 	came    chan struct{} // gets an item when the buffer was filled for next while it waited
 
-	mu       sync.Mutex          // of the following fields
-	buffer   []*Claim            // claimed, not yet given to asynq
-	given    map[string]*Claim   // given to asynq, not yet to the handler; by message id
-	claims   map[*Claim]struct{} // all messages that this process has a lease of
-	wakes    string              // the counter of registrations when it was last read, see wake.lua
-	quiet    <-chan struct{}     // the bell when the list was last seen empty
-	long     longRunning
-	lookFrom int // where the next sweep looks for messages without a lease
+	mu                sync.Mutex          // of the following fields
+	buffer            []*Claim            // claimed, not yet given to asynq
+	given             map[string]*Claim   // given to asynq, not yet to the handler; by message id
+	claims            map[*Claim]struct{} // all messages that this process has a lease of
+	registrationsSeen string              // the counter of registrations when it was last read, see wake.lua
+	quiet             <-chan struct{}     // the bell when the list was last seen empty
+	long              longRunning
+	lookFrom          int // where the next sweep looks for messages without a lease
 }
 
 // New returns a lane that does nothing before Serve and Upkeep.
