@@ -2,7 +2,7 @@
 -- KEYS: task interrupted_set suspect
 -- ARGV: id owner prefix after
 -- REPLY: {1, 1 if it was the last suspect of the app}; {0} another process has the message
--- $include lib/interrupted.lua
+-- $include lib/count_interrupted.lua
 -- $include lib/may.lua
 local task = KEYS[1]
 local interrupted_set = KEYS[2] -- zset: messages whose last delivery to the app ended with its process
@@ -25,7 +25,7 @@ end
 if redis.call('HEXISTS', suspect, 'said') == 0 then
   return {1, 0}
 end
-local _, _, suspects = interrupted(interrupted_set, prefix, after, '', 0)
+local _, _, suspects = count_interrupted(interrupted_set, prefix, after, '', 0)
 if suspects > 0 then
   return {1, 0}
 end

@@ -6,7 +6,7 @@
 --        verdict: 0 another process has the message; 1 the delivery may begin; 2 the app has another suspect;
 --        3 one that is set aside goes first; 4 interrupted deliveries go first
 -- $include lib/server_time.lua
--- $include lib/interrupted.lua
+-- $include lib/count_interrupted.lua
 -- $include lib/may.lua
 local task = KEYS[1]
 local interrupted_set = KEYS[2] -- zset: messages whose last delivery to the app ended with its process
@@ -49,7 +49,7 @@ end
 
 local counted, longest = tonumber(f[3] or '0'), tonumber(f[4] or '0')
 local s = redis.call('HMGET', suspect, 'id', 'owner', 'since', 'longest', 'found', 'said')
-local open, in_hand, suspects = interrupted(interrupted_set, prefix, after, id, now - waited_for)
+local open, in_hand, suspects = count_interrupted(interrupted_set, prefix, after, id, now - waited_for)
 local say = s[6] and 0 or suspects
 redis.call('HSET', suspect, 'said', '1')
 redis.call('EXPIRE', suspect, ttl)

@@ -9,13 +9,13 @@
 -- REPLY: DONE {reply, ...} | REPLAYED {reply, ...} | STEPS_WRONG {step, ...}; each reply is that of the event's own script
 --        A record or payload of a step or run that does not fit is its length
 -- $include lib/event.lua
--- $include lib/step_create.lua
--- $include lib/step_start.lua
--- $include lib/step_end.lua
--- $include lib/step_retry.lua
--- $include lib/wait_create.lua
--- $include lib/wait_complete.lua
--- $include lib/run_end.lua
+-- $include lib/apply_step_create.lua
+-- $include lib/apply_step_start.lua
+-- $include lib/apply_step_end.lua
+-- $include lib/apply_step_retry.lua
+-- $include lib/apply_wait_create.lua
+-- $include lib/apply_wait_complete.lua
+-- $include lib/apply_run_end.lua
 -- $include lib/step_wrong.lua
 -- $include lib/many.lua
 local hooks_key = KEYS[6]
@@ -28,24 +28,24 @@ local replies = {}
 -- end_run first writes the events before it: the end of a run that keeps nothing removes their payloads.
 local function end_run(item, status, reference)
   write_held(log)
-  return run_end(item, fields_of(log.run), status, reference, hooks_key, hooks_order, left_key)
+  return apply_run_end(item, fields_of(log.run), status, reference, hooks_key, hooks_order, left_key)
 end
 
 local apply = {
-  step_created = function(item) return step_create(item, item.step_key, steps_key) end,
+  step_created = function(item) return apply_step_create(item, item.step_key, steps_key) end,
   step_started = function(item)
     -- If another call has created the step, the start is refused as well.
     local created = item.extra ~= '' and replies[tonumber(item.extra)]
     if created and created[1] ~= DONE then
       return created
     end
-    return step_start(item, item.step_key)
+    return apply_step_start(item, item.step_key)
   end,
-  step_completed = function(item) return step_end(item, item.step_key, 'completed', 'oe', false) end,
-  step_failed = function(item) return step_end(item, item.step_key, 'failed', 'ee', true) end,
-  step_retrying = function(item) return step_retry(item, item.step_key, item.extra) end,
-  wait_created = wait_create,
-  wait_completed = wait_complete,
+  step_completed = function(item) return apply_step_end(item, item.step_key, 'completed', 'oe', false) end,
+  step_failed = function(item) return apply_step_end(item, item.step_key, 'failed', 'ee', true) end,
+  step_retrying = function(item) return apply_step_retry(item, item.step_key, item.extra) end,
+  wait_created = apply_wait_create,
+  wait_completed = apply_wait_complete,
   run_completed = function(item) return end_run(item, 'completed', 'oe') end,
   run_failed = function(item) return end_run(item, 'failed', 'ee') end,
 }

@@ -5,7 +5,7 @@
 -- REPLY: DONE createdAt position delta hooks run... | REPLAYED record payload position note delta hooks run...
 --        hooks is {hook id, hook, ...} of those to release
 -- $include lib/event.lua
--- $include lib/run_end.lua
+-- $include lib/apply_run_end.lua
 local hooks_key = KEYS[6]
 local hooks_order = KEYS[7]
 local left_key = KEYS[8]
@@ -19,4 +19,4 @@ if first then
   first[7] = leave(left_key, {})
   return tell(log, first, run, '', with_payload)
 end
-return announce_end(channel, finish(run_end(event, run, new_status, reference, hooks_key, hooks_order, left_key)))
+return announce_end(channel, finish(apply_run_end(event, run, new_status, reference, hooks_key, hooks_order, left_key)))

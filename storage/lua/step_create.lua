@@ -4,7 +4,7 @@
 -- CODES: DONE REPLAYED RUN_MISSING RUN_CLOSED RUN_TOO_NEW RUN_LEGACY STEP_EXISTS
 -- REPLY: DONE createdAt position delta step... | REPLAYED record payload position attempt delta step...
 -- $include lib/event.lua
--- $include lib/step_create.lua
+-- $include lib/apply_step_create.lua
 local step_key = KEYS[6]
 local steps_key = KEYS[7]
 
@@ -13,4 +13,4 @@ local first = replayed()
 if first then
   return tell_step(log, first, step_of(step_key), '', with_payload)
 end
-return finish(step_create(event, step_key, steps_key))
+return finish(apply_step_create(event, step_key, steps_key))

@@ -4,7 +4,7 @@
 -- CODES: DONE REPLAYED RUN_EXPIRED RUN_TOO_NEW RUN_LEGACY STEP_MISSING STEP_ENDED
 -- REPLY: DONE createdAt position delta step... | REPLAYED record payload position attempt delta step...
 -- $include lib/event.lua
--- $include lib/step_end.lua
+-- $include lib/apply_step_end.lua
 local step_key = KEYS[6]
 local new_status = ARGV[8]
 local reference = ARGV[9]
@@ -15,4 +15,4 @@ local first = replayed()
 if first then
   return tell_step(log, first, step_of(step_key), '', with_payload)
 end
-return finish(step_end(event, step_key, new_status, reference, consults_run))
+return finish(apply_step_end(event, step_key, new_status, reference, consults_run))

@@ -4,7 +4,7 @@
 -- CODES: DONE REPLAYED STEP_MISSING STEP_ENDED
 -- REPLY: DONE createdAt position delta step... | REPLAYED record payload position attempt delta step...
 -- $include lib/event.lua
--- $include lib/step_retry.lua
+-- $include lib/apply_step_retry.lua
 local step_key = KEYS[6]
 local retry_after = ARGV[8]
 
@@ -13,4 +13,4 @@ local first = replayed()
 if first then
   return tell_step(log, first, step_of(step_key), '', with_payload)
 end
-return finish(step_retry(event, step_key, retry_after))
+return finish(apply_step_retry(event, step_key, retry_after))

@@ -4,7 +4,7 @@
 -- CODES: DONE REPLAYED RUN_EXPIRED RUN_TOO_NEW RUN_LEGACY STEP_MISSING STEP_ENDED STEP_TOO_EARLY
 -- REPLY: DONE createdAt position delta step... | REPLAYED record payload position attempt delta step...
 -- $include lib/event.lua
--- $include lib/step_start.lua
+-- $include lib/apply_step_start.lua
 local step_key = KEYS[6]
 
 read_run()
@@ -12,4 +12,4 @@ local first = replayed()
 if first then
   return tell_step(log, first, step_of(step_key), '', with_payload)
 end
-return finish(step_start(event, step_key))
+return finish(apply_step_start(event, step_key))

@@ -4,7 +4,7 @@
 -- CODES: DONE REPLAYED RUN_TOO_NEW RUN_LEGACY WAIT_MISSING WAIT_ENDED
 -- REPLY: DONE createdAt position delta created | REPLAYED ... created; created is {position, record, payload} of wait_created
 -- $include lib/event.lua
--- $include lib/wait_complete.lua
+-- $include lib/apply_wait_complete.lua
 
 read_run()
 local first = replayed()
@@ -12,4 +12,4 @@ if first then
   first[7] = first_event(event.correlation)
   return first
 end
-return finish(wait_complete(event))
+return finish(apply_wait_complete(event))

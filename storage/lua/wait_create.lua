@@ -4,11 +4,11 @@
 -- CODES: DONE REPLAYED RUN_MISSING RUN_CLOSED RUN_TOO_NEW RUN_LEGACY WAIT_EXISTS
 -- REPLY: DONE createdAt position delta | REPLAYED record payload position note delta
 -- $include lib/event.lua
--- $include lib/wait_create.lua
+-- $include lib/apply_wait_create.lua
 
 read_run()
 local first = replayed()
 if first then
   return first
 end
-return finish(wait_create(event))
+return finish(apply_wait_create(event))

@@ -1,5 +1,5 @@
--- step_start applies a step_started of a step that exists (contract §3.2, §3.4).
-local function step_start(item, step_key)
+-- apply_step_start applies a step_started of a step that exists (contract §3.2, §3.4).
+local function apply_step_start(item, step_key)
   local status = log.status
   local refusal = status and refused(log.spec)
   if refusal then

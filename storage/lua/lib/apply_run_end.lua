@@ -1,8 +1,8 @@
 -- $include lib/leave.lua
 -- $include lib/purge.lua
--- run_end applies a run_completed, run_failed or run_cancelled to a run with these fields, and removes the run's hooks
+-- apply_run_end applies a run_completed, run_failed or run_cancelled to a run with these fields, and removes the run's hooks
 -- (contract §3.2, §3.3). reference is the field for the event's position, '' for none.
-local function run_end(item, run, new_status, reference, hooks_key, hooks_order, left_key)
+local function apply_run_end(item, run, new_status, reference, hooks_key, hooks_order, left_key)
   local status = log.status
   if not status then
     return {RUN_MISSING}

@@ -1,6 +1,6 @@
--- step_end applies a step_completed or step_failed (contract §3.2, §3.4). Only step_failed
+-- apply_step_end applies a step_completed or step_failed (contract §3.2, §3.4). Only step_failed
 -- consults the run. reference is the field for the event's position.
-local function step_end(item, step_key, new_status, reference, consults_run)
+local function apply_step_end(item, step_key, new_status, reference, consults_run)
   local status = log.status
   local refusal = consults_run and status and refused(log.spec)
   if refusal then

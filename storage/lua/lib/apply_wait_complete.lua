@@ -18,9 +18,9 @@ local function read_wait(correlation)
   return created, kind_of((event_at(log, related_position(log, correlation, true), false)))
 end
 
--- wait_complete applies a wait_completed. The wait of a terminal run counts as deleted. item.wait is what read_wait returned,
+-- apply_wait_complete applies a wait_completed. The wait of a terminal run counts as deleted. item.wait is what read_wait returned,
 -- nil when nobody asked yet.
-local function wait_complete(item)
+local function apply_wait_complete(item)
   local refusal = log.status and refused(log.spec)
   if refusal then
     return refusal

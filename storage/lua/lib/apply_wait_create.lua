@@ -1,5 +1,5 @@
--- wait_create applies a wait_created.
-local function wait_create(item)
+-- apply_wait_create applies a wait_created.
+local function apply_wait_create(item)
   local refusal = child_refused()
   if refusal then
     return refusal

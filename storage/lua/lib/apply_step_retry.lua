@@ -1,6 +1,6 @@
--- step_retry applies a step_retrying; the run is not consulted (contract §3.1 step 4, §3.4).
+-- apply_step_retry applies a step_retrying; the run is not consulted (contract §3.1 step 4, §3.4).
 -- retry_after is '' when the step may start at once.
-local function step_retry(item, step_key, retry_after)
+local function apply_step_retry(item, step_key, retry_after)
   local step = item.step or step_of(step_key)
   local step_status, attempt = step[1], step[2]
   if not step_status then

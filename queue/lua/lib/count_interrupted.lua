@@ -1,9 +1,9 @@
--- interrupted goes through the messages whose last delivery to an app ended with its process, the
+-- count_interrupted goes through the messages whose last delivery to an app ended with its process, the
 -- newest first, and drops those that are gone or have been answered. It returns how many of them
 -- are delivered as usual and have no answer yet, how many suspects the app has, and how
 -- many suspects there are in all. The first two counts omit the message except, and messages that
 -- others have waited for since before the time since: from their crash on, or from when it was their turn.
-local function interrupted(set, prefix, after, except, since)
+local function count_interrupted(set, prefix, after, except, since)
   local open, in_hand, suspects = 0, 0, 0
   local members = redis.call('ZREVRANGE', set, 0, 199, 'WITHSCORES')
   for i = 1, #members, 2 do

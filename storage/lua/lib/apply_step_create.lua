@@ -1,5 +1,5 @@
--- step_create applies a step_created (contract §3.4). item.exists says whether the step exists, nil if that is not known yet.
-local function step_create(item, step_key, steps_key)
+-- apply_step_create applies a step_created (contract §3.4). item.exists says whether the step exists, nil if that is not known yet.
+local function apply_step_create(item, step_key, steps_key)
   local refusal = child_refused()
   if refusal then
     return refusal
