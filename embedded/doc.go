@@ -3,5 +3,4 @@
 //
 // It implements world.Deliverer and does not depend on the queue. It sets no time limit for a request, because a step
 // may run for hours. Only the context and the network end a request.
-// the network end it.
 package embedded
