@@ -14,12 +14,12 @@ const auditBatch = 500
 // when a connection breaks or Redis fails over. It asks once per stream, not per reader, and in pipelines, so idle
 // readers cost little.
 func (s *Service) audit(ctx context.Context) error {
-	return s.readers.bell.Audit(ctx, s.config.AuditInterval, s.auditAll)
+	return s.topics.bell.Audit(ctx, s.config.AuditInterval, s.auditAll)
 }
 
 // auditAll reports whether any reader was behind.
 func (s *Service) auditAll(ctx context.Context) (behind bool) {
-	topics := s.readers.all()
+	topics := s.topics.all()
 	for len(topics) > 0 && ctx.Err() == nil {
 		n := min(auditBatch, len(topics))
 		found, err := s.auditTopics(ctx, topics[:n])
@@ -49,7 +49,7 @@ func (s *Service) auditTopics(ctx context.Context, topics []*topic) (behind bool
 			}
 			continue
 		}
-		if s.readers.wakeBehind(t, state) {
+		if s.topics.wakeBehind(t, state) {
 			behind = true
 		}
 		if !state.done {
@@ -62,18 +62,18 @@ func (s *Service) auditTopics(ctx context.Context, topics []*topic) (behind bool
 	if err == nil {
 		for i, state := range open {
 			if state.over || state.gone || state.done {
-				s.readers.checkOver(waiting[i])
+				s.topics.checkOver(waiting[i])
 			}
 		}
 	}
 	return behind, err
 }
 
-func (d *readers) all() []*topic {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	topics := make([]*topic, 0, len(d.topics))
-	for _, t := range d.topics {
+func (all *topics) all() []*topic {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	topics := make([]*topic, 0, len(all.byChannel))
+	for _, t := range all.byChannel {
 		topics = append(topics, t)
 	}
 	return topics
@@ -81,9 +81,9 @@ func (d *readers) all() []*topic {
 
 // wakeBehind wakes the readers of a stream that lack some of its chunks or its end. It reports whether no doorbell
 // had announced these.
-func (d *readers) wakeBehind(t *topic, st state) (behind bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+func (all *topics) wakeBehind(t *topic, st state) (behind bool) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
 	for l := range t.listeners {
 		if st.done || l.next.Load() < st.count {
 			t.rings.Add(1)
@@ -97,9 +97,9 @@ func (d *readers) wakeBehind(t *topic, st state) (behind bool) {
 
 // checkOver makes the readers of a stream that nobody closed check whether it is over, since no doorbell announces
 // that. They share one check, see [Service.sharedState].
-func (d *readers) checkOver(t *topic) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+func (all *topics) checkOver(t *topic) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
 	t.rings.Add(1)
 	for l := range t.listeners {
 		l.over.Store(true)

@@ -22,8 +22,8 @@ func (c *Config) BetweenLooks(f func()) {
 func (s *Service) Sharing() (most int) {
 	s.pages.mu.Lock()
 	defer s.pages.mu.Unlock()
-	for _, f := range s.pages.under {
-		most = max(most, f.readers)
+	for _, r := range s.pages.inProgress {
+		most = max(most, r.readers)
 	}
 	return most
 }

@@ -11,11 +11,11 @@ import (
 // free, even while readers that accept nothing hold all memory for larger pages.
 const smallLoan = 16 << 10
 
-// pageFlights reads a page once for all readers that want it at the same time. Its memory is counted once
+// sharedReads reads a page once for all readers that want it at the same time. Its memory is counted once
 // (world.Room), from before the read until the last reader is done with it.
-type pageFlights struct {
-	mu    sync.Mutex
-	under map[sharing]*pageFlight // in progress: readers can join these
+type sharedReads struct {
+	mu         sync.Mutex
+	inProgress map[sharing]*sharedRead // readers can join these
 }
 
 // sharing decides which readers share a page. The count of rings is part of it: a reader whose doorbell rang must not
@@ -25,36 +25,36 @@ type sharing struct {
 	largest            int64
 }
 
-type pageFlight struct {
-	what   sharing
-	landed chan struct{} // closed when page and err are set
-	stop   context.CancelFunc
-	page   page
-	err    error
+type sharedRead struct {
+	what sharing
+	done chan struct{} // closed when page and err are set
+	stop context.CancelFunc
+	page page
+	err  error
 
-	// Guarded by pageFlights.mu.
+	// Guarded by sharedReads.mu.
 	readers int
-	loan    world.Loan // set once it has landed
+	loan    world.Loan // set once it is done
 }
 
 // sharedPage returns a page read that succeeded. The reader must leave it.
-func (s *Service) sharedPage(ctx context.Context, name string, from int64, before page, t *topic) (*pageFlight, error) {
-	f := s.pages.join(ctx, sharing{topic: t.serial, rings: t.rings.Load(), from: from, largest: before.largest},
+func (s *Service) sharedPage(ctx context.Context, name string, from int64, before page, t *topic) (*sharedRead, error) {
+	r := s.pages.join(ctx, sharing{topic: t.serial, rings: t.rings.Load(), from: from, largest: before.largest},
 		func(ctx context.Context) (page, world.Loan, error) { return s.lentPage(ctx, name, from, before) })
 	var err error
 	select {
-	case <-f.landed:
-		err = f.err
+	case <-r.done:
+		err = r.err
 	case <-ctx.Done():
 		err = ctx.Err()
 	case <-s.stopped:
 		err = stopping()
 	}
 	if err != nil {
-		s.pages.leave(f)
+		s.pages.leave(r)
 		return nil, err
 	}
-	return f, nil
+	return r, nil
 }
 
 // lentPage waits for memory and reads a page into it. Only the readers limit the wait; the read has a time limit.
@@ -64,7 +64,7 @@ func (s *Service) lentPage(ctx context.Context, name string, from int64, before 
 	if err != nil {
 		return page{}, nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, flightTime)
+	ctx, cancel := context.WithTimeout(ctx, sharedReadTime)
 	defer cancel()
 	p, err := s.readOn(ctx, name, wanted{from: from, most: pageChunks, room: loan.Bytes(), lent: true, before: before})
 	if err != nil && ctx.Err() != nil {
@@ -89,63 +89,63 @@ func (s *Service) pageRoom(largest int64) (least, most int64) {
 }
 
 // join joins the read of a page that is in progress, or starts one.
-func (p *pageFlights) join(ctx context.Context, what sharing, read func(context.Context) (page, world.Loan, error)) *pageFlight {
+func (p *sharedReads) join(ctx context.Context, what sharing, read func(context.Context) (page, world.Loan, error)) *sharedRead {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if f := p.under[what]; f != nil {
-		f.readers++
-		return f
+	if r := p.inProgress[what]; r != nil {
+		r.readers++
+		return r
 	}
 	// The read belongs to all its readers, so it ends with the last of them.
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
-	f := &pageFlight{what: what, landed: make(chan struct{}), stop: stop, readers: 1}
-	p.under[what] = f
+	r := &sharedRead{what: what, done: make(chan struct{}), stop: stop, readers: 1}
+	p.inProgress[what] = r
 	go func() {
 		defer stop()
 		got, loan, err := read(ctx)
-		p.land(f, got, loan, err)
+		p.finish(r, got, loan, err)
 	}()
-	return f
+	return r
 }
 
-func (p *pageFlights) land(f *pageFlight, got page, loan world.Loan, err error) {
+func (p *sharedReads) finish(r *sharedRead, got page, loan world.Loan, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.under[f.what] == f {
-		delete(p.under, f.what)
+	if p.inProgress[r.what] == r {
+		delete(p.inProgress, r.what)
 	}
-	f.page, f.loan, f.err = got, loan, err
-	close(f.landed)
-	if f.readers == 0 {
-		f.end()
+	r.page, r.loan, r.err = got, loan, err
+	close(r.done)
+	if r.readers == 0 {
+		r.end()
 	}
 }
 
 // leave ends a reader's use of a page, or its wait for it. The last reader gives the memory back.
-func (p *pageFlights) leave(f *pageFlight) {
+func (p *sharedReads) leave(r *sharedRead) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if f.readers--; f.readers > 0 {
+	if r.readers--; r.readers > 0 {
 		return
 	}
-	if p.under[f.what] == f {
-		delete(p.under, f.what) // nobody joins a read that is being cancelled
-		f.stop()
+	if p.inProgress[r.what] == r {
+		delete(p.inProgress, r.what) // nobody joins a read that is being cancelled
+		r.stop()
 		return
 	}
 	select {
-	case <-f.landed:
-		f.end()
+	case <-r.done:
+		r.end()
 	default:
 	}
 }
 
-// end gives back the page's memory. It is called once, with mu held, when the page has landed and all readers have
+// end gives back the page's memory. It is called once, with mu held, when the page is done and all readers have
 // left.
-func (f *pageFlight) end() {
-	f.page.giveBack()
-	f.page = page{}
-	if f.loan != nil {
-		f.loan.Keep(0)
+func (r *sharedRead) end() {
+	r.page.giveBack()
+	r.page = page{}
+	if r.loan != nil {
+		r.loan.Keep(0)
 	}
 }

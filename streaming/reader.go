@@ -14,8 +14,8 @@ const (
 	pageChunks = 256
 	// maxIndex is the largest start that differs from a larger one, because Lua's numbers are doubles.
 	maxIndex = int64(1) << 52
-	// flightTime limits a read that several readers wait for.
-	flightTime = 10 * time.Second
+	// sharedReadTime limits a read that several readers wait for.
+	sharedReadTime = 10 * time.Second
 
 	firstPause   = 50 * time.Millisecond
 	longestPause = time.Second
@@ -28,8 +28,8 @@ func (s *Service) ReadStream(ctx context.Context, name string, start int64, sink
 	if err := checkName(name); err != nil {
 		return err
 	}
-	listener := s.readers.join(s.keys(name))
-	defer s.readers.leave(listener)
+	listener := s.topics.join(s.keys(name))
+	defer s.topics.leave(listener)
 	if err := s.awaitSubscription(ctx, listener); err != nil {
 		return err
 	}
@@ -112,12 +112,12 @@ func (r *reader) run(ctx context.Context) error {
 
 // readPage reads the next page and sends its chunks. Without them, the page is kept in before.
 func (r *reader) readPage(ctx context.Context, opened bool) (page, error) {
-	f, err := r.page(ctx, opened)
+	shared, err := r.page(ctx, opened)
 	if err != nil {
 		return page{}, err
 	}
-	defer r.service.pages.leave(f)
-	p := f.page
+	defer r.service.pages.leave(shared)
+	p := shared.page
 	if !opened && p.done { // for an open one this is checked later
 		if err := r.service.checkRun(ctx, ownerOf(r.name)); err != nil {
 			return page{}, err
@@ -153,12 +153,12 @@ func (r *reader) look(ctx context.Context) (view, error) {
 
 // page joins the read of the next page. Once the read is open, it retries while Redis cannot be reached. The caller
 // must leave the page when it is done with the chunks.
-func (r *reader) page(ctx context.Context, opened bool) (*pageFlight, error) {
+func (r *reader) page(ctx context.Context, opened bool) (*sharedRead, error) {
 	pause := firstPause
 	for {
-		f, err := r.service.sharedPage(ctx, r.name, r.next, r.before, r.listener.topic)
+		shared, err := r.service.sharedPage(ctx, r.name, r.next, r.before, r.listener.topic)
 		if err == nil || !opened || world.ErrorCode(err) != world.CodeUnavailable {
-			return f, err
+			return shared, err
 		}
 		r.service.log.Debug("a live read waits for Redis", slog.String("stream", r.name), slog.Any("error", err))
 		// Readers that lost Redis at the same time must not come back at the same time.
@@ -190,18 +190,18 @@ func (r *reader) wait(ctx context.Context) error {
 // sharedState reads the state of a stream once for all readers that want it.
 func (s *Service) sharedState(ctx context.Context, name string, t *topic) (state, error) {
 	// The count of rings is part of the key: a reader whose doorbell rang must not get what was read before.
-	flight := s.flights.DoChan(fmt.Sprintf("%d %d", t.serial, t.rings.Load()), func() (any, error) {
+	shared := s.looks.DoChan(fmt.Sprintf("%d %d", t.serial, t.rings.Load()), func() (any, error) {
 		// The read belongs to all its readers, so it does not end with the first.
-		flightCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flightTime)
+		lookCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sharedReadTime)
 		defer cancel()
-		st, err := s.look(flightCtx, name)
-		if flightCtx.Err() != nil {
-			err = redisError(context.Background(), flightCtx.Err())
+		st, err := s.look(lookCtx, name)
+		if lookCtx.Err() != nil {
+			err = redisError(context.Background(), lookCtx.Err())
 		}
 		return st, err
 	})
 	select {
-	case result := <-flight:
+	case result := <-shared:
 		if result.Err != nil {
 			return state{}, result.Err
 		}

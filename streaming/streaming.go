@@ -99,9 +99,9 @@ type Service struct {
 	tails    *recent[int64]  // the ends of streams that this process wrote lately; see appendDirect
 	known    *recent[uint64] // runs that existed lately, with the number of dials then
 	arrivals arrivals
-	readers  *readers
-	flights  singleflight.Group // states that several readers request at once
-	pages    pageFlights        // the same for pages
+	topics   *topics
+	looks    singleflight.Group // states that several readers request at once
+	pages    sharedReads        // the same for pages
 	started  atomic.Bool
 	stopped  chan struct{} // closed when Run ends
 }
@@ -126,7 +126,7 @@ func New(ctx context.Context, client redis.UniversalClient, config Config) (*Ser
 		log: config.Logger.With(slog.String("part", "streaming")), minter: ids.NewMinter(config.Clock), scripts: loaded,
 		listed: newRecent[uint64](), tails: newRecent[int64](),
 		known: newRecent[uint64](), arrivals: arrivals{streams: map[string]*arrival{}},
-		readers: newReaders(config.Bell), pages: pageFlights{under: map[sharing]*pageFlight{}}, stopped: make(chan struct{}),
+		topics: newTopics(config.Bell), pages: sharedReads{inProgress: map[sharing]*sharedRead{}}, stopped: make(chan struct{}),
 	}, nil
 }
 
@@ -139,7 +139,7 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 	defer close(s.stopped)
 	parts, ctx := errgroup.WithContext(ctx)
-	parts.Go(func() error { return s.readers.bell.Run(ctx) })
+	parts.Go(func() error { return s.topics.bell.Run(ctx) })
 	parts.Go(func() error { return s.audit(ctx) })
 	return parts.Wait()
 }
@@ -151,4 +151,4 @@ type Stats struct {
 }
 
 // Stats counts the live reads of this process.
-func (s *Service) Stats() Stats { return s.readers.stats() }
+func (s *Service) Stats() Stats { return s.topics.stats() }

@@ -1,10 +1,13 @@
 package streaming
 
-import "sync/atomic"
+import (
+	"strconv"
+	"sync/atomic"
+)
 
 // topic is a stream that has live readers.
 type topic struct {
-	owner     *readers
+	owner     *topics
 	serial    int64 // distinguishes it from an earlier topic of the same stream
 	keys      streamKeys
 	listeners map[*listener]struct{}
@@ -46,4 +49,28 @@ func (l *listener) wake() {
 	case l.ring <- struct{}{}:
 	default: // the last ring was not handled yet and covers this one
 	}
+}
+
+// Ready implements [doorbell.Listener]. A second call means a new connection, and doorbells may have been lost.
+func (t *topic) Ready() {
+	t.owner.mu.Lock()
+	defer t.owner.mu.Unlock()
+	if t.confirmed {
+		t.wakeAll()
+		return
+	}
+	t.confirmed = true
+	close(t.ready)
+}
+
+// Ring implements [doorbell.Listener].
+func (t *topic) Ring(payload string) {
+	t.owner.mu.Lock()
+	defer t.owner.mu.Unlock()
+	if count, err := strconv.ParseInt(payload, 10, 64); err == nil {
+		t.wake(count)
+		return
+	}
+	t.announced++
+	t.wakeAll() // the end: also for readers that start after it
 }
