@@ -20,8 +20,8 @@ import { processWide } from './processWide.js';
  * its message was queued after the event that the SDK has just written.
  */
 
-/** A delivery in progress in this process. */
-interface Delivery {
+/** A delivery in progress in this process, and its anticipated messages. */
+interface AnticipatingDelivery {
   kind: string;
   namespace: string | undefined;
   message: Fields;
@@ -46,7 +46,7 @@ const NEVER_QUEUED = '__workflowUnserializableStepInput';
 const LONGEST_NEVER_QUEUED = 1024;
 
 interface State {
-  deliveries: AsyncLocalStorage<Delivery>;
+  deliveries: AsyncLocalStorage<AnticipatingDelivery>;
   /** How many steps of a run are in progress in this process. */
   steps: Map<unknown, number>;
   /** Set permanently once the SDK sent other messages than expected, such as ones with a trace carrier. */
@@ -66,7 +66,7 @@ export async function inDelivery<T>(prefix: string, message: unknown, work: () =
   const handler = parseQueueName(prefix);
   if (!handler || !isFields(message) || detectSdk() !== 'v4' || state().off) return work();
   const { kind, namespace } = handler;
-  const delivery: Delivery = { kind, namespace, message, run: undefined, open: [], ended: false };
+  const delivery: AnticipatingDelivery = { kind, namespace, message, run: undefined, open: [], ended: false };
   const { deliveries, steps } = state();
   const runId = kind === 'step' ? message['workflowRunId'] : undefined;
   if (runId !== undefined) steps.set(runId, (steps.get(runId) ?? 0) + 1);
@@ -94,7 +94,7 @@ export function anticipated(runId: string | null, event: Fields): Enqueued | und
  * that waits for all of them would only be woken more often, and each time it requests every step again that has not
  * ended.
  */
-function afterStep({ namespace, message }: Delivery, runId: string, event: Fields): Enqueued | undefined {
+function afterStep({ namespace, message }: AnticipatingDelivery, runId: string, event: Fields): Enqueued | undefined {
   const { workflowRunId, workflowName, stepId } = message;
   const ends = event['eventType'] === 'step_completed' || event['eventType'] === 'step_failed';
   if (!ends || (state().steps.get(runId) ?? 0) > 1) return undefined;
@@ -107,7 +107,7 @@ function afterStep({ namespace, message }: Delivery, runId: string, event: Field
 }
 
 /** The message of a step that the delivery's run has created. */
-function afterCreation({ message, run }: Delivery, runId: string, event: Fields): Enqueued | undefined {
+function afterCreation({ message, run }: AnticipatingDelivery, runId: string, event: Fields): Enqueued | undefined {
   const { eventType, correlationId: stepId, eventData } = event;
   if (eventType !== 'step_created' || message['runId'] !== runId || !run || typeof stepId !== 'string') return undefined;
   if (!isFields(eventData) || typeof eventData['stepName'] !== 'string' || neverQueued(eventData['input'])) return undefined;
@@ -153,7 +153,7 @@ export function takeAnticipated(config: Config, wanted: Enqueued): Anticipated['
   return undefined;
 }
 
-function current(): Delivery | undefined {
+function current(): AnticipatingDelivery | undefined {
   const { deliveries, off } = state();
   const delivery = off ? undefined : deliveries.getStore();
   return delivery?.ended ? undefined : delivery;

@@ -21,8 +21,8 @@ export interface LogEnd {
   createdAt: number;
 }
 
-/** A delivery to a handler. */
-interface Delivery {
+/** What the SDK has received of the log of the run of a delivery. */
+interface DeliveryLog {
   runId: string;
   /** The last event that the SDK received. */
   end: LogEnd | undefined;
@@ -37,7 +37,7 @@ interface Delivery {
 /** The delay, in seconds, before a delivery that ended with a 412 is repeated. */
 const AGAIN_AFTER = 1;
 
-function deliveries(): AsyncLocalStorage<Delivery> {
+function deliveries(): AsyncLocalStorage<DeliveryLog> {
   return processWide('logEnd', () => {
     // Loaded here and not at import, so that building an app does not load it.
     const { AsyncLocalStorage } = require('node:async_hooks') as typeof import('node:async_hooks');
@@ -118,19 +118,19 @@ function isLogEndRefusal(error: unknown): boolean {
   return (error as { name?: unknown } | null | undefined)?.name === 'PreconditionFailedError';
 }
 
-function of(runId: string | null): Delivery | undefined {
+function of(runId: string | null): DeliveryLog | undefined {
   const delivery = runId === null ? undefined : deliveries().getStore();
   return delivery?.runId === runId ? delivery : undefined;
 }
 
-function noteResult(delivery: Delivery, result: unknown): void {
+function noteResult(delivery: DeliveryLog, result: unknown): void {
   if (!isFields(result)) return;
   const { event, events } = result;
   note(delivery, event);
   if (Array.isArray(events)) note(delivery, events.at(-1));
 }
 
-function note(delivery: Delivery, event: unknown): void {
+function note(delivery: DeliveryLog, event: unknown): void {
   if (!isFields(event)) return;
   const position = positionOf(event);
   const createdAt = Number(event['createdAt']);

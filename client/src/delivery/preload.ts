@@ -35,7 +35,7 @@ function trusted({ signingKeys, tokens }: Config): boolean {
 }
 
 /** A delivery with its preload. */
-interface Delivery {
+interface PreloadedDelivery {
   config: Config;
   /** Still encoded, so that each caller gets its own copy; undefined once an event was created. */
   bytes: Uint8Array | undefined;
@@ -43,7 +43,7 @@ interface Delivery {
   step?: StepExecution;
 }
 
-function deliveries(): AsyncLocalStorage<Delivery> {
+function deliveries(): AsyncLocalStorage<PreloadedDelivery> {
   return processWide('preload', () => {
     // Loaded here and not at import, so that building an app does not load it.
     const { AsyncLocalStorage } = require('node:async_hooks') as typeof import('node:async_hooks');
@@ -62,7 +62,7 @@ export function splitBody(headers: Headers, body: Uint8Array): { message: Uint8A
 /** Runs a delivery. Its preload ends with it. */
 export async function withPreload<T>(config: Config, bytes: Uint8Array | undefined, work: () => Promise<T>): Promise<T> {
   if (detectSdk() !== 'v4') return work();
-  const delivery: Delivery = { config, bytes: taken(config) ? bytes : undefined };
+  const delivery: PreloadedDelivery = { config, bytes: taken(config) ? bytes : undefined };
   try {
     return await deliveries().run(delivery, work);
   } finally {
@@ -106,7 +106,7 @@ export function deliveredStep(): StepExecution | undefined {
   return current()?.step;
 }
 
-function current(): Delivery | undefined {
+function current(): PreloadedDelivery | undefined {
   return detectSdk() === 'v4' ? deliveries().getStore() : undefined;
 }
 
