@@ -42,3 +42,12 @@ func (p *Prepared) Finish(ctx context.Context, answers []luascript.Answer) (resu
 	result, err = p.store.answerOf(ctx, p.call, result, err)
 	return result, first, err
 }
+
+// batchOf returns what a plan sends.
+func (s *Store) batchOf(ctx context.Context, c *call, p *plan) (luascript.Batch, error) {
+	keys, args, err := c.input(p.keys, p.args)
+	if err != nil {
+		return luascript.Batch{}, fail(err)
+	}
+	return luascript.Batch{Front: s.frontOf(ctx, c, p), Calls: []luascript.Call{{Script: p.script, Keys: keys, Args: args}}}, nil
+}

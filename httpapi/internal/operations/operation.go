@@ -1,13 +1,8 @@
 package operations
 
 import (
-	"context"
 	"net/http"
 	"strings"
-
-	"github.com/world-redis/world-redis"
-	"github.com/world-redis/world-redis/httpapi/internal/input"
-	"github.com/world-redis/world-redis/internal/wire"
 )
 
 // Operation is a line of the table in table.go: one thing that the API can be asked for. The transports find it there.
@@ -22,32 +17,6 @@ type Operation struct {
 	Route string   // the path as metrics and logs have it
 	fixed []string // the parts of the path around its parameters
 	Names []string // of the parameters
-}
-
-// serveFunc makes a call and returns its answer in CBOR, which the caller releases.
-type serveFunc func(ctx context.Context, a *API, r *input.Request) (*wire.Encoder, error)
-
-// serves combines the three parts of an operation. decode reads the request and refuses what
-// is invalid, do calls the interfaces of world, and encode writes the result.
-func serves[In, Out any](decode func(*input.Request) (In, error), do func(*API, context.Context, In) (Out, error), encode func(*wire.Encoder, Out)) serveFunc {
-	return func(ctx context.Context, a *API, r *input.Request) (*wire.Encoder, error) {
-		in, err := decode(r)
-		if err != nil {
-			return nil, err
-		}
-		out, err := do(a, ctx, in)
-		if err != nil {
-			return nil, err
-		}
-		e := wire.BorrowEncoder()
-		encode(e, out)
-		return e, nil
-	}
-}
-
-// inStore is the second part of an operation that only calls a method of the store.
-func inStore[In, Out any](method func(world.Store, context.Context, In) (Out, error)) func(*API, context.Context, In) (Out, error) {
-	return func(a *API, ctx context.Context, in In) (Out, error) { return method(a.Deps.Store, ctx, in) }
 }
 
 // RouteOf returns a path as the router, metrics and logs have it.

@@ -1,9 +1,11 @@
 package operations
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/httpapi/internal/input"
 	"github.com/world-redis/world-redis/internal/wire"
 )
 
@@ -87,4 +89,30 @@ func Table() []Operation {
 		table[i] = table[i].ready()
 	}
 	return table
+}
+
+// serveFunc makes a call and returns its answer in CBOR, which the caller releases.
+type serveFunc func(ctx context.Context, a *API, r *input.Request) (*wire.Encoder, error)
+
+// serves combines the three parts of an operation. decode reads the request and refuses what
+// is invalid, do calls the interfaces of world, and encode writes the result.
+func serves[In, Out any](decode func(*input.Request) (In, error), do func(*API, context.Context, In) (Out, error), encode func(*wire.Encoder, Out)) serveFunc {
+	return func(ctx context.Context, a *API, r *input.Request) (*wire.Encoder, error) {
+		in, err := decode(r)
+		if err != nil {
+			return nil, err
+		}
+		out, err := do(a, ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		e := wire.BorrowEncoder()
+		encode(e, out)
+		return e, nil
+	}
+}
+
+// inStore is the second part of an operation that only calls a method of the store.
+func inStore[In, Out any](method func(world.Store, context.Context, In) (Out, error)) func(*API, context.Context, In) (Out, error) {
+	return func(a *API, ctx context.Context, in In) (Out, error) { return method(a.Deps.Store, ctx, in) }
 }
