@@ -5,24 +5,16 @@
 -- CODES: DONE REPLAYED RECORDED RUN_MISSING RUN_CLOSED RUN_TOO_NEW RUN_LEGACY HOOK_EXISTS
 -- REPLY: DONE createdAt position delta | REPLAYED or RECORDED record payload position note delta
 -- $include lib/event.lua
+-- $include lib/known_hook.lua
 
 read_run()
 local first = replayed()
 if first then
   return first
 end
-local refusal = child_refused()
-if refusal then
-  return refusal
+local answer = child_refused() or known_hook(event.correlation)
+if answer then
+  return answer
 end
-local position = related_position(log, event.correlation, false)
-if position then
-  local event_at = reader()
-  if kind_of(event_at(log, position, false)) == KIND_HOOK_CONFLICT then
-    return recorded(position)
-  end
-  return {HOOK_EXISTS}
-end
-local created
-created, position = append(log, event)
+local created, position = append(log, event)
 return finish({DONE, created, position, false})

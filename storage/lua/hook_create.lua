@@ -4,6 +4,7 @@
 -- CODES: DONE REPLAYED RECORDED RUN_MISSING RUN_CLOSED RUN_TOO_NEW RUN_LEGACY HOOK_EXISTS CLAIM_REVOKED
 -- REPLY: DONE createdAt position delta | REPLAYED or RECORDED record payload position note delta
 -- $include lib/event.lua
+-- $include lib/known_hook.lua
 local hooks_key = KEYS[6]
 local hooks_order = KEYS[7]
 local fence_key = KEYS[8]
@@ -17,24 +18,15 @@ local first = replayed()
 if first then
   return first
 end
-local refusal = child_refused()
-if refusal then
-  return refusal
-end
-local position = related_position(log, event.correlation, false)
-if position then
-  local event_at = reader()
-  if kind_of(event_at(log, position, false)) == KIND_HOOK_CONFLICT then
-    return recorded(position)
-  end
-  return {HOOK_EXISTS}
+local answer = child_refused() or known_hook(event.correlation)
+if answer then
+  return answer
 end
 if redis.call('HEXISTS', fence_key, nonce) == 1 then
   return {CLAIM_REVOKED}
 end
 
-local created
-created, position = append(log, event)
+local created, position = append(log, event)
 local hook = position .. ' ' .. nonce .. ' ' .. token_hash
 if retained_until ~= '' then
   hook = hook .. ' ' .. retained_until

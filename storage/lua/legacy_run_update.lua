@@ -35,19 +35,7 @@ end
 
 local state = redis.call('HMGET', log.run, 'u', 'sa')
 local at = later(state[1])
-local changes = {'u', at}
-local function change(field, value)
-  if value ~= '' then
-    changes[#changes + 1] = field
-    changes[#changes + 1] = value
-  end
-end
-change('s', new_status)
-if new_status == 'running' and not state[2] then
-  change('sa', at)
-elseif ended(new_status) then
-  change('ca', at)
-end
+local changes, change = change_status(at, new_status, state[2])
 change('out', output)
 change('er', error)
 change('xc', context)

@@ -29,19 +29,7 @@ if ended(status) then
 end
 
 local at = later(last)
-local changes = {'u', at}
-local function change(field, value)
-  if value ~= '' then
-    changes[#changes + 1] = field
-    changes[#changes + 1] = value
-  end
-end
-change('s', new_status)
-if new_status == 'running' and not state[3] then
-  change('sa', at)
-elseif ended(new_status) then
-  change('ca', at)
-end
+local changes, change = change_status(at, new_status, state[3])
 change('a', attempt)
 change('out', output)
 change('er', error)

@@ -49,6 +49,25 @@ local function ended(status)
   return status == 'completed' or status == 'failed' or status == 'cancelled'
 end
 
+-- change_status returns the fields that a change of status sets, as {field, value, ...}, and a function that adds a field unless
+-- its value is ''. started is the time of the first start, false if there was none.
+local function change_status(at, new_status, started)
+  local changes = {'u', at}
+  local function change(field, value)
+    if value ~= '' then
+      changes[#changes + 1] = field
+      changes[#changes + 1] = value
+    end
+  end
+  change('s', new_status)
+  if new_status == 'running' and not started then
+    change('sa', at)
+  elseif ended(new_status) then
+    change('ca', at)
+  end
+  return changes, change
+end
+
 -- legacy_run returns the status of the run, or nil and the refusal of a legacy call.
 local function legacy_run()
   local state = redis.call('HMGET', log.run, 's', 'v')
