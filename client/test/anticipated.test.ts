@@ -190,7 +190,7 @@ test('a step and its message are one request', async () => {
   assert.deepEqual(early, usual);
 });
 
-test('steps of one turn are created first and queued then, each in as few requests as ever', async () => {
+test('the steps of one turn are created first and then queued, in no more requests than without anticipation', async () => {
   for (const count of [2, 3, 40]) {
     const { world, made, urls, flow } = await setUp();
     const ids = Array.from({ length: count }, (_, i) => `step_${i}`);
@@ -200,7 +200,7 @@ test('steps of one turn are created first and queued then, each in as few reques
   }
 });
 
-test('pairs of twenty runs in one turn are two requests: a pair is two of 32 calls, and is never torn; each gets its own answer', async () => {
+test('pairs of twenty runs in one turn are two requests: a pair counts as two of 32 calls and is never split; each gets its own answer', async () => {
   const { world, made, fake, flow } = await setUp();
   const runs = Array.from({ length: 20 }, (_, i) => `run_${i}`);
   const replies: unknown[] = [];
@@ -226,7 +226,7 @@ test('pairs of twenty runs in one turn are two requests: a pair is two of 32 cal
   assert.equal(new Set(replies).size, 20);
 });
 
-test('while other steps of the run are under way, the end of one is not followed early by a wake-up; that of the last is', async () => {
+test('while other steps of the run are in progress, the end of a step anticipates no wake-up; the end of the last one does', async () => {
   const { world, urls, step } = await setUp();
   const end = async (id: string) => {
     await create(world, 'step_completed', id);
@@ -239,7 +239,7 @@ test('while other steps of the run are under way, the end of one is not followed
   assert.deepEqual(urls(), ['/v1/runs/r/events', '/v1/queue', '/v1/calls']);
 });
 
-test('a pair joins the other calls of its turn where there is room for both', async () => {
+test('a pair is bundled with the other calls of its turn if there is room for both', async () => {
   const { world, fake, flow } = await setUp();
   await flow(async () => {
     const waits = Array.from({ length: 31 }, (_, i) => create(world, 'wait_created', `wait_${i}`));
@@ -280,7 +280,7 @@ for (const [status, name] of [
   });
 }
 
-test('a message that is refused is queued by the usual call, under a key of its own, and the event stays as it is', async () => {
+test('a refused message is queued by the usual call, with its own key, and the event is not affected', async () => {
   let first = true;
   const { world, made, urls, step } = await setUp({
     serve: (call) => {
@@ -298,7 +298,7 @@ test('a message that is refused is queued by the usual call, under a key of its 
   assert.notEqual(made[1]?.key, made[2]?.key);
 });
 
-test('a message that is not the one that was anticipated is queued by the usual call, and nothing is anticipated from then on', async () => {
+test('a message that differs from the anticipated one is queued by the usual call, and nothing is anticipated afterwards', async () => {
   const traced = { traceCarrier: { traceparent: '00-1' } };
   const { world, made, urls, step } = await setUp();
   const once = (id: string) =>
@@ -321,7 +321,7 @@ test('a message that the SDK does not ask for, as when the run has ended meanwhi
   assert.deepEqual(urls(), ['/v1/calls', '/v1/calls']);
 });
 
-test('every option counts, and so does the service', async () => {
+test('an anticipated message must be equal in every option and in the service', async () => {
   const elsewhere = await setUp();
   for (const options of [{ idempotencyKey: 'another' }, { delaySeconds: 1 }, { headers: { a: 'b' } }, { deploymentId: 'd' }, { specVersion: 3 }]) {
     const { world, urls, flow } = await setUp();
@@ -337,7 +337,7 @@ test('every option counts, and so does the service', async () => {
   assert.equal(elsewhere.made.length, 5);
 });
 
-test('a queue() of other kind about the same run, such as a resumed hook, does not turn anticipation off', async () => {
+test('another kind of queue() for the same run, such as a resumed hook, does not turn anticipation off', async () => {
   const { world, urls, step } = await setUp();
   for (const id of ['step_1', 'step_2']) {
     await step(id, async () => {
@@ -349,7 +349,7 @@ test('a queue() of other kind about the same run, such as a resumed hook, does n
   assert.deepEqual(urls(), ['/v1/calls', '/v1/queue', '/v1/calls', '/v1/queue']);
 });
 
-test('nothing is anticipated outside a delivery, after it, of other runs and steps, of other events, and of a run that was not started in it', async () => {
+test('nothing is anticipated outside a delivery or after it, for other runs, steps or events, or for a run that was not started in it', async () => {
   const { world, urls, step, flow, made } = await setUp();
   await create(world, 'step_completed', 'step_1');
   let end = () => {};
@@ -385,7 +385,7 @@ test('a step that the SDK creates only to fail it, since its arguments cannot be
   assert.deepEqual(kinds(made), ['run_started', 'step_created', 'step_failed']);
 });
 
-test('an event that is too large for a bundle travels by itself, and its message after it', async () => {
+test('an event that is too large for a bundle is sent separately, and its message after it', async () => {
   const { world, urls, step } = await setUp();
   await step('step_1', async () => {
     await create(world, 'step_completed', 'step_1', new Uint8Array(40_000));
@@ -406,7 +406,7 @@ test('SDK v5 is not anticipated', async () => {
   assert.deepEqual(urls(), ['/v1/runs/r/events']);
 });
 
-test('a service that knows bundles and no more does the event alone, and the message when the SDK asks for it', async () => {
+test('a service that supports bundles but no pairs gets the event alone, and the message when the SDK queues it', async () => {
   const { world, made, urls, step } = await setUp({ knows: 'bundles' });
   await step('step_1', async () => {
     await create(world, 'step_completed', 'step_1');
@@ -417,7 +417,7 @@ test('a service that knows bundles and no more does the event alone, and the mes
   assert.deepEqual(urls(), ['/v1/calls', '/v1/queue']);
 });
 
-test('a service from before bundles does each once, too', async () => {
+test('a service from before bundles gets each call once, too', async () => {
   const { world, made, urls, step } = await setUp({ knows: 'calls' });
   await step('step_1', async () => {
     await create(world, 'step_completed', 'step_1');
@@ -427,7 +427,7 @@ test('a service from before bundles does each once, too', async () => {
   assert.deepEqual(urls(), ['/v1/calls', '/v1/runs/r/events', '/v1/queue']);
 });
 
-test('a pair whose answer is lost, or whose event the service cannot take yet, is sent again as a pair with both keys', async () => {
+test('a pair whose answer is lost, or whose event the service cannot accept yet, is sent again as a pair with both keys', async () => {
   let busy = true;
   const { fake, world, urls, step } = await setUp({
     serve: (call) => {
@@ -450,7 +450,7 @@ test('a pair whose answer is lost, or whose event the service cannot take yet, i
   assert.deepEqual(keys, [keys[0], keys[0], keys[0]]);
 });
 
-test('a bundle whose middle pair fails: the others are whole', async () => {
+test('a bundle whose second pair fails: the others succeed', async () => {
   const { world, made, urls, flow } = await setUp({
     serve: (call) => (call.body.event?.correlationId === 'step_b' ? refuse(409, 'EntityConflictError') : fine(call)),
   });

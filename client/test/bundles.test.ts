@@ -47,7 +47,7 @@ async function fakeWorld(fallback: Answer, basePath = '') {
 
 const eventOf = (id: string) => ({ event: { eventId: id } });
 
-test('calls of one turn are one request, each with its own key and its own answer; one alone travels as it is', async () => {
+test('calls of one turn are one request, each with its own key and answer; a single call is a plain request', async () => {
   const { fake, create } = await fakeWorld(created, '/behind/a/proxy');
   assert.deepEqual(await Promise.all(['a', 'b', 'c'].map((id) => create(id))), ['a', 'b', 'c'].map(eventOf));
   assert.deepEqual(
@@ -66,7 +66,7 @@ test('calls of one turn are one request, each with its own key and its own answe
   assert.equal(fake.seen[1]?.url, '/behind/a/proxy/v1/runs/r/events');
 });
 
-test('a bundle whose middle call fails: a refusal is the error of that call, a 503 is asked again by itself with the same key', async () => {
+test('a bundle whose second call fails: a refusal is the error of that call, and a 503 is retried separately with the same key', async () => {
   const { fake, create } = await fakeWorld(created);
   fake.next(
     each((id) => {
@@ -97,7 +97,7 @@ test('a bundle that is cut, or answered with something else, is tried again with
   }
 });
 
-test('a service from before bundles is asked call by call', async () => {
+test('a service from before bundles gets separate calls', async () => {
   const { fake, create } = await fakeWorld((response, seen) => json(seen.url === '/v1/calls' ? 404 : 200, { event: {} })(response, seen));
   await Promise.all([create('a'), create('b')]);
   await Promise.all([create('c'), create('d')]);
@@ -107,7 +107,7 @@ test('a service from before bundles is asked call by call', async () => {
   );
 });
 
-test('bundles are small: 32 calls, and large bodies travel by themselves', async () => {
+test('bundles are small: at most 32 calls, and large bodies are sent separately', async () => {
   const { fake, create } = await fakeWorld((response, seen) => (seen.url === '/v1/calls' ? created : json(200, {}))(response, seen));
   await Promise.all([...Array.from({ length: 65 }, (_, i) => create(`s${i}`)), create('large', new Uint8Array(40_000))]);
   const sizes = fake.seen.map((seen) => (seen.url === '/v1/calls' ? callsOf(seen).length : 1));
@@ -117,7 +117,7 @@ test('bundles are small: 32 calls, and large bodies travel by themselves', async
   );
 });
 
-test('reads of single runs and steps join, lists do not', async () => {
+test('reads of single runs and steps are bundled, lists are not', async () => {
   const { fake, world } = await fakeWorld((response, seen) => (seen.url === '/v1/calls' ? json(404, {}) : json(200, { data: [] }))(response, seen));
   await Promise.all([world.runs.get('r', { resolveData: 'none' }), world.steps.get('r', 's'), world.events.list({ runId: 'r' })]);
   const [list, bundle] = fake.seen.slice(0, 2).sort((a, b) => a.method.localeCompare(b.method));

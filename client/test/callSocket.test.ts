@@ -51,7 +51,7 @@ async function until(done: () => boolean, call: () => Promise<unknown>): Promise
   }
 }
 
-test('a process that goes on calling calls over a socket, and gets the same answers', async () => {
+test('a process that makes many calls uses a socket, and gets the same answers', async () => {
   const { wire, world } = await wired();
   const runId = await startedRun(world);
   await until(
@@ -73,7 +73,7 @@ test('a process that goes on calling calls over a socket, and gets the same answ
   assert.deepEqual([wire.requests, wire.upgraded], [before, 1]);
 });
 
-test('BR-06: an answer is lost with its socket: the calls are made again, and done once', async () => {
+test('BR-06: an answer is lost with its socket: the calls are repeated, and carried out once', async () => {
   const { wire, world } = await wired();
   const runId = await startedRun(world);
   let lost = 0;
@@ -111,7 +111,7 @@ test('BR-06: an answer is lost with its socket: the calls are made again, and do
   assert.equal(messages.data.length, 5);
 });
 
-test('a service that stops and comes back is not noticed', async () => {
+test('a restart of the service goes unnoticed', async () => {
   const { wire, world } = await wired();
   const runId = await startedRun(world);
   await until(
@@ -210,7 +210,7 @@ const answering = (socket: WebSocket, id: Buffer, calls: unknown[], runId = 'by 
 
 const which = async (world: RedisWorld): Promise<string> => (await world.runs.get('r')).runId;
 
-test('silence is a TIMEOUT, and after it there are requests for a while', async () => {
+test('a socket without an answer is a TIMEOUT, and calls are requests for a while afterwards', async () => {
   let silent = false;
   const { seen, world } = await scripted((socket, id, calls) => silent || answering(socket, id, calls), { timeoutMs: 300 });
   while ((await which(world)) !== 'by socket');
@@ -221,7 +221,7 @@ test('silence is a TIMEOUT, and after it there are requests for a while', async 
   assert.equal(seen.tokens.length, 1);
 });
 
-test('an answer that is none is a 502 of its call, and one that nobody asked for is passed over', async () => {
+test('an unreadable answer is a 502 of its call, and an answer to no call is ignored', async () => {
   let broken = false;
   const { world } = await scripted((socket, id, calls) => {
     if (!broken) {
@@ -237,7 +237,7 @@ test('an answer that is none is a 502 of its call, and one that nobody asked for
   assert.equal(await which(world), 'by socket');
 });
 
-test('a message that is too short for an answer ends its socket and not the process; the call is made again by a request', async () => {
+test('a message that is too short for an answer ends its socket but not the process; the call is repeated by a request', async () => {
   for (let size = 0; size < 6; size++) {
     let broken = false;
     const { seen, world } = await scripted((socket, id, calls) => (broken ? socket.send(Buffer.concat([id, Buffer.alloc(2)]).subarray(0, size)) : answering(socket, id, calls)), {
@@ -250,7 +250,7 @@ test('a message that is too short for an answer ends its socket and not the proc
   }
 });
 
-test('a socket that is to retire gives the answers it owes and is closed; the next calls go by another', async () => {
+test('a socket that is being replaced delivers its outstanding answers and is closed; further calls use another one', async () => {
   const held: (() => void)[] = [];
   let hold = false;
   const { seen, world } = await scripted((socket, id, calls) => {
@@ -284,7 +284,7 @@ test('each token has a socket of its own', async () => {
   assert.deepEqual(seen.tokens, ['Bearer one', 'Bearer two']);
 });
 
-test('WORKFLOW_WORLD_SOCKET=off keeps to requests, and a few calls do not open a socket either', async () => {
+test('with WORKFLOW_WORLD_SOCKET=off all calls are requests, and a few calls open no socket either', async () => {
   const { seen, url } = await scripted(answering);
   const script = (calls: number) => `(async () => { const world = createWorld(); for (let i = 0; i < ${calls}; i++) await world.runs.get('r'); })();`;
   assert.equal((await runChild(script(50), { WORKFLOW_WORLD_URL: url, WORKFLOW_WORLD_SOCKET: 'off' })).code, 0);

@@ -21,7 +21,7 @@ async function fakeWorld(options: Parameters<typeof createWorld>[0] = {}) {
 
 const runStarted = { eventType: 'run_started', specVersion: 3 };
 
-test('a dropped connection and a 503 are ridden out, and every try carries the same idempotency key', async () => {
+test('a dropped connection and a 503 are retried, and every try has the same idempotency key', async () => {
   const { fake, world } = await fakeWorld();
   const unavailable = json(503, { error: { name: 'WorkflowWorldError', code: 'unavailable' } }, { 'retry-after': '0' });
   fake.next(drop, unavailable, drop, json(200, { run: { runId: 'r' } }));
@@ -44,7 +44,7 @@ test('a refusal is final: no 4xx and no 500 is ever repeated', async () => {
   assert.equal(fake.seen.length, 11);
 });
 
-test('a 413 of something in front of the service says who, of what size, and what to raise; it counts as too large', async () => {
+test('a 413 from a proxy in front of the service names the proxy, the size and the setting to raise; it counts as too large', async () => {
   const { fake, world } = await fakeWorld();
   const page: Answer = (response) => void response.writeHead(413, { 'content-type': 'text/html' }).end('<html><h1>413 Request Entity Too Large</h1></html>');
   for (const answer of [page, json(413, { message: 'Request Too Long' }), json(413, { error: 'too long' })]) {
@@ -61,14 +61,14 @@ test('a 413 of something in front of the service says who, of what size, and wha
   assert.equal(fake.seen.length, 3);
 });
 
-test('a throttle names the seconds to wait and is left to the SDK', async () => {
+test('a throttled call names the seconds to wait and is left to the SDK', async () => {
   const { fake, world } = await fakeWorld();
   fake.next(json(429, { error: { name: 'ThrottleError', message: 'slow down' } }, { 'retry-after': '3' }));
   await assert.rejects(world.runs.get('r'), { name: 'ThrottleError', retryAfter: 3 });
   assert.equal(fake.seen.length, 1);
 });
 
-test('a call that the service has no memory for is made again, alone and with the same key, for as long as one may take', async () => {
+test('a call for which the service has no memory is repeated, separately and with the same key, for as long as a call may take', async () => {
   const { fake, world } = await fakeWorld({ retryForMs: 0, timeoutMs: 20_000 });
   const over = json(429, { error: { name: 'ThrottleError', code: 'over_budget', message: 'too much now', retryAfter: 0.01 } });
   const refused = encode({ error: { name: 'ThrottleError', code: 'over_budget', message: 'too much now' } });
@@ -99,7 +99,7 @@ test('a call that finds no memory for too long ends with a ThrottleError', async
   assert.ok(fake.seen.length > 1);
 });
 
-test('when the service stays away, the error says where and what to check', async () => {
+test('if the service stays unreachable, the error names the address and what to check', async () => {
   const { fake, world } = await fakeWorld({ retryForMs: 200 });
   await fake.stop();
   await assert.rejects(world.runs.get('wrun_1'), (error: Error & { code?: string }) => {
@@ -111,7 +111,7 @@ test('when the service stays away, the error says where and what to check', asyn
   });
 });
 
-test('a service that is away for a moment is not noticed', async () => {
+test('a short absence of the service goes unnoticed', async () => {
   const { fake, world } = await fakeWorld();
   const port = Number(new URL(fake.url).port);
   await fake.stop();
@@ -123,7 +123,7 @@ test('a service that is away for a moment is not noticed', async () => {
   assert.deepEqual(await answer, { runId: 'r' });
 });
 
-test('a service that keeps refusing for longer than we wait gives its own error', async () => {
+test('if the service is not ready for longer than the retries last, its own error is thrown', async () => {
   const { fake, world } = await fakeWorld();
   fake.next(json(503, { error: { name: 'WorkflowWorldError', code: 'unavailable', message: 'Redis is away' } }, { 'retry-after': '3600' }));
   await assert.rejects(world.runs.get('r'), { status: 503, code: 'unavailable', message: 'Redis is away', retryAfter: 3600 });
@@ -136,7 +136,7 @@ test('a silent service is a TIMEOUT', async () => {
   await assert.rejects(world.runs.get('r'), { name: 'WorkflowWorldError', code: 'TIMEOUT' });
 });
 
-test('so is an answer that stands still in the middle', async () => {
+test('an answer that stops in the middle is a TIMEOUT, too', async () => {
   const { fake, world } = await fakeWorld({ timeoutMs: 50, retryForMs: 0 });
   fake.next((response) => {
     response.writeHead(200, { 'content-type': 'application/cbor', 'content-length': '100' });
@@ -145,7 +145,7 @@ test('so is an answer that stands still in the middle', async () => {
   await assert.rejects(world.runs.get('r'), { name: 'WorkflowWorldError', code: 'TIMEOUT' });
 });
 
-test('a 200 that is no answer of ours is a 502, which the SDK does not hold against the run', async () => {
+test('a 200 that is not from the service is a 502, which does not fail the run', async () => {
   const { fake, world } = await fakeWorld();
   fake.next((response) => {
     response.writeHead(200, { 'content-type': 'text/html' });
@@ -176,7 +176,7 @@ test('two Worlds of one process share the connection', async () => {
   assert.ok(fake.opened <= 2, `${fake.opened} connections`);
 });
 
-test('events.create sends what the service knows and nothing else', async () => {
+test('events.create sends only parameters that the service knows', async () => {
   const { fake, world } = await fakeWorld({ token: 'secret' });
   const ms = 1700000000123;
   await world.events.create(
@@ -204,7 +204,7 @@ test('events.create sends what the service knows and nothing else', async () => 
   });
 });
 
-test('a run without an id is minted by the service', async () => {
+test('the service mints the id of a run that has none', async () => {
   const { fake, world } = await fakeWorld();
   await world.events.create(null, { eventType: 'run_created', eventData: { input: new Uint8Array([1]) } });
   assert.equal(fake.seen[0]?.url, '/v1/events');
@@ -241,7 +241,7 @@ test('lists carry their options in the query', async () => {
   );
 });
 
-test('single entities are found by id and by token, whatever the token holds', async () => {
+test('single entities are found by id and by token, for any token', async () => {
   const { fake, world } = await fakeWorld();
   await world.steps.get(undefined, 'step_1');
   await world.steps.get('r', 'step_1', { resolveData: 'none' });

@@ -57,7 +57,7 @@ const SHOWN: [hex: string, value: unknown][] = [
   ['d82501', 1],
 ];
 
-test('what JavaScript has a form for has that form', () => {
+test('a value that JavaScript can represent becomes that value', () => {
   for (const [hex, value] of SHOWN) assert.deepEqual(decode(unhex(hex)), value, hex);
 });
 
@@ -84,32 +84,32 @@ const UNSHOWN: Record<string, string> = {
   'simple value 255': 'f8ff',
 };
 
-test('what it has none for is its type and bytes, and those beside it stay', () => {
+test('a value that it cannot represent becomes its type and bytes, and its neighbours are not affected', () => {
   for (const [name, hex] of Object.entries(UNSHOWN)) {
     assert.deepEqual(decode(unhex(`a46161${hex}616282${hex}026163bf6161${hex}ff616403`)), { a: unshown(hex), b: [unshown(hex), 2], c: { a: unshown(hex) }, d: 3 }, name);
   }
 });
 
-test('the extensions of cbor-x for which anybody may write a tag do nothing', () => {
+test('the extensions of cbor-x, which any writer could trigger by a tag, have no effect', () => {
   // Shared references, packed values, records and their definitions, strings out of line: what is inside is shown.
   for (const head of ['d81c', 'd81d', 'c6', 'd833', 'd869', 'd9dff9', 'd9dffe', 'd9dfff', 'd8e1', 'c4', 'c5', 'ce']) {
     assert.deepEqual(decode(unhex(`83${head}8301020301${head}05`)), [[1, 2, 3], 1, 5], head);
   }
 });
 
-test('a key that is no text is a text', () => {
+test('a key that is not text becomes text', () => {
   for (const hex of ['4101', 'a10102', '8101', 'c16161', 'bf616101ff', '5f4101ff', 'e5']) {
     assert.deepEqual(decode(unhex(`a2${hex}01616102`)), { [JSON.stringify(unshown(hex))]: 1, a: 2 }, hex);
   }
   assert.deepEqual(decode(unhex('a17f6161ff01')), { a: 1 });
 });
 
-test('keys are told apart, also those that are alike in length and letters', () => {
+test('keys are distinguished, even those of the same length with similar letters', () => {
   const names = ['abcde', 'abxde', 'aücde', 'a\0cde', 'äbcd', 'xbcde', '', 'a', 'ab'];
   for (const _ of [1, 2]) for (const name of names) assert.deepEqual(decode(encode({ [name]: 1 })), { [name]: 1 });
 });
 
-test('a value may be as deep as it likes', () => {
+test('a value may have any depth', () => {
   for (const [open, close] of [
     ['81', ''],
     ['9f', 'ff'],
@@ -131,7 +131,7 @@ test('a value may be as deep as it likes', () => {
   assert.ok(depth > 520, `${depth}`);
 });
 
-test('only what is no item is an error', () => {
+test('only malformed bytes are an error', () => {
   const broken = [
     '',
     '18',
@@ -173,14 +173,14 @@ test('only what is no item is an error', () => {
   for (const hex of broken) assert.throws(() => decode(unhex(hex)), /^Error: not well-formed CBOR/, hex);
 });
 
-test('bytes that own their memory, and views', () => {
+test('byte strings that own their memory, and views', () => {
   const message = unhex('8343010203d84041045f4105ff');
   for (const bytes of decode(message) as Uint8Array[]) assert.equal(bytes.buffer.byteLength, bytes.byteLength);
   assert.equal((decodeEnvelope(message) as Uint8Array[])[0]?.buffer, message.buffer);
   assert.equal(Object.getPrototypeOf((decode(Buffer.from(message)) as unknown[])[0]), Uint8Array.prototype);
 });
 
-test('what the client writes it reads', () => {
+test('the client reads what it writes', () => {
   const values = [
     new Map<unknown, unknown>([[{ a: 1 }, [2]]]),
     new Set(['a']),

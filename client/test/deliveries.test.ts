@@ -52,7 +52,7 @@ test('a step that is delivered again runs once, and both deliveries get its answ
   }
 });
 
-test('the same holds of a step of v5, which travels as a flow', async () => {
+test('the same holds for a step of v5, which is part of a flow', async () => {
   const { deliver, calls, call } = setUp(FLOW, { runId: 'r', stepId: 'step_1' });
   const both = [deliver(1), deliver(2)];
   (await call(0)).end();
@@ -63,7 +63,7 @@ test('the same holds of a step of v5, which travels as a flow', async () => {
   assert.equal(calls.length, 1);
 });
 
-test('a handler runs on when its connection has broken, and the next delivery gets what it comes to', async () => {
+test('a handler continues after its connection has broken, and the next delivery gets its result', async () => {
   const { deliver, calls, call } = setUp(STEP);
   const connection = new AbortController();
   const first = deliver(1, { signal: connection.signal });
@@ -77,7 +77,7 @@ test('a handler runs on when its connection has broken, and the next delivery ge
   assert.equal(calls.length, 1);
 });
 
-test('a wake-up that is delivered again waits for its turn and then runs: newer ones may have been folded into it', async () => {
+test('a wake-up that is delivered again waits for its turn and then runs: newer ones may have been merged into it', async () => {
   const { deliver, calls, call } = setUp(FLOW);
   const first = deliver(1);
   const { end } = await call(0);
@@ -109,7 +109,7 @@ test('where the first one failed the second runs, and a third waits for that one
   assert.equal(calls.length, 2);
 });
 
-test('a delivery after the end of the one before runs: what was answered then is not repeated', async () => {
+test('a delivery after the end of an earlier one runs: the earlier answer is not reused', async () => {
   const { deliver, calls, call } = setUp(STEP);
   for (const attempt of [1, 2]) {
     const answer = deliver(attempt);
@@ -130,7 +130,7 @@ test('different messages do not wait for one another', async () => {
   ]);
 });
 
-test('two copies of the client in one process know of each other', async () => {
+test('two copies of the client in one process share their state', async () => {
   const cached = Object.keys(require.cache).filter((name) => name.startsWith(clientEntry.replace('index.js', '')));
   for (const name of cached) delete require.cache[name];
   const copy = (require(clientEntry) as { createWorld: Create }).createWorld;

@@ -8,7 +8,7 @@ const { encode, decode, decodeJson } = part<typeof import('../build/wire/encodin
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
 const unhex = (text: string) => new Uint8Array(Buffer.from(text, 'hex'));
 
-test('bytes travel as a bare byte string, whatever class they had', () => {
+test('bytes are encoded as a plain byte string, whatever their class was', () => {
   assert.equal(hex(encode(new Uint8Array([1, 2, 3]))), '43010203');
   assert.equal(hex(encode(Buffer.from([1, 2, 3]))), '43010203');
   assert.equal(hex(encode(new Uint8Array(0))), '40');

@@ -67,7 +67,7 @@ const askedBy = (deliveries: Delivery[]) => Promise.all(deliveries.map(({ asked 
 const readBy = (deliveries: Delivery[]) => Promise.all(deliveries.map(({ pages }) => pages));
 const reads = () => fake.seen.filter(({ url }) => url.includes('/events')).length;
 
-test('of the steps that end together one goes on, and the others leave it to that one', async () => {
+test('of the steps that end together one continues the run, and the others leave it to that one', async () => {
   const before = reads();
   const [first, second] = [nextRead(), nextRead()];
   const early = deliver('wrun_a', 'step_1');
@@ -88,7 +88,7 @@ test('of the steps that end together one goes on, and the others leave it to tha
   assert.equal(reads() - before, 2, 'the three read it once');
 });
 
-test('while a step is open each sees the whole log, in a list of its own', async () => {
+test('while a step is open, each delivery gets the whole log, in its own list', async () => {
   const [first, second] = [nextRead(), nextRead()];
   const early = deliver('wrun_b', 'step_0');
   await first.asked;
@@ -104,14 +104,14 @@ test('while a step is open each sees the whole log, in a list of its own', async
   assert.notEqual(dataOne, dataTwo);
 });
 
-test('one whose step ended elsewhere sees the whole log', async () => {
+test('a delivery whose step ended elsewhere gets the whole log', async () => {
   const read = nextRead();
   const reader = deliver('wrun_c', 'step_9');
   read.answer(200, log(['step_1']));
   assert.deepEqual(await reader.pages, [log(['step_1'])]);
 });
 
-test('what a delivery reads after that, it reads by itself and whole', async () => {
+test('later reads of a delivery are its own, and complete', async () => {
   const whole = log(['step_1', 'step_2']);
   const [first, again, other] = [nextRead(), nextRead(), nextRead()];
   const goesOn = deliver('wrun_d', 'step_1', 2);
@@ -125,7 +125,7 @@ test('what a delivery reads after that, it reads by itself and whole', async () 
   assert.deepEqual(await next.pages, [whole]);
 });
 
-test('a read that fails fails for those it was for, and the next ones read anew', async () => {
+test('a failed read fails for its callers, and later callers read again', async () => {
   const [first, second, third] = [nextRead(), nextRead(), nextRead()];
   const early = deliver('wrun_e', 'step_1');
   await first.asked;
@@ -138,7 +138,7 @@ test('a read that fails fails for those it was for, and the next ones read anew'
   assert.deepEqual(await late.pages, [log(['step_1', 'step_2']), log([])]);
 });
 
-test('deliveries of a flow read the log each for itself', async () => {
+test('each delivery of a flow reads the log itself', async () => {
   const [first, second] = [nextRead(), nextRead()];
   const both = [deliver('wrun_f', undefined), deliver('wrun_f', undefined)];
   await Promise.all([first.asked, second.asked]);

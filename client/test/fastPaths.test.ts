@@ -29,7 +29,7 @@ afterEach(() => {
   delete (globalThis as Record<symbol, unknown>)[V5_MARK];
 });
 
-test('the setting is all, none or a list, and createWorld refuses a name that there is not', () => {
+test('the setting is all, none or a list, and createWorld refuses an unknown name', () => {
   for (const [value, want] of [
     [undefined, ALL],
     ['', ALL],
@@ -139,7 +139,7 @@ async function deliver<T>(world: RedisWorld, message: object, work: () => Promis
 
 const event = (eventType: string, more: object = {}) => ({ eventType, specVersion: 3, ...more }) as never;
 
-test('without preload the app asks for no log, and the call goes to the service though one came', async () => {
+test('without preload the app asks for none, and makes the call even if one arrives', async () => {
   for (const [off, calls, attach] of [
     ['quiet', 0, ['run_started']],
     ['preload', 1, undefined],

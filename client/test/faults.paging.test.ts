@@ -123,7 +123,7 @@ test('BR-35: hooks of a run, 0 to 1,001; a page may begin behind a hook that is 
   assert.deepEqual(rest.ids, ids.slice(10));
 });
 
-test('BR-35: events that are appended while somebody reads are seen at the end, or not at all when reading backwards', async () => {
+test('BR-35: events that are appended during a read are at its end, or missing when reading backwards', async () => {
   for (const spec of [3, 7] as const) {
     const world = worlds[spec];
     const runId = await real.run(world, spec);

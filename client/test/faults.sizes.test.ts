@@ -33,7 +33,7 @@ describe('BR-37', () => {
   });
 
   for (const [name, size] of Object.entries(SIZES)) {
-    test(`input, result, output, hook payload and chunk of ${name} come back as they went`, async () => {
+    test(`input, result, output, hook payload and chunk of ${name} are returned unchanged`, async () => {
       const payload = bytes(size);
       const runId = newRunId();
       const [step, hook, stream] = [newStepId(), newHookId(), `strm_${ulid()}`];
@@ -58,7 +58,7 @@ describe('BR-37', () => {
   }
 
   for (const [name, size] of Object.entries(LARGE_SIZES)) {
-    test(`result and chunk of ${name} come back as they went`, async () => {
+    test(`result and chunk of ${name} are returned unchanged`, async () => {
       const payload = bytes(size);
       const [step, stream] = [newStepId(), `strm_${ulid()}`];
       const runId = await real.run(world, 7, step, 'step_created', 'step_started');
@@ -70,7 +70,7 @@ describe('BR-37', () => {
     });
   }
 
-  test('above the limit the error names size and limit, and nothing of it is there', async () => {
+  test('above the limit the error names size and limit, and nothing is stored', async () => {
     const big = new Uint8Array(LIMIT);
     const runId = await real.run(world, 7);
     const [step, hook] = [newStepId(), newHookId()];

@@ -12,7 +12,7 @@ test('each chunk is its length and its bytes', () => {
   assert.deepEqual(new Uint8Array(encodeFrames([bytes(1, 2), bytes(), bytes(3)])), bytes(0, 0, 0, 2, 1, 2, 0, 0, 0, 0, 0, 0, 0, 1, 3));
 });
 
-test('frames are read whole, however the network cuts the body', () => {
+test('frames are read as a whole, however the network splits the body', () => {
   const chunks = [bytes(1, 2, 3), bytes(), new Uint8Array(300).fill(9)];
   const body = Buffer.concat([encodeFrames(chunks.slice(0, 2)), KEEP_ALIVE, encodeFrames(chunks.slice(2)), END]);
   for (const size of [1, 2, 3, 5, 7, 64, body.length]) {
@@ -33,7 +33,7 @@ test('chunks own their memory and do not change with the buffer they came from',
   assert.equal(chunk?.buffer.byteLength, 2);
 });
 
-test('without the end frame a body has not ended, and after it nothing counts', () => {
+test('without the end frame a body has not ended, and bytes after it are ignored', () => {
   const decoder = new FrameDecoder();
   assert.deepEqual(decoder.push(encodeFrames([bytes(1)])), [bytes(1)]);
   assert.equal(decoder.ended, false);

@@ -56,7 +56,7 @@ async function writerOf(write: () => Promise<void>): Promise<string> {
   return String(steps ?? (step === undefined ? 'none' : `${step} ${attempt}`));
 }
 
-test('a session belongs to the step that has its stream among its arguments, also when that has ended', async () => {
+test('a session belongs to the step that has its stream among its arguments, even after the end of that step', async () => {
   let late: ReturnType<typeof open> | undefined;
   await deliver(async (world) => {
     await start(world, 'step_1', 3, inputWith('s', 'strm_long'));
@@ -79,7 +79,7 @@ test('a session belongs to the step that has its stream among its arguments, als
   assert.equal(await writerOf(() => late?.close() as Promise<void>), 'step_1 3');
 });
 
-test('where several steps hold a stream, all of them are named; too many name none', async () => {
+test('if several steps hold a stream, all of them are named; if there are too many, none is', async () => {
   await deliver(async (world) => {
     for (let i = 1; i <= 17; i++) {
       await start(world, `step_${i}`, i, inputWith('s', ...(i <= 2 ? ['two'] : []), ...(i <= 16 ? ['sixteen'] : [])));
@@ -90,7 +90,7 @@ test('where several steps hold a stream, all of them are named; too many name no
   });
 });
 
-test('the first steps of a run are run beside its start, and noted afterwards', async () => {
+test('the first steps of a run are run during its start, and recorded afterwards', async () => {
   await deliver(async (world) => {
     let release = () => {};
     const held = new Promise<void>((resolve) => (release = resolve));
@@ -119,7 +119,7 @@ test('a step that is started with its input, alone or in a batch, is known befor
   });
 });
 
-test('a compressed input is looked through; what is no input of the SDK, or broken, tells nothing', async () => {
+test("a compressed input is searched; an input that is not the SDK's, or damaged, yields nothing", async () => {
   await deliver(async (world) => {
     await start(world, 'step_1', 1, Buffer.concat([Buffer.from('gzip'), gzipSync(inputWith('packed'))]));
     assert.equal(await writerOf(() => open(world, 'packed').write(0, ['x'])), 'step_1 1');

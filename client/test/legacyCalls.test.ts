@@ -44,7 +44,7 @@ function shown(world: RedisWorld): string[] {
 
 const all = Object.entries(LEGACY).flatMap(([member, names]) => names.map((name) => `${member}.${name}`));
 
-test('without an SDK, and with one of v4 or v5, nobody sees the calls of SDKs from before event sourcing', () => {
+test('without an SDK, and with v4 or v5, the World does not show the calls of SDKs from before event sourcing', () => {
   const world = createWorld();
   assert.deepEqual(shown(world), []);
   for (const mark of [marks.v4, marks.v5, marks.step]) {
@@ -55,7 +55,7 @@ test('without an SDK, and with one of v4 or v5, nobody sees the calls of SDKs fr
   }
 });
 
-test('such an SDK sees them on the World that it made, whichever of its two it made first', () => {
+test('such an SDK gets them on the World that it made, whichever of its two it made first', () => {
   for (const mark of [marks.cache, marks.stubbedCache]) {
     const world = createWorld();
     globals[mark] = world;
@@ -65,7 +65,7 @@ test('such an SDK sees them on the World that it made, whichever of its two it m
   }
 });
 
-test('the members are there to be listed and replaced, as those of any object', () => {
+test('the members can be listed and replaced, as those of any object', () => {
   const world = createWorld();
   for (const member of ['runs', 'steps', 'hooks'] as const) assert.ok(Object.keys(world).includes(member));
   const mine = { ...world.runs };

@@ -91,7 +91,7 @@ for (const [sdk, at] of [
   ['v4', ulid],
   ['v5', slot],
 ] as const) {
-  test(`${sdk}: each event carries the last one that the SDK was given, wherever that came from`, async () => {
+  test(`${sdk}: each event names the last one that the SDK received, by whatever call`, async () => {
     if (sdk === 'v5') becomeV5();
     const { world, made, replies, deliver } = await setUp();
     const step = (...answers: Reply[]) => void replies.push(...answers);
@@ -133,7 +133,7 @@ for (const [sdk, at] of [
   });
 }
 
-test('v4: a step sends what its start was answered, and so does a batch what it was answered', async () => {
+test('v4: a step names the event of the answer to its start, and so does a batch', async () => {
   const { world, made, replies, deliver } = await setUp();
   replies.push(wrote(ulid(70000)));
   await deliver(
@@ -164,7 +164,7 @@ test('v4: a step sends what its start was answered, and so does a batch what it 
   );
 });
 
-test('two deliveries of a run at once know of each other nothing', async () => {
+test('two concurrent deliveries of a run are independent', async () => {
   const { world, made, replies, deliver } = await setUp();
   let [first, second] = [() => {}, () => {}];
   const one = new Promise<void>((resolve) => (first = resolve));
@@ -193,7 +193,7 @@ test('two deliveries of a run at once know of each other nothing', async () => {
   );
 });
 
-test('v4: after a 412 nothing more is written in this delivery, whatever is loaded, and the next one may', async () => {
+test('v4: after a 412 nothing more is written in this delivery, whatever is loaded; the next one may write', async () => {
   const { world, made, lists, replies, deliver } = await setUp();
   replies.push(page(ulid(0), ulid(5)), LOST, BAD_CURSOR, page(ulid(0)));
   const answer = await deliver({ runId: 'r' }, async () => {
@@ -223,7 +223,7 @@ test('v4: after a 412 nothing more is written in this delivery, whatever is load
   assert.equal(lists.length, 4);
 });
 
-test('v5: after a 412 nothing is written until the log was loaded from its beginning, and then what the SDK knows is that', async () => {
+test('v5: after a 412 nothing is written until the log was loaded from its beginning, which the SDK then has', async () => {
   becomeV5();
   const { world, made, replies, deliver } = await setUp();
   let answerLate: (reply: Reply) => void = () => {};
@@ -254,7 +254,7 @@ test('v5: after a 412 nothing is written until the log was loaded from its begin
   );
 });
 
-test('v5: a cursor that is refused says so, too: the list that follows is added to what the SDK has', async () => {
+test('v5: a refused cursor has the same effect: the list that follows is added to what the SDK has', async () => {
   becomeV5();
   const { world, made, replies, deliver } = await setUp();
   await deliver({ runId: 'r' }, async () => {
@@ -273,7 +273,7 @@ test('v5: a cursor that is refused says so, too: the list that follows is added 
   );
 });
 
-test('a log of several pages whose beginning is gone when its end is read is read anew', async () => {
+test('a log of several pages is read again if its beginning is gone when its end is read', async () => {
   const { world, made, lists, replies, deliver } = await setUp();
   await deliver({ runId: 'r' }, async () => {
     const first = { body: { data: [ulid(0), ulid(9)], cursor: 'c', hasMore: true } };
@@ -290,7 +290,7 @@ test('a log of several pages whose beginning is gone when its end is read is rea
   assert.equal(lists.length, 7);
 });
 
-test('a delivery that ends with a 412 comes again after a second; one that ends with another error fails', async () => {
+test('a delivery that ends with a 412 is repeated after a second; one that ends with another error fails', async () => {
   for (const prefix of [FLOW, STEP]) {
     const { world, replies, deliver } = await setUp();
     const message = prefix === FLOW ? { runId: 'r' } : { workflowRunId: 'r', stepId: 'step_1' };
@@ -301,7 +301,7 @@ test('a delivery that ends with a 412 comes again after a second; one that ends 
   }
 });
 
-test('what has no position is not sent', async () => {
+test('an event without a position is not sent', async () => {
   const { world, made, replies, deliver } = await setUp();
   const odd = ['evnt_1', 'wevt_', 'wevt_01HF7YAT00ZZZZZZZZZ000000I', 'x', 7].map((eventId) => ({ eventId, createdAt: T0 }));
   replies.push(...odd.map((event) => wrote(event)), wrote({ eventId: slot(3).eventId }));

@@ -85,7 +85,7 @@ async function setUp(options: { signingKey?: string } = { signingKey: '' }) {
 
 const count = (result: unknown) => (result as { events: unknown[] }).events.length;
 
-test('run_started is answered from the preload, without a call, with just what a call would have brought', async () => {
+test('run_started is answered from the preload, without a call, exactly as by a call', async () => {
   const { fake, world, deliver } = await setUp();
   let [here, called]: unknown[] = [];
   await deliver(
@@ -110,7 +110,7 @@ test('run_started is answered from the preload, without a call, with just what a
   assert.ok(events[0]?.eventData.resumeAt instanceof Date);
 });
 
-test('what one delivery does with its answer no other sees, nor does a second call', async () => {
+test('changes that one delivery makes to its answer affect no other delivery, and no second call', async () => {
   const { fake, world, deliver } = await setUp();
   const preload = encode(answer());
   for (let n = 0; n < 2; n++) {
@@ -125,7 +125,7 @@ test('what one delivery does with its answer no other sees, nor does a second ca
   assert.equal(fake.seen.length, 2);
 });
 
-test('the message of a step names when the run of the preload was started', async () => {
+test('the message of a step has the start time of the preloaded run', async () => {
   const { fake, world, deliver } = await setUp();
   await deliver(async () => {
     await start(world);
@@ -197,7 +197,7 @@ test('run_started is a call: of another service, after the delivery, of SDK v5',
   assert.equal(fake.seen.length, 2);
 });
 
-test('a delivery that had to wait for an earlier one of its message asks the service: its preload is older than what that did', async () => {
+test('a delivery that waited for an earlier one of its message calls the service: its preload is older than the work of that one', async () => {
   const { fake, world, deliver } = await setUp();
   const messageId = 'msg_twice';
   let [begun, end] = [() => {}, () => {}];
@@ -271,7 +271,7 @@ test('with a key, the preload and its length are trusted only as they were signe
   assert.equal(fake.seen.length, 0);
 });
 
-test('a body that is shorter than the header says, or a header that is no length, is refused before the handler', async () => {
+test('a body that is shorter than the header says, or a header that is not a length, is refused before the handler is called', async () => {
   const { deliver } = await setUp();
   for (const length of ['100000', '0', '-1', 'x', '']) {
     const never = async () => assert.fail('the handler was called');

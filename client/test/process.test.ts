@@ -47,7 +47,7 @@ test('a script that makes a call and forgets close() ends by itself, long before
   assert.ok(outcome.ms < 10_000, `${outcome.ms} ms`);
 });
 
-test('a stream write that is tried without end keeps its process alive for as long as others, and no longer', async () => {
+test('a stream write that is retried without end keeps its process alive only as long as other writes', async () => {
   const fake = await Fake.start(json(503, { error: { name: 'WorkflowWorldError', code: 'unavailable' } }));
   fakes.push(fake);
   const script = `createWorld({ streamRetryForMs: 300 }).streams.createWriteSession('r', 's', { writerId: 'w' }).write(0, ['x']);`;
@@ -83,14 +83,14 @@ test('after close() a process ends, also with a live read that nobody cancelled'
   assert.ok(outcome.ms < 10_000, `${outcome.ms} ms`);
 });
 
-test('when the service is away, complaints go to stderr and the process still ends', async () => {
+test('if the service is unreachable, errors go to stderr and the process still ends', async () => {
   const outcome = await runChild(`createWorld().start();`, { WORKFLOW_WORLD_URL: 'http://127.0.0.1:1' });
   assert.equal(outcome.code, 0);
   assert.equal(outcome.stdout, '');
   assert.match(outcome.stderr, /^\[world-redis\] [^\n]+\n$/);
 });
 
-test('what call sockets need is loaded when an app starts, before calls would wait for it, and not where none are wanted', async () => {
+test('the modules for call sockets are loaded when an app starts, before calls would wait for them, and not if sockets are off', async () => {
   const fake = await fakeService();
   const script = `
     const loaded = () => process.moduleLoadList.includes('NativeModule tls'); // nothing else here needs it
@@ -127,7 +127,7 @@ test('the package carries the licence of the repository', () => {
   assert.equal(readFileSync(join(client, 'LICENSE'), 'utf8'), readFileSync(join(client, '..', 'LICENSE'), 'utf8'));
 });
 
-test('members are own properties that work taken apart and spread', async () => {
+test('members are own properties that work when destructured and spread', async () => {
   const fake = await fakeService();
   const { runs, queue, getDeploymentId, close } = { ...createWorld({ url: fake.url }) };
   const { get } = { ...runs };
@@ -177,7 +177,7 @@ test('the build holds neither directive: bundlers would take the package for wor
   }
 });
 
-test('the client never touches stdout, and neither does what it holds', () => {
+test('the client never writes to stdout, and neither do its dependencies', () => {
   for (const folder of [dirname(clientEntry), modulesFolder]) {
     for (const file of filesIn(folder)) {
       assert.doesNotMatch(readFileSync(join(folder, file), 'utf8'), /console\.|process\.stdout/, file);
@@ -185,7 +185,7 @@ test('the client never touches stdout, and neither does what it holds', () => {
   }
 });
 
-test('the package holds all that it needs, and the licences of others with it', () => {
+test('the package contains its dependencies, with their licences', () => {
   const client = dirname(dirname(clientEntry));
   const { dependencies, optionalDependencies, peerDependencies } = JSON.parse(readFileSync(join(client, 'package.json'), 'utf8'));
   assert.deepEqual([dependencies, optionalDependencies, peerDependencies], [undefined, undefined, undefined]);

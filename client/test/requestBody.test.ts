@@ -47,14 +47,14 @@ function noted(): number {
   return (globalThis as unknown as Record<symbol, Map<string, unknown>>)[Symbol.for('@world-redis/client//arrived')]?.size ?? -1;
 }
 
-test('the body of a delivery that nobody has touched is read without its Request', async () => {
+test('the untouched body of a delivery is read without its Request', async () => {
   serve = async (req, res) => reply(res, await handle(lazy(req, () => assert.fail('the Request was asked'))));
   for (const pad of [0, 100_000]) {
     assert.deepEqual(await deliver(`m_${pad}`, JSON.stringify({ n: 7, pad: 'x'.repeat(pad) })), { timeoutSeconds: 7 });
   }
 });
 
-test('a body that somebody has made a stream of is read from the Request', async () => {
+test('a body that was turned into a stream is read from the Request', async () => {
   serve = async (req, res) => {
     Readable.toWeb(req); // what it gives is its owner's
     const made = new Request('http://app/', { method: 'POST', headers: headersOf('m_stream'), body: '{"n":8}' });
@@ -63,7 +63,7 @@ test('a body that somebody has made a stream of is read from the Request', async
   assert.deepEqual(await deliver('m_stream', '{"n":1}'), { timeoutSeconds: 8 });
 });
 
-test('a body that was read before is refused and not taken for empty', async () => {
+test('a body that was read before is refused, and not treated as empty', async () => {
   serve = async (req, res) => {
     await req.toArray();
     await reply(res, await handle(lazy(req)));
@@ -71,7 +71,7 @@ test('a body that was read before is refused and not taken for empty', async () 
   assert.match(JSON.stringify(await deliver('m_read', '{"n":9}')), /The request body was gone before the handler could read it/);
 });
 
-test('two deliveries of one message at once have each their own body', async () => {
+test('two concurrent deliveries of one message have their own bodies', async () => {
   const here: [IncomingMessage, ServerResponse][] = [];
   serve = async (...one) => {
     here.push(one);
@@ -91,7 +91,7 @@ test('a stream that is made of the body while it is read does not stop it', asyn
   assert.deepEqual(await deliver('m_late', JSON.stringify({ n: 3, pad: 'x'.repeat(3_000_000) })), { timeoutSeconds: 3 });
 });
 
-test('a body that breaks off is no message', async () => {
+test('an incomplete body is not a message', async () => {
   const handled = new Promise<Response>((resolve) => {
     serve = async (req) => resolve(await handle(lazy(req)));
   });
@@ -103,7 +103,7 @@ test('a body that breaks off is no message', async () => {
   assert.match(await response.text(), /The request body was gone before the handler could read it/);
 });
 
-test('nothing is kept of deliveries that have been answered', async () => {
+test('nothing is kept of finished deliveries', async () => {
   serve = async (req, res) => reply(res, await handle(lazy(req)));
   await deliver('m_last', '{"n":1}');
   while (noted() > 0) await new Promise((resolve) => setImmediate(resolve));

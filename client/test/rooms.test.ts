@@ -51,7 +51,7 @@ function cycle(graph: Map<string, string[]>): string[] | undefined {
   return undefined;
 }
 
-test('every file is in a room, and every import is of a file', () => {
+test('every file is in a folder of the table, and every import is of a file', () => {
   const graph = imports();
   for (const entry of ENTRIES) assert.ok((graph.get(entry)?.length ?? 0) > 0, entry);
   for (const [file, targets] of graph) {
@@ -60,7 +60,7 @@ test('every file is in a room, and every import is of a file', () => {
   }
 });
 
-test('no file imports itself by way of others', () => {
+test('no file imports itself through others', () => {
   assert.equal(
     cycle(
       new Map([
@@ -74,7 +74,7 @@ test('no file imports itself by way of others', () => {
   assert.equal(cycle(imports())?.join(' → '), undefined);
 });
 
-test('no file imports from a room above its own', () => {
+test('no file imports from a folder above its own', () => {
   for (const [file, targets] of imports()) {
     for (const target of targets) assert.ok(roomOf(target) <= roomOf(file), `${file} imports ${target}`);
   }

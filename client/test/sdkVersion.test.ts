@@ -29,7 +29,7 @@ after(() => {
   rmSync(made, { recursive: true });
 });
 
-test('each SDK that this repository runs is judged rightly', () => {
+test('the version of each SDK in this repository is recognised', () => {
   const judged = (folder: string) => {
     const lock = JSON.parse(readFileSync(join(__dirname, '..', '..', folder, 'package-lock.json'), 'utf8'));
     return isTested(lock.packages['node_modules/@workflow/core'].version);
@@ -41,7 +41,7 @@ test('each SDK that this repository runs is judged rightly', () => {
   for (const folder of ['e2e/apps/v4beta', 'e2e/suites/v4', 'e2e/suites/v5']) assert.equal(judged(folder), false, folder);
 });
 
-test('the tested versions end where they end', () => {
+test('the versions beside the tested ranges count as not tested', () => {
   for (const version of ['4.8.0', '4.8.9', '4.8.123', '5.0.0-beta.50', '5.0.0-beta.55']) assert.equal(isTested(version), true, version);
   for (const version of ['4.7.9', '4.9.0', '4.80.0', '4.8.9-beta.1', '5.0.0-beta.49', '5.0.0-beta.56', '5.0.0-beta.5', '5.0.0-beta.500', '5.0.0', '14.8.1', '']) {
     assert.equal(isTested(version), false, version);
@@ -85,7 +85,7 @@ test('the version is that of the core which the app resolves, however it was ins
 const names = () => [...fastPathsForSdk(readFastPaths())];
 const PLAIN = ['pipeline', 'preload', 'bundles', 'socket', 'quiet'];
 
-test('with another SDK the guessing paths are off, which one line says', () => {
+test('with another SDK the paths that rely on its behaviour are off, and one line says so', () => {
   const off = 'so these fast paths are off: anticipate, fan-in, request-body (docs/fast-paths.md).\n';
   const tested = '(4.8.x, 5.0.0-beta.50 to 55)';
   for (const [installed, v5, line] of [
@@ -109,7 +109,7 @@ test('with another SDK the guessing paths are off, which one line says', () => {
   }
 });
 
-test('nothing is said of paths that the setting leaves out', () => {
+test('there is no such line about paths that the setting turns off', () => {
   globals[STATE] = { installed: [] };
   process.env['WORKFLOW_WORLD_FAST_PATHS'] = 'bundles,socket';
   assert.deepEqual(names(), ['bundles', 'socket']);

@@ -34,7 +34,7 @@ test('64 callers write and read values of a megabyte at once', { timeout: 120_00
   runs.forEach((run, i) => assert.deepEqual((run as { input: Uint8Array }).input, filled(i, MIB)));
 });
 
-test('64 steps whose inputs are too much for one answer are started once each', { timeout: 120_000 }, async () => {
+test('64 steps whose inputs are too large together for one answer are started once each', { timeout: 120_000 }, async () => {
   const runId = newRunId();
   const send = (eventType: string, correlationId: string | undefined, eventData: object) =>
     world.events.create(runId, { eventType, specVersion: 3, eventData, ...(correlationId !== undefined && { correlationId }) });

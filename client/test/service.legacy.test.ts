@@ -24,7 +24,7 @@ after(async () => {
 const newRun = () => world.runs.create({ deploymentId: 'd', workflowName: 'w', input: [1, { a: null }] });
 const refused = (status: number) => ({ name: 'WorkflowAPIError', status });
 
-test('a run: made, running, paused, resumed, completed', async () => {
+test('a run: created, running, paused, resumed, completed', async () => {
   const run = await newRun();
   assert.match(run.runId, /^wrun_/);
   assert.deepEqual([run.status, run.input, run.createdAt instanceof Date], ['pending', [1, { a: null }], true]);

@@ -27,7 +27,7 @@ async function startApp(act?: Parameters<typeof App.start>[1]) {
   return { app, world, deploymentId };
 }
 
-test('a message comes out as it went in, to the app that start() registered', async () => {
+test('a message is delivered unchanged to the app that start() registered', async () => {
   const { app, world } = await startApp();
   await world.start();
   const message = {
@@ -48,7 +48,7 @@ test('a step message reaches the step route', async () => {
   assert.equal(delivered?.queueName, '__wkf_step_step//./a.ts//add');
 });
 
-test('a script enqueues before any app is there; the message waits for the app', async () => {
+test('a script enqueues before any app has registered; the message waits for the app', async () => {
   const { app, world, deploymentId } = await startApp();
   const script = createWorld({ url: service.url });
   const runId = newRunId();
@@ -66,7 +66,7 @@ test('a handler that asks for the message again gets the same one, as a later at
   assert.deepEqual([first?.messageId, second?.messageId], [messageId, messageId]);
 });
 
-test('a handler that throws gets the message again', async () => {
+test('a handler that throws gets the message again, as a later attempt', async () => {
   const { app, world } = await startApp((_delivered, n) => {
     if (n === 0) throw new Error('not today');
   });
@@ -75,7 +75,7 @@ test('a handler that throws gets the message again', async () => {
   assert.equal(second?.attempt, 2);
 });
 
-test('a message with a key that is still under way is not added twice', async () => {
+test('a message with a key that is not finished is not added twice', async () => {
   let release: (() => void) | undefined;
   const held = new Promise<void>((resolve) => (release = resolve));
   const { app, world } = await startApp((_delivered, n) => (n === 0 ? held : undefined));

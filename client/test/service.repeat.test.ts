@@ -143,7 +143,7 @@ test('a chunk is written once', async () => {
   assert.deepEqual(await world.getStreamInfo(name, runId), { tailIndex: 2, done: false });
 });
 
-test('a message is added once, without a key too', async () => {
+test('a message is added once, also without a key', async () => {
   const { messageId } = await world.queue('__wkf_workflow_w', { runId: newRunId() }, { delaySeconds: 3600 });
   assert.match(String(messageId), /^msg_/);
   const { length } = lossy.seen;

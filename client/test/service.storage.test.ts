@@ -140,7 +140,7 @@ test('a failed run of v4 keeps its error as an object', async () => {
   assert.deepEqual(run.error, { message: 'no stock', stack: 'at order', code: 'USER_ERROR' });
 });
 
-test('a step carries its input to whoever starts it, and counts its attempts', async () => {
+test('a step returns its input when it is started, and counts its attempts', async () => {
   const runId = await createRun();
   await startRun(runId);
   const stepId = newStepId();
@@ -170,7 +170,7 @@ test('a step carries its input to whoever starts it, and counts its attempts', a
   );
 });
 
-test('a hook is found by its token, whatever that holds, and is gone when the run is over', async () => {
+test('a hook is found by its token, for any token, and is gone when the run is over', async () => {
   const runId = await createRun();
   await startRun(runId);
   const hookId = newHookId();

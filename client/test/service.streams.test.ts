@@ -35,7 +35,7 @@ test('what is written while a reader waits reaches it, in order, until the end',
   assert.deepEqual(await all, ['a', 'b', 'ö', 'd']);
 });
 
-test('a stream is read from any place, and after its end at once', async () => {
+test('a stream is read from any index, and ends immediately after its end', async () => {
   const [name, runId] = [newName(), newRunId()];
   await world.writeToStreamMulti(name, runId, ['0', '1', '2', '3']);
   await world.closeStream(name, runId);
@@ -83,14 +83,14 @@ test('the nested form of v5 reads what the flat form of v4 wrote', async () => {
   assert.deepEqual(await world.streams.getInfo(runId, name), { tailIndex: 1, done: true });
 });
 
-test('a cancelled reader lets its connection go', async () => {
+test('a cancelled reader releases its connection', async () => {
   const reader = (await world.readFromStream(newName())).getReader();
   const pending = reader.read();
   await reader.cancel();
   assert.deepEqual(await pending, { done: true, value: undefined });
 });
 
-test('a large chunk and many small ones come out whole', async () => {
+test('a large chunk and many small ones arrive complete', async () => {
   const [name, runId] = [newName(), newRunId()];
   const large = new Uint8Array(3 * 1024 * 1024).map((_, i) => i % 241);
   await world.writeToStream(name, runId, large);

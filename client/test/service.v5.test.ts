@@ -35,7 +35,7 @@ async function newRun(eventData: Record<string, unknown> = {}): Promise<string> 
 
 const end = (runId: string) => world.events.create(runId, { eventType: 'run_completed', specVersion: 7, eventData: { output: input } });
 
-test('runs are got together, in their order, null for one that is not there', async () => {
+test('runs are fetched together, in their order, with null for one that does not exist', async () => {
   const [a, b] = [await newRun(), await newRun()];
   const runs = await world.runs.getMany([b, newRunId(), a], { resolveData: 'none' });
   assert.deepEqual(
@@ -47,7 +47,7 @@ test('runs are got together, in their order, null for one that is not there', as
   assert.deepEqual(await world.runs.getMany([]), []);
 });
 
-test('each of several runs is asked for once, and given for each of its ids; what has no room in an answer is asked for again', async () => {
+test('each of several runs is fetched once, and returned for each of its ids; those that do not fit into an answer are fetched again', async () => {
   const large = new Uint8Array(3 << 20).fill(7);
   const ids: string[] = [];
   for (let i = 0; i < 5; i++) ids.push(await newRun({ input: large }));
@@ -80,7 +80,7 @@ test('a wait answers as soon as the run ends', async () => {
   assert.ok(run.completedAt instanceof Date);
 });
 
-test('a wait answers with the run as it is: without a timeout, after it, and when it is given up', async () => {
+test('a wait returns the run as it is: without a timeout, after it, and when it is aborted', async () => {
   const runId = await newRun();
   assert.equal((await world.runs.waitForTerminalStatus(runId)).status, 'pending');
   assert.equal((await world.runs.waitForTerminalStatus(runId, { timeoutMs: 30 })).status, 'pending');
@@ -107,7 +107,7 @@ test('many are cancelled, each with its own outcome', async () => {
   ]);
 });
 
-test('attributes are set and deleted; what breaks the rules is an AttributeValidationError', async () => {
+test('attributes are set and deleted; an invalid one is an AttributeValidationError', async () => {
   const runId = await newRun({ attributes: { a: '1', b: '2' } });
   const changes = [
     { key: 'a', value: null },
@@ -122,7 +122,7 @@ test('attributes are set and deleted; what breaks the rules is an AttributeValid
   });
 });
 
-test('a batch: what can be done is done, and every event has an answer of its own', async () => {
+test('a batch: valid events are applied, and every event has its own answer', async () => {
   const runId = await newRun();
   await world.events.create(runId, { eventType: 'run_started', specVersion: 7 });
   const [a, b] = [newStepId(), newStepId()];
@@ -147,7 +147,7 @@ test('a batch: what can be done is done, and every event has an answer of its ow
   assert.ok(results[2].step.startedAt instanceof Date);
 });
 
-test("a writer's session stores every chunk once, however often and however late it is sent", async () => {
+test("a writer's session stores every chunk once, even if it is sent repeatedly or late", async () => {
   const [name, runId] = [`strm_${ulid()}_user`, newRunId()];
   const session = world.streams.createWriteSession(runId, name, { writerId: `wrtr_${ulid()}` });
   await session.write(0, ['a', 'b']);
@@ -160,7 +160,7 @@ test("a writer's session stores every chunk once, however often and however late
   assert.equal(done, true);
 });
 
-test('trouble with a stream is a StreamError in the form of v5, and what it was in the form of v4', async () => {
+test('an error of a stream is a StreamError for v5, and unchanged for v4', async () => {
   const nobody = createWorld({ url: 'http://127.0.0.1:1', retryForMs: 0, streamRetryForMs: 0 });
   await assert.rejects(nobody.streams.write('wrun_1', 's', 'x'), { name: 'StreamError', code: 'STREAM_ERROR' });
   const session = asStep('wrun_1', 'step_1', 1, () => nobody.streams.createWriteSession('wrun_1', 's', { writerId: 'wrtr_1' }));
@@ -169,7 +169,7 @@ test('trouble with a stream is a StreamError in the form of v5, and what it was 
   await nobody.close();
 });
 
-test('the log without a limit is all of it, however many pages it takes', async () => {
+test('the log without a limit is complete, even if it has several pages', async () => {
   const runId = await newRun();
   const big = new Uint8Array(3 * 1024 * 1024);
   for (let i = 0; i < 4; i++) {

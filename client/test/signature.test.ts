@@ -59,7 +59,7 @@ async function refused(response: Response, reason: RegExp) {
   assert.match(((await response.json()) as { error: string }).error, reason);
 }
 
-test('what the service has signed runs', async () => {
+test('deliveries signed by the service run', async () => {
   const { handle, runs } = handlerWith({ signingKey: KEY });
   assert.equal((await handle(delivery(signature()))).status, 200);
   assert.equal(runs(), 1);
@@ -99,7 +99,7 @@ test('forged deliveries run nothing', async () => {
   assert.equal((await handle(delivery(good))).status, 200, 'none of them used up the good one');
 });
 
-test('a stranger learns nothing of the handler, and its body is not read', async () => {
+test('an unsigned request gets no information about the handler, and its body is not read', async () => {
   const { handle } = handlerWith({ signingKey: KEY });
   const request = delivery(undefined, { 'x-vqs-queue-name': '__wkf_step_x' });
   await refused(await handle(request), /is missing/);
@@ -116,7 +116,7 @@ test('the same delivery twice runs once, also by way of another bundle of the ap
   assert.deepEqual([one.runs(), two.runs()], [1, 0]);
 });
 
-test('during a rotation any key of either side that fits is enough', async () => {
+test('during a rotation one common key of both sides is enough', async () => {
   const both = (() => {
     const [t, nonce] = [Date.now(), 'n'.repeat(20)];
     return `${signature({ t, nonce, key: 'the-new-key-is-this' })},${signature({ t, nonce }).split(',')[2]}`;
@@ -131,7 +131,7 @@ test('during a rotation any key of either side that fits is enough', async () =>
   assert.equal((await handle(delivery(signature()))).status, 200);
 });
 
-test('without a key of its own each token stands for one', async () => {
+test('without a signing key, a key is derived from each token', async () => {
   const derived = createHmac('sha256', 'token-2').update('world-redis delivery signature v1').digest();
   const { handle } = handlerWith({ token: 'token-1,token-2', signingKey: '' });
   assert.equal((await handle(delivery(signature({ key: derived })))).status, 200);
@@ -139,14 +139,14 @@ test('without a key of its own each token stands for one', async () => {
   assert.equal((await handlerWith({ token: 'token-2', signingKey: KEY }).handle(delivery(signature({ key: derived })))).status, 401);
 });
 
-test('a step is signed as a step, and a name beyond ASCII as it stands in the header', async () => {
+test('a step is signed as a step, and a non-ASCII name as it is in the header', async () => {
   const { handle } = handlerWith({ signingKey: KEY }, '__wkf_step_');
   const queueName = '__wkf_step_step//./gr%C3%B6%C3%9Fe.ts//add';
   const request = () => delivery(signature({ kind: 'step', queueName }), { 'x-vqs-queue-name': queueName });
   assert.equal((await handle(request())).status, 200);
 });
 
-test('without any key everything is taken', async () => {
+test('without any key every request is accepted', async () => {
   const { handle, runs } = handlerWith(withoutKey);
   assert.equal((await handle(delivery(undefined))).status, 200);
   assert.equal(runs(), 1);
@@ -164,7 +164,7 @@ test('an app without a key says so once, when its service signs or it is in prod
   assert.equal(await stderr({}), '');
 });
 
-test('remembering is bounded: what may have been forgotten is refused', () => {
+test('the memory of nonces is bounded: a delivery whose nonce may have been forgotten is refused', () => {
   const seen = new SeenNonces(1_000, 3);
   for (let i = 0; i < 5; i++) assert.equal(seen.add(`n${i}`, 100 + i, 100), true);
   assert.equal(seen.add('n0', 100, 100), false, 'forgotten, but not forgiven');
@@ -174,7 +174,7 @@ test('remembering is bounded: what may have been forgotten is refused', () => {
   assert.equal(seen.add('later', 102, 100), true);
 });
 
-test('what has expired is forgotten without a trace', () => {
+test('expired nonces are removed completely', () => {
   const seen = new SeenNonces(1_000, 3);
   for (let i = 0; i < 100; i++) assert.equal(seen.add(`n${i}`, i * 600, i * 600), true);
   assert.equal(seen.add('older', 99 * 600 - 900, 99 * 600), true);

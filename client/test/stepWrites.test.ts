@@ -50,7 +50,7 @@ const started = (stepId: string) => ({ eventType: 'step_started', specVersion: 3
 const completed = (stepId: string) => ({ eventType: 'step_completed', specVersion: 3, correlationId: stepId });
 const startedAnswer = (attempt: number): Answer => json(200, { step: { attempt } });
 
-test('every write and close in a step names it and its attempt, in each form, also what comes late; others name none', async () => {
+test('every write and close in a step names the step and its attempt, in each form, also late ones; others name none', async () => {
   const { fake, world } = await fakeWorld();
   await asStep('wrun_a', 'step_a', 2, async () => {
     await world.writeToStream('s', 'wrun_a', 'x');
@@ -68,7 +68,7 @@ test('every write and close in a step names it and its attempt, in each form, al
   assert.deepEqual(stepsOf(fake).slice(6), ['', '']);
 });
 
-test('a session belongs to the step that opened it, wherever it is written', async () => {
+test('a session belongs to the step that opened it, wherever its writes come from', async () => {
   const { fake, world } = await fakeWorld();
   const open = (step: string, attempt: number) => asStep('wrun_b', step, attempt, () => world.streams.createWriteSession('wrun_b', 's', { writerId: `w_${step}` }));
   const [one, two] = [open('step_1', 1), open('step_2', 3)];
@@ -84,7 +84,7 @@ test('a session belongs to the step that opened it, wherever it is written', asy
   );
 });
 
-test('SDK v4: what a step gets as an argument is written outside of its context, and the delivery tells whose it is', async () => {
+test('SDK v4: a stream that a step gets as an argument is written outside of its context, and the delivery identifies the step', async () => {
   const { fake, world } = await fakeWorld();
   const { run, step } = newStep();
   const deliver = (handler: () => Promise<void>) => {
@@ -103,7 +103,7 @@ test('SDK v4: what a step gets as an argument is written outside of its context,
   assert.deepEqual(stepsOf(fake), ['', `${step} 4`, `${step} 4`, '']);
 });
 
-test('a write is tried again after all that may pass, and is the same call every time', async () => {
+test('a write is retried after every temporary failure, as the same call', async () => {
   const { fake, world } = await fakeWorld({ retryForMs: 0 });
   const notOurs: Answer = (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>');
   fake.next(drop, unavailable, refusal(500), refusal(429), notOurs);
@@ -122,7 +122,7 @@ test('a write is tried again after all that may pass, and is the same call every
   assert.equal(fake.seen.length, 12);
 });
 
-test('what will not pass is thrown at once, and its step may be completed', async () => {
+test('a permanent failure is thrown immediately, and its step may be completed', async () => {
   const { fake, world } = await fakeWorld();
   const { run, step } = newStep();
   for (const [status, code] of [
@@ -141,14 +141,14 @@ test('what will not pass is thrown at once, and its step may be completed', asyn
   await world.events.create(run, completed(step));
 });
 
-test('the time for which writes are tried is a setting, and each has its own', async () => {
+test('the time for which writes are retried is a setting, and applies to each write separately', async () => {
   const { fake, world } = await fakeWorld({ streamRetryForMs: 0, retryForMs: 60_000 });
   fake.next(unavailable);
   await assert.rejects(world.writeToStream('s', 'wrun_d', 'x'), { status: 503 });
   assert.equal(fake.seen.length, 1);
 });
 
-test('a session that no step opened is tried until it gets through', async () => {
+test('the writes of a session that no step opened are retried until they succeed', async () => {
   const { fake, world } = await fakeWorld({ streamRetryForMs: 0 });
   const session = world.streams.createWriteSession('wrun_e', 's', { writerId: 'w' });
   fake.next(drop, unavailable, refusal(500), drop);
@@ -161,7 +161,7 @@ test('a session that no step opened is tried until it gets through', async () =>
   await assert.rejects(session.write(1, ['y']), { name: 'StreamError', status: 409 });
 });
 
-test('close() ends what is tried without end', async () => {
+test('close() ends retries without a limit', async () => {
   const { fake, world } = await fakeWorld();
   const second = held(unavailable);
   fake.next(unavailable, second.answer);
@@ -174,7 +174,7 @@ test('close() ends what is tried without end', async () => {
   assert.equal(fake.seen.length, 2);
 });
 
-test('a step of which a write was given up is not completed, with an error after which both SDKs run it again', async () => {
+test('a step whose write was given up is not completed, with an error after which both SDKs run it again', async () => {
   const { fake, world } = await fakeWorld({ streamRetryForMs: 0 });
   const { run, step } = newStep();
   for (const give of [() => world.writeToStream('s', run, 'x'), () => world.closeStream('s', run), () => world.streams.createWriteSession(run, 's', { writerId: 'w' }).close()]) {
@@ -207,7 +207,7 @@ test('a step of which a write was given up is not completed, with an error after
   await world.events.create(run, completed(step));
 });
 
-test('what an earlier execution gives up late is not held against the one that runs', async () => {
+test('a write that an earlier execution gives up late does not affect the running one', async () => {
   const { fake, world } = await fakeWorld({ streamRetryForMs: 0 });
   const { run, step } = newStep();
   fake.next(startedAnswer(1), startedAnswer(2), unavailable);
@@ -226,7 +226,7 @@ test('a step that was started in a batch counts as started', async () => {
   await world.events.create(run, completed(step));
 });
 
-test('the completion of a step waits for its writes that are being tried again', async () => {
+test('the completion of a step waits for its writes that are being retried', async () => {
   const { fake, world } = await fakeWorld();
   const { run, step } = newStep();
   const second = held(json(200, {}));
@@ -243,7 +243,7 @@ test('the completion of a step waits for its writes that are being tried again',
   assert.deepEqual(ids, ['step_of_another', step]);
 });
 
-test('the completion of a step waits for its writes that are under way, and for those that the SDK sends behind them', async () => {
+test('the completion of a step waits for its writes in progress, and for those that the SDK sends after them', async () => {
   const { fake, world } = await fakeWorld();
   const { run, step } = newStep();
   const first = held(json(200, {}));
@@ -264,7 +264,7 @@ test('the completion of a step waits for its writes that are under way, and for 
   );
 });
 
-test('a step that never stops writing is completed all the same', async (t) => {
+test('a step that never stops writing is completed nevertheless', async (t) => {
   const { fake, world } = await fakeWorld();
   const { run, step } = newStep();
   let stop = false;
@@ -282,7 +282,7 @@ test('a step that never stops writing is completed all the same', async (t) => {
   await writer;
 });
 
-test('a write that is given up while the completion of its step is being tried ends it', async () => {
+test('a write that is given up while the completion of its step is being retried ends that call', async () => {
   const { fake, world } = await fakeWorld({ streamRetryForMs: 0 });
   const { run, step } = newStep();
   const [first, lost] = [held(unavailable), held(unavailable)];

@@ -29,7 +29,7 @@ async function readAll(stream: ReadableStream<Uint8Array>): Promise<string[]> {
   return read;
 }
 
-test('a stream is read to its recorded end, past keep-alives and empty chunks', async () => {
+test('a stream is read to its recorded end, including empty chunks and without keep-alives', async () => {
   const { fake, world } = await fakeWorld();
   fake.next(streamBody(Buffer.concat([KEEP_ALIVE, frames('a', '', 'b'), KEEP_ALIVE, END])));
   assert.deepEqual(await readAll(await world.readFromStream('strm/1')), ['a', 'b']);
@@ -53,7 +53,7 @@ test('chunks can be given to a byte stream, which takes their memory', async () 
   assert.deepEqual(await readAll(bytes), ['hello', 'you']);
 });
 
-test('a cut connection goes on at the next index: nothing is lost, nothing comes twice', async () => {
+test('a cut connection continues at the next index: nothing is lost or repeated', async () => {
   const { fake, world } = await fakeWorld();
   const half = frames('cc').subarray(0, 5);
   fake.next(streamBody(Buffer.concat([frames('a', '', 'b'), half]), { cut: true }), drop, json(503, {}), streamBody(Buffer.concat([frames('cc', 'd'), END]), { start: 3 }));
@@ -64,7 +64,7 @@ test('a cut connection goes on at the next index: nothing is lost, nothing comes
   );
 });
 
-test('a body that ends politely but without the end frame was cut as well', async () => {
+test('a body that ends properly but without the end frame counts as cut', async () => {
   const { fake, world } = await fakeWorld();
   fake.next(
     (response) => {
@@ -86,7 +86,7 @@ test('a start counted from the end is fixed by the first answer and kept across 
   );
 });
 
-test('a refusal errors the stream with the SDK error, at once', async () => {
+test("a refusal makes the stream fail with the SDK's error, immediately", async () => {
   const { fake, world } = await fakeWorld();
   fake.next(json(400, { error: { name: 'WorkflowWorldError', message: 'bad index', status: 400, code: 'invalid' } }));
   await assert.rejects(readAll(await world.readFromStream('s')), { status: 400, message: 'bad index' });
@@ -95,7 +95,7 @@ test('a refusal errors the stream with the SDK error, at once', async () => {
   await assert.rejects(readAll(await world.readFromStream('s')), { name: 'WorkflowWorldError', status: 502 });
 });
 
-test('cancelling ends the request promptly, also while nothing comes', async () => {
+test('cancelling ends the request promptly, also while no data arrives', async () => {
   const { fake, world } = await fakeWorld();
   const closed = new Promise<void>((resolve) => {
     fake.next((response) => {
@@ -112,7 +112,7 @@ test('cancelling ends the request promptly, also while nothing comes', async () 
   assert.equal(fake.seen.length, 1);
 });
 
-test('a reader that does not read holds the writer back', async () => {
+test('a reader that does not read causes backpressure', async () => {
   const { fake, world } = await fakeWorld();
   const chunk = encodeFrames([new Uint8Array(64 * 1024)]);
   let written = 0;
@@ -154,7 +154,7 @@ test('close() ends a live read instead of letting it open the connection again',
   assert.equal(fake.seen.length, 1);
 });
 
-test('many idle live reads do not hold up calls', async () => {
+test('many idle live reads do not delay calls', async () => {
   const { fake, world } = await fakeWorld();
   const idle = streamBody(Buffer.alloc(0));
   fake.next(...Array.from({ length: 80 }, () => idle));
@@ -166,7 +166,7 @@ test('many idle live reads do not hold up calls', async () => {
   await Promise.all(streams.map((stream) => stream.cancel()));
 });
 
-test('a stream read to its end gives its connection back for the next one', async () => {
+test('a stream that was read to its end releases its connection for the next one', async () => {
   const { fake, world } = await fakeWorld();
   const whole = (response: import('node:http').ServerResponse) => {
     response.writeHead(200, { 'content-type': 'application/vnd.world-redis.chunks', 'x-stream-start': '0' });
@@ -181,7 +181,7 @@ test('a stream read to its end gives its connection back for the next one', asyn
   assert.ok(fake.opened <= 2, `${fake.opened} connections`);
 });
 
-test('a connection that something keeps open after the end frame is given up', async () => {
+test('a connection that stays open after the end frame is given up', async () => {
   const { fake, world } = await fakeWorld();
   const closed = new Promise<void>((resolve) => {
     fake.next((response) => {
@@ -193,7 +193,7 @@ test('a connection that something keeps open after the end frame is given up', a
   await closed;
 });
 
-test('what came before a failure is read before the failure is', async () => {
+test('chunks from before a failure are read before the failure', async () => {
   const { fake, world } = await fakeWorld();
   fake.next(streamBody(frames('a', 'b', 'c'), { cut: true }), json(400, { error: { name: 'WorkflowWorldError', message: 'no more', status: 400, code: 'invalid' } }));
   const reader = (await world.readFromStream('s')).getReader();

@@ -32,7 +32,7 @@ for (const spec of SPECS) {
 }
 
 for (const spec of [6, 7] as const) {
-  test(`§3.6 a resume id stands for one event of the run, spec ${spec}`, async () => {
+  test(`§3.6 a resume id identifies one event of the run, spec ${spec}`, async () => {
     const world = await real.world(spec);
     const [hook, other] = [newHookId(), newHookId()];
     const runId = await real.run(world, spec, hook, 'hook_created');
@@ -96,7 +96,7 @@ test('§3.7 stateUpdatedAt is ignored: no 412, whatever it says', async () => {
   assert.equal(step.status, 'pending');
 });
 
-test('§3.8 sinceCursor brings everything after it, the own event included; eventCount what came in between', async () => {
+test('§3.8 sinceCursor returns all events after it, including the own one; eventCount those in between', async () => {
   const world = await real.world(7);
   const [step, lazy, hook, wait] = [newStepId(), newStepId(), newHookId(), newWaitId()];
   const runId = await real.run(world, 7);
@@ -135,7 +135,7 @@ test('§3.8 sinceCursor brings everything after it, the own event included; even
   assert.equal(ahead.event.eventId, `evnt_${'7'.padStart(26, '0')}`);
 });
 
-test('§3.9 a batch is refused as a whole for what must not be in it, and nothing of it is kept', async () => {
+test('§3.9 a batch with an event that it must not contain is refused as a whole, and nothing of it is stored', async () => {
   const world = await real.world(7);
   const [a, b] = [newStepId(), newStepId()];
   const runId = await real.run(world, 7);

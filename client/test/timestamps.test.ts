@@ -16,7 +16,7 @@ test('an absent field is absent: a null off the wire is dropped', () => {
   assert.deepEqual(reviveEntity({ runId: 'r', output: null, completedAt: null }), { runId: 'r' });
 });
 
-test('nothing inside payloads or the execution context is touched', () => {
+test('nothing inside payloads or the execution context is changed', () => {
   const inside = { createdAt: ms, gone: null };
   const run = reviveEntity({ executionContext: { ...inside }, input: { ...inside }, attempt: 3 });
   assert.deepEqual(run, { executionContext: inside, input: inside, attempt: 3 });

@@ -17,7 +17,7 @@ test('a step whose result is too large fails for good, with an error of its SDK,
   assert.deepEqual({ ...eventData, error: new TextDecoder().decode(eventData.error) }, { ...names, error: written });
 });
 
-test('a batch is parted as near to its middle as the events of one entity allow', () => {
+test('a batch is split as near to its middle as the events of one entity allow', () => {
   const cases: [string, number | undefined][] = [
     ['', undefined],
     ['a', undefined],

@@ -44,7 +44,7 @@ const BIGNUM = `c25a000186a0${'ff'.repeat(100_000)}`;
 const BAD = { 'a date of text': 'c16161', 'floats of three bytes': 'd85643010203', 'a whole number of 100 KB': BIGNUM, 'a class': 'd81b82654572726f726162' };
 
 for (const [name, hex] of Object.entries(BAD)) {
-  test(`a stored value is read as what it is, in CBOR and JSON, and hides no other: ${name}`, async () => {
+  test(`a stored value is read correctly, in CBOR and JSON, and does not affect its neighbours: ${name}`, async () => {
     const { url } = real.service;
     const world = await real.world(7);
     const ids = [newRunId(), newRunId(), newRunId()];
@@ -76,7 +76,7 @@ test('a delivery with such a value reaches its handler', async () => {
   assert.deepEqual([refused.status, await refused.json()], [400, { error: 'The message cannot be read: Error: not well-formed CBOR: it ends too early' }]);
 });
 
-test('the answer of one call of a bundle that is none is that call’s trouble alone', async () => {
+test('an unreadable answer to one call of a bundle affects only that call', async () => {
   const ok = { status: 200, body: encode({ event: { eventId: 'e' } }) };
   const bundle = (broken: object): Answer => cbor(withRaw({ answers: [ok, broken, ok].map((one) => ('body' in one ? { hex: Buffer.from(encode(one)).toString('hex') } : one)) }));
   for (const broken of [{ hex: 'f6' }, { hex: '01' }, { hex: '80' }, { hex: 'c16161' }, { status: 'x' }, { hex: 'a2667374617475731900c864626f647901' }]) {
@@ -99,7 +99,7 @@ test('the answer of one call of a bundle that is none is that call’s trouble a
   assert.match(String((b as PromiseRejectedResult).reason), /\/v1\/runs\/r\/events answered 200 with something that is not an answer of world-redis/);
 });
 
-test('an answer that cannot be read, or is of another form, is an error that names the call', async () => {
+test('an answer that is unreadable, or has another form, is an error that names the call', async () => {
   const bodies = ['', 'a161', 'ff', '01', '80', 'f6', '6161', 'a0', 'a1646461746101', 'a16464617461f6', 'c16161', 'a167726573756c747301'];
   const { fake, world } = await fakeWorld(cbor(unhex('')));
   const legacy = legacyCalls(fake.url);
