@@ -23,7 +23,7 @@ test('SDK v5: abort', { concurrency: 6 }, async (t) => {
   };
   const complete = async (workflow, args, value) => completed(await app.begin(workflow, ...args), value);
 
-  row('a sleep wins against a step, which is told', async () => {
+  row('a sleep wins against a step, whose signal is aborted', async () => {
     const events = await complete('abortOnTimeout', [500], { first: 'timed out', aborted: true, step: 'aborted' });
     assert.deepEqual([count(events, 'hook_created'), count(events, 'hook_received')], [1, 1]);
   });
@@ -46,7 +46,7 @@ test('SDK v5: abort', { concurrency: 6 }, async (t) => {
     assert.deepEqual([status, value.step.aborted, value.after], ['completed', true, true]);
   });
 
-  row('after the step has ended: nothing happens to it', () => complete('abortAfterCompletion', [], { step: { end: 'finished' }, aborted: true }));
+  row('after the step has ended: it is not affected', () => complete('abortAfterCompletion', [], { step: { end: 'finished' }, aborted: true }));
 
   row('by a hook of the user', async () => {
     const runId = await app.begin('abortByHook', 'stop-button');
@@ -143,7 +143,7 @@ test('SDK v5: abort', { concurrency: 6 }, async (t) => {
     });
   });
 
-  row('an abort for whoever asks, by hand: the stream has it for watchers from before and after', async () => {
+  row('an abort channel, aborted by hand: its stream shows it to watchers from before and after', async () => {
     const runId = await app.begin('abortChannel', 'channel/hand', 60_000);
     const early = app.values(runId);
     await until('the hook', async () => (await api.hooks(runId)).length === 1);
@@ -155,7 +155,7 @@ test('SDK v5: abort', { concurrency: 6 }, async (t) => {
     assert.deepEqual(await app.values(runId), [message], 'who comes back later sees the same');
   });
 
-  row('an abort for whoever asks, by its own expiry', async () => {
+  row('an abort channel, aborted by its expiry', async () => {
     const runId = await app.begin('abortChannel', 'channel/expiry', 1000);
     const message = { abort: true, reason: 'expired', expired: true };
     assert.deepEqual(await app.values(runId), [message]);

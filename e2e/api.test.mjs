@@ -85,7 +85,7 @@ test('bad requests', async (t) => {
     }
   });
 
-  await t.test('the service goes on', async () => {
+  await t.test('the service continues', async () => {
     assert.deepEqual(await app.outcome(await app.begin('addition', 2, 3)), { status: 'completed', value: 5 });
   });
 });

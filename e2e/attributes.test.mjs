@@ -18,7 +18,7 @@ test('SDK v5: attributes', { concurrency: 5 }, async (t) => {
     return { ...outcome, writes, writers: writes.map((write) => write.writer.type) };
   };
 
-  row('given at the start: on the run from its first moment, beside what the workflow writes', async () => {
+  row('given at the start: on the run from its creation, together with those that the workflow writes', async () => {
     const runId = await app.beginWith({ attributes: { source: 'checkout', phase: 'zero' } }, 'workflowWrites');
     const { source } = (await api.events(runId))[0].eventData.attributes;
     assert.equal(source, 'checkout');
@@ -54,7 +54,7 @@ test('SDK v5: attributes', { concurrency: 5 }, async (t) => {
     assert.deepEqual(await attributesOf(runId), { one: '1' });
   });
 
-  row('nobody waits for the writes: they are there when the run has ended', async () => {
+  row('writes that are not awaited: they are stored when the run has ended', async () => {
     const runId = await app.begin('fireAndForget');
     const { writers } = await ended(runId);
     assert.deepEqual(writers, ['workflow', 'workflow', 'workflow']);
@@ -75,7 +75,7 @@ test('SDK v5: attributes', { concurrency: 5 }, async (t) => {
     assert.deepEqual(await attributesOf(runId), { source: 'start', phase: 'doomed' });
   });
 
-  row('what breaks a rule: a fatal error that names it, no event, and the run goes on', async () => {
+  row('an invalid one: a fatal error that names the rule, no event, and the run continues', async () => {
     const runId = await app.begin('badWrites');
     const { value, writes } = await ended(runId);
     const rules = {
@@ -108,7 +108,7 @@ test('SDK v5: attributes', { concurrency: 5 }, async (t) => {
 
   await Promise.all(rows);
 
-  await t.test('given at the start and bad: refused before there is a run', async () => {
+  await t.test('invalid ones at the start: refused before the run exists', async () => {
     const before = (await api.runs()).length;
     const bad = [
       [{ attributes: { $kind: 'mine' } }, /reserved prefix/],

@@ -78,7 +78,7 @@ for (const sdk of sdks) {
         }
       }),
 
-      t.test('the service has found the app at its address before there was work for it', () =>
+      t.test('the service has checked the app at its address before there was work for it', () =>
         until('the line in the log', () => stack.service.output.includes(`msg="a workflow app answers at this address" app=${app.url} `)),
       ),
 
@@ -123,7 +123,7 @@ for (const sdk of sdks) {
         );
       }),
 
-      t.test('resilient start: without its first event, a run is made from its message, by a World that was spread', async () => {
+      t.test('resilient start: without its first event, a run is created from its message, by a World that was spread', async () => {
         const { runId, calls } = await app.beginWithoutEvents(THREE_ADDS, 123);
         assert.deepEqual(calls, ['run_created']);
         await until('the run to be made', () => api.run(runId));
@@ -177,7 +177,7 @@ for (const sdk of sdks) {
         }),
       ),
 
-      t.test('a webhook that nobody waits for: 404, no body', async () => {
+      t.test('a webhook for which no run waits: 404, no body', async () => {
         const response = await fetch(`${app.url}${WEBHOOK}nobody`, { method: 'POST', body: 'x' });
         assert.deepEqual([response.status, await response.text()], [404, '']);
       }),
@@ -202,7 +202,7 @@ function onlyV5(t, { app, api }) {
       );
     }),
 
-    t.test('errors of every class, with cause, inner errors and moment of the next try', async () => {
+    t.test('errors of every class, with cause, inner errors and time of the next try', async () => {
       const classes = ['Error: plain', 'TypeError: type', 'RangeError: range', 'SyntaxError: syntax', 'ReferenceError: reference', 'EvalError: eval', 'URIError: uri'];
       await completes(
         'errorsAround',
@@ -216,7 +216,7 @@ function onlyV5(t, { app, api }) {
       );
     }),
 
-    t.test('a bit of everything in turns; the timer of half a minute that lost its race is harmless', async () => {
+    t.test('all features in one run; the timer of half a minute that lost its race is harmless', async () => {
       const runId = await app.begin('retainedMix', 'delta');
       await until('the hook', async () => (await api.hooks(runId)).length === 1);
       await app.resume('delta', { delta: 5 });

@@ -106,7 +106,7 @@ for (const sdk of sdks) {
       ),
     );
 
-    await t.test('nothing of the cancelled runs is left in the queue but the timer that nobody waits for', async () => {
+    await t.test('of the cancelled runs only a timer that is not awaited is left in the queue', async () => {
       assert.deepEqual(await api.runs('running'), []);
       assert.equal(await redis.command('LLEN', 'asynq:{workflow_flows}:pending'), 0);
       await until('deliveries to end', async () => (await redis.command('LLEN', 'asynq:{workflow_flows}:active')) === 0);

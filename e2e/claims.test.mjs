@@ -36,7 +36,7 @@ test('SDK v5: claims', { concurrency: 6 }, async (t) => {
     await assert.rejects(app.resume('never heard of', 1), { name: 'HookNotFoundError' });
   });
 
-  row('a look with nothing else', async () => {
+  row('a lookup alone', async () => {
     const runId = await app.begin('claimCheck', 'alone');
     await completed(runId, 'free');
     const types = await typesOf(runId);
@@ -50,7 +50,7 @@ test('SDK v5: claims', { concurrency: 6 }, async (t) => {
     ['claimAfterStep', 'before'],
     ['claimBesideStep', 'beside'],
   ]) {
-    row(`a look with a step ${step} it`, async () => {
+    row(`a lookup with a step ${step} it`, async () => {
       const runId = await app.begin(workflow, workflow);
       await completed(runId, { conflict: null, step });
       const types = await typesOf(runId);
@@ -59,7 +59,7 @@ test('SDK v5: claims', { concurrency: 6 }, async (t) => {
     });
   }
 
-  row('a step after the look begins while a slow step is still under way', async () => {
+  row('a step after the lookup begins while a slow step is still in progress', async () => {
     const runId = await app.begin('claimThenStepBesideSlowOne', 'slow', 4000);
     const { status, value } = await app.outcome(runId);
     assert.deepEqual([status, value.conflict], ['completed', null]);
@@ -68,7 +68,7 @@ test('SDK v5: claims', { concurrency: 6 }, async (t) => {
     await checkEndedRun(api, runId);
   });
 
-  row('whoever comes second sees the owner, and that it runs', async () => {
+  row('the second run sees the owner, and that it is running', async () => {
     const first = await owner('claimOrTell', 'seen');
     const second = await app.begin('claimOrTell', 'seen');
     const third = await app.begin('claimOrTellFromStep', 'seen');
@@ -82,7 +82,7 @@ test('SDK v5: claims', { concurrency: 6 }, async (t) => {
     assert.ok(!(await typesOf(first)).includes('hook_conflict'));
   });
 
-  row('a lock that takes no payload: held, told, given back, taken by a third', async () => {
+  row('a lock without a payload: held, reported, released, taken by a third run', async () => {
     const first = await owner('mutex', 'lock', 5000);
     const second = await app.begin('mutex', 'lock', 0);
     await completed(second, { owner: first });
@@ -105,7 +105,7 @@ test('SDK v5: claims', { concurrency: 6 }, async (t) => {
     assert.ok(!events.some((e) => e.eventType === 'hook_received'));
   });
 
-  row('whoever comes second adopts the result of the owner', async () => {
+  row('the second run adopts the result of the owner', async () => {
     const first = await owner('adoptResult', 'adopt');
     const second = await app.begin('adoptResult', 'adopt');
     assert.equal((await logged(second, 'hook_conflict')).eventData.conflictingRunId, first);
@@ -116,7 +116,7 @@ test('SDK v5: claims', { concurrency: 6 }, async (t) => {
     }
   });
 
-  row('whoever comes second hands its payload to the owner', async () => {
+  row('the second run passes its payload to the owner', async () => {
     const first = await owner('signalOwner', 'signal', 'of the first');
     const second = await app.begin('signalOwner', 'signal', 'of the second');
     await completed(second, { forwardedTo: first, owner: first });
@@ -124,7 +124,7 @@ test('SDK v5: claims', { concurrency: 6 }, async (t) => {
     for (const runId of [first, second]) await checkEndedRun(api, runId);
   });
 
-  row('whoever comes second cancels the owner and takes the token', async () => {
+  row('the second run cancels the owner and takes the token', async () => {
     const first = await owner('supersede', 'throne');
     const second = await app.begin('supersede', 'throne');
     const { status, error } = await app.outcome(first);
@@ -135,7 +135,7 @@ test('SDK v5: claims', { concurrency: 6 }, async (t) => {
     for (const runId of [first, second]) await checkEndedRun(api, runId);
   });
 
-  row('resume, or else start and resume', async () => {
+  row('resume, or otherwise start and resume', async () => {
     await assert.rejects(app.resume('lazy', 'hello'), { name: 'HookNotFoundError' });
     const runId = await app.begin('hookwf', 'lazy');
     const resumed = await until('the hook', () => app.resume('lazy', 'hello'));

@@ -58,7 +58,7 @@ test('deliveries of SDK v4', async (t) => {
 
   // Checks that the client still predicts what the SDK queues: otherwise nothing would fail, but each step would take
   // two more requests.
-  await t.test('steps in a row: each message goes along with its event', async () => {
+  await t.test('steps in a row: each message is sent with its event', async () => {
     const requests = async (route) => {
       const { text } = await api.request('/metrics');
       const counts = text.matchAll(new RegExp(`^world_redis_http_request_seconds_count\\{[^}]*route="${route}"[^}]*\\} (\\d+)$`, 'gm'));
@@ -88,7 +88,7 @@ test('deliveries of SDK v4', async (t) => {
     return { runId, release };
   };
 
-  await t.test('what happens after a wake-up was read ahead is not lost: its own wake-up comes after', async () => {
+  await t.test('an event after a preload was read is not lost: its own wake-up follows', async () => {
     const { runId, release } = await heldBack('ahead');
     await app.resume('ahead', { n: 2, last: true });
     release();
@@ -97,7 +97,7 @@ test('deliveries of SDK v4', async (t) => {
     await checkQueueEmpty(stack);
   });
 
-  await t.test('a run that is cancelled after a wake-up was read ahead stays cancelled, and the wake-up is done', async () => {
+  await t.test('a run that is cancelled after the preload of its wake-up was read stays cancelled, and the wake-up is done', async () => {
     const { runId, release } = await heldBack('gone');
     await app.cancel(runId);
     release();

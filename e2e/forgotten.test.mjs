@@ -15,7 +15,7 @@ import { until } from './lib/wait.mjs';
 const loseTheQueue = (redis) => redis.command('EVAL', "for _, key in ipairs(redis.call('KEYS', '*{workflow_*')) do redis.call('DEL', key) end return 1", 0);
 
 for (const sdk of sdks) {
-  test(`SDK ${sdk}: a run whose messages are lost is woken and goes on; one that is parked on its hook is left alone`, async (t) => {
+  test(`SDK ${sdk}: a run whose messages are lost is woken and continues; one that is parked on its hook is left alone`, async (t) => {
     const stack = await startStack(t, { sdk, serviceEnv: { WORKFLOW_WORLD_RECOVERY_AFTER: '3s' }, warns: [/nothing that would wake it/] });
     const { app, api, redis, service } = stack;
     const sleeping = await app.begin('naps', 1_500);
@@ -78,7 +78,7 @@ for (const sdk of sdks) {
     await checkEndedRun(api, runId);
   });
 
-  test(`SDK ${sdk}: a run on a live hook whose wake-up was lost is woken once, and goes on`, async (t) => {
+  test(`SDK ${sdk}: a run on a live hook whose wake-up was lost is woken once, and continues`, async (t) => {
     const stack = await startStack(t, { sdk, serviceEnv: patience });
     const { app, api, redis, service } = stack;
     const runId = await app.begin('collect', 'lossy');
@@ -104,7 +104,7 @@ for (const sdk of sdks) {
 }
 
 if (sdks.includes('v4')) {
-  test('SDK v4: the wake-up after a step of a run on a live hook is lost: the run is woken once, and goes on', async (t) => {
+  test('SDK v4: the wake-up after a step of a run on a live hook is lost: the run is woken once, and continues', async (t) => {
     const stack = await startStack(t, { sdk: 'v4', serviceEnv: patience });
     const { app, api, redis, service } = stack;
     const { args, open, begun } = await gateOf(t);

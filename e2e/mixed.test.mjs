@@ -25,7 +25,7 @@ const APPS = {
   dpl_new: { sdk: 'v5', spec: 7, check: checkEndedRun },
 };
 
-test('apps of SDK 4.0.1 beta, v4 and v5 share a service, and none sees anything of another', async (t) => {
+test('apps of SDK 4.0.1 beta, v4 and v5 share a service, and none sees data of another', async (t) => {
   const stack = await startStack(t, { sdk: APPS.dpl_old.sdk, deploymentId: 'dpl_old' });
   const { api, service } = stack;
   const apps = { dpl_old: stack.app };
@@ -35,7 +35,7 @@ test('apps of SDK 4.0.1 beta, v4 and v5 share a service, and none sees anything 
     await apps[deploymentId].start();
   }
 
-  await t.test('only the one from before event sourcing is shown the calls of that time', async () => {
+  await t.test('only the one from before event sourcing has the calls of that time', async () => {
     for (const [deploymentId, { sdk }] of Object.entries(APPS)) {
       assert.deepEqual(await apps[deploymentId].legacyCalls(), Array(3).fill(sdk === 'v4beta'), deploymentId);
     }

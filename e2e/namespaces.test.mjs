@@ -14,7 +14,7 @@ const RUNS = 25;
 const tokens = { shop: 'token-of-the-shop', blog: 'token-of-the-blog' };
 
 for (const sdk of sdks) {
-  test(`SDK ${sdk}: apps of two namespaces, of one deployment id, run their own work alone`, async (t) => {
+  test(`SDK ${sdk}: apps of two namespaces with one deployment id run only their own work`, async (t) => {
     const stack = await startStack(t, {
       sdk,
       token: 'token-of-the-default',

@@ -27,7 +27,7 @@ async function stored(api, runId, count) {
 // The tests mostly wait, so several run at the same time.
 suite('Redis is away', { concurrency: 3 }, () => {
   for (const sdk of sdks) {
-    test(`SDK ${sdk}: it answers nobody for twelve seconds: a step's chunks are there once and in order, of one execution`, async (t) => {
+    test(`SDK ${sdk}: it answers no call for twelve seconds: a step's chunks are stored once and in order, by one execution`, async (t) => {
       const { app, api, redis } = await startStack(t, { sdk, warns: [redisAway] });
       const runId = await app.begin('slowTicks', 20, 200);
       await stored(api, runId, 3);
@@ -39,7 +39,7 @@ suite('Redis is away', { concurrency: 3 }, () => {
       await checkTicks(app, api, runId);
     });
 
-    test(`SDK ${sdk}: it is dead for twelve seconds: the same, and a step that would write 100 MiB is held up at 8 MiB`, async (t) => {
+    test(`SDK ${sdk}: it is dead for twelve seconds: the same, and a step that would write 100 MiB is blocked at 8 MiB`, async (t) => {
       const folder = await mkdtemp(join(tmpdir(), 'world-redis-e2e-'));
       t.after(() => rm(folder, { recursive: true, force: true }));
       const [gate, progress] = [join(folder, 'gate'), join(folder, 'progress')];
@@ -61,7 +61,7 @@ suite('Redis is away', { concurrency: 3 }, () => {
       assert.deepEqual(await api.get(`/v1/streams/${name}/info`), { tailIndex: 99, done: true });
     });
 
-    test(`SDK ${sdk}: it is dead for longer than writes are tried: steps run once more, and what they write then is whole`, async (t) => {
+    test(`SDK ${sdk}: it is dead for longer than writes are retried: steps run once more, and their streams are then complete`, async (t) => {
       const { app, api, redis } = await startStack(t, { sdk, redisArgs: safe, appEnv: { WORKFLOW_WORLD_STREAM_RETRY_SECONDS: '4' }, warns: [redisAway] });
       // The careless step has returned when its write is abandoned, so only the client can make it run again.
       const runIds = [await app.begin('slowTicks', 30, 200), await app.begin('carelessTicks', 30, 100)];
@@ -81,7 +81,7 @@ suite('Redis is away', { concurrency: 3 }, () => {
       }
     });
 
-    test(`SDK ${sdk}: it is dead for five seconds: start() and resumeHook() come through, only later; for fifteen they fail, and say why`, async (t) => {
+    test(`SDK ${sdk}: it is dead for five seconds: start() and resumeHook() succeed late; for fifteen they fail, and say why`, async (t) => {
       const { app, api, redis } = await startStack(t, { sdk, redisArgs: safe, warns: [redisAway] });
       const token = `outage ${sdk}`;
       const waiting = await app.begin('hookwf', token);

@@ -13,7 +13,7 @@ import { damaged } from './lib/warns.mjs';
 const key = (kind, runId, more = '') => `workflow:${kind}:{${runId}}${more}`;
 
 for (const sdk of sdks) {
-  test(`SDK ${sdk}: runs whose state and log do not agree`, { concurrency: true }, async (t) => {
+  test(`SDK ${sdk}: runs whose state and log differ`, { concurrency: true }, async (t) => {
     const stack = await startStack(t, { sdk, warns: [damaged] });
     const { app, api, redis, service } = stack;
     const find = async (runId, type) => until(type, async () => (await api.events(runId)).find((e) => e.eventType === type));

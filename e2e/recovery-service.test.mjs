@@ -55,7 +55,7 @@ for (const sdk of sdks) {
     await checkBusyRuns(stack, runIds, 8);
   });
 
-  test(`SDK ${sdk}: Redis is away for five seconds under load: everything goes on by itself`, async (t) => {
+  test(`SDK ${sdk}: Redis is away for five seconds under load: everything continues by itself`, async (t) => {
     const stack = await startStack(t, { sdk, appEnv, warns: [redisAway, replicaGone] });
     const runIds = await startBusyRuns(stack.app, 10, 8);
     await until('work to be under way', anyStepDone(stack.api, runIds));

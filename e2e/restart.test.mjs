@@ -17,7 +17,7 @@ const LEASE = '5';
 
 describe('restart', { concurrency: true }, () => {
   for (const sdk of sdks) {
-    test(`SDK ${sdk}: a killed app finds its sleep and its step again; a second app does not touch a live step`, async (t) => {
+    test(`SDK ${sdk}: a killed app continues its sleep and its step; a second app does not touch a live step`, async (t) => {
       const deploymentId = 'dpl_restart';
       const appEnv = { WORKFLOW_INLINE_OWNERSHIP_LEASE_SECONDS: LEASE };
       const stack = await startStack(t, { sdk, deploymentId, appEnv });

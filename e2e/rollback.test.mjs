@@ -41,7 +41,7 @@ async function checkExecutions(run, expected) {
 }
 
 for (const sdk of sdks) {
-  test(`SDK ${sdk}: the whole of Redis is what it was a moment ago`, { concurrency: true }, async (t) => {
+  test(`SDK ${sdk}: all of Redis is reset to an earlier state`, { concurrency: true }, async (t) => {
     const stack = await startStack(t, { sdk, warns: [isReplica, redisAway, replicaGone] });
     const { app, api, redis } = stack;
     const shadow = await startShadow(t, redis);
@@ -72,7 +72,7 @@ for (const sdk of sdks) {
     await checkQueueEmpty(stack);
   });
 
-  test(`SDK ${sdk}: the messages of a run are of later than its log`, { concurrency: true }, async (t) => {
+  test(`SDK ${sdk}: the messages of a run are newer than its log`, { concurrency: true }, async (t) => {
     const stack = await startStack(t, { sdk });
     const { app, api, redis, service } = stack;
     const gate = await startEventGate(t, { port: await freePort(), target: service.url });

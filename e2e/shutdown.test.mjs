@@ -22,7 +22,7 @@ describe('a long step', { concurrency: 3 }, () => {
     }
     test(`SDK ${sdk}: a proxy cuts idle connections (BR-20): the body runs once`, (t) => proxyCuts(t, sdk));
   }
-  test('SDK v4: the app is stopped: it ends its step and the run gets on', (t) => appStops(t, 'v4'));
+  test('SDK v4: the app is stopped: it ends its step and the run continues', (t) => appStops(t, 'v4'));
   test('SDK v4: the service is stopped, and the step takes a minute: the body runs once', (t) => serviceGoes(t, 'v4', 60_000, (service) => service.stop()));
 });
 

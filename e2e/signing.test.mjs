@@ -65,7 +65,7 @@ for (const sdk of sdks) {
     assert.doesNotMatch(stack.service.tail, /refused the signature/);
   });
 
-  test(`SDK ${sdk}: with a wrong key runs wait, uncharged, and go on once it is right`, async (t) => {
+  test(`SDK ${sdk}: with a wrong key runs wait, uncharged, and continue once it is right`, async (t) => {
     const stack = await startStack(t, { sdk, serviceEnv: keys(newKey), appEnv: keys(oldKey) });
     const { app, api } = stack;
     const runId = await app.begin('seq', 2);

@@ -72,9 +72,9 @@ for (const sdk of sdks) {
       });
     }
 
-    await t.test('arguments that are too big only together are no fault', () => completes('bigTogether', [12, 40_000], 480_000));
+    await t.test('arguments that are too big only together are accepted', () => completes('bigTogether', [12, 40_000], 480_000));
 
-    await t.test('a proxy in front of the service that takes less: its 413 is told in the error of the run', async (t) => {
+    await t.test('a proxy in front of the service with a lower limit: its 413 is in the error of the run', async (t) => {
       // 0.8 of the limit: SDK v5 compresses it to 0.66, which is still above the proxy's limit.
       const proxy = await startNarrowProxy(t, service.url, limit / 2);
       const behind = new App({ sdk, service: { clientEnv: { WORKFLOW_WORLD_URL: proxy } }, port: await freePort(), deploymentId: 'dpl_behind' });

@@ -13,7 +13,7 @@ const STEP = 'step_01JZZZZZZZZZZZZZZZZZZZZZZZ';
 const loseTheQueue = (redis) => redis.command('EVAL', "for _, key in ipairs(redis.call('KEYS', '*{workflow_*')) do redis.call('DEL', key) end return 1", 0);
 
 for (const sdk of sdks) {
-  test(`SDK ${sdk}: a message for a step that is not in the log wakes its run, and keeps recovery from nothing`, async (t) => {
+  test(`SDK ${sdk}: a message for a step that is not in the log wakes its run, and does not hinder recovery`, async (t) => {
     const { app, api, redis, service } = await startStack(t, { sdk, serviceEnv: { WORKFLOW_WORLD_RECOVERY_AFTER: '3s' }, warns: [/nothing that would wake it/] });
     const plant = async (runId, more) => {
       const { workflowName, deploymentId, startedAt, specVersion } = await api.run(runId);

@@ -58,7 +58,7 @@ for (const sdk of sdks) {
       for (const runId of runIds) await checkBoth(stack, runId);
     });
 
-    await t.test('another step may not write behind it', async () => {
+    await t.test('another step may not write after it', async () => {
       for (const [workflow, written] of [
         ['closesAndAnother', ['a1']],
         ['closesGivenAndAnother', ['a1', 'b1', 'c1']],
@@ -74,7 +74,7 @@ for (const sdk of sdks) {
 }
 
 for (const sdk of sdks) {
-  test(`SDK ${sdk}: a stream that a step returns is whole, though Redis is away for longer than other writes are tried`, async (t) => {
+  test(`SDK ${sdk}: a stream that a step returns is complete, although Redis is away for longer than other writes are retried`, async (t) => {
     const { app, api, redis } = await startStack(t, { sdk, redisArgs: safe, appEnv: { WORKFLOW_WORLD_STREAM_RETRY_SECONDS: '1' }, warns: [redisAway] });
     const runId = await app.begin('returnsStream', 20, 100);
     await until('three chunks', async () => {

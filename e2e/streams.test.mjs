@@ -24,7 +24,7 @@ for (const sdk of sdks) {
       assert.equal((await app.outcome(runId)).status, 'completed');
     });
 
-    await t.test('three readers of a stream that is yet to be written, from different places', async () => {
+    await t.test('three readers of a stream that is not written yet, from different indexes', async () => {
       const runId = await app.begin('ticker', 6, 50);
       const read = async (startIndex) => [...(await app.stream(runId, startIndex))];
       assert.deepEqual(await Promise.all([read(0), read(0), read(4)]), [
@@ -161,7 +161,7 @@ for (const sdk of sdks) {
       });
     }
 
-    await t.test('a stream that nobody wrote is open and empty', async () => {
+    await t.test('a stream without a write is open and empty', async () => {
       assert.deepEqual(await api.get('/v1/streams/nobody/info'), { tailIndex: -1, done: false });
     });
   });

@@ -19,7 +19,7 @@ test('SDK v5 only', async (t) => {
     assert.deepEqual(writers, ['workflow', 'workflow', 'workflow', 'step']);
   });
 
-  await t.test('attributes: what breaks a rule can be caught, and leaves the run as it was', async () => {
+  await t.test('attributes: an invalid one can be caught, and does not change the run', async () => {
     const runId = await app.begin('badAttribute', 'ü'.repeat(129));
     const { status, value } = await app.outcome(runId);
     assert.equal(status, 'completed');
@@ -37,7 +37,7 @@ test('SDK v5 only', async (t) => {
     assert.deepEqual([step.status, step.attempt, step.error.__type], ['failed', 1, 'Uint8Array']);
   });
 
-  await t.test('a hook that is to be kept holds its token after the end of its run, and takes nothing more', async () => {
+  await t.test('a hook with a retention holds its token after the end of its run, and accepts nothing more', async () => {
     const owner = await app.begin('retainedHook', 'kept');
     const hook = await hookOf(owner);
     await app.resume('kept', 'last');
@@ -52,7 +52,7 @@ test('SDK v5 only', async (t) => {
     assert.deepEqual(await app.outcome(late), { status: 'completed', value: owner });
   });
 
-  await t.test('a run that is to leave nothing: over and listed, but what it took and gave has expired', async () => {
+  await t.test('a run with zero retention: finished and listed, but its input and output are gone', async () => {
     const runId = await app.beginWith({ experimental_retention: 0 }, 'seq', 2);
     await until('the end', async () => (await api.run(runId)).status === 'completed');
     await assert.rejects(app.outcome(runId), { name: 'RunExpiredError', message: /completed, but its data expired/ });
@@ -66,7 +66,7 @@ test('SDK v5 only', async (t) => {
     assert.ok((await api.runs('completed')).some((r) => r.runId === runId));
   });
 
-  await t.test('a token that is free is claimed by looking', async () => {
+  await t.test('a free token is claimed by the lookup', async () => {
     const runId = await app.begin('claimCheck', 'free');
     assert.deepEqual(await app.outcome(runId), { status: 'completed', value: 'free' });
     const types = (await checkEndedRun(api, runId)).map((e) => e.eventType);

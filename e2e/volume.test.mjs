@@ -69,7 +69,7 @@ for (const sdk of sdks) {
 
     // Not the whole queue: SDK v5 leaves a wake-up in a quarter of an hour for each step that it saw running
     // elsewhere.
-    await t.test('nothing is left over but timers', async () => {
+    await t.test('only timers are left', async () => {
       for (const status of ['pending', 'running', 'failed']) assert.deepEqual(await stack.api.runs(status), []);
       for (const list of ['pending', 'active', 'archived']) {
         const command = list === 'archived' ? 'ZCARD' : 'LLEN';

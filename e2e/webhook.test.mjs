@@ -41,7 +41,7 @@ for (const sdk of sdks) {
       assert.equal(response.status, 404);
     });
 
-    await t.test('the token of an ordinary hook is not for the public: 404, and the hook still waits', async () => {
+    await t.test('the token of an ordinary hook is not public: 404, and the hook still waits', async () => {
       const runId = await app.begin('hookwf', 'not-public');
       await until('the hook', async () => (await api.hooks(runId)).length === 1);
       const response = await fetch(`${service.url}/.well-known/workflow/v1/webhook/not-public`, { method: 'POST', body: 'x' });

@@ -116,7 +116,7 @@ for (const [sdk, redis, fast] of places) {
         for (const { runId } of outcomes) await checkEndedRun(api, runId);
       });
 
-      await t.test(`calls travel ${fast === 'none' ? 'one by one' : 'in bundles'}, and this SDK may use every path`, async () => {
+      await t.test(`calls are sent ${fast === 'none' ? 'one by one' : 'in bundles'}, and this SDK may use every path`, async () => {
         const { text } = await api.request('/metrics');
         assert.ok(text.includes('route="/v1/runs/:runId/events"'));
         assert.equal(text.includes('route="/v1/calls"'), fast !== 'none');
