@@ -50,20 +50,20 @@ type delta struct {
 }
 
 // readDelta reads the delta in the answer of a script: {count, record, payload, ...}.
-func (c *call) readDelta(o scriptOutcome, told record.Reply) error {
-	if c.asked.kind == 0 || told == nil {
+func (c *call) readDelta(o scriptOutcome, answered record.Reply) error {
+	if c.asked.kind == 0 || answered == nil {
 		return nil
 	}
-	events, err := decodeEvents(c.req.RunID, c.asked.after+1, 1, c.req.ResolveNone, told.After(1))
+	events, err := decodeEvents(c.req.RunID, c.asked.after+1, 1, c.req.ResolveNone, answered.After(1))
 	if err != nil {
 		return err
 	}
-	complete := len(events) == told.Number(0)
+	complete := len(events) == answered.Number(0)
 	if !complete && (c.req.PreloadEvents || len(events) == 0) {
 		return nil // half a log is of no use, and the caller can list the events
 	}
 	if c.asked.kind == 'b' {
-		if told.Number(0) > 0 && record.HasSlotID(o.stored.Event.EventID) {
+		if answered.Number(0) > 0 && record.HasSlotID(o.stored.Event.EventID) {
 			*c.delta = delta{events: events, hasMore: !complete}
 		}
 		return nil
@@ -93,12 +93,12 @@ func (s *Store) fillDelta(ctx context.Context, c *call, r record.Reply) error {
 	if !ok {
 		return nil
 	}
-	told := r.List(at)
-	if len(told) == 0 {
+	answered := r.List(at)
+	if len(answered) == 0 {
 		return nil
 	}
-	filled, err := s.fillDone(ctx, c.req.RunID, c.asked.after+1, told.After(1))
-	r[at] = []any(told[:1+len(filled)])
+	filled, err := s.fillDone(ctx, c.req.RunID, c.asked.after+1, answered.After(1))
+	r[at] = []any(answered[:1+len(filled)])
 	return err
 }
 

@@ -19,7 +19,7 @@ type idleReads struct {
 }
 
 // queueIdle queues two small reads, whose cost does not depend on the length of the log. EXISTS counts a key twice that is
-// given twice, so one number tells both: 1 for live hooks, plus 2 for hooks to release.
+// given twice, so one number says both: 1 for live hooks, plus 2 for hooks to release.
 func (s *Store) queueIdle(ctx context.Context, p redis.Pipeliner, runID string) idleReads {
 	k := s.keys.of(runID)
 	return idleReads{

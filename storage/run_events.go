@@ -126,11 +126,11 @@ func (s *Store) startRun(ctx context.Context, c *call) (world.EventResult, error
 // log.
 func (s *Store) startResult(ctx context.Context, c *call, o scriptOutcome, e record.Entity) (world.EventResult, error) {
 	log := o.rest.List(0)
-	told, err := s.fillDone(ctx, c.req.RunID, 0, log.After(1))
+	filled, err := s.fillDone(ctx, c.req.RunID, 0, log.After(1))
 	if err != nil {
 		return world.EventResult{}, err
 	}
-	events, err := decodeEvents(c.req.RunID, 0, 1, c.req.ResolveNone, told)
+	events, err := decodeEvents(c.req.RunID, 0, 1, c.req.ResolveNone, filled)
 	if err != nil {
 		return world.EventResult{}, fail(err)
 	}

@@ -12,7 +12,7 @@ local MOST = 64
 local run = read_whole_run()
 local first = replayed()
 if first then
-  return tell(log, first, run, '', with_payload)
+  return add_entity(log, first, run, '', with_payload)
 end
 if not log.status then
   return {RUN_MISSING}
@@ -59,4 +59,4 @@ for i = 9, #ARGV, 2 do
 end
 run.u, run.ap = created, position
 set_run(log, 'u', created, 'ap', position)
-return tell(log, finish({DONE, created, position, false}), run, '', with_payload)
+return add_entity(log, finish({DONE, created, position, false}), run, '', with_payload)

@@ -69,12 +69,12 @@ local function again(items, kept)
     if first[1] == REPLAYED then
       first[2], first[3] = records[first[4]], payloads[first[4]] or false
       if string.sub(item.type, 1, 4) == 'step' then
-        tell_step(log, first, step_of(item.step_key), '', with_payload)
+        add_step(log, first, step_of(item.step_key), '', with_payload)
       elseif item.type == 'wait_completed' then
         first[7] = first_event(item.correlation)
       elseif item.type ~= 'wait_created' then
         first[7] = leave(left_key, {})
-        tell(log, first, fields_of(log.run), '', with_payload)
+        add_entity(log, first, fields_of(log.run), '', with_payload)
       end
     end
   end

@@ -13,7 +13,7 @@ local want_run = ARGV[10] == '1'
 
 -- and_run adds the run to a reply, if it is asked for.
 local function and_run(reply)
-  return want_run and tell(log, reply, fields_of(log.run), '', with_payload) or reply
+  return want_run and add_entity(log, reply, fields_of(log.run), '', with_payload) or reply
 end
 
 read_run()

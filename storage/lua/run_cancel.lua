@@ -15,7 +15,7 @@ local run = read_whole_run()
 local first = replayed()
 if first then
   first[7] = leave(left_key, {})
-  return tell(log, first, run, '', with_payload)
+  return add_entity(log, first, run, '', with_payload)
 end
 if log.status == 'cancelled' then
   return refused(log.spec) or {RUN_ENDED, log.status}

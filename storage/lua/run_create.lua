@@ -12,7 +12,7 @@ local run = read_whole_run()
 if next(run) then
   local first = replayed()
   if first then
-    return tell(log, first, run, '', with_payload)
+    return add_entity(log, first, run, '', with_payload)
   end
   return {RUN_EXISTS}
 end
@@ -21,4 +21,4 @@ local created, position = append(log, event)
 run.s, run.v, run.u, run.ie = 'pending', spec, created, position
 set_run(log, 's', run.s, 'v', run.v, 'u', run.u, 'ie', run.ie, 'rb', log.first_bucket)
 set_attributes(9, run)
-return tell(log, finish({DONE, created, position, false}), run, position, with_payload)
+return add_entity(log, finish({DONE, created, position, false}), run, position, with_payload)

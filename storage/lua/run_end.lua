@@ -17,6 +17,6 @@ local run = read_whole_run()
 local first = replayed()
 if first then
   first[7] = leave(left_key, {})
-  return tell(log, first, run, '', with_payload)
+  return add_entity(log, first, run, '', with_payload)
 end
 return announce_end(channel, finish(apply_run_end(event, run, new_status, reference, hooks_key, hooks_order, left_key)))

@@ -13,4 +13,4 @@ if not fields then
   return {RUN_MISSING}
 end
 log.purged = fields.x
-return {DONE, tell(log, {}, fields, '', with_payload)}
+return {DONE, add_entity(log, {}, fields, '', with_payload)}

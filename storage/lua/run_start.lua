@@ -29,9 +29,9 @@ local function preload()
   return events
 end
 
--- own returns the position of the event that tell leaves out: the first one, if the returned log has it.
-local function own(told)
-  return told and #told > 1 and '0' or ''
+-- own returns the position of the event that add_entity leaves out: the first one, if the returned log has it.
+local function own(events)
+  return events and #events > 1 and '0' or ''
 end
 
 local run = read_whole_run()
@@ -39,7 +39,7 @@ local status = log.status
 local first = replayed()
 if first then
   first[7] = preload()
-  return tell(log, first, run, own(first[7]), with_payload)
+  return add_entity(log, first, run, own(first[7]), with_payload)
 end
 local creates = not status and created_record ~= ''
 if creates then
@@ -55,8 +55,8 @@ if ended(status) then
   return {RUN_EXPIRED, status}
 end
 if status == 'running' then
-  local told = preload()
-  return tell(log, {UNCHANGED, delta(log.count - 1), told}, run, own(told), with_payload)
+  local events = preload()
+  return add_entity(log, {UNCHANGED, delta(log.count - 1), events}, run, own(events), with_payload)
 end
 
 if creates then
@@ -71,4 +71,4 @@ run.s, run.u, run.sa = 'running', created, run.sa or created
 set_run(log, 's', run.s, 'u', run.u, 'sa', run.sa)
 local reply = finish({DONE, created, position, false, false, status or ''})
 reply[5] = preload()
-return tell(log, reply, run, own(reply[5]), with_payload)
+return add_entity(log, reply, run, own(reply[5]), with_payload)

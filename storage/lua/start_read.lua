@@ -25,4 +25,4 @@ if #events < 2 * total then
   return {UNCHANGED, total}
 end
 table.insert(events, 1, total)
-return {DONE, tell(log, {}, fields_of(log.run), '0', true), events}
+return {DONE, add_entity(log, {}, fields_of(log.run), '0', true), events}

@@ -13,7 +13,7 @@ local created_payload = ARGV[9]
 read_run()
 local first = replayed()
 if first then
-  return tell_step(log, first, step_of(step_key), '', with_payload)
+  return add_step(log, first, step_of(step_key), '', with_payload)
 end
 local refusal = child_refused()
 if refusal then
@@ -28,4 +28,4 @@ local created, position = append(log, event)
 redis.call('HSET', step_key, 's', 'running', 'a', '1', 'u', created, 'sa', created, 'ie', first_position)
 redis.call('ZADD', steps_key, created, event.correlation)
 local step = {'running', '1', created, created, false, false, first_position, false, false}
-return tell_step(log, finish({DONE, created, position, false, note = '1'}), step, first_position, with_payload)
+return add_step(log, finish({DONE, created, position, false, note = '1'}), step, first_position, with_payload)

@@ -11,6 +11,6 @@ local steps_key = KEYS[7]
 read_run()
 local first = replayed()
 if first then
-  return tell_step(log, first, step_of(step_key), '', with_payload)
+  return add_step(log, first, step_of(step_key), '', with_payload)
 end
 return finish(apply_step_create(event, step_key, steps_key))

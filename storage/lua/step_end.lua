@@ -13,6 +13,6 @@ local consults_run = ARGV[10] == '1'
 read_run()
 local first = replayed()
 if first then
-  return tell_step(log, first, step_of(step_key), '', with_payload)
+  return add_step(log, first, step_of(step_key), '', with_payload)
 end
 return finish(apply_step_end(event, step_key, new_status, reference, consults_run))

@@ -14,4 +14,4 @@ if not fields then
   return {STEP_MISSING}
 end
 log.purged = redis.call('HGET', log.run, 'x')
-return {DONE, tell(log, {}, fields, '', with_payload)}
+return {DONE, add_entity(log, {}, fields, '', with_payload)}

@@ -11,6 +11,6 @@ local retry_after = ARGV[8]
 read_run()
 local first = replayed()
 if first then
-  return tell_step(log, first, step_of(step_key), '', with_payload)
+  return add_step(log, first, step_of(step_key), '', with_payload)
 end
 return finish(apply_step_retry(event, step_key, retry_after))

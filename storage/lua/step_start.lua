@@ -10,6 +10,6 @@ local step_key = KEYS[6]
 read_run()
 local first = replayed()
 if first then
-  return tell_step(log, first, step_of(step_key), '', with_payload)
+  return add_step(log, first, step_of(step_key), '', with_payload)
 end
 return finish(apply_step_start(event, step_key))

@@ -47,8 +47,8 @@ func EventULID(runID string, created world.Millis, position int) string {
 	return ulidPrefix + u.String()
 }
 
-// PositionOf returns the only position at which an event with this id can be; ok is false if there is none. Only its record
-// tells whether it is there.
+// PositionOf returns the only position at which an event with this id can be; ok is false if there is none. Its record
+// shows whether it is there.
 func PositionOf(eventID string) (position int, ok bool) {
 	if digits, found := strings.CutPrefix(eventID, slotPrefix); found {
 		n, err := strconv.Atoi(digits)

@@ -41,5 +41,5 @@ end
 -- set_run sets fields of the run, and with them the state of the log.
 local function set_run(log, ...)
   redis.call('HSET', log.run, 'en', log.count, 'et', log.last, ...)
-  log.told = log.count
+  log.saved = log.count
 end

@@ -14,7 +14,7 @@ local function apply_run_end(item, run, new_status, reference, hooks_key, hooks_
   if status == 'cancelled' and new_status == 'cancelled' then
     local left = leave(left_key, {})
     local again, position = append(log, item)
-    return tell(log, {DONE, again, position, false, left}, run, position, with_payload)
+    return add_entity(log, {DONE, again, position, false, left}, run, position, with_payload)
   end
   if ended(status) then
     return {RUN_ENDED, status}
@@ -50,7 +50,7 @@ local function apply_run_end(item, run, new_status, reference, hooks_key, hooks_
     run.cl = '0'
     redis.call('HSET', log.run, 'cl', '0')
   end
-  return tell(log, {DONE, created, position, false, left}, run, position, with_payload)
+  return add_entity(log, {DONE, created, position, false, left}, run, position, with_payload)
 end
 
 -- announce_end notifies those who wait for the end of the run. It comes after every write. If Redis refuses it nothing is lost:

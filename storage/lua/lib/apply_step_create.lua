@@ -15,5 +15,5 @@ local function apply_step_create(item, step_key, steps_key)
   redis.call('HSET', step_key, 's', 'pending', 'a', '0', 'u', created, 'ie', position)
   redis.call('ZADD', steps_key, created, item.correlation)
   local step = {'pending', '0', created, false, false, false, position, false, false}
-  return tell_step(log, {DONE, created, position, false}, step, position, with_payload)
+  return add_step(log, {DONE, created, position, false}, step, position, with_payload)
 end

@@ -23,5 +23,5 @@ local function apply_step_end(item, step_key, new_status, reference, consults_ru
   local created, position = append(log, item)
   step[1], step[3], step[5], step[reference == 'oe' and 8 or 9] = new_status, created, created, position
   redis.call('HSET', step_key, 's', new_status, 'u', created, 'ca', created, reference, position)
-  return tell_step(log, {DONE, created, position, false, note = attempt}, step, position, with_payload)
+  return add_step(log, {DONE, created, position, false, note = attempt}, step, position, with_payload)
 end

@@ -24,5 +24,5 @@ local function apply_step_retry(item, step_key, retry_after)
   else
     redis.call('HSET', step_key, 's', 'pending', 'u', created, 'ee', position, 'ra', retry_after)
   end
-  return tell_step(log, {DONE, created, position, false, note = attempt}, step, position, with_payload)
+  return add_step(log, {DONE, created, position, false, note = attempt}, step, position, with_payload)
 end

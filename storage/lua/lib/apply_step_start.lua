@@ -34,5 +34,5 @@ local function apply_step_start(item, step_key)
   attempt, started = string.format('%d', attempt + 1), started or created
   step[1], step[2], step[3], step[4], step[6] = 'running', attempt, created, started, false
   redis.call('HSET', step_key, 's', 'running', 'a', attempt, 'u', created, 'sa', started)
-  return tell_step(log, {DONE, created, position, false, note = attempt}, step, position, with_payload)
+  return add_step(log, {DONE, created, position, false, note = attempt}, step, position, with_payload)
 end

@@ -52,10 +52,10 @@ local function refer(log, out, position, with_payload)
   end
 end
 
--- tell adds {field, value, ..., position, record, payload, ...} to out; no field name begins with a digit. It leaves out the
+-- add_entity adds {field, value, ..., position, record, payload, ...} to out; no field name begins with a digit. It leaves out the
 -- event at position own, which the caller has. The created event is always there, because its meta has what never changes.
 -- Without payloads the output is left out.
-local function tell(log, out, fields, own, with_payload)
+local function add_entity(log, out, fields, own, with_payload)
   fields.en, fields.et, fields.rb = nil, nil, nil -- of the log
   local n = #out
   for field, value in pairs(fields) do
@@ -82,8 +82,8 @@ local function step_of(key)
   return redis.call('HMGET', key, 's', 'a', 'u', 'sa', 'ca', 'ra', 'ie', 'oe', 'ee')
 end
 
--- tell_step adds these fields, and the events as tell does, to a reply.
-local function tell_step(log, out, step, own, with_payload)
+-- add_step adds these fields, and the events as add_entity does, to a reply.
+local function add_step(log, out, step, own, with_payload)
   local n = #out
   for i = 1, 9 do
     out[n + i] = step[i]
@@ -101,7 +101,7 @@ local function tell_step(log, out, step, own, with_payload)
   return out
 end
 
--- entity is tell for an entity as it is, and returns a new list.
+-- entity is add_entity for an entity as it is, and returns a new list.
 local function entity(log, key, with_payload)
-  return tell(log, {}, fields_of(key), '', with_payload)
+  return add_entity(log, {}, fields_of(key), '', with_payload)
 end

@@ -4,7 +4,7 @@
 -- Every script for an event starts with this: its first five KEYS and seven ARGV.
 -- A table that has all its fields from the beginning avoids growing, which is expensive.
 local log = {run = KEYS[1], events = KEYS[2], related = KEYS[3], status = false, spec = 0, purged = false, count = '0',
-  last = false, told = '0', first_bucket = false, earlier_bucket = false, expires = false, new_bucket = false, stamp = false}
+  last = false, saved = '0', first_bucket = false, earlier_bucket = false, expires = false, new_bucket = false, stamp = false}
 local request = {now = KEYS[4], before = KEYS[5], id = ARGV[1]}
 local event = {now = ARGV[2], correlation = ARGV[3], record = ARGV[4], payload = ARGV[5]}
 local with_payload = ARGV[6] == 'all'
@@ -64,7 +64,7 @@ local function read_run()
   log.status, log.spec = state[1], tonumber(state[2] or 0)
   log.purged = state[3] -- events from now on are kept without their payloads
   log.count, log.last = state[4] or '0', state[5]
-  log.told, log.first_bucket = log.count, state[6]
+  log.saved, log.first_bucket = log.count, state[6]
   log.expires = state[6] and tonumber(state[6]) == bucket
   try_remembering()
 end
@@ -74,7 +74,7 @@ local function read_whole_run()
   local run = fields_of(log.run)
   log.status, log.spec, log.purged = run.s, tonumber(run.v or 0), run.x
   log.count, log.last = run.en or '0', run.et
-  log.told, log.first_bucket = log.count, run.rb
+  log.saved, log.first_bucket = log.count, run.rb
   log.expires = run.rb and tonumber(run.rb) == bucket
   try_remembering()
   return run
@@ -91,9 +91,9 @@ local function delta(last)
     return {0}
   end
   local _, page = reader()
-  local told = page(log, first, math.min(last, first + PAGE_EVENTS - 1), DELTA_BYTES, 0, with_payload)
-  table.insert(told, 1, last - first + 1)
-  return told
+  local events = page(log, first, math.min(last, first + PAGE_EVENTS - 1), DELTA_BYTES, 0, with_payload)
+  table.insert(events, 1, last - first + 1)
+  return events
 end
 
 -- remembered returns what a call with this request id left, otherwise false. No bucket is older than the run's first one.
@@ -143,7 +143,7 @@ end
 local function remember(value)
   if log.count ~= '0' and log.earlier_bucket then
     set_run(log, 'rb', log.earlier_bucket)
-  elseif log.told ~= log.count then
+  elseif log.saved ~= log.count then
     set_run(log)
   end
   redis.call('HSET', request.now, request.id, value)
