@@ -92,7 +92,7 @@ func (r *reader) run(ctx context.Context) error {
 		case r.next < p.count:
 			continue
 		}
-		// No doorbell rings for a stream that nobody closes. The audit tells the waiting readers, but this one may
+		// No doorbell rings for a stream that nobody closes. The audit notifies the waiting readers, but this one may
 		// have joined after that.
 		if r.listener.over.Swap(false) || !opened {
 			switch now, err := r.look(ctx); {

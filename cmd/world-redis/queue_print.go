@@ -117,9 +117,9 @@ func writeMessage(out io.Writer, m messageLine) {
 			{"deployment", m.DeploymentID},
 			{"waits for", m.WaitsFor},
 			{"idempotency key", m.IdempotencyKey},
-			{"enqueued", moment(m.EnqueuedAt)},
-			{"next delivery", moment(m.NextAt)},
-			{"ended", moment(m.EndedAt)},
+			{"enqueued", timestamp(m.EnqueuedAt)},
+			{"next delivery", timestamp(m.NextAt)},
+			{"ended", timestamp(m.EndedAt)},
 			{"attempt", fmt.Sprint(m.Attempt)},
 			{"failed", fmt.Sprint(m.Failed)},
 			{"rescheduled", fmt.Sprint(m.Rescheduled)},
@@ -146,7 +146,7 @@ func writeRedriven(out io.Writer, r redriveAnswer) {
 	}
 }
 
-func moment(ms int64) string {
+func timestamp(ms int64) string {
 	if ms == 0 {
 		return ""
 	}

@@ -58,7 +58,7 @@ func writeLost(out io.Writer, p lostPage) {
 	table(out, func(w io.Writer) {
 		say(w, "ANSWERED\tLOST\tRUN\tWORKFLOW\tHOOK\tTOKEN\n")
 		for _, c := range p.Data {
-			say(w, "%s\t%s\t%s\t%s\t%s\t%s\n", moment(c.AnsweredAt), c.Kind, c.RunID, dash(c.WorkflowName), dash(c.HookID), dash(c.Token))
+			say(w, "%s\t%s\t%s\t%s\t%s\t%s\n", timestamp(c.AnsweredAt), c.Kind, c.RunID, dash(c.WorkflowName), dash(c.HookID), dash(c.Token))
 		}
 	})
 	if p.HasMore {

@@ -17,7 +17,7 @@ var errReplaced = errors.New("another Redis became the master")
 
 // sentinels say who the master is. All of them are asked at once, and all are listened to. The failover client of go-redis
 // relies on the one Sentinel that it is connected to: one that hangs, perhaps on the machine of the master, holds up every
-// new connection, and one that leads a failover tells of the new master late. That client also leaves subscriptions where they are.
+// new connection, and one that leads a failover reports the new master late. That client also leaves subscriptions where they are.
 type sentinels struct {
 	hosts   []string      // of the address
 	name    string        // of the master
@@ -88,7 +88,7 @@ func (s *sentinels) replaced(address string) bool {
 }
 
 // look finds the master, and closes connections to all others once it answers as one: they may answer for a while as well,
-// and lose what they are told.
+// and lose what is written to them.
 func (s *sentinels) look(ctx context.Context) (settled bool) {
 	address, err := s.ask(ctx)
 	if err != nil || !s.answers(ctx, address) {

@@ -8,25 +8,25 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// hearAgain is how long after a lost subscription it is made again.
-const hearAgain = time.Second
+// listenAgain is how long after a lost subscription it is made again.
+const listenAgain = time.Second
 
-// switched are the channels on which a Sentinel tells of another master. The one that leads a failover says +switch-master
+// switched are the channels on which a Sentinel reports another master. The one that leads a failover says +switch-master
 // when the other replicas follow the new master or their time is over, and until then is alone in saying the other.
 var switched = []string{"+switch-master", "+failover-state-reconf-slaves"}
 
 // listen listens to the Sentinels of the address until ctx ends, and calls news when there may be another master. Without that,
 // calls would go on to a master that was replaced and still answers, and be lost when it follows the new one.
 func (s *sentinels) listen(ctx context.Context, news func()) {
-	var hearing sync.WaitGroup
+	var listening sync.WaitGroup
 	for _, host := range s.hosts {
-		hearing.Go(func() { s.hear(ctx, host, news) })
+		listening.Go(func() { s.listenTo(ctx, host, news) })
 	}
-	hearing.Wait()
+	listening.Wait()
 }
 
-// hear listens to one. When it begins to hear that is news, too: what was said before is lost.
-func (s *sentinels) hear(ctx context.Context, host string, news func()) {
+// listenTo listens to one Sentinel. The begin of a subscription counts as news, too, because earlier messages are lost.
+func (s *sentinels) listenTo(ctx context.Context, host string, news func()) {
 	options := s.options
 	options.Addr, options.ReadTimeout, options.WriteTimeout = host, slowNode, slowNode // of the handshake
 	client := redis.NewSentinelClient(&options)
@@ -45,7 +45,7 @@ func (s *sentinels) hear(ctx context.Context, host string, news func()) {
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(hearAgain):
+		case <-time.After(listenAgain):
 		}
 	}
 }

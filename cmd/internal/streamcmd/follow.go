@@ -36,7 +36,7 @@ func (t *tail) follow(ctx context.Context) error {
 	if err := t.checkRun(ctx); err != nil {
 		return err
 	}
-	told := false
+	reported := false
 	for ctx.Err() == nil {
 		before := t.last
 		err := t.read(ctx)
@@ -51,11 +51,11 @@ func (t *tail) follow(ctx context.Context) error {
 			continue
 		case errors.As(err, &refused):
 			return err
-		case before == "" && t.last == "" && !told && ctx.Err() == nil:
-			told = true
+		case before == "" && t.last == "" && !reported && ctx.Err() == nil:
+			reported = true
 			_, _ = fmt.Fprintf(t.errOut, "world-redis: %v; trying again\n", err)
 		case before != t.last:
-			told = false
+			reported = false
 		}
 		timer := time.NewTimer(t.pause)
 		select {

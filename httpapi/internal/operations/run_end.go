@@ -2,7 +2,7 @@ package operations
 
 import "github.com/world-redis/world-redis"
 
-// runEnded tells the queue that a run has ended, so it can remove the messages of the run.
+// runEnded notifies the queue that a run has ended, so it can remove the messages of the run.
 // The caller's answer does not wait for that.
 func (a *API) runEnded(runID string) {
 	if a.Deps.Forget != nil {

@@ -34,7 +34,7 @@ func (l *Lane) targetOf(c *Claim) string {
 
 // Begin notes the app that a message is about to be delivered to, and reports whether the
 // message is still ours. It calls Redis only if that is in doubt, or if Redis must know the
-// app at once because there are several. Otherwise the next sweep tells Redis.
+// app at once because there are several. Otherwise the next sweep writes it.
 func (l *Lane) Begin(c *Claim, app string, several bool) (ours bool, err error) {
 	l.mu.Lock()
 	c.target = app

@@ -1,6 +1,6 @@
 package lane
 
-// What follows is for tests of package queue: a process that is paused at any point, and does only what the test tells it to.
+// What follows is for tests of package queue: a process that is paused at any point, and does only what the test does with it.
 
 // ClaimOne claims one message without a worker, and returns nil if there is none.
 func (l *Lane) ClaimOne() (*Claim, error) {
