@@ -6898,11 +6898,71 @@ function nameForHandler(name, prefix2) {
 // src/wire/encoding.ts
 var import_node_util = require("node:util");
 
-// src/wire/cborReader.ts
+// src/wire/cborTags.ts
 var import_node_os = require("node:os");
-var MAX_DEPTH = 600;
+var UNFIT = /* @__PURE__ */ Symbol();
 var MAX_BIGNUM_BYTES = 4096;
 var MAX_REGEXP_LENGTH = 4096;
+function dateOf(timestamp) {
+  const date = new Date(timestamp);
+  return Number.isNaN(date.getTime()) ? UNFIT : date;
+}
+function bignumOf(tag, bytes) {
+  if (bytes.byteLength > MAX_BIGNUM_BYTES) return UNFIT;
+  const n = BigInt(`0x0${hex(bytes)}`);
+  return tag === 2 ? n : -1n - n;
+}
+function hex({ buffer, byteOffset, byteLength }) {
+  return Buffer.from(buffer, byteOffset, byteLength).toString("hex");
+}
+function regExpOf(source, flags) {
+  if (source.length > MAX_REGEXP_LENGTH) return UNFIT;
+  try {
+    return new RegExp(source, flags);
+  } catch {
+    return UNFIT;
+  }
+}
+var typedArrays = /* @__PURE__ */ new Map([
+  [64, Uint8Array],
+  [65, Uint16Array],
+  [66, Uint32Array],
+  [67, BigUint64Array],
+  [68, Uint8ClampedArray],
+  [69, Uint16Array],
+  [70, Uint32Array],
+  [71, BigUint64Array],
+  [72, Int8Array],
+  [73, Int16Array],
+  [74, Int32Array],
+  [75, BigInt64Array],
+  [77, Int16Array],
+  [78, Int32Array],
+  [79, BigInt64Array],
+  [81, Float32Array],
+  [82, Float64Array],
+  [85, Float32Array],
+  [86, Float64Array]
+]);
+function typedArrayOf(tag, ArrayType, bytes) {
+  const size = ArrayType.BYTES_PER_ELEMENT;
+  if (bytes.byteLength % size !== 0) return UNFIT;
+  const own = new Uint8Array(bytes);
+  if (size > 1 && isBigEndian(tag) !== ((0, import_node_os.endianness)() === "BE")) swap(own, size);
+  return new ArrayType(own.buffer);
+}
+function isBigEndian(tag) {
+  return (tag & 4) === 0;
+}
+function swap({ buffer }, size) {
+  const bytes = Buffer.from(buffer);
+  if (size === 2) bytes.swap16();
+  else if (size === 4) bytes.swap32();
+  else bytes.swap64();
+}
+
+// src/wire/cborReader.ts
+var MAX_DEPTH = 600;
 var INDEFINITE = 31;
 var BREAK = 255;
 var UINT = 0;
@@ -6913,7 +6973,6 @@ var ARRAY = 4;
 var MAP = 5;
 var TAG = 6;
 var SIMPLE = 7;
-var UNFIT = /* @__PURE__ */ Symbol();
 function readCbor(bytes, views) {
   return new Reader(bytes, views).whole();
 }
@@ -7131,7 +7190,7 @@ var Reader = class {
     const initial = this.#bytes[this.#at] ?? 0;
     const major = initial >> 5;
     const ArrayType = typedArrays.get(tag);
-    if (ArrayType) return major === BYTES ? this.#typedArray(tag, ArrayType) : UNFIT;
+    if (ArrayType) return major === BYTES ? typedArrayOf(tag, ArrayType, this.#item(0)) : UNFIT;
     switch (tag) {
       case 0:
         return major === TEXT ? dateOf(this.#item(depth + 1)) : UNFIT;
@@ -7140,12 +7199,8 @@ var Reader = class {
         return isNumber ? dateOf(Math.round(this.#item(depth + 1) * 1e3)) : UNFIT;
       }
       case 2:
-      case 3: {
-        const bytes = major === BYTES ? this.#item(depth + 1) : void 0;
-        if (!bytes || bytes.byteLength > MAX_BIGNUM_BYTES) return UNFIT;
-        const n = BigInt(`0x0${hex(bytes)}`);
-        return tag === 2 ? n : -1n - n;
-      }
+      case 3:
+        return major === BYTES ? bignumOf(tag, this.#item(depth + 1)) : UNFIT;
       case 27:
         return this.#regExp();
       case 258:
@@ -7155,14 +7210,6 @@ var Reader = class {
       default:
         return this.#item(depth + 1);
     }
-  }
-  #typedArray(tag, ArrayType) {
-    const bytes = this.#item(0);
-    const size = ArrayType.BYTES_PER_ELEMENT;
-    if (bytes.byteLength % size !== 0) return UNFIT;
-    const own = new Uint8Array(bytes);
-    if (size > 1 && isBigEndian(tag) !== ((0, import_node_os.endianness)() === "BE")) swap(own, size);
-    return new ArrayType(own.buffer);
   }
   /** `["RegExp", source, flags]`; other representations of class instances are not converted. */
   #regExp() {
@@ -7174,12 +7221,7 @@ var Reader = class {
       texts.push(this.#item(0));
     }
     const [name, source, flags] = texts;
-    if (name !== "RegExp" || source.length > MAX_REGEXP_LENGTH) return UNFIT;
-    try {
-      return new RegExp(source, flags);
-    } catch {
-      return UNFIT;
-    }
+    return name === "RegExp" ? regExpOf(source, flags) : UNFIT;
   }
   /** The item that begins at `start`, as its bytes. */
   #unshown(start) {
@@ -7230,49 +7272,12 @@ function isAscii(bytes, at, n) {
 function safe(key) {
   return key === "__proto__" ? "__proto_" : key;
 }
-function dateOf(timestamp) {
-  const date = new Date(timestamp);
-  return Number.isNaN(date.getTime()) ? UNFIT : date;
-}
-function hex({ buffer, byteOffset, byteLength }) {
-  return Buffer.from(buffer, byteOffset, byteLength).toString("hex");
-}
 function fromHalf(half) {
   const exponent = half >> 10 & 31;
   const fraction = half & 1023;
   const sign = half & 32768 ? -1 : 1;
   if (exponent === 31) return fraction ? Number.NaN : sign * Number.POSITIVE_INFINITY;
   return sign * (exponent === 0 ? fraction * 2 ** -24 : (1 + fraction / 1024) * 2 ** (exponent - 15));
-}
-var typedArrays = /* @__PURE__ */ new Map([
-  [64, Uint8Array],
-  [65, Uint16Array],
-  [66, Uint32Array],
-  [67, BigUint64Array],
-  [68, Uint8ClampedArray],
-  [69, Uint16Array],
-  [70, Uint32Array],
-  [71, BigUint64Array],
-  [72, Int8Array],
-  [73, Int16Array],
-  [74, Int32Array],
-  [75, BigInt64Array],
-  [77, Int16Array],
-  [78, Int32Array],
-  [79, BigInt64Array],
-  [81, Float32Array],
-  [82, Float64Array],
-  [85, Float32Array],
-  [86, Float64Array]
-]);
-function isBigEndian(tag) {
-  return (tag & 4) === 0;
-}
-function swap({ buffer }, size) {
-  const bytes = Buffer.from(buffer);
-  if (size === 2) bytes.swap16();
-  else if (size === 4) bytes.swap32();
-  else bytes.swap64();
 }
 function malformed(what) {
   return new Error(`not well-formed CBOR: ${what}`);

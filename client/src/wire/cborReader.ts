@@ -1,4 +1,4 @@
-import { endianness } from 'node:os';
+import { bignumOf, dateOf, regExpOf, typedArrayOf, typedArrays, UNFIT } from './cborTags.js';
 
 /**
  * Reads CBOR. Values are stored as the bytes that were written, so the reader accepts any well-formed item. A value
@@ -18,10 +18,6 @@ interface Unshown {
 
 /** The service accepts values of 512 levels, and answers add a few. */
 const MAX_DEPTH = 600;
-/** Larger integers, in bytes, do not become a BigInt: the time to print one grows with the square of its size. */
-const MAX_BIGNUM_BYTES = 4096;
-/** A longer regular expression, in characters, is not converted. */
-const MAX_REGEXP_LENGTH = 4096;
 
 const INDEFINITE = 31;
 const BREAK = 0xff;
@@ -34,9 +30,6 @@ const ARRAY = 4;
 const MAP = 5;
 const TAG = 6;
 const SIMPLE = 7;
-
-/** The content of a tag does not fit the tag. */
-const UNFIT = Symbol();
 
 /** Reads one item, which must be all of the bytes. With `views`, byte strings are views of `bytes`; otherwise they own their memory. */
 export function readCbor(bytes: Uint8Array, views: boolean): unknown {
@@ -275,7 +268,7 @@ class Reader {
     const initial = this.#bytes[this.#at] ?? 0;
     const major = initial >> 5;
     const ArrayType = typedArrays.get(tag);
-    if (ArrayType) return major === BYTES ? this.#typedArray(tag, ArrayType) : UNFIT;
+    if (ArrayType) return major === BYTES ? typedArrayOf(tag, ArrayType, this.#item(0) as Uint8Array) : UNFIT;
     switch (tag) {
       case 0:
         return major === TEXT ? dateOf(this.#item(depth + 1) as string) : UNFIT;
@@ -284,12 +277,8 @@ class Reader {
         return isNumber ? dateOf(Math.round((this.#item(depth + 1) as number) * 1000)) : UNFIT;
       }
       case 2:
-      case 3: {
-        const bytes = major === BYTES ? (this.#item(depth + 1) as Uint8Array) : undefined;
-        if (!bytes || bytes.byteLength > MAX_BIGNUM_BYTES) return UNFIT;
-        const n = BigInt(`0x0${hex(bytes)}`);
-        return tag === 2 ? n : -1n - n;
-      }
+      case 3:
+        return major === BYTES ? bignumOf(tag, this.#item(depth + 1) as Uint8Array) : UNFIT;
       case 27:
         return this.#regExp();
       case 258:
@@ -299,15 +288,6 @@ class Reader {
       default:
         return this.#item(depth + 1);
     }
-  }
-
-  #typedArray(tag: number, ArrayType: TypedArray): unknown {
-    const bytes = this.#item(0) as Uint8Array;
-    const size = ArrayType.BYTES_PER_ELEMENT;
-    if (bytes.byteLength % size !== 0) return UNFIT;
-    const own = new Uint8Array(bytes);
-    if (size > 1 && isBigEndian(tag) !== (endianness() === 'BE')) swap(own, size);
-    return new ArrayType(own.buffer);
   }
 
   /** `["RegExp", source, flags]`; other representations of class instances are not converted. */
@@ -320,12 +300,7 @@ class Reader {
       texts.push(this.#item(0) as string);
     }
     const [name, source, flags] = texts as [string, string, string];
-    if (name !== 'RegExp' || source.length > MAX_REGEXP_LENGTH) return UNFIT;
-    try {
-      return new RegExp(source, flags);
-    } catch {
-      return UNFIT;
-    }
+    return name === 'RegExp' ? regExpOf(source, flags) : UNFIT;
   }
 
   /** The item that begins at `start`, as its bytes. */
@@ -384,69 +359,12 @@ function safe(key: string): string {
   return key === '__proto__' ? '__proto_' : key;
 }
 
-function dateOf(timestamp: string | number): unknown {
-  const date = new Date(timestamp);
-  return Number.isNaN(date.getTime()) ? UNFIT : date;
-}
-
-function hex({ buffer, byteOffset, byteLength }: Uint8Array): string {
-  return Buffer.from(buffer, byteOffset, byteLength).toString('hex');
-}
-
 function fromHalf(half: number): number {
   const exponent = (half >> 10) & 0x1f;
   const fraction = half & 0x3ff;
   const sign = half & 0x8000 ? -1 : 1;
   if (exponent === 0x1f) return fraction ? Number.NaN : sign * Number.POSITIVE_INFINITY;
   return sign * (exponent === 0 ? fraction * 2 ** -24 : (1 + fraction / 1024) * 2 ** (exponent - 15));
-}
-
-type TypedArray =
-  | typeof Uint8Array
-  | typeof Uint8ClampedArray
-  | typeof Int8Array
-  | typeof Uint16Array
-  | typeof Int16Array
-  | typeof Uint32Array
-  | typeof Int32Array
-  | typeof BigUint64Array
-  | typeof BigInt64Array
-  | typeof Float32Array
-  | typeof Float64Array;
-
-/** The tags of RFC 8746 for which JavaScript has a class, big-endian ones first. */
-const typedArrays = new Map<number, TypedArray>([
-  [64, Uint8Array],
-  [65, Uint16Array],
-  [66, Uint32Array],
-  [67, BigUint64Array],
-  [68, Uint8ClampedArray],
-  [69, Uint16Array],
-  [70, Uint32Array],
-  [71, BigUint64Array],
-  [72, Int8Array],
-  [73, Int16Array],
-  [74, Int32Array],
-  [75, BigInt64Array],
-  [77, Int16Array],
-  [78, Int32Array],
-  [79, BigInt64Array],
-  [81, Float32Array],
-  [82, Float64Array],
-  [85, Float32Array],
-  [86, Float64Array],
-]);
-
-/** A bit of the tag says it. */
-function isBigEndian(tag: number): boolean {
-  return (tag & 4) === 0;
-}
-
-function swap({ buffer }: Uint8Array, size: number): void {
-  const bytes = Buffer.from(buffer);
-  if (size === 2) bytes.swap16();
-  else if (size === 4) bytes.swap32();
-  else bytes.swap64();
 }
 
 function malformed(what: string): Error {
