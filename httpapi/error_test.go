@@ -136,10 +136,10 @@ func TestUnknownRoutes(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, status)
 	require.Equal(t, m{"name": "WorkflowWorldError", "message": "there is no route GET /v2/runs", "status": int64(404), "code": "not_found"}, errorOf(t, body))
 
-	w := call{method: http.MethodDelete, target: "/v1/runs/r"}.do(t, s)
+	w := call{method: http.MethodPut, target: "/v1/runs/r"}.do(t, s)
 	require.Equal(t, http.StatusMethodNotAllowed, w.Code)
 	require.Contains(t, w.Header().Get("Allow"), http.MethodGet)
-	require.Equal(t, m{"name": "WorkflowWorldError", "message": "/v1/runs/r has no method DELETE", "status": int64(405), "code": "not_found"}, errorOf(t, w.Body.String()))
+	require.Equal(t, m{"name": "WorkflowWorldError", "message": "/v1/runs/r has no method PUT", "status": int64(405), "code": "not_found"}, errorOf(t, w.Body.String()))
 
 	w = call{method: http.MethodHead, target: "/v1/runs/r"}.do(t, s)
 	require.Equal(t, http.StatusMethodNotAllowed, w.Code)

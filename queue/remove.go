@@ -14,24 +14,58 @@ import (
 // DropMessage implements world.QueueAdmin.
 func (q *Queue) DropMessage(ctx context.Context, messageID string) (world.DropOutcome, error) {
 	for _, w := range q.workers() {
-		k := &w.Keys
-		keys := []string{k.Task + messageID, k.Pending, k.Scheduled, k.Retry, k.Archived, k.Completed, k.WaitingForApp, k.Waiting, k.Parked, k.Delayed}
-		reply, err := q.scripts.Remove.Run(ctx, q.redis, keys, messageID, forgetSearch)
-		if err != nil {
-			return "", unchanged(err)
-		}
-		code, err := script.Code(reply)
-		if err != nil {
-			return "", unchanged(err)
-		}
-		switch code {
-		case 0:
-			return world.Dropped, nil
-		case 1:
-			return world.DropInHand, nil
+		if outcome, err := q.dropFrom(ctx, w, messageID); err != nil || outcome != "" {
+			return outcome, err
 		}
 	}
 	return "", messageNotFound(messageID)
+}
+
+// dropFrom drops a message from one queue. The outcome is empty if it is not there.
+func (q *Queue) dropFrom(ctx context.Context, w *worker, messageID string) (world.DropOutcome, error) {
+	k := &w.Keys
+	keys := []string{k.Task + messageID, k.Pending, k.Scheduled, k.Retry, k.Archived, k.Completed, k.WaitingForApp, k.Waiting, k.Parked, k.Delayed}
+	reply, err := q.scripts.Remove.Run(ctx, q.redis, keys, messageID, forgetSearch)
+	if err != nil {
+		return "", unchanged(err)
+	}
+	switch code, err := script.Code(reply); {
+	case err != nil:
+		return "", unchanged(err)
+	case code == 0:
+		return world.Dropped, nil
+	case code == 1:
+		return world.DropInHand, nil
+	default:
+		return "", nil
+	}
+}
+
+// removedAtOnce is how many messages of a run are looked up at a time.
+const removedAtOnce = 100
+
+// RemoveRun drops the messages of a run that is being removed, except dead ones. A message that is being delivered is dropped when
+// its delivery ends.
+func (q *Queue) RemoveRun(ctx context.Context, runID string) error {
+	for _, w := range q.workers() {
+		key := w.Keys.OfRun + rediskey.Part(runID)
+		for cursor := uint64(0); ; {
+			ids, next, err := q.redis.SScan(ctx, key, cursor, "", removedAtOnce).Result()
+			if err != nil {
+				return unreadable(fmt.Errorf("messages of a run: %w", err))
+			}
+			for _, id := range ids {
+				if _, err := q.dropFrom(ctx, w, id); err != nil {
+					return err
+				}
+			}
+			if next == 0 {
+				break
+			}
+			cursor = next
+		}
+	}
+	return nil
 }
 
 // CountRunMessages implements world.QueueAdmin.

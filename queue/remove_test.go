@@ -139,3 +139,29 @@ func keysLeft(t *testing.T, r *redistest.Redis, w *worker) []string {
 	}
 	return left
 }
+
+// All messages of a run that are not dead go with it: pending and delayed ones. One that is being delivered is not delivered
+// again. Messages of other runs stay.
+func TestTheMessagesOfARemovedRunAreDropped(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		q := replica(t, r, nil, nil0)
+		w := q.steps
+		add(t, q)
+		inHand := claimOne(t, w).Claim
+		add(t, q)
+		for range 3 * removedAtOnce {
+			later(t, q, "wrun_1", "step_2")
+		}
+		later(t, q, "wrun_2", "step_2")
+		require.NoError(t, q.RemoveRun(t.Context(), "wrun_1"))
+		w.Finish(inHand, lane.Decision{Disposition: lane.Failed, Due: q.dueIn(time.Hour), Reason: "no"})
+		n, err := q.CountRunMessages(t.Context(), "wrun_1")
+		require.NoError(t, err)
+		require.Zero(t, n)
+		n, err = q.CountRunMessages(t.Context(), "wrun_2")
+		require.NoError(t, err)
+		require.Equal(t, int64(1), n)
+		require.NoError(t, q.RemoveRun(t.Context(), "wrun_1"), "again")
+	})
+}

@@ -31,6 +31,11 @@ const (
 	codeAttributesFull  = -21
 	codeNoAttributes    = -22
 
+	codeRunRemoved   = -23
+	codeRunActive    = -24
+	codeRunHeld      = -25
+	codeRunUncleared = -26
+
 	codeRunModern    = -40
 	codeRunNotPaused = -41
 	codeStepGone     = -42

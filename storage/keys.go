@@ -60,6 +60,13 @@ func (k runKeys) resumes() string { return k.prefix + "hook_resumes:" + k.tag }
 // ended is a channel: the status with which the run ended.
 func (k runKeys) ended() string { return k.prefix + "run_ended:" + k.tag }
 
+// removed is a hash that stands where a run was that has been removed: s status, ca completedAt (ms), at when the removal began
+// (ms); until the removal is complete also w, the name of the workflow. It expires an hour after that.
+func (k runKeys) removed() string { return k.prefix + "run_removed:" + k.tag }
+
+// removals is a zset of runs whose removal has begun, score the ms at which it was last worked on.
+func (k keyspace) removals() string { return k.prefix + "runs:removals" }
+
 // lostCalls is a zset of answered calls that Redis lost, as JSON, score when they were answered; expires a day after the last.
 func (k keyspace) lostCalls() string { return k.prefix + "runs:lost" }
 

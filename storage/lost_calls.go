@@ -36,7 +36,7 @@ type lostCall struct {
 
 // MissingCalls implements world.LossStore. It takes two round trips, and reads no payload above 1 KiB.
 func (s *Store) MissingCalls(ctx context.Context, calls []world.AnsweredCall) ([]bool, error) {
-	missing, sizes := make([]bool, len(calls)), make([]*redis.IntCmd, len(calls))
+	missing, sizes, removed := make([]bool, len(calls)), make([]*redis.IntCmd, len(calls)), make([]*redis.IntCmd, len(calls))
 	if len(calls) == 0 {
 		return missing, nil
 	}
@@ -48,6 +48,7 @@ func (s *Store) MissingCalls(ctx context.Context, calls []world.AnsweredCall) ([
 			} else {
 				sizes[i] = p.Exists(ctx, k.run())
 			}
+			removed[i] = p.Exists(ctx, k.removed())
 		}
 		return nil
 	})
@@ -56,8 +57,8 @@ func (s *Store) MissingCalls(ctx context.Context, calls []world.AnsweredCall) ([
 	}
 	var there []int // resumes to compare
 	for i, c := range calls {
-		missing[i] = sizes[i].Val() == 0
-		if _, is := resumePlace(c); is && !missing[i] {
+		missing[i] = sizes[i].Val()+removed[i].Val() == 0
+		if _, is := resumePlace(c); is && sizes[i].Val() > 0 {
 			there = append(there, i)
 		}
 	}

@@ -73,6 +73,11 @@ func refusal(req world.CreateEvent, now world.Millis, code int, r record.Reply) 
 		return world.Errorf(world.CodeConflict, "Wait %q already exists", id)
 	case codeWaitEnded:
 		return world.Errorf(world.CodeConflict, "Wait %q already completed", id)
+	case codeRunRemoved:
+		if req.Type == world.EventRunCreated {
+			return world.Errorf(world.CodeConflict, "Workflow run %q existed and has been removed", req.RunID)
+		}
+		return world.RunNotFound(req.RunID)
 	case codeRunModern:
 		return world.Errorf(world.CodeConflict, "Workflow run %q has spec version %d: it is changed by events, not by legacy calls", req.RunID, r.Number(1))
 	case codeRunNotPaused:

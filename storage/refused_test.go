@@ -27,7 +27,7 @@ func TestACommandThatIsRefusedBreaksNoRun(t *testing.T) {
 	r := redistest.NewRefused(t, texts)
 	b := newBundle(t, &redistest.Redis{Client: r.Client, Addr: r.Server.Addr, Prefix: "refused:"}).on(t, 7)
 	r.Visible = func(s redistest.State) { visibleRuns(b.keys, s) }
-	for _, part := range []func(b *bundle, name string){refusedSteps, refusedEnds, refusedHooks, refusedBatches, refusedReads, refusedUpkeep, refusedLegacy, refusedPortions} {
+	for _, part := range []func(b *bundle, name string){refusedSteps, refusedEnds, refusedHooks, refusedBatches, refusedReads, refusedUpkeep, refusedLegacy, refusedPortions, refusedRemovals} {
 		part(b, "soon")
 		b.quiet()
 		r.Clear()
@@ -203,6 +203,15 @@ func refusedPortions(b *bundle, _ string) {
 		_, err := b.scripts.runClear.Run(b.ctx, b.redis.Client, []string{k.run(), k.events(), k.hooks(), k.hooksOrder()}, int64(b.now()), 3, 3)
 		require.NoError(b.t, err)
 	}
+}
+
+func refusedRemovals(b *bundle, _ string) {
+	runID := b.running()
+	b.send(runID, world.EventStepCreated, "step_gone", sample(b, world.EventStepCreated))
+	b.send(runID, world.EventRunCompleted, "", sample(b, world.EventRunCompleted))
+	b.quiet()
+	require.NoError(b.t, b.RemoveRun(b.ctx, runID))
+	require.Equal(b.t, []string{b.keys.of(runID).removed()}, b.naming(runID))
 }
 
 // visibleRuns leaves out what readers do not see: events that the run does not count, and entries without a hook in the

@@ -21,7 +21,7 @@ func (s *Store) createRun(ctx context.Context, c *call) (world.EventResult, erro
 		return world.EventResult{}, err
 	}
 	o, err := s.applyWith(ctx, c, true, func(p redis.Pipeliner) { s.index.Add(ctx, p, entry) },
-		s.scripts.runCreate, nil, append([]any{strconv.Itoa(c.req.SpecVersion)}, attributes...)...)
+		s.scripts.runCreate, []string{c.keys.removed()}, append([]any{strconv.Itoa(c.req.SpecVersion)}, attributes...)...)
 	if world.ErrorCode(err) == world.CodeConflict || o.code == codeReplayed {
 		s.index.Correct(ctx, entry) // the run may have moved on already
 	}
@@ -89,12 +89,12 @@ func (s *Store) startRun(ctx context.Context, c *call) (world.EventResult, error
 			return world.EventResult{}, err
 		}
 		args = append(args, attributes...)
-		o, err = s.applyWith(ctx, c, true, func(p redis.Pipeliner) { s.index.Add(ctx, p, entry) }, s.scripts.runStart, nil, args...)
+		o, err = s.applyWith(ctx, c, true, func(p redis.Pipeliner) { s.index.Add(ctx, p, entry) }, s.scripts.runStart, []string{c.keys.removed()}, args...)
 		if err != nil && world.ErrorCode(err) != world.CodeUnavailable {
 			s.index.Correct(ctx, entry)
 		}
 	} else {
-		o, err = s.applyEntered(ctx, c, entry, s.scripts.runStart, nil, args...)
+		o, err = s.applyEntered(ctx, c, entry, s.scripts.runStart, []string{c.keys.removed()}, args...)
 	}
 	if err != nil {
 		return world.EventResult{}, err

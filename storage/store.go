@@ -40,6 +40,9 @@ type Config struct {
 	// ExpectPurge is called before a run gets the attribute by which it keeps nothing: its streams must not be read after its
 	// end, although PurgeStreams comes later. It must be safe to call again; nil if there are no streams.
 	ExpectPurge func(ctx context.Context, runID string) error
+	// RemoveStreams and RemoveMessages remove the streams and the messages of a run that is being removed, with all that names it.
+	// They must be safe to call again; nil if there are none.
+	RemoveStreams, RemoveMessages func(ctx context.Context, runID string) error
 	// NoSharedPipelines sends each call to Redis by itself.
 	NoSharedPipelines bool
 }
@@ -72,8 +75,10 @@ func (c Config) withDefaults() Config {
 	if c.ExpectPurge == nil {
 		c.ExpectPurge = func(context.Context, string) error { return nil }
 	}
-	if c.PurgeStreams == nil {
-		c.PurgeStreams = func(context.Context, string) error { return nil }
+	for _, call := range []*func(context.Context, string) error{&c.PurgeStreams, &c.RemoveStreams, &c.RemoveMessages} {
+		if *call == nil {
+			*call = func(context.Context, string) error { return nil }
+		}
 	}
 	return c
 }
@@ -99,8 +104,8 @@ type Store struct {
 	cleanups   *cleanups
 	waiters    *waiters.Waiters
 	stats      stats
-	// purgeStreams and expectPurge are those of Config.
-	purgeStreams, expectPurge func(ctx context.Context, runID string) error
+	// These are those of Config.
+	purgeStreams, expectPurge, removeStreams, removeMessages func(ctx context.Context, runID string) error
 }
 
 var _ world.Store = (*Store)(nil)
@@ -127,7 +132,8 @@ func New(ctx context.Context, client redis.UniversalClient, c Config) (*Store, e
 		cleanups: newCleanups(),
 		redis:    client, send: luascript.RunnerFor(client, c.NoSharedPipelines), clustered: clustered, keys: keys, scripts: scripts,
 		ids: ids.NewMinter(c.Clock), clock: c.Clock, log: c.Logger, maxEvents: c.MaxEvents, interval: c.SweepInterval, leadership: c.Leadership,
-		retention: c.HookRetention, dials: c.Dials, purgeStreams: c.PurgeStreams, expectPurge: c.ExpectPurge, portions: semaphore.NewWeighted(portionsBytes),
+		retention: c.HookRetention, dials: c.Dials, purgeStreams: c.PurgeStreams, expectPurge: c.ExpectPurge,
+		removeStreams: c.RemoveStreams, removeMessages: c.RemoveMessages, portions: semaphore.NewWeighted(portionsBytes),
 	}
 	s.index = s.newIndex()
 	s.waiters = s.newWaiters(c.Bell, auditEvery)

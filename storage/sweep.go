@@ -107,16 +107,17 @@ func (s *Store) sweepOnce(ctx context.Context, pace *walkPace) (time.Duration, e
 }
 
 // Sweep checks the hooks that were reserved since the last pass and at least a minute ago, releases hooks whose retention is
-// over, and clears runs that their process does not clear. It reports whether there is more to do.
+// over, clears runs that their process does not clear, and completes removals that were interrupted. It reports whether there is more to do.
 func (s *Store) Sweep(ctx context.Context) (more bool, err error) {
 	reserved, failed := s.lookAtReserved(ctx)
 	left, leftErr := s.sweepCleanups(ctx)
+	removals, removalErr := s.sweepRemovals(ctx)
 	for range lapsesAtOnce {
 		if more, err = s.letLapse(ctx); err != nil || !more {
 			break
 		}
 	}
-	return more || reserved || left, errors.Join(failed, leftErr, err)
+	return more || reserved || left || removals, errors.Join(failed, leftErr, removalErr, err)
 }
 
 // lookAtReserved checks hooks in the order in which they were reserved, each once. A call that reserves a hook soon commits or

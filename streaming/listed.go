@@ -32,7 +32,7 @@ func (s *Service) list(ctx context.Context, runID, name string) error {
 		}
 	}
 	if err == nil {
-		if err := s.purge(ctx, name); err != nil {
+		if err := s.purgeLate(ctx, runID, name); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"net"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -173,4 +174,33 @@ func TestAPurgeThatBrokeOffIsFinishedByTheNext(t *testing.T) {
 		require.NoError(t, flaky.PurgeRun(t.Context(), runID))
 		require.Empty(t, keys(t, r, "stream:*"), "after %d commands", after)
 	}
+}
+
+// The streams of a removed run accept no more from any replica, and what says so expires within an hour.
+func TestTheStreamsOfARemovedRunExpire(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		s, other := start(t, r.Client, r.Prefix, neverAudit), start(t, r.Client, r.Prefix, neverAudit)
+		ctx := t.Context()
+		_, err := s.AppendChunks(ctx, world.Append{Name: "open", RunID: "wrun_1", Chunks: raw("a"), WriterID: "w"})
+		require.NoError(t, err)
+		reader := read(t, s, "open", 0)
+		reader.has(t, 1)
+		live(t, s, 1)
+		for range 2 {
+			require.NoError(t, other.RemoveRun(ctx, "wrun_1"))
+		}
+		require.NoError(t, reader.end(t))
+		for _, name := range []string{"open", "new"} {
+			_, err := s.AppendChunks(ctx, world.Append{Name: name, RunID: "wrun_1", Chunks: raw("late")})
+			require.Equal(t, world.CodeStreamClosed, world.ErrorCode(err), name)
+			requireEmptyAndEnded(t, s, name)
+		}
+		left := keys(t, r, "stream*")
+		require.NotEmpty(t, left)
+		for _, key := range left {
+			ttl := r.Client.TTL(ctx, key).Val()
+			require.True(t, ttl > 0 && ttl <= time.Hour, "%s expires in %s", key, ttl)
+		}
+	})
 }

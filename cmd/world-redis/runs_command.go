@@ -11,11 +11,12 @@ func runsCommand() *cobra.Command {
 		Long: "Talks to a running service over HTTP (--url, --token). The token selects the namespace.\n\n" +
 			"Exit code: 0 done, 1 refused, 2 no service answers.",
 		Example: "  world-redis runs wake wrun_01J…     make a run read its log and continue\n" +
+			"  world-redis runs delete wrun_01J…   remove a run that has ended\n" +
 			"  world-redis runs lost               starts and resumes that Redis lost",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	s.flags(cmd)
-	cmd.AddCommand(s.wakeCommand(), s.lostCommand())
+	cmd.AddCommand(s.wakeCommand(), s.deleteCommand(), s.lostCommand())
 	return cmd
 }

@@ -77,7 +77,9 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, p
 	}
 	t.store, err = storage.New(ctx, conn.Client, storage.Config{
 		Prefix: n.keyPrefix, Clock: clock, Logger: logger, Bell: bell, HookRetention: c.HookRetention, Leadership: t.lease, Dials: conn.Dials,
-		PurgeStreams: t.streams.PurgeRun, ExpectPurge: t.streams.ExpectPurge, NoSharedPipelines: !fast.has(pipelines),
+		PurgeStreams: t.streams.PurgeRun, ExpectPurge: t.streams.ExpectPurge,
+		RemoveStreams: t.streams.RemoveRun, RemoveMessages: func(ctx context.Context, runID string) error { return t.queue.RemoveRun(ctx, runID) },
+		NoSharedPipelines: !fast.has(pipelines),
 	})
 	if err != nil {
 		return nil, err
@@ -206,6 +208,7 @@ func (t *tenant) remember(conn *redisconn.Conn, ledger *rollback.Ledger) {
 // deps are what the API needs of a namespace.
 func (t *tenant) deps() httpapi.Deps {
 	deps := httpapi.Deps{Store: t.answered, Lost: t.store.ListLost, Queue: t.queue, Apps: t.apps, Streams: t.streams, Admin: t.queue, Forget: t.queue, CheckRun: t.store.CheckRun}
+	deps.Remover = t.store
 	deps.Waker = recovery.Waker{Store: t.store, Queue: t.queue, Logger: t.log}
 	if !t.clustered && t.fast.has(pipelines) {
 		deps.InOrder = t.inOrder

@@ -1,13 +1,14 @@
 -- run_start: run_started, also for a run that does not exist yet if the caller sends what
 -- run_created would have (contract §3.1 step 5, §3.3).
--- KEYS: run events related request_now request_before
+-- KEYS: run events related request_now request_before removed
 -- ARGV: request now correlation record payload want question spec created_record created_payload preload_events preload_bytes
 --       then the attributes of a run that is created here: key value ...
--- CODES: DONE REPLAYED UNCHANGED RUN_MISSING RUN_EXPIRED RUN_TOO_NEW RUN_LEGACY
+-- CODES: DONE REPLAYED UNCHANGED RUN_MISSING RUN_EXPIRED RUN_TOO_NEW RUN_LEGACY RUN_REMOVED
 -- REPLY: DONE createdAt position delta log previous run... | REPLAYED record payload position note delta log run... | UNCHANGED delta log run...
 --        log is {total, record, payload, ...} or false; the run leaves out what is in it; previous is the status before, '' when created here
 -- $include lib/event.lua
 -- $include lib/attributes.lua
+local removed_key = KEYS[6]
 local offered_spec = ARGV[8]
 local created_record = ARGV[9]
 local created_payload = ARGV[10]
@@ -43,6 +44,9 @@ if first then
 end
 local creates = not status and created_record ~= ''
 if creates then
+  if redis.call('EXISTS', removed_key) == 1 then
+    return {RUN_REMOVED}
+  end
   log.spec = tonumber(offered_spec)
 elseif not status then
   return {RUN_MISSING}

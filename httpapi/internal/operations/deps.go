@@ -26,6 +26,8 @@ type Deps struct {
 	Forget world.RunForgetter
 	// Waker wakes runs for operators; if it is nil, its route answers 404.
 	Waker world.RunWaker
+	// Remover removes runs that have ended; if it is nil, its route answers 404.
+	Remover world.RunRemover
 	// Lost lists answered calls that Redis lost; if it is nil, its route answers 404.
 	Lost func(ctx context.Context, p world.PageRequest) (world.Page[world.AnsweredCall], error)
 	// CheckRun returns CodeRunNotFound for a run that does not exist and is not being created; nil disables the check.

@@ -42,6 +42,7 @@ func Table() []Operation {
 		// Bundled, because its path looks like that of a run with the id "lost", which may be bundled.
 		{Method: get, Path: "/v1/runs/lost", bundled: true, Serve: serves(decodePage, (*API).lostCalls, encodePage(answeredCallSize, writeAnsweredCall))},
 		{Method: get, Path: "/v1/runs/{runId}", bundled: true, Serve: serves(decodeOne("runId"), (*API).getRun, encodeRun)},
+		{Method: http.MethodDelete, Path: "/v1/runs/{runId}", Serve: serves(decodeID("runId"), (*API).removeRun, encodeNothing)},
 		{Method: get, Path: "/v1/runs/{runId}/wait", Serve: serves(decodeWait, (*API).awaitRun, encodeRun)},
 		{Method: post, Path: "/v1/runs/{runId}/wake", Serve: serves(decodeID("runId"), (*API).wakeRun, encodeWoken)},
 		{Method: post, Path: "/v1/runs/{runId}/attributes", Serve: serves(decodeAttributes, (*API).setAttributes, encodeAttributes)},

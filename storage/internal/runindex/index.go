@@ -178,3 +178,17 @@ func (x *Index) enterAsIs(ctx context.Context, run world.Run, score float64) err
 	})
 	return err
 }
+
+// Remove takes a run that has been removed off all lists.
+func (x *Index) Remove(ctx context.Context, e Entry) error {
+	_, err := x.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+		p.ZRem(ctx, x.Keys.All(), e.RunID)
+		p.ZRem(ctx, x.Keys.ByName(e.Name), e.RunID)
+		for _, status := range Statuses {
+			p.ZRem(ctx, x.Keys.ByStatus(status), e.RunID)
+		}
+		p.ZRem(ctx, x.Keys.Watch(), e.RunID)
+		return nil
+	})
+	return err
+}
