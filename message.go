@@ -112,9 +112,15 @@ type Queue interface {
 
 // Delivery is one attempt to deliver a message to an app.
 type Delivery struct {
-	MessageID    string // the same at every redelivery
-	Attempt      int    // 1-based: 1 + failed deliveries + 1 if it was ever rescheduled; at least 2 once an app may have seen the message
-	BaseURL      string // of the app, without a trailing slash
+	MessageID string // the same at every redelivery
+	Attempt   int    // 1-based: 1 + failed deliveries + 1 if it was ever rescheduled; at least 2 once an app may have seen the message
+	BaseURL   string // of the app, without a trailing slash
+	// Target is the deployment that the app has registered as, which may differ from the message's; empty if no app has
+	// registered that address. An app of another deployment refuses the delivery.
+	Target string
+	// HasWorkflow says that a process that registered as the target has the workflow of the message. One without it
+	// refuses the delivery.
+	HasWorkflow  bool
 	Kind         Kind
 	TakesPreload bool // the app accepts a preloaded answer to run_started, see App
 	// Preload is that answer, if it was just read; empty if there is none, nil if not known.
@@ -156,6 +162,9 @@ type Outcome struct {
 	// NoApp says, with Unreachable, that there can be no app at this address: the service may not connect to it, or
 	// another service answers there. An operator has to correct that.
 	NoApp bool
+	// Misdirected says, with Unreachable, that an app of another deployment than Delivery.Target answered and refused the
+	// message. A process of the right one may answer at the same address, if there is a load balancer.
+	Misdirected bool
 }
 
 // Deliverer delivers one message to an app and waits for its answer, for hours if necessary.
@@ -175,12 +184,22 @@ type App struct {
 	// Lease is how long the app counts as alive without registering again. 0 means a long lease, for apps that do not
 	// run all the time.
 	Lease time.Duration
+	// Nonce is a random text of the process that registers. It proves with it that it answers at an address; empty if
+	// it does not say.
+	Nonce string
+	// Workflows are the names of its workflows, sorted, one a line; empty if unknown.
+	Workflows string
 
 	// Set by the registry:
 	SeenAt     Millis
 	AliveUntil Millis
 	Alive      bool
 	Refused    string // why the service does not connect to it; empty if it does
+	SharedWith string // another deployment whose app is alive at the same address; empty if none
+	// OtherWorkflows are those that other processes registered with the same address and deployment until OthersUntil, and
+	// that are not among Workflows.
+	OtherWorkflows string
+	OthersUntil    Millis
 }
 
 // AppRegistry knows where to deliver messages.

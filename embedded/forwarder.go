@@ -41,6 +41,7 @@ type Config struct {
 // Forwarder delivers messages by HTTP. It is safe for concurrent use.
 type Forwarder struct {
 	client  *http.Client
+	fresh   *http.Client // makes a new connection for each request
 	proxy   func(*http.Request) (*url.URL, error)
 	log     *slog.Logger
 	keys    [][]byte
@@ -60,7 +61,7 @@ func New(cfg Config) *Forwarder {
 	if cfg.Policy == nil {
 		cfg.Policy = dialpolicy.New(dialpolicy.Hosts{})
 	}
-	return &Forwarder{
+	f := &Forwarder{
 		log:     cfg.Logger,
 		keys:    cfg.SigningKeys,
 		clock:   cfg.Clock,
@@ -73,13 +74,27 @@ func New(cfg Config) *Forwarder {
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}
+	transport := newTransport(cfg)
+	transport.DisableKeepAlives = true
+	f.fresh = &http.Client{Transport: transport, CheckRedirect: f.client.CheckRedirect}
+	return f
 }
 
 // Close closes idle connections.
 func (f *Forwarder) Close() { f.client.CloseIdleConnections() }
 
-// Deliver implements world.Deliverer.
+// Deliver implements world.Deliverer. If another deployment answers, it tries once more at once: behind a load balancer
+// that distributes connections, a new one may lead to the right process, and an old one never does.
 func (f *Forwarder) Deliver(ctx context.Context, d world.Delivery) world.Outcome {
+	out := f.deliver(ctx, d, f.client)
+	if out.Misdirected {
+		out = f.deliver(ctx, d, f.fresh)
+	}
+	return out
+}
+
+// deliver makes one request.
+func (f *Forwarder) deliver(ctx context.Context, d world.Delivery, client *http.Client) world.Outcome {
 	target, err := endpoint(d.BaseURL, d.Kind)
 	if err != nil {
 		return world.Outcome{Verdict: world.Failed, Reason: err.Error()}
@@ -96,7 +111,7 @@ func (f *Forwarder) Deliver(ctx context.Context, d world.Delivery) world.Outcome
 	}
 	sign(req, string(d.Kind), body, f.keys, f.clock.Now())
 	via := f.via(req)
-	resp, err := f.client.Do(req)
+	resp, err := client.Do(req)
 	if err != nil {
 		refused := new(dialpolicy.RefusedError)
 		return world.Outcome{

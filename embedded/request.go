@@ -61,6 +61,7 @@ func newRequest(ctx context.Context, target string, d world.Delivery, preload []
 	req.Header.Set(headerQueue, headerValue(strings.ReplaceAll(d.QueueName, "%", "%25")))
 	req.Header.Set(headerMessage, headerValue(d.MessageID))
 	req.Header.Set(headerAttempt, strconv.Itoa(d.Attempt))
+	setTarget(req.Header, d)
 	req.Header.Set(world.HeaderHops, strconv.Itoa(d.Hops+1))
 	return req, body, nil
 }

@@ -66,6 +66,9 @@ func judge(a answer) world.Outcome {
 		// if the app were unreachable: no attempt is charged, and the messages wait until the keys match.
 		return world.Outcome{Verdict: world.Unreachable, Status: a.status, Reason: complaint(a)}
 	}
+	if reason, ok := misdirection(a); ok {
+		return world.Outcome{Verdict: world.Unreachable, Status: a.status, Reason: reason, Misdirected: true}
+	}
 	if isOfService(a) {
 		return world.Outcome{Verdict: world.Unreachable, Status: a.status, Reason: complaint(a), NoApp: true}
 	}

@@ -19,6 +19,8 @@ type fakes struct {
 	queue   fakeQueue
 	apps    fakeApps
 	streams fakeStreams
+	// warnings answers what is wrong with an app that registers; nil: nothing is asked.
+	warnings func(world.App) []world.AppWarning
 }
 
 func newFakes(t *testing.T) *fakes {
@@ -29,7 +31,11 @@ func newFakes(t *testing.T) *fakes {
 }
 
 func (f *fakes) deps() Deps {
-	return Deps{Store: &f.store, Queue: &f.queue, Apps: &f.apps, Streams: &f.streams}
+	deps := Deps{Store: &f.store, Queue: &f.queue, Apps: &f.apps, Streams: &f.streams}
+	if f.warnings != nil {
+		deps.AppWarnings = func(_ context.Context, a world.App) []world.AppWarning { return f.warnings(a) }
+	}
+	return deps
 }
 
 func unexpected(t *testing.T, method string) error {

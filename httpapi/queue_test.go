@@ -3,6 +3,7 @@ package httpapi
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -274,4 +275,34 @@ func TestEnqueueFailure(t *testing.T) {
 	f.queue.enqueue = func(world.Message) (string, error) { return "", errors.New("boom") }
 	status, _ := post(t, newServer(t, f), "/v1/queue", `{"queueName":"__wkf_step_x","message":1}`)
 	require.Equal(t, http.StatusInternalServerError, status)
+}
+
+// An app that registers learns what is wrong with its address. The answer has a bound.
+func TestRegistrationIsAnsweredWithWarnings(t *testing.T) {
+	t.Parallel()
+	f := newFakes(t)
+	f.apps.register = func(world.App) error { return nil }
+	var asked world.App
+	var warnings []world.AppWarning
+	f.warnings = func(a world.App) []world.AppWarning { asked = a; return warnings }
+	s := newServer(t, f)
+	status, body := post(t, s, "/v1/apps", `{"baseUrl":"http://a","deploymentId":"d","nonce":"n1","workflows":["b","a","b"]}`)
+	require.Equal(t, http.StatusOK, status)
+	require.Equal(t, `{}`, body)
+	require.Equal(t, world.App{BaseURL: "http://a", DeploymentID: "d", Nonce: "n1", Workflows: "a\nb"}, asked)
+	warnings = []world.AppWarning{{Code: world.NoAnswer, Message: "nobody"}}
+	_, body = post(t, s, "/v1/apps", `{"baseUrl":"http://a","deploymentId":"d"}`)
+	require.Equal(t, `{"warnings":[{"code":"no_answer","message":"nobody"}]}`, body)
+	warnings = slices.Repeat([]world.AppWarning{{Code: world.OtherApp, Message: strings.Repeat("é", 300)}}, 9)
+	_, body = post(t, s, "/v1/apps", `{"baseUrl":"http://a","deploymentId":"d"}`)
+	require.Equal(t, world.MaxAppWarnings, strings.Count(body, `"other_app"`))
+	require.Equal(t, world.MaxAppWarnings*250, strings.Count(body, "é"))
+	for bad, reason := range map[string]string{
+		`"nonce":"` + strings.Repeat("n", 129) + `"`: "nonce", `"workflows":"a"`: "workflows", `"workflows":[""]`: "workflows", `"workflows":["a\nb"]`: "workflows",
+		`"workflows":["` + strings.Repeat("w", 8193) + `"]`: "workflows",
+	} {
+		status, body = post(t, s, "/v1/apps", `{"baseUrl":"http://a","deploymentId":"d",`+bad+`}`)
+		require.Equal(t, http.StatusBadRequest, status, bad)
+		require.Contains(t, body, reason)
+	}
 }

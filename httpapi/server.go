@@ -198,7 +198,7 @@ func (s *Server) serverOf(work context.Context) *http.Server {
 		MaxHeaderBytes:    maxHeader,
 		IdleTimeout:       idleTimeout,
 		BaseContext:       func(net.Listener) context.Context { return work },
-		ConnContext:       callerconn.WithConn,
+		ConnContext:       withCaller,
 		ErrorLog:          slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
 	}
 }

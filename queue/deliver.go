@@ -30,7 +30,7 @@ func (w *worker) handle(claim *lane.Claim, m world.Message, unreadable error) {
 	if o.Disposition == lane.Throttled && w.throttle.setAside(o.App, o.Room) {
 		w.bringForward(o.App)
 	}
-	if reached != "" && w.q.health.Reached(reached) {
+	if again := reached != "" && w.q.health.Reached(reached); again || d.found {
 		if err := w.q.wake(w.q.phases.Delivering); err != nil {
 			w.log.Debug("waiting messages are delivered when they are due", slog.Any("error", err))
 		}
@@ -74,9 +74,9 @@ func (w *worker) deliverMessage(d *delivery, m world.Message) (o lane.Decision, 
 func (w *worker) tryApps(d *delivery, m world.Message, candidates []world.App, most int) (o lane.Decision, reached string) {
 	o = lane.Decision{Disposition: lane.WaitingForApp, Due: w.q.dueIn(w.q.cfg.Backoff.UnreachableMax), Unseen: true}
 	for i, app := range candidates {
-		if wait := w.q.health.Wait(app.BaseURL); wait > 0 {
+		if wait := w.q.health.WaitFor(app); wait > 0 {
 			if due := w.q.dueIn(wait); i == 0 || due < o.Due {
-				o.Due, o.Reason = due, w.q.health.WhyDown(app.BaseURL)
+				o.Due, o.Reason = due, w.q.health.WhyWaits(app)
 			}
 			continue
 		}
@@ -101,8 +101,9 @@ func (w *worker) tryApps(d *delivery, m world.Message, candidates []world.App, m
 		}
 		if out.Verdict != world.Unreachable {
 			w.answered(d, app.BaseURL)
+			d.found = w.q.health.Found(app)
 		}
-		o, reached = w.judge(d, app.BaseURL, m, out, time.Since(begin))
+		o, reached = w.judge(d, app, m, out, time.Since(begin))
 		if o.Disposition != lane.WaitingForApp || !o.Unseen || i == len(candidates)-1 {
 			return o, reached
 		}
@@ -143,6 +144,9 @@ func (w *worker) leave(d *delivery) {
 func (w *worker) send(d *delivery, app world.App, m world.Message) world.Outcome {
 	request := world.Delivery{
 		MessageID: d.ID, Attempt: d.Attempt(), BaseURL: app.BaseURL, Kind: w.Kind, TakesPreload: w.takesPreload(app, m), Message: m,
+	}
+	if app.AliveUntil != 0 { // 0 at the configured address, where no app has registered
+		request.Target, request.HasWorkflow = app.DeploymentID, apps.HasWorkflow(app, m, world.MillisOf(w.q.cfg.Clock.Now()))
 	}
 	if request.TakesPreload && time.Since(d.PreloadedAt) < preloadFresh {
 		request.Preload = d.Preload

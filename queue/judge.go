@@ -14,7 +14,8 @@ import (
 const cutHold = 500 * time.Millisecond
 
 // judge decides what becomes of a message from the outcome of its delivery. reached is the address of the app if it has answered.
-func (w *worker) judge(d *delivery, baseURL string, m world.Message, out world.Outcome, lasted time.Duration) (o lane.Decision, reached string) {
+func (w *worker) judge(d *delivery, app world.App, m world.Message, out world.Outcome, lasted time.Duration) (o lane.Decision, reached string) {
+	baseURL := app.BaseURL
 	w.log.Debug("delivered", slog.String("message", d.ID), slog.String("run_id", m.RunID), slog.Int("attempt", d.Attempt()),
 		slog.Int("verdict", int(out.Verdict)), slog.Int("status", out.Status), slog.Duration("delay", out.Delay))
 	switch {
@@ -45,6 +46,9 @@ func (w *worker) judge(d *delivery, baseURL string, m world.Message, out world.O
 		return w.failed(d, m, out), baseURL
 	case out.NoApp:
 		wait := w.q.health.Wrong(baseURL, out.Reason)
+		return lane.Decision{Disposition: lane.WaitingForApp, Due: w.q.dueIn(wait), Reason: out.Reason, Unseen: true}, ""
+	case out.Misdirected:
+		wait := w.q.health.Misdirected(app, out.Reason)
 		return lane.Decision{Disposition: lane.WaitingForApp, Due: w.q.dueIn(wait), Reason: out.Reason, Unseen: true}, ""
 	case out.Between:
 		return w.answeredBetween(d, baseURL, out), ""

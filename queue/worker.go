@@ -36,6 +36,7 @@ type delivery struct {
 	replayed string        // the v4 run that the app has replayed for it
 	took     time.Duration // how long that took
 	trouble  trouble       // what is known of crashes
+	found    bool          // the app has answered, and before that another deployment did at its address
 
 	mu      sync.Mutex
 	entered string // the app whose capacity it uses

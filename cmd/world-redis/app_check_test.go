@@ -49,16 +49,17 @@ func TestBR24LogNamesAddressesWithoutAnApp(t *testing.T) {
 	var mu sync.Mutex
 	tries := map[string]int{}
 	tried := make(chan string, 100)
-	c := newAppCheck(noApps{}, func(_ context.Context, baseURL string) error {
+	c := newAppCheck(noApps{}, func(_ context.Context, r registration) appFinding {
+		baseURL := r.BaseURL
 		mu.Lock()
 		defer mu.Unlock()
 		tries[baseURL]++
 		tried <- baseURL
 		if baseURL == "http://slow" && tries[baseURL] == 4 {
-			return nil
+			return appFinding{At: 1}
 		}
-		return errors.New("POST " + baseURL + " answered 307: redirects are not followed")
-	}, slog.New(slog.NewTextHandler(out, nil)))
+		return appFinding{Code: world.NoAnswer, At: 1, Reason: "POST " + baseURL + " answered 307: redirects are not followed"}
+	}, nil, slog.New(slog.NewTextHandler(out, nil)))
 	c.pauses = []time.Duration{0, 0, 0, 0}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -70,7 +71,7 @@ func TestBR24LogNamesAddressesWithoutAnApp(t *testing.T) {
 	}
 	require.NoError(t, c.RegisterApp(ctx, world.App{BaseURL: "http://slow", DeploymentID: "dpl_1"}))
 	require.Error(t, c.RegisterApp(ctx, world.App{DeploymentID: "dpl_1"}))
-	c.look(world.App{BaseURL: "http://wrong"})
+	c.look(checkTask{registration: registration{App: world.App{BaseURL: "http://wrong"}}}, false)
 	named := func(app string) int {
 		return len(regexp.MustCompile(`level=WARN msg="no workflow app answers at this address.* app=`+app+` .*307`).FindAllString(out.String(), -1))
 	}

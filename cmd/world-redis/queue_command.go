@@ -70,6 +70,9 @@ func (s *service) listCommand() *cobra.Command {
 			if err := show(s, out, depths, func(d depthList) { writeDepths(out, d) }); err != nil {
 				return err
 			}
+			if err := s.showShared(ctx, out); err != nil {
+				return err
+			}
 			return show(s, out, answer, func(p messagePage) {
 				writeMessages(out, p.Data)
 				if p.HasMore {

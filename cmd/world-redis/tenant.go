@@ -114,9 +114,10 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, p
 	if err != nil {
 		return nil, err
 	}
-	t.apps = newAppCheck(t.queue, forwarder.Check, logger)
+	probe := appProbe{check: forwarder.Check, who: forwarder.Probe, mayCall: policy.Check, hasToken: len(n.tokens) > 0, own: ownAddresses}
+	t.apps = newAppCheck(t.queue, probe.look, t.queue, logger)
 	if n.baseURL != "" {
-		t.apps.look(world.App{BaseURL: n.baseURL})
+		t.apps.look(checkTask{registration: registration{App: world.App{BaseURL: n.baseURL}}}, false)
 	}
 	t.reconciler = recovery.New(t.store, t.queue, recovery.Config{
 		Leadership: t.lease, Grace: c.RecoveryAfter, Clock: clock, Logger: logger, Masters: conn.ReplicationIDs, Woken: func() { t.woken.Add(1) },
@@ -207,7 +208,7 @@ func (t *tenant) remember(conn *redisconn.Conn, ledger *rollback.Ledger) {
 
 // deps are what the API needs of a namespace.
 func (t *tenant) deps() httpapi.Deps {
-	deps := httpapi.Deps{Store: t.answered, Lost: t.store.ListLost, Queue: t.queue, Apps: t.apps, Streams: t.streams, Admin: t.queue, Forget: t.queue, CheckRun: t.store.CheckRun}
+	deps := httpapi.Deps{Store: t.answered, Lost: t.store.ListLost, Queue: t.queue, Apps: t.apps, AppWarnings: t.apps.Warnings, Streams: t.streams, Admin: t.queue, Forget: t.queue, CheckRun: t.store.CheckRun}
 	deps.Remover = t.store
 	deps.Waker = recovery.Waker{Store: t.store, Queue: t.queue, Logger: t.log}
 	if !t.clustered && t.fast.has(pipelines) {

@@ -5191,7 +5191,7 @@ var require_websocket = __commonJS({
     var net = require("net");
     var querystring = require("querystring");
     var tls = require("tls");
-    var { randomBytes: randomBytes2, createHash: createHash2 } = require("crypto");
+    var { randomBytes: randomBytes3, createHash: createHash2 } = require("crypto");
     var { Duplex, Readable } = require("stream");
     var { URL: URL2 } = require("url");
     var PerMessageDeflate = require_permessage_deflate();
@@ -5745,7 +5745,7 @@ var require_websocket = __commonJS({
         }
       }
       const defaultPort = isSecure ? 443 : 80;
-      const key = randomBytes2(16).toString("base64");
+      const key = randomBytes3(16).toString("base64");
       const request = isSecure ? https.request : http.request;
       const protocolSet = /* @__PURE__ */ new Set();
       let perMessageDeflate;
@@ -7709,6 +7709,17 @@ async function textOf(input) {
   }
 }
 
+// src/delivery/headerText.ts
+function headerText(value) {
+  if (value === null) return null;
+  try {
+    if (value.includes("%")) return decodeURIComponent(value);
+    if (/[\u0080-\uffff]/.test(value)) return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.from(value, "latin1"));
+  } catch {
+  }
+  return value;
+}
+
 // src/delivery/logEnd.ts
 var AGAIN_AFTER = 1;
 function deliveries3() {
@@ -7813,18 +7824,18 @@ var SeenNonces = class {
   /** A nonce signed at this time or earlier may have been forgotten, so it is refused. */
   #forgotten = Number.NEGATIVE_INFINITY;
   /** Whether the nonce is new; afterwards it is not. */
-  add(nonce, signedAt, now) {
-    if (signedAt <= this.#forgotten || this.#signedAt.has(nonce)) return false;
-    this.#signedAt.set(nonce, signedAt);
+  add(nonce2, signedAt, now) {
+    if (signedAt <= this.#forgotten || this.#signedAt.has(nonce2)) return false;
+    this.#signedAt.set(nonce2, signedAt);
     this.#forgetTheOld(now);
     return true;
   }
   #forgetTheOld(now) {
-    for (const [nonce, signedAt] of this.#signedAt) {
+    for (const [nonce2, signedAt] of this.#signedAt) {
       const expired = signedAt < now - this.windowMs;
       if (!expired && this.#signedAt.size <= this.most) return;
       if (!expired) this.#forgotten = Math.max(this.#forgotten, signedAt);
-      this.#signedAt.delete(nonce);
+      this.#signedAt.delete(nonce2);
     }
   }
 };
@@ -7877,11 +7888,11 @@ function warnOfUnsigned(headers) {
 `
   );
 }
-function signedText(headers, kind, { timestamp, nonce }, body) {
+function signedText(headers, kind, { timestamp, nonce: nonce2 }, body) {
   const sent = (name) => headers.get(name) ?? "";
   const preloadLength = sent(PRELOAD_HEADER);
   return [
-    ...["v1", timestamp, nonce, kind],
+    ...["v1", timestamp, nonce2, kind],
     ...[sent("x-vqs-message-id"), sent("x-vqs-queue-name"), sent("x-vqs-message-attempt"), sent("content-type")],
     (0, import_node_crypto.createHash)("sha256").update(body).digest("hex"),
     ...preloadLength === "" ? [] : [preloadLength]
@@ -7890,11 +7901,11 @@ function signedText(headers, kind, { timestamp, nonce }, body) {
 function parse2(text2) {
   const fields = text2.split(",").map((field) => field.trim().split("="));
   const all = (name) => fields.filter(([key]) => key === name).map(([, value]) => value ?? "");
-  const [timestamp, nonce] = [all("t"), all("n")];
+  const [timestamp, nonce2] = [all("t"), all("n")];
   const values = all("v1").filter((value) => /^[0-9a-f]{64}$/.test(value));
-  if (timestamp.length !== 1 || nonce.length !== 1 || values.length === 0) return void 0;
-  if (!/^\d{1,15}$/.test(timestamp[0]) || !/^[\w-]{16,64}$/.test(nonce[0])) return void 0;
-  return { timestamp: timestamp[0], nonce: nonce[0], values: values.map((value) => Buffer.from(value, "hex")) };
+  if (timestamp.length !== 1 || nonce2.length !== 1 || values.length === 0) return void 0;
+  if (!/^\d{1,15}$/.test(timestamp[0]) || !/^[\w-]{16,64}$/.test(nonce2[0])) return void 0;
+  return { timestamp: timestamp[0], nonce: nonce2[0], values: values.map((value) => Buffer.from(value, "hex")) };
 }
 
 // src/delivery/preload.ts
@@ -7962,6 +7973,76 @@ function isBareStart({ event, params }) {
   return eventType === "run_started" && typeof specVersion === "number" && others.every((value) => value === void 0);
 }
 
+// src/delivery/identity.ts
+var import_node_crypto2 = require("node:crypto");
+
+// src/delivery/ownWorkflows.ts
+var import_node_fs = require("node:fs");
+var FOLDERS = [
+  ...["", "app/", "src/app/", "src/routes/", "src/pages/"].map((routes) => `${routes}.well-known/workflow/v1`),
+  ...[".nitro", "node_modules/.nitro", ".nuxt", ".nestjs"].map((build) => `${build}/workflow`)
+];
+var MOST_NAMES = 200;
+var MOST_BYTES = 8192;
+var FRESH_MS = 5e3;
+function ownWorkflows(now = Date.now()) {
+  const known2 = processWide("workflows", () => ({ names: void 0, readAt: Number.NEGATIVE_INFINITY }));
+  if (Math.abs(now - known2.readAt) >= FRESH_MS) {
+    known2.names = namesBelow(process.cwd());
+    known2.readAt = now;
+  }
+  return known2.names;
+}
+function namesBelow(root) {
+  const names = /* @__PURE__ */ new Set();
+  for (const folder of FOLDERS) {
+    for (const name of namesIn(`${root}/${folder}/manifest.json`)) names.add(name);
+  }
+  const sorted = [...names].sort();
+  const fits = sorted.length > 0 && sorted.length <= MOST_NAMES && Buffer.byteLength(sorted.join("\n")) <= MOST_BYTES;
+  return fits ? sorted : void 0;
+}
+function namesIn(path) {
+  let manifest;
+  try {
+    manifest = JSON.parse((0, import_node_fs.readFileSync)(path, "utf8"));
+  } catch {
+    return [];
+  }
+  const files = manifest?.workflows ?? {};
+  return Object.values(files).flatMap((functions) => Object.values(functions ?? {}).map((one) => one?.workflowId)).filter((name) => typeof name === "string" && name !== "" && !name.includes("\n"));
+}
+
+// src/delivery/identity.ts
+var PROOF_LABEL = "world-redis probe v1";
+function identity() {
+  const workflows = ownWorkflows();
+  return { nonce: nonce(), ...workflows && { workflows } };
+}
+function proofFor(probe) {
+  return (0, import_node_crypto2.createHmac)("sha256", nonce()).update(`${PROOF_LABEL}
+${probe}`).digest("hex");
+}
+function nonce() {
+  return processWide("nonce", () => ({ text: (0, import_node_crypto2.randomBytes)(16).toString("hex") })).text;
+}
+
+// src/delivery/probe.ts
+var HEADER2 = "x-world-redis-probe";
+function answerToProbe(headers, config) {
+  if (!headers.has(HEADER2)) return void 0;
+  const keys3 = signingKeys(config);
+  const forged = keys3.length > 0 ? refusalOfDelivery(headers, "flow", new Uint8Array(), keys3, Date.now()) : void 0;
+  if (forged !== void 0) return forged;
+  const workflows = ownWorkflows();
+  return {
+    deployment: config.deploymentId,
+    sdk: detectSdk(),
+    proof: proofFor(headers.get("x-vqs-message-id") ?? ""),
+    ...workflows && { workflows }
+  };
+}
+
 // src/delivery/requestBody.ts
 var import_node_diagnostics_channel = require("node:diagnostics_channel");
 var MESSAGE_ID = "x-vqs-message-id";
@@ -8010,7 +8091,7 @@ function readAll(incoming) {
 }
 
 // src/delivery/sdkVersion.ts
-var import_node_fs = require("node:fs");
+var import_node_fs2 = require("node:fs");
 var import_node_module = require("node:module");
 var import_node_path = require("node:path");
 
@@ -8060,13 +8141,13 @@ function installedVersions(script) {
 function coreVersionFrom(folder) {
   const core = packageFolder("@workflow/core", packageFolder("workflow", folder) ?? folder);
   if (core === void 0) return void 0;
-  const { version } = JSON.parse((0, import_node_fs.readFileSync)((0, import_node_path.join)(core, "package.json"), "utf8"));
+  const { version } = JSON.parse((0, import_node_fs2.readFileSync)((0, import_node_path.join)(core, "package.json"), "utf8"));
   return typeof version === "string" ? version : void 0;
 }
 function packageFolder(name, from) {
   for (const folder of (0, import_node_module.createRequire)((0, import_node_path.join)(from, "package.json")).resolve.paths(name) ?? []) {
     try {
-      return (0, import_node_path.dirname)((0, import_node_fs.realpathSync)((0, import_node_path.join)(folder, name, "package.json")));
+      return (0, import_node_path.dirname)((0, import_node_fs2.realpathSync)((0, import_node_path.join)(folder, name, "package.json")));
     } catch {
     }
   }
@@ -8081,6 +8162,19 @@ function logOnce(versions, off) {
 `);
 }
 
+// src/delivery/target.ts
+var DEPLOYMENT = "x-world-redis-deployment";
+var WORKFLOW = "x-world-redis-workflow";
+function wrongTarget(headers, queueName, { deploymentId }) {
+  const wanted = headerText(headers.get(DEPLOYMENT));
+  if (wanted !== null && wanted !== deploymentId) {
+    return `the delivery is for deployment "${wanted}", which has registered this address, too; give each app its own WORKFLOW_BASE_URL`;
+  }
+  const name = headers.has(WORKFLOW) ? parseQueueName(queueName) : void 0;
+  if (name?.kind !== "workflow" || ownWorkflows()?.includes(name.rest) !== false) return void 0;
+  return `this app has no workflow "${name.rest}", and another app that has it has registered this address, too; give each app its own WORKFLOW_BASE_URL, and its own WORKFLOW_DEPLOYMENT_ID`;
+}
+
 // src/delivery/queueHandler.ts
 function createQueueHandler(config, prefix2, handler) {
   if (readFastPaths().has("request-body")) noteArrivals();
@@ -8089,6 +8183,9 @@ function createQueueHandler(config, prefix2, handler) {
     const keys3 = signingKeys(settings);
     const stranger = keys3.length > 0 ? refusalOfHeaders(request.headers, Date.now()) : void 0;
     if (stranger !== void 0) return refuseStranger(stranger);
+    const probed = answerToProbe(request.headers, settings);
+    if (typeof probed === "string") return refuseStranger(probed);
+    if (probed !== void 0) return Response.json(probed, { headers: OURS });
     const queueName = headerText(request.headers.get("x-vqs-queue-name"));
     const messageId = request.headers.get("x-vqs-message-id");
     const attempt = Number(request.headers.get("x-vqs-message-attempt") ?? Number.NaN);
@@ -8111,6 +8208,8 @@ function createQueueHandler(config, prefix2, handler) {
     } else {
       warnOfUnsigned(request.headers);
     }
+    const elsewhere = wrongTarget(request.headers, queueName, settings);
+    if (elsewhere !== void 0) return Response.json({ error: elsewhere, deployment: settings.deploymentId }, { status: 421, headers: OURS });
     if (body.byteLength === 0) return refuse(400, "Missing request body");
     const parts = splitBody(request.headers, body);
     if (!parts) return refuse(400, "The body is shorter than its preload");
@@ -8161,15 +8260,6 @@ function refuseStranger(reason) {
 }
 function messageOf(error) {
   return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-}
-function headerText(value) {
-  if (value === null) return null;
-  try {
-    if (value.includes("%")) return decodeURIComponent(value);
-    if (/[\u0080-\uffff]/.test(value)) return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.from(value, "latin1"));
-  } catch {
-  }
-  return value;
 }
 
 // src/transport/call.ts
@@ -8708,13 +8798,13 @@ function parseServiceUrl(url) {
 }
 
 // src/transport/requestId.ts
-var import_node_crypto2 = require("node:crypto");
+var import_node_crypto3 = require("node:crypto");
 var prefix;
 var count = 0;
 var millis = 0;
 var millisText = "";
 function newRequestId() {
-  prefix ??= (0, import_node_crypto2.randomBytes)(15).toString("base64url");
+  prefix ??= (0, import_node_crypto3.randomBytes)(15).toString("base64url");
   const now = Date.now();
   if (now !== millis) {
     millis = now;
@@ -8938,7 +9028,7 @@ function keepRegistered(readConfig2, registration, onSuccess) {
     try {
       const config = readConfig2();
       registration.app = { ...registration.app, ...servedNamespace(config) };
-      await callOnce(config, { method: "POST", path: "/v1/apps", body: encode(registration.app) });
+      await callOnce(config, { method: "POST", path: "/v1/apps", body: encode({ ...registration.app, ...identity() }) });
       failures = 0;
       onSuccess();
     } catch (error) {

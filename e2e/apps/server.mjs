@@ -28,7 +28,8 @@ for (const kind of ['flow', 'step']) {
   const handler = await loadBundle(kind);
   if (!handler) continue; // SDK v5 has no step route
   app.all(`/.well-known/workflow/v1/${kind}`, (c) => {
-    if (c.req.method === 'POST' && c.req.query('__health') === undefined) deliveries[kind]++;
+    const isProbe = c.req.query('__health') !== undefined || c.req.header('x-world-redis-probe') !== undefined;
+    if (c.req.method === 'POST' && !isProbe) deliveries[kind]++;
     return handler.POST(c.req.raw);
   });
 }

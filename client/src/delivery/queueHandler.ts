@@ -9,17 +9,20 @@ import { inDelivery } from './anticipated.js';
 import { inTurn, type Reply } from './deliveries.js';
 import { inStepDelivery } from './fanIn.js';
 import { withGivenStreams } from './givenStreams.js';
+import { headerText } from './headerText.js';
 import { replayWait, withLogEnd } from './logEnd.js';
 import { splitBody, withPreload } from './preload.js';
+import { answerToProbe } from './probe.js';
 import { bodyOf, noteArrivals } from './requestBody.js';
 import { fastPathsForSdk } from './sdkVersion.js';
 import { refusalOfDelivery, refusalOfHeaders, signingKeys, warnOfUnsigned } from './signature.js';
+import { wrongTarget } from './target.js';
 
 /**
  * Creates the app's route for messages of one kind (contract §5.4). It answers 200 with `{ok: true}`, or with
  * `{timeoutSeconds}` if the message is to be delivered again; 401 to a request that the service has not signed, if
- * there is a key; 400 to an invalid message, or one for another handler; 500 if the handler threw, and the service
- * then delivers again.
+ * there is a key; 421 to a message for another deployment; 400 to an invalid message, or one for another handler; 500
+ * if the handler threw, and the service then delivers again.
  */
 export function createQueueHandler(config: () => Config, prefix: string, handler: MessageHandler): (request: Request) => Promise<Response> {
   if (readFastPaths().has('request-body')) noteArrivals();
@@ -28,6 +31,9 @@ export function createQueueHandler(config: () => Config, prefix: string, handler
     const keys = signingKeys(settings);
     const stranger = keys.length > 0 ? refusalOfHeaders(request.headers, Date.now()) : undefined;
     if (stranger !== undefined) return refuseStranger(stranger);
+    const probed = answerToProbe(request.headers, settings);
+    if (typeof probed === 'string') return refuseStranger(probed);
+    if (probed !== undefined) return Response.json(probed, { headers: OURS });
 
     const queueName = headerText(request.headers.get('x-vqs-queue-name'));
     const messageId = request.headers.get('x-vqs-message-id');
@@ -52,6 +58,8 @@ export function createQueueHandler(config: () => Config, prefix: string, handler
     } else {
       warnOfUnsigned(request.headers);
     }
+    const elsewhere = wrongTarget(request.headers, queueName, settings);
+    if (elsewhere !== undefined) return Response.json({ error: elsewhere, deployment: settings.deploymentId }, { status: 421, headers: OURS });
     if (body.byteLength === 0) return refuse(400, 'Missing request body');
 
     const parts = splitBody(request.headers, body);
@@ -121,19 +129,4 @@ function refuseStranger(reason: string): Response {
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-}
-
-/**
- * The text of a header. A queue name contains a file path, so it may have non-ASCII characters: the service
- * percent-encodes it, and raw UTF-8 arrives byte by byte.
- */
-function headerText(value: string | null): string | null {
-  if (value === null) return null;
-  try {
-    if (value.includes('%')) return decodeURIComponent(value);
-    if (/[\u0080-\uffff]/.test(value)) return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(value, 'latin1'));
-  } catch {
-    // Neither form: used unchanged.
-  }
-  return value;
 }

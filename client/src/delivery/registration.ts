@@ -6,6 +6,7 @@ import { callOnce, pauseBefore } from '../transport/call.js';
 import { loadSockets } from '../transport/callSocket.js';
 import { connectionTo } from '../transport/connection.js';
 import { encode } from '../wire/encoding.js';
+import { identity } from './identity.js';
 import { preloadable } from './preload.js';
 
 /** An app in the service's registry: where to deliver the messages of a deployment. */
@@ -130,7 +131,7 @@ function keepRegistered(readConfig: () => Config, registration: Registration, on
       const config = readConfig();
       // Frameworks load the handlers when their routes are first called, perhaps long after start().
       registration.app = { ...registration.app, ...servedNamespace(config) };
-      await callOnce(config, { method: 'POST', path: '/v1/apps', body: encode(registration.app) });
+      await callOnce(config, { method: 'POST', path: '/v1/apps', body: encode({ ...registration.app, ...identity() }) });
       failures = 0;
       onSuccess();
     } catch (error) {

@@ -28,8 +28,13 @@ func decodeApp(r *input.Request) (world.App, error) {
 	return readApp(body)
 }
 
-func (a *API) registerApp(ctx context.Context, app world.App) (nothing, error) {
-	return nothing{}, a.Deps.Apps.RegisterApp(ctx, app)
+// registerApp returns what is wrong with the registration.
+func (a *API) registerApp(ctx context.Context, app world.App) ([]world.AppWarning, error) {
+	err := a.Deps.Apps.RegisterApp(ctx, app)
+	if err != nil || a.Deps.AppWarnings == nil {
+		return nil, err
+	}
+	return a.Deps.AppWarnings(ctx, app), nil
 }
 
 // unregisterApp is called by an app that stops.
@@ -64,6 +69,7 @@ func writeApp(e *wire.Encoder, a *world.App) {
 	o.OptionalMillis("aliveUntil", a.AliveUntil)
 	o.Flag("alive", a.Alive)
 	o.OptionalText("refused", a.Refused)
+	o.OptionalText("sharedWith", a.SharedWith)
 	o.End()
 }
 
@@ -76,6 +82,7 @@ func readApp(o *input.Object) (world.App, error) {
 		Lease:        o.Seconds("leaseSeconds", maxLease),
 		TakesPreload: o.HasName("attach", preloadStart),
 	}
+	readIdentity(o, &app)
 	base := o.Text("baseUrl", maxBaseURL)
 	if o.Err != nil {
 		return app, o.Err

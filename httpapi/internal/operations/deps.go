@@ -20,6 +20,8 @@ type Deps struct {
 	Queue   world.Queue
 	Apps    world.AppRegistry
 	Streams world.StreamStore
+	// AppWarnings returns what is wrong with an app that has just registered; nil: nothing is known.
+	AppWarnings func(ctx context.Context, a world.App) []world.AppWarning
 	// Admin shows and controls the queue; if it is nil, its routes answer 404.
 	Admin world.QueueAdmin
 	// Forget is called for every run that a call has ended; nil disables it.

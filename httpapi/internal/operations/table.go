@@ -63,7 +63,7 @@ func Table() []Operation {
 		{Method: post, Path: "/v1/queue/{queue}/pause", Serve: withAdmin(serves(decodeQueue, (*API).pauseQueue, encodeNothing))},
 		{Method: post, Path: "/v1/queue/{queue}/resume", Serve: withAdmin(serves(decodeQueue, (*API).resumeQueue, encodeNothing))},
 		{Method: get, Path: "/v1/runs/{runId}/messages", Serve: withAdmin(serves(decodeID("runId"), (*API).runMessages, encodeRunMessages))},
-		{Method: post, Path: "/v1/apps", Serve: serves(decodeApp, (*API).registerApp, encodeNothing)},
+		{Method: post, Path: "/v1/apps", Serve: serves(decodeApp, (*API).registerApp, encodeWarnings)},
 		{Method: get, Path: "/v1/apps", Serve: serves(decodeNothing, (*API).listApps, encodeApps)},
 		{Method: post, Path: "/v1/apps/unregister", Serve: serves(decodeApp, (*API).unregisterApp, encodeNothing)},
 

@@ -92,7 +92,7 @@ func (h *Health) found(what absence) {
 func (h *Health) awaits(a world.App) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.down[a.BaseURL] != nil {
+	if h.down[a.BaseURL] != nil || h.down[fieldOf(a)] != nil {
 		return true
 	}
 	for what := range h.absent {
@@ -112,8 +112,10 @@ func (h *Health) registered(a world.App) {
 			h.found(what)
 		}
 	}
-	if d := h.down[a.BaseURL]; d != nil {
-		d.next, d.tries = time.Time{}, 0
+	for _, key := range []string{a.BaseURL, fieldOf(a)} {
+		if d := h.down[key]; d != nil {
+			d.next, d.tries = time.Time{}, 0
+		}
 	}
 }
 

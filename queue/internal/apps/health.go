@@ -19,7 +19,7 @@ type Health struct {
 	complaints *complaints
 
 	mu     sync.Mutex
-	down   map[string]*downtime // by address
+	down   map[string]*downtime // by address; if another deployment answers there, by deployment and address (fieldOf)
 	absent map[absence]*absent  // apps that there are none of; at most absencesKept
 }
 

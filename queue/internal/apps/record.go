@@ -19,6 +19,9 @@ type record struct {
 	Lease        time.Duration `cbor:"6,keyasint,omitempty"`
 	AliveUntil   world.Millis  `cbor:"7,keyasint,omitempty"` // before the end of the lease if the app unregistered
 	TakesPreload bool          `cbor:"8,keyasint,omitempty"`
+	Workflows    string        `cbor:"9,keyasint,omitempty"`
+	Others       string        `cbor:"10,keyasint,omitempty"`
+	OthersUntil  world.Millis  `cbor:"11,keyasint,omitempty"`
 }
 
 func fieldOf(a world.App) string { return a.DeploymentID + "\n" + a.BaseURL }
@@ -27,6 +30,7 @@ func encode(a world.App) ([]byte, error) {
 	value, err := cbor.Marshal(record{
 		BaseURL: a.BaseURL, DeploymentID: a.DeploymentID, SDK: a.SDK, SeenAt: a.SeenAt,
 		Namespace: a.Namespace, Lease: a.Lease, AliveUntil: a.AliveUntil, TakesPreload: a.TakesPreload,
+		Workflows: a.Workflows, Others: a.OtherWorkflows, OthersUntil: a.OthersUntil,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("encode app: %w", err)
@@ -45,5 +49,6 @@ func decode(field, value string) (world.App, error) {
 	return world.App{
 		BaseURL: r.BaseURL, DeploymentID: r.DeploymentID, SDK: r.SDK, Namespace: r.Namespace,
 		Lease: r.Lease, SeenAt: r.SeenAt, AliveUntil: r.AliveUntil, TakesPreload: r.TakesPreload,
+		Workflows: r.Workflows, OtherWorkflows: r.Others, OthersUntil: r.OthersUntil,
 	}, nil
 }

@@ -31,6 +31,7 @@ var errFull = errors.New("there is no room for another app")
 func (r *Registry) Register(ctx context.Context, a world.App) error {
 	a.BaseURL = strings.TrimRight(a.BaseURL, "/")
 	a.SeenAt, a.AliveUntil, a.Alive, a.Refused = 0, 0, false, ""
+	a.Nonce, a.SharedWith, a.OtherWorkflows, a.OthersUntil = "", "", "", 0 // the nonce is not stored
 	if err := r.check(a); err != nil {
 		return err
 	}
@@ -115,6 +116,7 @@ func (r *Registry) write(ctx context.Context, a world.App) (isNew bool, err erro
 		if a.Lease == 0 && before.Lease != 0 {
 			return false, nil // a client that sends a registration with its messages is not the app that renews its lease
 		}
+		keepWorkflows(&a, before)
 		isNew = before.SDK != a.SDK || before.Namespace != a.Namespace || before.TakesPreload != a.TakesPreload
 	}
 	value, err := encode(a)

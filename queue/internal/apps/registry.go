@@ -71,6 +71,7 @@ func (r *Registry) List(ctx context.Context) ([]world.App, error) {
 	for i := range apps {
 		apps[i].Alive = apps[i].AliveUntil > now
 	}
+	markShared(apps)
 	return apps, nil
 }
 
