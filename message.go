@@ -120,9 +120,11 @@ type Delivery struct {
 	Target string
 	// HasWorkflow says that a process that registered as the target has the workflow of the message. One without it
 	// refuses the delivery.
-	HasWorkflow  bool
-	Kind         Kind
-	TakesPreload bool // the app accepts a preloaded answer to run_started, see App
+	HasWorkflow bool
+	// NewConnection asks for a connection of its own, because those that are open lead to another deployment.
+	NewConnection bool
+	Kind          Kind
+	TakesPreload  bool // the app accepts a preloaded answer to run_started, see App
 	// Preload is that answer, if it was just read; empty if there is none, nil if not known.
 	Preload []byte
 	Message

@@ -86,6 +86,9 @@ func (f *Forwarder) Close() { f.client.CloseIdleConnections() }
 // Deliver implements world.Deliverer. If another deployment answers, it tries once more at once: behind a load balancer
 // that distributes connections, a new one may lead to the right process, and an old one never does.
 func (f *Forwarder) Deliver(ctx context.Context, d world.Delivery) world.Outcome {
+	if d.NewConnection {
+		return f.deliver(ctx, d, f.fresh)
+	}
 	out := f.deliver(ctx, d, f.client)
 	if out.Misdirected {
 		out = f.deliver(ctx, d, f.fresh)

@@ -21,7 +21,7 @@ func TestAnotherDeploymentRefusesADelivery(t *testing.T) {
 		w.WriteHeader(http.StatusMisdirectedRequest)
 		_, _ = io.WriteString(w, `{"error":"the delivery is for another one","deployment":"shop"}`)
 	}
-	from := make(chan string, 3)
+	from := make(chan string, 4)
 	app := newStubApp(t, func(w http.ResponseWriter, r *http.Request) {
 		from <- r.RemoteAddr
 		misdirect(w)
@@ -40,6 +40,13 @@ func TestAnotherDeploymentRefusesADelivery(t *testing.T) {
 		require.Equal(t, "caf%C3%A9 100%25", request.header.Get("X-World-Redis-Deployment"))
 		require.Empty(t, request.header.Get("X-World-Redis-Workflow"))
 	}
+
+	d.NewConnection = true
+	for range 2 {
+		require.True(t, f.Deliver(t.Context(), d).Misdirected)
+	}
+	require.NotEqual(t, <-from, <-from, "no connection is kept")
+	require.Len(t, app.got(), 4)
 
 	var tries atomic.Int32
 	second := newStubApp(t, func(w http.ResponseWriter, r *http.Request) {

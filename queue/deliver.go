@@ -151,8 +151,10 @@ func (w *worker) send(d *delivery, app world.App, m world.Message) world.Outcome
 	if request.TakesPreload && time.Since(d.PreloadedAt) < preloadFresh {
 		request.Preload = d.Preload
 	}
+	request.NewConnection = w.q.health.IsMisdirected(app)
 	for try := 0; ; try++ {
 		out := w.q.cfg.Deliverer.Deliver(d.Context(), request)
+		request.NewConnection = request.NewConnection || out.Misdirected
 		request.Preload = nil // outdated in the next try
 		quick := w.q.cfg.Backoff.Quick
 		if out.Verdict != world.Unreachable || out.Sent || out.NoApp || try >= len(quick) || !pause.For(d.Context(), quick[try]) {

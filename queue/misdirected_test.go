@@ -2,6 +2,7 @@ package queue_test
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -56,6 +57,8 @@ func TestMessagesWaitWhileAnotherDeploymentAnswersAtTheirAddress(t *testing.T) {
 				require.Equal(t, 1, attempt)
 			}
 		}
+		require.True(t, slices.ContainsFunc(a.seen(), func(d world.Delivery) bool { return d.Target == "cont" && d.NewConnection }))
+		require.False(t, slices.ContainsFunc(a.seen(), func(d world.Delivery) bool { return d.Target == "shop" && d.NewConnection }))
 		require.Equal(t, 1, said.Count("another deployment answers at the address that this one has registered"))
 		require.Equal(t, 1, said.Count("the deployment answers at its address again"))
 	})

@@ -36,19 +36,26 @@ func (h *Health) WaitFor(a world.App) time.Duration {
 
 // WhyWaits returns why messages for an app wait.
 func (h *Health) WhyWaits(a world.App) string {
-	if reason := h.whyMisdirected(a); reason != "" {
+	if reason, misdirected := h.misdirected(a); misdirected {
 		return reason
 	}
 	return h.WhyDown(a.BaseURL)
 }
 
-func (h *Health) whyMisdirected(a world.App) string {
+// IsMisdirected reports whether another deployment has answered last. A connection that is open leads there, and each
+// use would keep it open, even while that process waits for it to end.
+func (h *Health) IsMisdirected(a world.App) bool {
+	_, misdirected := h.misdirected(a)
+	return misdirected
+}
+
+func (h *Health) misdirected(a world.App) (reason string, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if d := h.down[fieldOf(a)]; d != nil {
-		return d.reason
+		return d.reason, true
 	}
-	return ""
+	return "", false
 }
 
 // Found is called when an app of the right deployment has answered, and reports whether another one did before.
