@@ -2,7 +2,7 @@
 // Two apps with one address: each run continues only in its own app, and waits, uncharged, until that one answers.
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { createServer, connect } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -16,7 +16,13 @@ import { until } from './lib/wait.mjs';
 
 const warns = [/another deployment answers at the address/, /another app answers at the address/, /two live deployments have the same address/];
 
-/** Another app that registers `url` as its address. */
+/**
+ * Another app that registers `url` as its address.
+ *
+ * @param {import('node:test').TestContext} t
+ * @param {any} stack
+ * @param {{ sdk: string, deploymentId?: string, url: string, port?: number }} options
+ */
 async function startSecond(t, stack, { sdk, deploymentId, url, port }) {
   const app = new App({ sdk, service: stack.service, port: port ?? (await freePort()), deploymentId, env: { WORKFLOW_BASE_URL: url } });
   t.after(() => app.stop());
@@ -82,9 +88,7 @@ for (const sdk of sdks) {
     const runId = await second.begin('seq', 3);
     await waits(api, runId);
     const workflows = ['workflow//./workflows/other//other'];
-    await until('the warning', async () =>
-      (await warningsFor(api, { baseUrl: app.url, deploymentId: 'dpl_world-redis', sdk, workflows })).includes('other_app'),
-    );
+    await until('the warning', async () => (await warningsFor(api, { baseUrl: app.url, deploymentId: 'dpl_world-redis', sdk, workflows })).includes('other_app'));
 
     await app.stop();
     await second.stop();

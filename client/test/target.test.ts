@@ -114,6 +114,6 @@ test('start() registers with the nonce that answers probes; queue() and close() 
   const [registered, queued, goodbye] = fake.seen.map(({ body }) => decode(body) as Record<string, unknown>);
   assert.equal(registered?.['nonce'], identity().nonce);
   assert.match(identity().nonce, /^[0-9a-f]{32}$/);
-  assert.equal((queued?.['app'] as Record<string, unknown>)['nonce'], undefined);
+  assert.equal((queued?.['app'] as Record<string, unknown> | undefined)?.['nonce'], undefined);
   assert.equal(goodbye?.['nonce'], undefined);
 });
