@@ -9,7 +9,7 @@ export interface WorldOptions {
   token?: string;
   /** Key with which the service signs deliveries; separate several with commas. `WORKFLOW_WORLD_SIGNING_KEY`, otherwise derived from the token. */
   signingKey?: string;
-  /** Address at which the service reaches this app. `WORKFLOW_BASE_URL`, otherwise `http://localhost:$PORT`. */
+  /** Address at which the service reaches this app. `WORKFLOW_BASE_URL`, otherwise `start()` looks for the port on which the app listens. */
   baseUrl?: string;
   /** Name of this deployment. `WORKFLOW_DEPLOYMENT_ID`, otherwise `dpl_world-redis`. */
   deploymentId?: string;
@@ -29,7 +29,7 @@ export interface Config {
   tokens: string[];
   /** The keys of the settings. If there are none, the keys are derived from the tokens. */
   signingKeys: string[];
-  /** The app's address if the settings have one; if undefined, only `start()` may guess it. */
+  /** The app's address if the settings have one; if undefined, only `start()` looks for it. */
   baseUrl: string | undefined;
   deploymentId: string;
   /** Whether the settings name the deployment, so that it is not the default. */
@@ -103,11 +103,6 @@ export function configReader(options: WorldOptions): () => Config {
     }
     return config;
   };
-}
-
-/** The address that `start()` registers for the app: the one in the settings, otherwise this machine at `PORT` (3000 if unset). */
-export function appBaseUrl(config: Config): string {
-  return config.baseUrl ?? `http://localhost:${process.env['PORT'] || 3000}`;
 }
 
 /** Whether an answer for one of two Worlds is valid for the other. */

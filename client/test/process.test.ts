@@ -59,10 +59,17 @@ test('a stream write that is retried without end keeps its process alive only as
 
 test('a started app is kept alive by its own server alone, not by the client', async () => {
   const fake = await fakeService();
-  const outcome = await runChild(`createWorld().start();`, { WORKFLOW_WORLD_URL: fake.url });
+  const outcome = await runChild(`createWorld().start();`, { WORKFLOW_WORLD_URL: fake.url, WORKFLOW_BASE_URL: 'http://localhost:4111' });
   assert.deepEqual(shown(outcome), exits);
   assert.ok(outcome.ms < 10_000, `${outcome.ms} ms`);
   assert.equal(fake.seen[0]?.url, '/v1/apps');
+});
+
+test('a process that calls start() and listens nowhere ends by itself, and is not registered', async () => {
+  const fake = await fakeService();
+  const outcome = await runChild(`createWorld().start();`, { WORKFLOW_WORLD_URL: fake.url });
+  assert.deepEqual(shown(outcome), exits);
+  assert.ok(!fake.seen.some(({ url }) => url === '/v1/apps'));
 });
 
 test('after close() a process ends, also with a live read that nobody cancelled', async () => {
@@ -84,7 +91,7 @@ test('after close() a process ends, also with a live read that nobody cancelled'
 });
 
 test('if the service is unreachable, errors go to stderr and the process still ends', async () => {
-  const outcome = await runChild(`createWorld().start();`, { WORKFLOW_WORLD_URL: 'http://127.0.0.1:1' });
+  const outcome = await runChild(`createWorld().start();`, { WORKFLOW_WORLD_URL: 'http://127.0.0.1:1', WORKFLOW_BASE_URL: 'http://localhost:4111' });
   assert.equal(outcome.code, 0);
   assert.equal(outcome.stdout, '');
   assert.match(outcome.stderr, /^\[world-redis\] [^\n]+\n$/);
@@ -104,7 +111,7 @@ test('the modules for call sockets are loaded when an app starts, before calls w
     ['', 'false true'],
     ['off', 'false false'],
   ] as const) {
-    const { stdout } = await runChild(script, { WORKFLOW_WORLD_URL: fake.url, WORKFLOW_WORLD_SOCKET: wanted });
+    const { stdout } = await runChild(script, { WORKFLOW_WORLD_URL: fake.url, WORKFLOW_WORLD_SOCKET: wanted, WORKFLOW_BASE_URL: 'http://localhost:4111' });
     assert.equal(stdout.trim(), said);
   }
 });

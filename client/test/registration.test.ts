@@ -54,19 +54,6 @@ test('start() registers the base URL, this deployment and the SDK generation', a
   assert.equal(await world.getDeploymentId(), 'dpl_7');
 });
 
-test('without a base URL start() registers this machine at PORT', async () => {
-  const { world, bodies } = await fakeWorld();
-  process.env['PORT'] = '4111';
-  await world.start();
-  assert.deepEqual(bodies()[0]?.[1], {
-    baseUrl: 'http://localhost:4111',
-    deploymentId: 'dpl_world-redis',
-    sdk: 'v4',
-    attach: ['run_started'],
-    leaseSeconds: 90,
-  });
-});
-
 test('a process that only enqueues never becomes a target, even where PORT is set', async () => {
   const { world, bodies } = await fakeWorld();
   process.env['PORT'] = '4111';
@@ -87,8 +74,8 @@ test('an app that never calls start() is reachable through its queue() calls whe
 });
 
 test('after start() every World of the process names the app in queue(), after close() none does', async () => {
-  const { world, bodies } = await fakeWorld();
-  process.env['PORT'] = '4111';
+  const { bodies } = await fakeWorld();
+  const world = createWorld({ baseUrl: 'http://localhost:4111' });
   await world.start();
   await createWorld().queue(FLOW, { runId: 'r' });
   await world.close();
@@ -119,6 +106,7 @@ test('an app with a base URL has one lease, the same by start() and by queue(); 
 
 test('the lease can be set, 0 is a long one; nonsense is refused', async () => {
   const { world, bodies } = await fakeWorld();
+  process.env['WORKFLOW_BASE_URL'] = 'http://app.example';
   process.env['WORKFLOW_WORLD_APP_LEASE_SECONDS'] = '0';
   await world.start();
   process.env['WORKFLOW_WORLD_APP_LEASE_SECONDS'] = '600';
@@ -133,6 +121,7 @@ test('the lease can be set, 0 is a long one; nonsense is refused', async () => {
 
 test('the namespace is sent with the registration of an app and with each message', async () => {
   const { world, bodies } = await fakeWorld();
+  process.env['WORKFLOW_BASE_URL'] = 'http://app.example';
   process.env['WORKFLOW_QUEUE_NAMESPACE'] = 'acme';
   await world.start();
   await world.queue('__wkf_step_s', { stepId: 's' }, { specVersion: 3 });
@@ -149,6 +138,7 @@ test('the namespace is sent with the registration of an app and with each messag
 
 test('close() does not wait for a service that is away', async () => {
   const { fake, world } = await fakeWorld();
+  process.env['WORKFLOW_BASE_URL'] = 'http://app.example';
   await world.start();
   await fake.stop();
   await world.close();
@@ -175,6 +165,7 @@ test('queue() passes on key, delay and headers, and the message as it is', async
 
 test('start() does not wait for a service that is away; it registers when the service comes', async () => {
   const { fake, world } = await fakeWorld();
+  process.env['WORKFLOW_BASE_URL'] = 'http://localhost:3000';
   const port = Number(new URL(fake.url).port);
   await fake.stop();
   const written: string[] = [];
@@ -190,6 +181,21 @@ test('start() does not wait for a service that is away; it registers when the se
   await fake.listen(port);
   while (fake.seen.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
   assert.equal(fake.seen[0]?.url, '/v1/apps');
+});
+
+test('warnings in the answer to a registration are written to stderr', async () => {
+  const { fake, world } = await fakeWorld();
+  process.env['WORKFLOW_BASE_URL'] = 'http://app.example';
+  fake.next(json(200, { warnings: [{ code: 'no_answer', message: 'nobody answers at http://app.example' }] }));
+  const written: string[] = [];
+  const write = process.stderr.write.bind(process.stderr);
+  process.stderr.write = ((text: string) => written.push(text) > 0) as typeof process.stderr.write;
+  try {
+    await world.start();
+  } finally {
+    process.stderr.write = write;
+  }
+  assert.deepEqual(written, ['[world-redis] WARNING: nobody answers at http://app.example\n']);
 });
 
 test('a malformed base URL is said by the call that uses it', async () => {

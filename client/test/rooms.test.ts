@@ -8,7 +8,7 @@ import { clientEntry } from './helpers/client.js';
 const source = join(dirname(clientEntry), '..', 'src');
 
 /** The folders; a file imports from its own and from those before it. The empty one is for config.ts and types.ts, which all may read. */
-const ROOMS = ['sdk', '', 'wire', 'transport', 'delivery', 'world'];
+const ROOMS = ['sdk', '', 'wire', 'transport', 'address', 'delivery', 'world'];
 /** They stand above all rooms: what the package offers to `require`, and the same for `import`. */
 const ENTRIES = ['index.ts', 'index.mts'];
 

@@ -17,6 +17,7 @@ import { bodyOf, noteArrivals } from './requestBody.js';
 import { fastPathsForSdk } from './sdkVersion.js';
 import { refusalOfDelivery, refusalOfHeaders, signingKeys, warnOfUnsigned } from './signature.js';
 import { wrongTarget } from './target.js';
+import { answerToSearch } from './thisProcess.js';
 
 /**
  * Creates the app's route for messages of one kind (contract §5.4). It answers 200 with `{ok: true}`, or with
@@ -27,6 +28,8 @@ import { wrongTarget } from './target.js';
 export function createQueueHandler(config: () => Config, prefix: string, handler: MessageHandler): (request: Request) => Promise<Response> {
   if (readFastPaths().has('request-body')) noteArrivals();
   return async (request) => {
+    const toSearch = answerToSearch(request.headers);
+    if (toSearch) return toSearch;
     const settings = config();
     const keys = signingKeys(settings);
     const stranger = keys.length > 0 ? refusalOfHeaders(request.headers, Date.now()) : undefined;
