@@ -33,7 +33,7 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(serveCommand(), queueCommand(), runsCommand(), streamcmd.New(os.Getenv), clientCommand(), envCommand(), versionCommand(), setupcmd.New("setup"))
+	root.AddCommand(serveCommand(), healthCommand(), queueCommand(), runsCommand(), streamcmd.New(os.Getenv), clientCommand(), envCommand(), versionCommand(), setupcmd.New("setup"))
 	return root
 }
 
