@@ -127,6 +127,8 @@ type Delivery struct {
 	TakesPreload  bool // the app accepts a preloaded answer to run_started, see App
 	// Preload is that answer, if it was just read; empty if there is none, nil if not known.
 	Preload []byte
+	// AsJSON says that the app does not accept a message in CBOR (see App), so it gets the same message as JSON.
+	AsJSON bool
 	Message
 }
 
@@ -161,6 +163,8 @@ type Outcome struct {
 	Seen LogSeen
 	// Between says, with Unreachable, that the answer came from something between the service and the app.
 	Between bool
+	// TookJSON says that the app refused the message in CBOR by its content type, and accepted it as JSON.
+	TookJSON bool
 	// NoApp says, with Unreachable, that there can be no app at this address: the service may not connect to it, or
 	// another service answers there. An operator has to correct that.
 	NoApp bool
@@ -202,6 +206,8 @@ type App struct {
 	// that are not among Workflows.
 	OtherWorkflows string
 	OthersUntil    Millis
+	// RefusedCBOR is when the app last refused a message in CBOR by its content type; 0: it has not.
+	RefusedCBOR Millis
 }
 
 // AppRegistry knows where to deliver messages.

@@ -83,9 +83,21 @@ func New(cfg Config) *Forwarder {
 // Close closes idle connections.
 func (f *Forwarder) Close() { f.client.CloseIdleConnections() }
 
-// Deliver implements world.Deliverer. If another deployment answers, it tries once more at once: behind a load balancer
-// that distributes connections, a new one may lead to the right process, and an old one never does.
+// Deliver implements world.Deliverer. An app that refuses CBOR gets the message once more, as JSON.
 func (f *Forwarder) Deliver(ctx context.Context, d world.Delivery) world.Outcome {
+	if d.AsJSON {
+		d = asJSON(d)
+	}
+	out := f.reach(ctx, d)
+	if !refusesCBOR(d, out) {
+		return out
+	}
+	return again(out, f.reach(ctx, asJSON(d)))
+}
+
+// reach makes a request, and if another deployment answers, once more on a new connection: behind a load balancer that
+// distributes connections, a new one may lead to the right process, and an old one never does.
+func (f *Forwarder) reach(ctx context.Context, d world.Delivery) world.Outcome {
 	if d.NewConnection {
 		return f.deliver(ctx, d, f.fresh)
 	}

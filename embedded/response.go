@@ -189,6 +189,8 @@ func hint(a answer) string {
 		return "the workflow routes do not exist there; is WORKFLOW_BASE_URL the right address and path, and was the app built with the workflow plugin?"
 	case a.status == http.StatusBadRequest:
 		return "the handler does not accept this message; does another app or another SDK version listen there?"
+	case a.status == http.StatusUnsupportedMediaType:
+		return "it refuses the content type, of a message in CBOR as well as in JSON; something in front of the handler must let application/json pass to /.well-known/workflow/"
 	case a.status == http.StatusRequestEntityTooLarge:
 		return "something in front of the handler limits the size of a request"
 	case a.status == http.StatusTooManyRequests:

@@ -95,6 +95,7 @@ func (w *worker) tryApps(d *delivery, m world.Message, candidates []world.App, m
 		begin := time.Now()
 		out := w.send(d, app, m)
 		stop()
+		w.noteJSON(app, out)
 		answered := out.Verdict == world.Done || out.Verdict == world.Reschedule
 		if answered && app.SDK == apps.SDKv4 && w.Kind == world.KindFlow && m.StepID == "" {
 			d.replayed, d.took = m.RunID, time.Since(begin)
@@ -143,7 +144,7 @@ func (w *worker) leave(d *delivery) {
 // send makes the request. It tries a few times while not a byte of it has reached the app.
 func (w *worker) send(d *delivery, app world.App, m world.Message) world.Outcome {
 	request := world.Delivery{
-		MessageID: d.ID, Attempt: d.Attempt(), BaseURL: app.BaseURL, Kind: w.Kind, TakesPreload: w.takesPreload(app, m), Message: m,
+		MessageID: d.ID, Attempt: d.Attempt(), BaseURL: app.BaseURL, Kind: w.Kind, TakesPreload: w.takesPreload(app, m), AsJSON: w.wantsJSON(app), Message: m,
 	}
 	if app.AliveUntil != 0 { // 0 at the configured address, where no app has registered
 		request.Target, request.HasWorkflow = app.DeploymentID, apps.HasWorkflow(app, m, world.MillisOf(w.q.cfg.Clock.Now()))

@@ -17,10 +17,10 @@ type Preload = lane.Preload
 
 // takesPreload reports whether a delivery may carry the answer to run_started. Only bare
 // wake-ups may: anything more that a message says is part of that call, and needs its own answer.
-// And only those for SDK v4, whose deliveries of a run do not overlap, so that hardly anything can
+// And not to an app that takes no CBOR. And only those for SDK v4, whose deliveries of a run do not overlap, so that hardly anything can
 // happen to the run between the reading and the use.
 func (w *worker) takesPreload(app world.App, m world.Message) bool {
-	return app.TakesPreload && app.SDK == apps.SDKv4 && w.Kind == world.KindFlow && isWakeUp(m)
+	return app.TakesPreload && app.SDK == apps.SDKv4 && w.Kind == world.KindFlow && isWakeUp(m) && !w.wantsJSON(app)
 }
 
 // preloadOf returns how to read what the delivery of a message would carry if it were made now. For wake-ups

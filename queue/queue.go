@@ -132,7 +132,7 @@ func open(ctx context.Context, client redis.UniversalClient, cfg Config, checkAs
 	q := &Queue{cfg: cfg, redis: client, send: cfg.Runner, scripts: s, minter: minter, process: &lane.Process{ID: minter.New().String()}}
 	q.health = apps.NewHealth(cfg.Backoff, cfg.Clock, cfg.Logger)
 	q.apps = apps.New(apps.Config{
-		Redis: client, Key: cfg.KeyPrefix + "apps", Script: s.Register, Clock: cfg.Clock,
+		Redis: client, Key: cfg.KeyPrefix + "apps", Script: s.Register, Replace: s.ReplaceApp, Clock: cfg.Clock,
 		BaseURL: cfg.BaseURL, MayCall: cfg.MayCall, Wake: q.wake,
 	}, q.health)
 	q.ended = make(chan endedRun, endedBacklog)

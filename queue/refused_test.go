@@ -176,6 +176,7 @@ func (q *refusedQueue) ends() {
 	require.Equal(q.t, 1, q.take())
 	q.doneKept(second, 0)
 	q.run(q.scripts.Register, []string{"refused:apps"}, "field", "record", 10)
+	require.Equal(q.t, []any{int64(1)}, q.run(q.scripts.ReplaceApp, []string{"refused:apps"}, "field", "record", "another"))
 }
 
 // wakeUps are messages of a run whose deliveries must not overlap.

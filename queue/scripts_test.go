@@ -36,7 +36,7 @@ func TestScriptHeadersNameWhatTheScriptsUse(t *testing.T) {
 	parameters := regexp.MustCompile(`function[ \w]*\(([^)]*)\)`)
 	files, err := fs.Glob(luaFiles, "lua/*.lua")
 	require.NoError(t, err)
-	require.Len(t, files, 19)
+	require.Len(t, files, 20)
 	for _, file := range files {
 		name := strings.TrimSuffix(strings.TrimPrefix(file, "lua/"), ".lua")
 		source, err := fs.ReadFile(luaFiles, file)

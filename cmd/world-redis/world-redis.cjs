@@ -7316,14 +7316,21 @@ function encodeJson(value) {
 }
 function decodeJson(text2) {
   return JSON.parse(text2, (_key, value) => {
-    if (isTaggedBytes(value)) return new Uint8Array(Buffer.from(value.data, "base64"));
-    return value;
+    if (isTagged(value, "Uint8Array")) return new Uint8Array(Buffer.from(value.data, "base64"));
+    return isTagged(value, "CBOR") ? decodeTagged(value) : value;
   });
 }
-function isTaggedBytes(value) {
+function isTagged(value, type) {
   const tagged = value;
-  if (typeof tagged !== "object" || tagged?.__type !== "Uint8Array" || typeof tagged.data !== "string") return false;
+  if (typeof tagged !== "object" || tagged?.__type !== type || typeof tagged.data !== "string") return false;
   return Object.keys(tagged).length === 2;
+}
+function decodeTagged(value) {
+  try {
+    return decode(Buffer.from(value.data, "base64"));
+  } catch {
+    return value;
+  }
 }
 function toWire(value) {
   if (typeof value === "string") return wellFormed(value);

@@ -21,16 +21,16 @@ const bundles = join(home, '.well-known/workflow/v1');
 const port = Number(process.env.PORT);
 const world = await getWorld();
 const workflows = Object.assign({}, ...Object.values(JSON.parse(readFileSync(join(bundles, 'manifest.json'), 'utf8')).workflows));
-const deliveries = { flow: 0, step: 0 };
+const deliveries = { flow: 0, step: 0, ...(process.env.E2E_JSON_ONLY && { refused: 0 }) };
 const app = new Hono();
 
 for (const kind of ['flow', 'step']) {
   const handler = await loadBundle(kind);
   if (!handler) continue; // SDK v5 has no step route
-  app.all(`/.well-known/workflow/v1/${kind}`, (c) => {
+  app.all(`/.well-known/workflow/v1/${kind}`, async (c) => {
     const isProbe = c.req.query('__health') !== undefined || c.req.header('x-world-redis-probe') !== undefined;
     if (c.req.method === 'POST' && !isProbe) deliveries[kind]++;
-    return handler.POST(c.req.raw);
+    return handler.POST(process.env.E2E_JSON_ONLY ? await parsed(c) : c.req.raw);
   });
 }
 
@@ -139,7 +139,10 @@ app.get('/thrown', (c) => c.json(globalThis.thrown ?? null));
 // Whether the World shows the calls of SDKs from before event sourcing.
 app.get('/legacy-calls', (c) => c.json([world.runs, world.steps, world.hooks].map((member) => 'create' in member)));
 app.get('/ready', (c) => c.json({ pid: process.pid, node: process.version }));
-app.onError((error, c) => c.json({ error: { name: error.name, message: error.message } }, 500));
+app.onError((error, c) => {
+  const { refusal } = /** @type {Error & { refusal?: object }} */ (error);
+  return refusal ? c.json(refusal, 415) : c.json({ error: { name: error.name, message: error.message } }, 500);
+});
 
 // The SDK recognises a Response by its class, so the class of the platform's own fetch has to stay the global one.
 const overrideGlobalObjects = false;
@@ -154,6 +157,21 @@ process.once('SIGTERM', () => {
   });
   server.closeIdleConnections();
 });
+
+/**
+ * The request as a framework gives it to a handler that has a parser for JSON only (Fastify, and Nest on it): the
+ * body is parsed, and printed again. Any other content type is refused as Fastify does.
+ */
+async function parsed(c) {
+  const { method, headers, url } = c.req.raw;
+  if (method !== 'POST' || c.req.query('__health') !== undefined) return c.req.raw;
+  if (headers.get('content-type') !== 'application/json') {
+    const refusal = { statusCode: 415, code: 'FST_ERR_CTP_INVALID_MEDIA_TYPE', error: 'Unsupported Media Type', message: 'Unsupported Media Type' };
+    deliveries.refused = (deliveries.refused ?? 0) + 1;
+    throw Object.assign(new Error(refusal.message), { refusal });
+  }
+  return new Request(url, { method, headers, body: JSON.stringify(await c.req.json()) });
+}
 
 async function loadBundle(name) {
   const file = ['mjs', 'js'].map((extension) => join(bundles, `${name}.${extension}`)).find(existsSync);

@@ -39,18 +39,30 @@ export function encodeJson(value: unknown): string {
   );
 }
 
-/** Parses JSON and converts tagged bytes back into `Uint8Array`s. */
+/**
+ * Parses JSON and converts tagged bytes back into `Uint8Array`s, and what the service could not express in JSON
+ * (`{"__type":"CBOR"}`) into the value of its CBOR.
+ */
 export function decodeJson(text: string): unknown {
   return JSON.parse(text, (_key, value: unknown) => {
-    if (isTaggedBytes(value)) return new Uint8Array(Buffer.from(value.data, 'base64'));
-    return value;
+    if (isTagged(value, 'Uint8Array')) return new Uint8Array(Buffer.from(value.data, 'base64'));
+    return isTagged(value, 'CBOR') ? decodeTagged(value) : value;
   });
 }
 
-function isTaggedBytes(value: unknown): value is { data: string } {
+function isTagged(value: unknown, type: string): value is { data: string } {
   const tagged = value as { __type?: unknown; data?: unknown } | null;
-  if (typeof tagged !== 'object' || tagged?.__type !== 'Uint8Array' || typeof tagged.data !== 'string') return false;
+  if (typeof tagged !== 'object' || tagged?.__type !== type || typeof tagged.data !== 'string') return false;
   return Object.keys(tagged).length === 2; // with more keys it is a caller's object, which would lose them
+}
+
+/** An object that only looks like tagged CBOR is a caller's and stays. */
+function decodeTagged(value: { data: string }): unknown {
+  try {
+    return decode(Buffer.from(value.data, 'base64'));
+  } catch {
+    return value;
+  }
 }
 
 /**

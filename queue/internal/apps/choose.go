@@ -46,7 +46,7 @@ func (r *Registry) Choose(ctx context.Context, m world.Message, begunAt string) 
 		}
 	}
 	if len(c.Apps) == 0 && r.cfg.BaseURL != "" && r.mayHaveDefault(apps, m, now) {
-		c.Apps = []world.App{{BaseURL: r.cfg.BaseURL, DeploymentID: m.DeploymentID}}
+		c.Apps = []world.App{{BaseURL: r.cfg.BaseURL, DeploymentID: m.DeploymentID, RefusedCBOR: r.baseURLRefusedCBOR()}}
 	}
 	return c, nil
 }

@@ -22,6 +22,7 @@ type record struct {
 	Workflows    string        `cbor:"9,keyasint,omitempty"`
 	Others       string        `cbor:"10,keyasint,omitempty"`
 	OthersUntil  world.Millis  `cbor:"11,keyasint,omitempty"`
+	RefusedCBOR  world.Millis  `cbor:"20,keyasint,omitempty"`
 }
 
 func fieldOf(a world.App) string { return a.DeploymentID + "\n" + a.BaseURL }
@@ -31,6 +32,7 @@ func encode(a world.App) ([]byte, error) {
 		BaseURL: a.BaseURL, DeploymentID: a.DeploymentID, SDK: a.SDK, SeenAt: a.SeenAt,
 		Namespace: a.Namespace, Lease: a.Lease, AliveUntil: a.AliveUntil, TakesPreload: a.TakesPreload,
 		Workflows: a.Workflows, Others: a.OtherWorkflows, OthersUntil: a.OthersUntil,
+		RefusedCBOR: a.RefusedCBOR,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("encode app: %w", err)
@@ -50,5 +52,6 @@ func decode(field, value string) (world.App, error) {
 		BaseURL: r.BaseURL, DeploymentID: r.DeploymentID, SDK: r.SDK, Namespace: r.Namespace,
 		Lease: r.Lease, SeenAt: r.SeenAt, AliveUntil: r.AliveUntil, TakesPreload: r.TakesPreload,
 		Workflows: r.Workflows, OtherWorkflows: r.Others, OthersUntil: r.OthersUntil,
+		RefusedCBOR: r.RefusedCBOR,
 	}, nil
 }

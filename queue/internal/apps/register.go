@@ -30,7 +30,7 @@ var errFull = errors.New("there is no room for another app")
 // Register stores the registration of an app. If messages may wait for the app, it makes them due.
 func (r *Registry) Register(ctx context.Context, a world.App) error {
 	a.BaseURL = strings.TrimRight(a.BaseURL, "/")
-	a.SeenAt, a.AliveUntil, a.Alive, a.Refused = 0, 0, false, ""
+	a.SeenAt, a.AliveUntil, a.Alive, a.Refused, a.RefusedCBOR = 0, 0, false, "", 0
 	a.Nonce, a.SharedWith, a.OtherWorkflows, a.OthersUntil = "", "", "", 0 // the nonce is not stored
 	if err := r.check(a); err != nil {
 		return err
@@ -118,6 +118,9 @@ func (r *Registry) write(ctx context.Context, a world.App) (isNew bool, err erro
 		}
 		keepWorkflows(&a, before)
 		isNew = before.SDK != a.SDK || before.Namespace != a.Namespace || before.TakesPreload != a.TakesPreload
+		if !isNew {
+			a.RefusedCBOR = before.RefusedCBOR
+		}
 	}
 	value, err := encode(a)
 	if err != nil {

@@ -32,7 +32,9 @@ type Config struct {
 	Redis  redis.UniversalClient
 	Key    string            // of the hash of registrations
 	Script *luascript.Script // register.lua
-	Clock  world.Clock
+	// Replace is replace_app.lua.
+	Replace *luascript.Script
+	Clock   world.Clock
 	// BaseURL is the address of the app of deployments that no app has ever registered for; empty: there is none.
 	BaseURL string
 	// MayCall returns why the service does not connect to an address.
@@ -54,6 +56,8 @@ type Registry struct {
 	written map[world.App]time.Time // registrations that this process wrote; SeenAt is zero in the key
 	cleaned time.Time               // when this process last removed registrations that need not be kept
 	full    time.Time               // when the list was full of apps that are alive; zero: it is not
+	// atBaseURL is when the app at the configured address, which has no registration, refused CBOR.
+	atBaseURL world.Millis
 }
 
 // New returns the registry of the apps that the hash holds. It tells health of apps that register.

@@ -16,7 +16,7 @@ type Set struct {
 	Enqueue, Claim, Begin, Done, Requeue, Dead, Sweep   *luascript.Script
 	Wake, Forward, EndCooldown, Forget, Remove, Redrive *luascript.Script
 	Crashed, Suspect, Cleared, Interrupted              *luascript.Script
-	Register, LostAnswer                                *luascript.Script
+	Register, ReplaceApp, LostAnswer                    *luascript.Script
 }
 
 // Load loads the scripts in the folder lua of files into Redis.
@@ -27,7 +27,7 @@ func Load(ctx context.Context, client redis.UniversalClient, files fs.FS) (*Set,
 		"enqueue": &s.Enqueue, "claim": &s.Claim, "begin": &s.Begin, "done": &s.Done, "requeue": &s.Requeue, "dead": &s.Dead, "sweep": &s.Sweep,
 		"wake": &s.Wake, "forward": &s.Forward, "end_cooldown": &s.EndCooldown, "forget": &s.Forget, "remove": &s.Remove, "redrive": &s.Redrive,
 		"crashed": &s.Crashed, "suspect": &s.Suspect, "cleared": &s.Cleared, "interrupted": &s.Interrupted,
-		"register": &s.Register, "lost_answer": &s.LostAnswer,
+		"register": &s.Register, "replace_app": &s.ReplaceApp, "lost_answer": &s.LostAnswer,
 	} {
 		script, err := luascript.Load(files, "lua", name)
 		if err != nil {
