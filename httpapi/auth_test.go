@@ -45,7 +45,7 @@ func TestEveryRouteAsksForTheToken(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, newFakes(t), withTokens("secret"))
 	open := map[string]bool{
-		"/healthz": true, "/readyz": true, "/metrics": true, "/openapi.json": true, "/.well-known/workflow/v1/webhook/{token}": true,
+		"/": true, "/healthz": true, "/readyz": true, "/metrics": true, "/openapi.json": true, "/.well-known/workflow/v1/webhook/{token}": true,
 		"/ns/{namespace}/.well-known/workflow/v1/webhook/{token}": true,
 	}
 	for _, r := range s.routes {

@@ -23,6 +23,7 @@ const (
 // Config has the settings that the namespaces share.
 type Config struct {
 	Listen  string   // host:port; port 0 picks a free one
+	Version string   // of the service, for callers who may know it
 	Tokens  []string // bearer tokens of the default namespace; none: no check, loopback only
 	BaseURL string   // the app that gets webhooks if none is registered; empty: none
 	MaxBody int64    // limit of a request body, in bytes; 0: DefaultMaxBody

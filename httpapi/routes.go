@@ -47,6 +47,7 @@ func routesOf(table []operations.Operation) []route {
 		{method: get, path: stream, http: (*api).readStream},
 		{method: get, path: "/v1/streams/{name}", http: (*api).readStream},
 
+		{method: get, path: "/", open: true, own: (*Server).root},
 		{method: get, path: "/healthz", open: true, own: (*Server).healthz},
 		{method: get, path: "/readyz", open: true, own: (*Server).readyz},
 		{method: get, path: "/metrics", open: true, own: (*Server).metrics},

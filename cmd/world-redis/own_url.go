@@ -28,3 +28,24 @@ func ownURLs(listen string) ([]string, error) {
 	}
 	return urls, nil
 }
+
+// printedURL returns a URL that can be pasted, of a service that is to listen on an address and is bound to another: its
+// port may have been free to choose, and Go binds 0.0.0.0 as [::].
+func printedURL(listen, bound string) string {
+	host, _, err := net.SplitHostPort(listen)
+	_, port, boundErr := net.SplitHostPort(bound)
+	if err != nil || boundErr != nil || !everywhere(listen) {
+		return "http://" + bound
+	}
+	urls, err := ownURLs(net.JoinHostPort(host, port))
+	if err != nil {
+		return "http://" + bound
+	}
+	return urls[0]
+}
+
+// everywhere reports whether an address to listen on means every address of the machine.
+func everywhere(listen string) bool {
+	host, _, err := net.SplitHostPort(listen)
+	return err == nil && (host == "" || host == "0.0.0.0" || host == "::")
+}

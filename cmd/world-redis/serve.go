@@ -107,7 +107,7 @@ func serve(ctx context.Context, c config, logger *slog.Logger, out io.Writer, co
 	minter := ids.NewMinter(clock)
 	stats := newMetrics(tenants, logger)
 	api, err := httpapi.New(httpapi.Config{
-		Listen: c.Listen, Tokens: c.tokens(), MetricsTokens: splitList(c.MetricsToken, ","), MetricsListen: c.MetricsListen,
+		Listen: c.Listen, Version: version, Tokens: c.tokens(), MetricsTokens: splitList(c.MetricsToken, ","), MetricsListen: c.MetricsListen,
 		BaseURL: c.BaseURL, MaxBody: c.MaxBody, Memory: c.memory(), MaxConnections: c.maxConnections(),
 		NoBundles: !fast.has(bundles), NoCallSockets: !fast.has(callSockets), Logger: logger, DrainGrace: drainGrace, AppCAs: authorities,
 		AppProxy: policy.Proxy(proxy), AppDial: policy.Dial(&net.Dialer{Timeout: webhookDialTimeout}),
@@ -183,15 +183,18 @@ func runParts(ctx context.Context, p parts, started func(), listening <-chan str
 
 // announce prints what is needed to connect an app.
 func announce(out io.Writer, api *httpapi.Server, conn *redisconn.Conn, c config) {
-	addr := api.Addr()
-	text := fmt.Sprintf("world-redis listens on http://%s, Redis: %s\n", addr, conn.Address)
-	if at := api.MetricsAddr(); at != "" {
-		text += fmt.Sprintf("metrics are at http://%s/metrics\n", at)
+	at := printedURL(c.Listen, api.Addr())
+	text := fmt.Sprintf("world-redis listens on %s, Redis: %s\n", at, conn.Address)
+	if everywhere(c.Listen) {
+		text += "It listens on every address of this machine; others reach it by its name or address.\n"
+	}
+	if addr := api.MetricsAddr(); addr != "" {
+		text += fmt.Sprintf("metrics are at %s/metrics\n", printedURL(c.MetricsListen, addr))
 	}
 	if conn.Mode == redisconn.Embedded {
 		text += "NOTE: embedded Redis, in memory: ALL DATA IS LOST AT EXIT. Set WORKFLOW_REDIS_URL to keep it.\n"
 	}
-	text += fmt.Sprintf("\nPut these lines into the environment of your app:\n\n  WORKFLOW_TARGET_WORLD=@world-redis/client\n  WORKFLOW_WORLD_URL=http://%s\n", addr)
+	text += fmt.Sprintf("\nPut these lines into the environment of your app:\n\n  WORKFLOW_TARGET_WORLD=@world-redis/client\n  WORKFLOW_WORLD_URL=%s\n", at)
 	if len(c.tokens()) > 0 || c.Namespaces != "" {
 		text += "  WORKFLOW_WORLD_TOKEN=<the token>\n"
 	}
