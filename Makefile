@@ -101,7 +101,7 @@ packages:
 .PHONY: test
 test: ## lint, vet, race tests, client tests, the SDK's suites, end-to-end tests
 	@$(MAKE) --no-print-directory -j2 packages test-of-go
-	@$(MAKE) --no-print-directory lint-ts lint-package
+	@$(MAKE) --no-print-directory lint-ts lint-package lint-openapi
 	@$(MAKE) --no-print-directory -j2 test-client test-suites
 	@$(MAKE) --no-print-directory e2e
 
@@ -125,7 +125,7 @@ vet: ## go vet
 	@go vet ./...
 
 .PHONY: lint
-lint: lint-go lint-ts lint-package ## the linters of Go (with the rules of who may import whom), of TypeScript and .mjs, and of the npm package; no dead code; go.mod is tidy
+lint: lint-go lint-ts lint-package lint-openapi ## the linters of Go (with the rules of who may import whom), of TypeScript and .mjs, of the npm package and of openapi.yaml; no dead code; go.mod is tidy
 
 .PHONY: lint-go
 lint-go:
@@ -151,6 +151,18 @@ lint-package: client
 	npm pack --ignore-scripts --silent --pack-destination "$$packed" >/dev/null; \
 	node_modules/.bin/publint run --strict "$$packed"/*.tgz; \
 	node_modules/.bin/attw --no-color --format ascii "$$packed"/*.tgz >"$$packed/attw" || { cat "$$packed/attw"; exit 1; }
+
+REDOCLY := scripts/redocly
+
+$(REDOCLY)/$(PACKAGES): $(REDOCLY)/package.json $(REDOCLY)/package-lock.json
+	cd $(REDOCLY) && $(NPM_CI)
+	@touch $@
+
+# It asks for nothing outside: no telemetry, no newer version.
+.PHONY: lint-openapi
+lint-openapi: $(REDOCLY)/$(PACKAGES)
+	$(SAY) 'redocly'
+	@out="$$(REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true $(REDOCLY)/node_modules/.bin/redocly lint --config $(REDOCLY)/redocly.yaml httpapi/openapi.yaml 2>&1)" || { printf '%s\n' "$$out"; exit 1; }
 
 .PHONY: openapi
 openapi: ## write httpapi/openapi.json, which the service serves, from openapi.yaml
@@ -203,6 +215,7 @@ test-suites: build client $(SUITES:%=%/$(PACKAGES)) need-redis ## the SDK's own 
 .PHONY: e2e
 e2e: build client $(E2E_APPS:%=%/$(BUNDLE)) need-redis ## the SDK's workflows on the real service and a real Redis
 	$(SAY) 'end-to-end tests'
+	@scripts/need.sh curl curl 'for the example in docs/protocol.md'
 	@"$$(scripts/node22.sh e2e/apps/v5)" e2e/run.mjs 4
 
 # Figures and what broke at the end; exit code 1 if anything did. CHAOS_ARGS='--mode cluster --seed 1 --minutes 3 --verbose'.
@@ -266,4 +279,4 @@ need-redis:
 .PHONY: clean
 clean: ## remove everything that was built or installed here
 	rm -rf bin dist .tools .cache client/dist client/build client/build-test client/node_modules
-	rm -rf $(APPS:%=%/node_modules) $(APPS:%=%/.well-known) $(APPS:%=%/.swc) $(E2E_APPS:%=%/workflows) $(BENCH_APPS:%=%/workflows) $(SUITES:%=%/node_modules) e2e/managers/node_modules bench/apps/bullmq/node_modules bench/out
+	rm -rf $(APPS:%=%/node_modules) $(APPS:%=%/.well-known) $(APPS:%=%/.swc) $(E2E_APPS:%=%/workflows) $(BENCH_APPS:%=%/workflows) $(SUITES:%=%/node_modules) e2e/managers/node_modules bench/apps/bullmq/node_modules $(REDOCLY)/node_modules bench/out
