@@ -21,15 +21,16 @@ const clientName = "world-redis"
 
 // target is a parsed address.
 type target struct {
-	mode    Mode
-	shown   string         // the address for display, without passwords
-	hosts   []string       // of the server, the Sentinels or nodes of the cluster
-	reached *servers       // the servers that were dialled
-	idle    *idleconn.Set  // the connections to them
-	open    *conns         // connections to several hosts
-	dial    quietconn.Dial // without registration in open
-	plain   bool           // connections are not wrapped by quietconn
-	options *redis.Options // of a connection to Redis; its address is that of the first host
+	mode     Mode
+	shown    string         // the address for display, without passwords
+	hosts    []string       // of the server, the Sentinels or nodes of the cluster
+	reached  *servers       // the servers that were dialled
+	idle     *idleconn.Set  // the connections to them
+	open     *conns         // connections to several hosts
+	dial     quietconn.Dial // without registration in open
+	plain    bool           // connections are not wrapped by quietconn
+	snapshot *SnapshotFile  // of an embedded Redis
+	options  *redis.Options // of a connection to Redis; its address is that of the first host
 
 	master, sentinelUser, sentinelPassword string
 }

@@ -109,7 +109,11 @@ func Quiet(on bool) Option { return func(t *target) { t.plain = !on } }
 // Connect is [Open] without the call: it does not check that there is a Redis at the address.
 func Connect(address string, options ...Option) (*Conn, error) {
 	if address == "" {
-		e, err := startEmbedded()
+		t := &target{}
+		for _, option := range options {
+			option(t)
+		}
+		e, err := startEmbedded(t.snapshot)
 		if err != nil {
 			return nil, err
 		}
@@ -136,7 +140,7 @@ func Connect(address string, options ...Option) (*Conn, error) {
 	return c, nil
 }
 
-// Close closes the pool, and the embedded Redis with all its data if there is one.
+// Close closes the pool, and the embedded Redis if there is one; its data is lost unless it has a [Snapshot].
 func (c *Conn) Close() error {
 	if c.masters != nil {
 		c.masters.close()
@@ -146,7 +150,7 @@ func (c *Conn) Close() error {
 		c.idle.Close()
 	}
 	if c.embedded != nil {
-		c.embedded.stop()
+		err = errors.Join(err, c.embedded.stop())
 	}
 	return err
 }
