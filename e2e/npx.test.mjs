@@ -55,6 +55,13 @@ for (const signal of /** @type {const} */ (['SIGTERM', 'SIGINT'])) {
   });
 }
 
+test('npx world-redis dev starts a command with the variables of the app, and ends as it ends', async () => {
+  const script = 'console.log(process.env.WORKFLOW_TARGET_WORLD, process.env.WORKFLOW_WORLD_URL); process.exit(9)';
+  const { code, stdout, tail } = await run(launcher(), ['dev', '--embedded', '--', process.execPath, '-e', script], { cwd: project });
+  assert.equal(code, 9, tail);
+  assert.match(stdout, /^\/.*\/\.world-redis\/world-redis\.cjs http:\/\/127\.0\.0\.1:\d+\n$/);
+});
+
 test('a service that is killed ends its launcher by the same signal', async () => {
   const { child } = await served();
   process.kill(Number(execFileSync('pgrep', ['-P', String(child.pid)], { encoding: 'utf8' })), 'SIGKILL');

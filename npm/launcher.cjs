@@ -33,8 +33,9 @@ try {
 }
 const child = spawn(path, process.argv.slice(2), { stdio: 'inherit' });
 // The binary decides what a signal means, such as an orderly stop, and when it is over.
+// On Windows the console sends Ctrl-C to the binary, too, and there `kill` would end it at once.
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'];
-for (const signal of signals) process.on(signal, () => child.kill(signal));
+for (const signal of signals) process.on(signal, () => process.platform !== 'win32' && child.kill(signal));
 child.on('error', fail);
 child.on('exit', (code, signal) => {
   if (signal === null) process.exit(code);

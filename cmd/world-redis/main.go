@@ -33,7 +33,7 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(serveCommand(), healthCommand(), queueCommand(), runsCommand(), streamcmd.New(os.Getenv), clientCommand(), envCommand(), versionCommand(), setupcmd.New("setup"))
+	root.AddCommand(serveCommand(), devCommand(), healthCommand(), queueCommand(), runsCommand(), streamcmd.New(os.Getenv), clientCommand(), envCommand(), versionCommand(), setupcmd.New("setup"))
 	return root
 }
 
@@ -43,6 +43,10 @@ func exitCode(err error) int {
 	}
 	if text := err.Error(); text != "" {
 		fmt.Fprintln(os.Stderr, "world-redis:", text)
+	}
+	var ended *exitError
+	if errors.As(err, &ended) {
+		return ended.code
 	}
 	var away *awayError
 	if errors.As(err, &away) {

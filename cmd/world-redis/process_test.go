@@ -21,6 +21,10 @@ import (
 const beService = "TEST_BE_WORLD_REDIS"
 
 func TestMain(m *testing.M) {
+	if setting := os.Getenv(beApp); setting != "" {
+		runTestApp(setting)
+		return
+	}
 	if os.Getenv(beService) != "" {
 		main()
 		return

@@ -50,15 +50,30 @@ func serveCommand() *cobra.Command {
 	}
 }
 
-// serve builds the parts, runs them until ctx ends, and stops them in order. First the queue stops claiming messages
+// host is what runs the service, if it is not the command serve.
+type host struct {
+	connection []redisconn.Option
+	connected  []func(*redisconn.Conn) // called once Redis answers
+	redirect   func(address string) (string, error)
+	// started is called once the API listens.
+	started func(api *httpapi.Server, conn *redisconn.Conn, tenants []*tenant)
+}
+
+// serve runs the service as a command does, which prints how to connect an app.
+func serve(ctx context.Context, c config, logger *slog.Logger, out io.Writer, connected ...func(*redisconn.Conn)) error {
+	started := func(api *httpapi.Server, conn *redisconn.Conn, _ []*tenant) { announce(out, api, conn, c) }
+	return serveFor(ctx, c, logger, host{connected: connected, started: started})
+}
+
+// serveFor builds the parts, runs them until ctx ends, and stops them in order. First the queue stops claiming messages
 // and running deliveries end; they need the API to report their results. Then the API drains, and then what the API
 // reads from stops.
-func serve(ctx context.Context, c config, logger *slog.Logger, out io.Writer, connected ...func(*redisconn.Conn)) (err error) {
+func serveFor(ctx context.Context, c config, logger *slog.Logger, h host) (err error) {
 	fast, err := parseFastPaths(c.FastPaths)
 	if err != nil {
 		return err
 	}
-	conn, err := redisconn.Connect(c.RedisURL, redisconn.Quiet(fast.has(quietConns)))
+	conn, err := redisconn.Connect(c.RedisURL, append(h.connection, redisconn.Quiet(fast.has(quietConns)))...)
 	if err != nil {
 		return err
 	}
@@ -72,7 +87,7 @@ func serve(ctx context.Context, c config, logger *slog.Logger, out io.Writer, co
 		}
 		return err
 	}
-	for _, f := range connected {
+	for _, f := range h.connected {
 		f(conn)
 	}
 	policy, err := c.dialPolicy()
@@ -80,6 +95,7 @@ func serve(ctx context.Context, c config, logger *slog.Logger, out io.Writer, co
 		return err
 	}
 	forbidRedis(policy, conn)
+	policy.Redirect(h.redirect)
 	clock := world.SystemClock{}
 	var tenants []*tenant
 	err = whileReady(ctx, conn, c, logger, func() (err error) {
@@ -125,7 +141,7 @@ func serve(ctx context.Context, c config, logger *slog.Logger, out io.Writer, co
 		streams: together(tenants, func(t *tenant, ctx context.Context) error { return t.streams.Run(ctx) }),
 		store:   together(tenants, (*tenant).background),
 	}, func() {
-		announce(out, api, conn, c)
+		h.started(api, conn, tenants)
 	}, api.Listening())
 }
 

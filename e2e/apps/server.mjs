@@ -147,7 +147,7 @@ app.onError((error, c) => {
 // The SDK recognises a Response by its class, so the class of the platform's own fetch has to stay the global one.
 const overrideGlobalObjects = false;
 const server = serve({ fetch: app.fetch, port, hostname: '127.0.0.1', overrideGlobalObjects }, async () => {
-  await world.start?.();
+  if (process.env.E2E_APP_SILENT !== '1') await world.start?.();
 });
 
 process.once('SIGTERM', () => {

@@ -10,6 +10,8 @@ export const world = '@world-redis/client';
 /** The same package on disk, for parts that a test uses directly. */
 export const clientFolder = at('client/');
 export const appServer = at('e2e/apps/server.mjs');
+/** The same app with no variable that names its port, which is its argument. */
+export const appWithoutPort = at('e2e/apps/without-port.mjs');
 export const outsiderScript = at('e2e/apps/outsider.mjs');
 export const appFolder = (sdk) => at(`e2e/apps/${sdk}`);
 export const nodeOf = (sdk) => at(`e2e/apps/${sdk}/node_modules/node/bin/node`);

@@ -18,6 +18,13 @@ func (p *Policy) Dial(dialer *net.Dialer) func(ctx context.Context, network, add
 		if p.isProxy(address) {
 			return dialer.DialContext(ctx, network, address)
 		}
+		if p.redirect != nil {
+			chosen, err := p.redirect(address)
+			if err != nil {
+				return nil, err
+			}
+			address = chosen
+		}
 		host, port, err := net.SplitHostPort(address)
 		if err != nil {
 			return nil, &RefusedError{address, "it is not host:port"}

@@ -276,3 +276,32 @@ func TestThroughAProxyTheTextIsChecked(t *testing.T) {
 	require.Nil(t, u)
 	require.Nil(t, p.Proxy(nil))
 }
+
+// A redirect decides where a connection is made, and the policy checks what it decides.
+func TestARedirectDecidesWhereIsDialled(t *testing.T) {
+	t.Parallel()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, listener.Close()) })
+	missing := errors.New("not there yet")
+	p := newPolicy(t, "")
+	p.Redirect(func(address string) (string, error) {
+		switch address {
+		case "localhost:3000":
+			return listener.Addr().String(), nil
+		case "localhost:3001":
+			return "169.254.169.254:80", nil
+		default:
+			return "", missing
+		}
+	})
+	dial := p.Dial(&net.Dialer{})
+	conn, err := dial(t.Context(), "tcp", "localhost:3000")
+	require.NoError(t, err)
+	require.Equal(t, listener.Addr().String(), conn.RemoteAddr().String())
+	require.NoError(t, conn.Close())
+	_, err = dial(t.Context(), "tcp", "localhost:3001")
+	requireRefused(t, err, metadata, "localhost:3001")
+	_, err = dial(t.Context(), "tcp", "localhost:3002")
+	require.ErrorIs(t, err, missing)
+}

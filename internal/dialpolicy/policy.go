@@ -27,6 +27,8 @@ type Policy struct {
 	mu      sync.RWMutex
 	places  []place
 	proxies []string // host:port, chosen by the operator
+
+	redirect func(address string) (string, error) // nil: none
 }
 
 type place struct {
@@ -36,6 +38,11 @@ type place struct {
 
 // New returns a policy for the hosts where apps may run.
 func New(hosts Hosts) *Policy { return &Policy{hosts: hosts} }
+
+// Redirect makes choose decide where a connection to an app is made: it is called with each host:port that is dialled and
+// returns the one to dial instead, which the policy then checks, or why there is none now. It must be set before the first
+// dial. Requests through a proxy are not redirected.
+func (p *Policy) Redirect(choose func(address string) (string, error)) { p.redirect = choose }
 
 // Forbid adds a place.
 func (p *Policy) Forbid(add Place) {
