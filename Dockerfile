@@ -9,7 +9,7 @@
 #   COPY --from=world-redis /usr/local/share/world-redis.cjs /app/
 #   ENV WORKFLOW_TARGET_WORLD=/app/world-redis.cjs
 
-FROM golang:1.26-bookworm AS build
+FROM golang:1.26.8-bookworm@sha256:f4191582e1522dfc5980a6bdc0309a756f9697f3e7d0f199c7e26fc82ab324fd AS build
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download

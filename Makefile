@@ -164,6 +164,29 @@ lint-openapi: $(REDOCLY)/$(PACKAGES)
 	$(SAY) 'redocly'
 	@out="$$(REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true $(REDOCLY)/node_modules/.bin/redocly lint --config $(REDOCLY)/redocly.yaml httpapi/openapi.yaml 2>&1)" || { printf '%s\n' "$$out"; exit 1; }
 
+# The chart by helm and by Kubernetes' own types, the Compose file by Compose's own parser, the release by goreleaser and
+# actionlint. Not part of `make test`: the tools are built from source once, which takes minutes.
+.PHONY: lint-deploy
+lint-deploy: ## the Helm chart, docker-compose.yml, .goreleaser.yaml, the workflows and the unit of systemd
+	$(SAY) 'helm, Compose, systemd'
+	@HELM="$$(scripts/deploy-tool.sh helm)" && export HELM && cd deploy/check && go vet ./... && go test -count=1 ./... && go mod tidy -diff
+	@if command -v systemd-analyze >/dev/null; then scripts/verify-unit.sh deploy/systemd/world-redis.service; fi
+	$(SAY) 'goreleaser, actionlint'
+	@"$$(scripts/deploy-tool.sh goreleaser)" check --quiet
+	@"$$(scripts/deploy-tool.sh actionlint)"
+
+.PHONY: snapshot
+snapshot: ## the archives of a release, in dist/release, from what is committed
+	@"$$(scripts/deploy-tool.sh goreleaser)" release --snapshot --clean --skip=docker,publish,announce
+	@ls -l dist/release/*.tar.gz dist/release/*.zip dist/release/checksums.txt
+
+.PHONY: proxies
+proxies: build client $(E2E_APPS:%=%/$(BUNDLE)) need-redis ## the service and an app behind nginx and Caddy, with the files of deploy/proxies
+	$(SAY) 'proxies'
+	@scripts/need.sh nginx nginx-light 'to run behind it'
+	@scripts/need.sh caddy caddy 'to run behind it'
+	@"$$(scripts/node22.sh e2e/apps/v5)" --test --test-reporter=spec --test-timeout=300000 e2e/proxies/proxies.test.mjs
+
 .PHONY: openapi
 openapi: ## write httpapi/openapi.json, which the service serves, from openapi.yaml
 	@test -e httpapi/openapi.json || echo '{}' >httpapi/openapi.json
