@@ -109,10 +109,18 @@ test: ## lint, vet, race tests, client tests, the SDK's suites, end-to-end tests
 test-of-go:
 	@for part in lint-go test-go; do $(MAKE) --no-print-directory "$$part"; done
 
+# EXAMPLES='hono nitro --sdk v5 --mode production' runs some of them.
 .PHONY: examples
-examples: build client e2e/apps/v4/$(BUNDLE) e2e/managers/$(PACKAGES) need-redis ## the client's tarball, installed by npm, Yarn 4, Plug'n'Play, pnpm and Bun
-	$(SAY) 'examples'
+examples: build client e2e/apps/v4/$(BUNDLE) e2e/managers/$(PACKAGES) need-redis ## every example in its framework; the client's tarball, installed by npm, Yarn 4, Plug'n'Play, pnpm and Bun
+	$(SAY) 'package managers'
 	@E2E_MANAGERS=all "$$(scripts/node22.sh e2e/apps/v4)" --test --test-reporter=spec e2e/packages.test.mjs
+	$(SAY) 'examples'
+	@"$$(scripts/node22.sh e2e/apps/v4)" examples/run.mjs $(EXAMPLES)
+
+.PHONY: test-examples
+test-examples: build client e2e/apps/v4/$(PACKAGES) need-redis ## the examples of the three frameworks that are used most, in production
+	$(SAY) 'three examples'
+	@"$$(scripts/node22.sh e2e/apps/v4)" examples/run.mjs --tested 'make test' --sdk v4 --mode production
 
 # Where npm does not run install scripts, Bun's is run by hand: it puts the binary of its platform, a package, in its place.
 e2e/managers/$(PACKAGES): e2e/managers/package.json e2e/managers/package-lock.json
@@ -227,7 +235,7 @@ test-client: build client need-redis ## tests of the TypeScript client
 	@cd client && npm run --silent test:built
 
 # A hundred processes load the same SDKs; Node keeps what it has compiled of them.
-test-suites e2e: export NODE_COMPILE_CACHE := $(CURDIR)/.cache/node
+test-suites e2e test-examples: export NODE_COMPILE_CACHE := $(CURDIR)/.cache/node
 
 .PHONY: test-suites
 test-suites: build client $(SUITES:%=%/$(PACKAGES)) need-redis ## the SDK's own published tests of a World, v5 and v4

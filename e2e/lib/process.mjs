@@ -13,7 +13,7 @@ import { createServer } from 'node:net';
 
 const running = new Set();
 
-process.on('exit', () => running.forEach((child) => child.kill('SIGKILL')));
+process.on('exit', () => running.forEach((child) => child.signal('SIGKILL')));
 
 /**
  * The caller's environment without anything that would direct a child to another World or another Redis. Node's
@@ -26,19 +26,23 @@ function cleanEnvironment(extra) {
 
 export class Child {
   #process;
+  #group;
   #output = '';
   #line = '';
 
   /**
+   * `group`: signals are sent to the child and to all that it has started, a process group of its own.
+   *
    * @param {string} name
    * @param {string} command
    * @param {string[]} args
-   * @param {{ cwd?: string, env?: Environment, timeout?: number }} [options]
+   * @param {{ cwd?: string, env?: Environment, timeout?: number, group?: boolean }} [options]
    */
-  constructor(name, command, args, { cwd, env } = {}) {
+  constructor(name, command, args, { cwd, env, group = false } = {}) {
     this.name = name;
-    this.#process = spawn(command, args, { cwd, env: cleanEnvironment(env), stdio: ['ignore', 'pipe', 'pipe'] });
-    running.add(this.#process);
+    this.#group = group;
+    this.#process = spawn(command, args, { cwd, env: cleanEnvironment(env), detached: group, stdio: ['ignore', 'pipe', 'pipe'] });
+    running.add(this);
     this.stdout = '';
     /** The lines of its log at WARN or above. */
     this.alarms = [];
@@ -48,7 +52,7 @@ export class Child {
       this.#listen(text);
     });
     this.exited = once(this.#process, 'close').then(([code, signal]) => code ?? signal);
-    this.exited.catch((error) => this.#keep(error.message)).finally(() => running.delete(this.#process));
+    this.exited.catch((error) => this.#keep(error.message)).finally(() => running.delete(this));
   }
 
   get pid() {
@@ -56,7 +60,7 @@ export class Child {
   }
 
   get alive() {
-    return running.has(this.#process);
+    return running.has(this);
   }
 
   /** The child's output on both streams; the beginning is dropped if it is long. */
@@ -86,8 +90,8 @@ export class Child {
    */
   async end(signal = 'SIGTERM', patience = 45_000) {
     if (!this.alive) return this.exited;
-    this.#process.kill(signal);
-    const insist = setTimeout(() => this.#process.kill('SIGKILL'), patience);
+    this.signal(signal);
+    const insist = setTimeout(() => this.signal('SIGKILL'), patience);
     try {
       return await this.exited;
     } finally {
@@ -96,12 +100,17 @@ export class Child {
   }
 
   /**
-   * Pauses the child (SIGSTOP), or continues it (SIGCONT).
+   * Sends a signal without waiting, such as SIGSTOP and SIGCONT, which pause the child and continue it.
    *
    * @param {NodeJS.Signals} name
    */
   signal(name) {
-    this.#process.kill(name);
+    if (!this.#group || !this.pid) return this.#process.kill(name);
+    try {
+      return process.kill(-this.pid, name);
+    } catch {
+      return false; // all of them have ended
+    }
   }
 }
 
@@ -110,7 +119,7 @@ export class Child {
  *
  * @param {string} command
  * @param {string[]} args
- * @param {{ cwd?: string, env?: Environment, timeout?: number }} [options]
+ * @param {{ cwd?: string, env?: Environment, timeout?: number, group?: boolean }} [options]
  */
 export async function run(command, args, options) {
   const child = new Child(command, command, args, options);
