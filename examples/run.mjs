@@ -2,9 +2,10 @@
 // Runs the examples as their users would: each folder is copied to an empty one, installed from its lock file and the
 // client's tarball, and then one order goes through it in development, in production, and from the output alone.
 //
-//   node examples/run.mjs [NAME…] [--mode dev,production,moved] [--sdk v4,v5] [--tested 'make test'] [--world local] [--keep] [--verbose]
+//   node examples/run.mjs [NAME…] [--mode dev,production,moved] [--sdk v4,v5] [--tested 'make test'] [--world local] [--keep FOLDER] [--verbose]
 //
-// --world local uses the SDK's own World, to see what the SDK itself supports. --keep leaves the copied folders.
+// --world local uses the SDK's own World, to see what the SDK itself supports. --keep installs in that folder, and a
+// later run with it uses what is installed there.
 import { parseArgs } from 'node:util';
 import { tryExample } from './harness/example.mjs';
 import { removeFolders } from './harness/folders.mjs';
@@ -19,13 +20,13 @@ const { values, positionals } = parseArgs({
     sdk: { type: 'string', default: 'v4,v5' },
     tested: { type: 'string' },
     world: { type: 'string', default: 'world-redis' },
-    keep: { type: 'boolean', default: false },
+    keep: { type: 'string' },
     verbose: { type: 'boolean', default: false },
   },
 });
 
 for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM'])) process.once(signal, () => process.exit(1));
-process.on('exit', () => values.keep || removeFolders());
+process.on('exit', () => removeFolders());
 
 const chosen = examples(positionals, values.tested);
 const rows = [];

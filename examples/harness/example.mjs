@@ -26,7 +26,7 @@ const END_MS = 15_000;
  * @param {{ tarball: string, file: string }} what.client
  * @param {string[]} what.modes
  * @param {string} what.world  `local` for the SDK's own
- * @param {boolean} what.keep
+ * @param {string | undefined} what.keep  the folder where projects are kept
  * @param {boolean} what.verbose
  * @returns {Promise<Row[]>}
  */
@@ -38,6 +38,7 @@ export async function tryExample({ example, sdk, client, modes, world: kind, kee
   let project;
   let installed = 0;
   let built = false;
+  let restore = () => {};
 
   for (const mode of modes.filter((name) => steps[name])) {
     /** @type {Row} */
@@ -53,8 +54,8 @@ export async function tryExample({ example, sdk, client, modes, world: kind, kee
     try {
       if (!project) {
         const began = performance.now();
-        project = await install(example, sdk, client);
-        folders.push(project);
+        project = await install(example, sdk, client, keep);
+        if (!keep) folders.push(project);
         installed = row.install = performance.now() - began;
       }
       await tried.prepare();
@@ -71,8 +72,10 @@ export async function tryExample({ example, sdk, client, modes, world: kind, kee
           mkdirSync(dirname(join(moved, path)), { recursive: true });
           cpSync(join(project, path), join(moved, path), { recursive: true, verbatimSymlinks: true });
         }
-        renameSync(project, `${project}-gone`); // nothing may be loaded from there
-        folders.push(`${project}-gone`);
+        const gone = `${project}-gone`;
+        renameSync(project, gone); // nothing may be loaded from there
+        if (!keep) folders.push(gone);
+        else restore = () => renameSync(gone, join(keep, `${example.name}-${sdk}`));
         project = moved;
       }
       Object.assign(row, await tried.run(project));
@@ -81,13 +84,14 @@ export async function tryExample({ example, sdk, client, modes, world: kind, kee
       Object.assign(row, { result: 'failed', note: error.message.split('\n')[0] });
       console.error(`\n${error.message}${error.cause ? `\n(${error.cause.message ?? error.cause})` : ''}\n${tried.tails}`);
     } finally {
-      const left = await tried.end(folders);
+      const left = await tried.end(keep ? [...folders, join(keep, `${example.name}-${sdk}`)] : folders);
       if (left && row.result === 'passed') Object.assign(row, { result: 'failed', note: left });
     }
     console.log(line(row));
     if (!project) break; // what cannot be installed cannot be tried in another mode
   }
-  if (!keep) removeFolders(folders);
+  restore();
+  removeFolders(folders);
   return rows;
 }
 

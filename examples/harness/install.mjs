@@ -6,7 +6,7 @@ import { clientFolder, serviceBinary } from '../../e2e/lib/paths.mjs';
 import { run } from '../../e2e/lib/process.mjs';
 import { makeFolder } from './folders.mjs';
 import { folder } from './list.mjs';
-import { toolsEnv } from './tools.mjs';
+import { npmEnv, toolsEnv } from './tools.mjs';
 
 const NPM = ['--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error'];
 const SDKS = ['v4', 'v5'];
@@ -16,21 +16,24 @@ const LEFT_OUT = new Set(['node_modules', 'example.json', ...SDKS]);
 /** The client as its users get it: the tarball, and the file that the service prints. */
 export async function pack() {
   const packed = makeFolder('client');
-  await command('npm', ['pack', '--ignore-scripts', '--pack-destination', packed], { cwd: clientFolder, seconds: 60 });
+  await command('npm', ['pack', '--ignore-scripts', '--pack-destination', packed], { cwd: clientFolder, seconds: 60, env: npmEnv() });
   const tarball = join(packed, readdirSync(packed)[0]);
   const file = join(packed, 'world-redis.cjs');
   writeFileSync(file, (await command(serviceBinary, ['client'], { cwd: packed, seconds: 30 })).stdout);
   return { tarball, file };
 }
 
-/** Copies the example, with the files of the SDK if it has any for it, and installs its packages; returns the folder. */
-export async function install(example, sdk, client) {
-  const project = makeFolder(`${example.name}-${sdk}`);
+/**
+ * Copies the example, with the files of the SDK if it has any for it, and installs its packages; returns the folder.
+ * In a folder `keep`, where a run before has installed them, only the client is installed again.
+ */
+export async function install(example, sdk, client, keep) {
+  const project = keep ? join(keep, `${example.name}-${sdk}`) : makeFolder(`${example.name}-${sdk}`);
   const from = join(folder, example.name);
   cpSync(from, project, { recursive: true, filter: (path) => path === from || !LEFT_OUT.has(basename(path)) });
   if (existsSync(join(from, sdk))) cpSync(join(from, sdk), project, { recursive: true });
-  await command('npm', ['ci', ...NPM], { cwd: project, seconds: 300 });
-  await command('npm', ['install', '--no-save', ...NPM, client.tarball], { cwd: project, seconds: 120 });
+  if (!existsSync(join(project, 'node_modules'))) await command('npm', ['ci', ...NPM], { cwd: project, seconds: 300, env: npmEnv() });
+  await command('npm', ['install', '--no-save', ...NPM, client.tarball], { cwd: project, seconds: 120, env: npmEnv() });
   return project;
 }
 

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { until } from '../../e2e/lib/wait.mjs';
 
 const READY_MS = 180_000; // in development, the first request compiles
-const RUN_MS = 60_000;
+const RUN_MS = 120_000;
 
 /**
  * @param {string} url  of the app
