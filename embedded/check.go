@@ -25,11 +25,13 @@ func (f *Forwarder) Check(ctx context.Context, baseURL string) error {
 	}
 	var connected atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }})
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target+"?__health", http.NoBody)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target+"?__health", strings.NewReader("{}"))
 	if err != nil {
 		return fmt.Errorf("the app's address %.200q is not usable: %w", target, err)
 	}
 	req.Header.Set("User-Agent", "world-redis")
+	// Astro refuses a POST of another origin that has no content type, and Fastify one that has a type and no body.
+	req.Header.Set("Content-Type", "application/json")
 	via := f.via(req)
 	resp, err := f.client.Do(req)
 	refused := new(dialpolicy.RefusedError)

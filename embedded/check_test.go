@@ -42,7 +42,8 @@ func TestBR24CheckSaysWhatIsWrongWithAnAddress(t *testing.T) {
 			require.Len(t, got, 1)
 			require.Equal(t, http.MethodPost, got[0].method)
 			require.Equal(t, "/v2/.well-known/workflow/v1/flow", got[0].path)
-			require.Empty(t, got[0].body)
+			require.Equal(t, "application/json", got[0].header.Get("Content-Type"))
+			require.Equal(t, "{}", string(got[0].body))
 			if c.says == nil {
 				require.NoError(t, err)
 				return
