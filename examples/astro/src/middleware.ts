@@ -1,5 +1,11 @@
+import { defineMiddleware } from 'astro:middleware';
 import { getWorld } from 'workflow/runtime';
 
-await (await getWorld()).start?.();
+async function register() {
+  await (await getWorld()).start?.();
+}
 
-export const onRequest = (_context: unknown, next: () => Promise<Response>) => next();
+// Not awaited: the service's check of the address goes through this middleware, too.
+void register();
+
+export const onRequest = defineMiddleware((_context, next) => next());
