@@ -22,6 +22,9 @@ const (
 	headerProbe = "X-World-Redis-Probe"
 	// proofLabel makes a proof differ from anything else that a nonce may be used for.
 	proofLabel = "world-redis probe v1"
+	// probeBody is the body of a probe. Astro refuses a POST of another origin that has no content type, and Fastify one
+	// that has a type and no body.
+	probeBody = "{}"
 	// maxProbed limits an answer to a probe, in bytes.
 	maxProbed = 64 << 10
 )
@@ -44,15 +47,16 @@ func (f *Forwarder) Probe(ctx context.Context, baseURL, nonce string) (who Answe
 	if err != nil {
 		return who, false, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, http.NoBody)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, strings.NewReader(probeBody))
 	if err != nil {
 		return who, false, fmt.Errorf("the app's address %.200q is not usable: %w", target, err)
 	}
 	probe := "probe_" + rand.Text()
 	req.Header.Set("User-Agent", "world-redis")
+	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set(headerProbe, "1")
 	req.Header.Set(headerMessage, probe)
-	sign(req, string(world.KindFlow), nil, f.keys, f.clock.Now())
+	sign(req, string(world.KindFlow), []byte(probeBody), f.keys, f.clock.Now())
 	resp, err := f.fresh.Do(req)
 	if err != nil {
 		return who, false, errors.New(explain(target, f.via(req), err, false))

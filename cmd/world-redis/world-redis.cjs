@@ -8043,10 +8043,11 @@ function nonce() {
 
 // src/delivery/probe.ts
 var HEADER2 = "x-world-redis-probe";
+var BODY = Buffer.from("{}");
 function answerToProbe(headers, config) {
   if (!headers.has(HEADER2)) return void 0;
   const keys3 = signingKeys(config);
-  const forged = keys3.length > 0 ? refusalOfDelivery(headers, "flow", new Uint8Array(), keys3, Date.now()) : void 0;
+  const forged = keys3.length > 0 ? refusalOfDelivery(headers, "flow", BODY, keys3, Date.now()) : void 0;
   if (forged !== void 0) return forged;
   const workflows = ownWorkflows();
   return {
@@ -8253,18 +8254,20 @@ async function basePathAt(origin) {
   }
 }
 function send(method, url, headers = {}) {
+  const body = method === "POST" ? "{}" : "";
+  const typed = method === "POST" ? { "content-type": "application/json" } : {};
   return new Promise((resolve, reject) => {
-    const outgoing2 = (0, import_node_http.request)(url, { method, agent: false, headers: { "user-agent": "world-redis", "content-length": 0, ...headers } }, (incoming) => {
-      let body = "";
+    const outgoing2 = (0, import_node_http.request)(url, { method, agent: false, headers: { "user-agent": "world-redis", "content-length": body.length, ...typed, ...headers } }, (incoming) => {
+      let answer = "";
       const done = () => {
         clearTimeout(timer);
-        resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, body });
+        resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, body: answer });
         outgoing2.destroy();
       };
       incoming.setEncoding("utf8");
       incoming.on("data", (text2) => {
-        body += text2;
-        if (body.length >= READ_BYTES) done();
+        answer += text2;
+        if (answer.length >= READ_BYTES) done();
       });
       incoming.on("end", done);
       incoming.on("error", reject);
@@ -8276,7 +8279,7 @@ function send(method, url, headers = {}) {
       clearTimeout(timer);
       reject(error);
     });
-    outgoing2.end();
+    outgoing2.end(body);
   });
 }
 
@@ -8858,12 +8861,12 @@ var Bundles = class {
     this.#basePath = basePath;
     this.#path = `${basePath}/v1/calls`;
   }
-  /** `next` is a call to make in the same request once the first has succeeded; it is left out if it cannot or need not be sent with it. */
-  request(outgoing2, next) {
+  /** `then` is a call to make in the same request once the first has succeeded; it is left out if it cannot or need not be sent with it. */
+  request(outgoing2, then) {
     if (!this.#fits(outgoing2)) return this.#exchange.request(outgoing2);
-    const fitting = next && this.#fits(next) ? next : void 0;
+    const fitting = then && this.#fits(then) ? then : void 0;
     return new Promise((resolve, reject) => {
-      if (this.#waiting.push({ outgoing: outgoing2, next: fitting, resolve, reject }) === 1) this.#soon(outgoing2);
+      if (this.#waiting.push({ outgoing: outgoing2, then: fitting, resolve, reject }) === 1) this.#soon(outgoing2);
     });
   }
   /**
@@ -8906,10 +8909,10 @@ var Bundles = class {
     const [first] = calls;
     const { headers, timeoutMs } = first.outgoing;
     const socket = this.#sockets?.of(headers["authorization"]);
-    if (!socket && calls.length === 1 && !first.next) return this.#alone(first);
+    if (!socket && calls.length === 1 && !first.then) return this.#alone(first);
     const partOf = ({ path, headers: { "idempotency-key": key }, body: body2 }) => ({ path: path.slice(this.#basePath.length), key, body: body2 });
     const body = encode({
-      calls: calls.map(({ outgoing: outgoing2, next }) => ({ ...partOf(outgoing2), ...next && { then: partOf(next) } }))
+      calls: calls.map(({ outgoing: outgoing2, then }) => ({ ...partOf(outgoing2), ...then && { then: partOf(then) } }))
     });
     try {
       const whole = await (socket ? socket.request(body, timeoutMs) : this.#post(body, headers, timeoutMs));
@@ -8933,9 +8936,9 @@ var Bundles = class {
 function leaveOutShared(calls) {
   const first = /* @__PURE__ */ new Map();
   for (const one of calls) {
-    if (!one.next) continue;
+    if (!one.then) continue;
     const other = first.get(one.outgoing.path);
-    if (other) one.next = other.next = void 0;
+    if (other) one.then = other.then = void 0;
     else first.set(one.outgoing.path, one);
   }
 }
@@ -8943,7 +8946,7 @@ function portions(calls) {
   const parts = [];
   let room = 0;
   for (const one of calls) {
-    const size = one.next ? 2 : 1;
+    const size = one.then ? 2 : 1;
     if (size > room) {
       parts.push([]);
       room = MOST_CALLS;
@@ -8962,7 +8965,7 @@ function answersOf({ body }, count2) {
   if (!Array.isArray(answers) || answers.length !== count2) return void 0;
   return answers.map((answer) => {
     const { then } = answer ?? {};
-    return { ...incomingOf2(answer), ...then && { next: incomingOf2(then) } };
+    return { ...incomingOf2(answer), ...then && { then: incomingOf2(then) } };
   });
 }
 function incomingOf2(answer) {
@@ -9339,7 +9342,7 @@ var LONGEST_LATE_PAUSE_MS = 5e3;
 var TRY_AGAIN = /* @__PURE__ */ new Set([502, 503, 504]);
 async function call(config, request2) {
   const headers = requestHeaders(config, request2);
-  const nextHeaders = request2.next && requestHeaders(config, request2.next.call);
+  const thenHeaders = request2.then && requestHeaders(config, request2.then.call);
   const { patience } = request2;
   const began = Date.now();
   const deadline = began + (patience?.forMs ?? config.retryForMs);
@@ -9350,7 +9353,7 @@ async function call(config, request2) {
     if (hold) await hold;
     let answer;
     try {
-      answer = await (alone ? sendAlone(config, request2, headers) : send2(config, request2, headers, nextHeaders));
+      answer = await (alone ? sendAlone(config, request2, headers) : send2(config, request2, headers, thenHeaders));
     } catch (cause) {
       answer = unanswered(config, request2, cause);
     }
@@ -9387,11 +9390,11 @@ function pauseBefore(attempt) {
 async function pauseFor(ms, signal, ref = true) {
   await (0, import_promises4.setTimeout)(ms, void 0, { signal, ref }).catch(() => void 0);
 }
-function send2(config, request2, headers, nextHeaders) {
+function send2(config, request2, headers, thenHeaders) {
   const { bundles, waits, basePath } = connectionTo(config.url);
   const first = outgoing(basePath, config, request2, headers);
   if (request2.holdMs !== void 0) return waits.request(first);
-  return bundles.request(first, request2.next && nextHeaders && outgoing(basePath, config, request2.next.call, nextHeaders));
+  return bundles.request(first, request2.then && thenHeaders && outgoing(basePath, config, request2.then.call, thenHeaders));
 }
 function sendAlone(config, request2, headers) {
   const { calls, waits, basePath } = connectionTo(config.url);
@@ -9404,15 +9407,15 @@ function outgoing(basePath, config, { method, path, body, holdMs = 0, signal, pa
 function unanswered(config, { path, signal }, cause) {
   return { error: transportError(cause, serviceUrl(config, path)), again: !signal?.aborted, waitMs: 0 };
 }
-function resultOf(config, { path, next, body, patience }, answer) {
+function resultOf(config, { path, then, body, patience }, answer) {
   const bytes = answer.body;
   const contentType = String(answer.headers["content-type"] ?? "");
   const { status } = answer;
   if (succeeded(answer)) {
     const value = decodeBody(bytes, contentType);
     if (isFields(value)) {
-      const nextValue = answer.next && succeeded(answer.next) ? decodeBody(answer.next.body, CBOR) : void 0;
-      if (nextValue !== void 0) next?.answered(nextValue);
+      const thenValue = answer.then && succeeded(answer.then) ? decodeBody(answer.then.body, CBOR) : void 0;
+      if (thenValue !== void 0) then?.answered(thenValue);
       return { value };
     }
     const url = serviceUrl(config, path);
@@ -9977,7 +9980,7 @@ function createStorage(config) {
     const settings = config();
     const path = runId ? `/v1/runs/${pathSegment(runId)}/events` : "/v1/events";
     const body = encode(createRequest(event, params, logEnd));
-    return call(settings, { method: "POST", path, body, next: nextCall(settings, runId, event), beforeTry: beforeStepEvent(runId, event) });
+    return call(settings, { method: "POST", path, body, then: thenCall(settings, runId, event), beforeTry: beforeStepEvent(runId, event) });
   };
   const writeEvent = async (runId, event, params) => {
     const write = beforeWrite(runId);
@@ -10104,7 +10107,7 @@ function createStorage(config) {
     }
   };
 }
-function nextCall(settings, runId, event) {
+function thenCall(settings, runId, event) {
   const enqueued = anticipated(runId, event);
   return enqueued && {
     call: queueCall(settings, enqueued),

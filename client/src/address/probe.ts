@@ -62,20 +62,25 @@ export async function basePathAt(origin: string): Promise<string | undefined> {
   }
 }
 
-/** Sends a request without a body, on a connection of its own that does not keep the process alive. */
+/**
+ * Sends a request on a connection of its own that does not keep the process alive. Astro refuses a POST of another
+ * origin that has no content type, and Fastify one that has a type and no body.
+ */
 function send(method: string, url: string, headers: Record<string, string> = {}): Promise<Answer> {
+  const body = method === 'POST' ? '{}' : '';
+  const typed = method === 'POST' ? { 'content-type': 'application/json' } : {};
   return new Promise((resolve, reject) => {
-    const outgoing = request(url, { method, agent: false, headers: { 'user-agent': 'world-redis', 'content-length': 0, ...headers } }, (incoming) => {
-      let body = '';
+    const outgoing = request(url, { method, agent: false, headers: { 'user-agent': 'world-redis', 'content-length': body.length, ...typed, ...headers } }, (incoming) => {
+      let answer = '';
       const done = () => {
         clearTimeout(timer);
-        resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, body });
+        resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, body: answer });
         outgoing.destroy();
       };
       incoming.setEncoding('utf8');
       incoming.on('data', (text: string) => {
-        body += text;
-        if (body.length >= READ_BYTES) done();
+        answer += text;
+        if (answer.length >= READ_BYTES) done();
       });
       incoming.on('end', done);
       incoming.on('error', reject);
@@ -87,6 +92,6 @@ function send(method: string, url: string, headers: Record<string, string> = {})
       clearTimeout(timer);
       reject(error);
     });
-    outgoing.end();
+    outgoing.end(body);
   });
 }

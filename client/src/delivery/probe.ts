@@ -7,6 +7,9 @@ import { refusalOfDelivery, signingKeys } from './signature.js';
 /** Marks a request by which the service asks who answers at an address. It carries no message. */
 const HEADER = 'x-world-redis-probe';
 
+/** The body of a probe, which its signature covers. */
+const BODY = Buffer.from('{}');
+
 /** What the service learns from a probe (docs/protocol.md). */
 interface ProbeAnswer {
   deployment: string;
@@ -20,7 +23,7 @@ interface ProbeAnswer {
 export function answerToProbe(headers: Headers, config: Config): ProbeAnswer | string | undefined {
   if (!headers.has(HEADER)) return undefined;
   const keys = signingKeys(config);
-  const forged = keys.length > 0 ? refusalOfDelivery(headers, 'flow', new Uint8Array(), keys, Date.now()) : undefined;
+  const forged = keys.length > 0 ? refusalOfDelivery(headers, 'flow', BODY, keys, Date.now()) : undefined;
   if (forged !== undefined) return forged;
   const workflows = ownWorkflows();
   return {
