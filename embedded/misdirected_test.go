@@ -35,7 +35,8 @@ func TestAnotherDeploymentRefusesADelivery(t *testing.T) {
 	require.Equal(t, world.Outcome{Verdict: world.Unreachable, Status: 421, Misdirected: true}, out)
 	got := app.got()
 	require.Len(t, got, 2)
-	require.NotEqual(t, <-from, <-from, "a balancer of connections would lead an old one to the same process")
+	one, other := <-from, <-from
+	require.NotEqual(t, one, other, "a balancer of connections would lead an old one to the same process")
 	for _, request := range got {
 		require.Equal(t, "caf%C3%A9 100%25", request.header.Get("X-World-Redis-Deployment"))
 		require.Empty(t, request.header.Get("X-World-Redis-Workflow"))
@@ -45,7 +46,8 @@ func TestAnotherDeploymentRefusesADelivery(t *testing.T) {
 	for range 2 {
 		require.True(t, f.Deliver(t.Context(), d).Misdirected)
 	}
-	require.NotEqual(t, <-from, <-from, "no connection is kept")
+	one, other = <-from, <-from
+	require.NotEqual(t, one, other, "no connection is kept")
 	require.Len(t, app.got(), 4)
 
 	var tries atomic.Int32

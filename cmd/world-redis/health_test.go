@@ -22,7 +22,7 @@ func health(t *testing.T, environ []string, args ...string) (code int, line stri
 	self, err := os.Executable()
 	require.NoError(t, err)
 	cmd := exec.CommandContext(t.Context(), self, append([]string{"health"}, args...)...) //nolint:gosec // the test binary itself
-	cmd.Env = append(environ, beService+"=1")
+	cmd.Env = append([]string{beService + "=1"}, environ...)
 	out, err := cmd.CombinedOutput()
 	ended := new(exec.ExitError)
 	if !errors.As(err, &ended) {
@@ -121,7 +121,7 @@ func TestHealthAsksWhereServeListens(t *testing.T) {
 	t.Parallel()
 	c, _, err := loadConfig(nil)
 	require.NoError(t, err)
-	require.Equal(t, c.Listen, defaultListen)
+	require.Equal(t, defaultListen, c.Listen)
 	urls, err := healthURLs("", "")
 	require.NoError(t, err)
 	require.Equal(t, []string{"http://" + c.Listen}, urls)

@@ -65,7 +65,7 @@ func TestASnapshotHasEveryTypeWithItsExpiry(t *testing.T) {
 	keys, err := c.Client.Keys(ctx, "*").Result()
 	require.NoError(t, err)
 	require.ElementsMatch(t, []string{"string", binary, "hash", "list", "set", "many", "zset", "stream", "hour", "month"}, keys)
-	require.Equal(t, "", c.Client.Get(ctx, "string").Val())
+	require.Empty(t, c.Client.Get(ctx, "string").Val())
 	require.Equal(t, binary+"value", c.Client.Get(ctx, binary).Val())
 	require.Equal(t, map[string]string{"field": "value", "": "empty name", binary: binary}, c.Client.HGetAll(ctx, "hash").Val())
 	require.Equal(t, []string{"b", "a", "b", "", binary}, c.Client.LRange(ctx, "list", 0, -1).Val())
@@ -195,7 +195,7 @@ func TestADamagedSnapshotIsRefusedAndLeft(t *testing.T) {
 		require.ErrorContains(t, err, path)
 		left, err := os.ReadFile(path)
 		require.NoError(t, err)
-		require.Equal(t, len(change.content), len(left), name)
+		require.Len(t, left, len(change.content), name)
 	}
 }
 
