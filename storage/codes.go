@@ -27,9 +27,9 @@ const (
 	codeWaitEnded    = -18
 	codeEventMissing = -19
 
-	codeAttributeExists = -20
-	codeAttributesFull  = -21
-	codeNoAttributes    = -22
+	codeAttributeExists   = -20
+	codeAttributesFull    = -21
+	codeAttributesUnknown = -22
 
 	codeRunRemoved   = -23
 	codeRunActive    = -24

@@ -140,7 +140,7 @@ func (m *measure) log(events string, first, step int, r record.Reply) {
 	}
 }
 
-// entity counts the reply of tell() in lua/lib/entity.lua for the entity in the hash key.
+// entity counts the reply of add_entity() in lua/lib/entity.lua for the entity in the hash key.
 func (m *measure) entity(key, events string, r record.Reply) {
 	fields := record.FieldsOf(r)
 	for i := 0; i+1 < fields; i += 2 {

@@ -57,7 +57,7 @@ func refusal(req world.CreateEvent, now world.Millis, code int, r record.Reply) 
 		return e
 	case codeAttributeExists:
 		return world.Errorf(world.CodeConflict, "Attribute event %q already exists", id)
-	case codeNoAttributes:
+	case codeAttributesUnknown:
 		return attributeInvalid("The run has spec version %d; attributes came with version 4", r.Number(1))
 	case codeAttributesFull:
 		return attributeInvalid("Run attribute count would exceed limit %d (post-merge %d)", world.MaxAttributes, r.Number(1))

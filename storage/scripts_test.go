@@ -129,7 +129,7 @@ func TestReplyCodes(t *testing.T) {
 		"RUN_MISSING": codeRunMissing, "RUN_EXISTS": codeRunExists, "RUN_ENDED": codeRunEnded, "RUN_EXPIRED": codeRunExpired,
 		"RUN_CLOSED": codeRunClosed, "RUN_TOO_NEW": codeRunTooNew, "RUN_LEGACY": codeRunLegacy, "STEP_MISSING": codeStepMissing,
 		"STEP_EXISTS": codeStepExists, "STEP_ENDED": codeStepEnded, "STEP_TOO_EARLY": codeStepTooEarly, "HOOK_MISSING": codeHookMissing,
-		"ATTRIBUTE_EXISTS": codeAttributeExists, "ATTRIBUTES_FULL": codeAttributesFull, "ATTRIBUTES_UNKNOWN": codeNoAttributes,
+		"ATTRIBUTE_EXISTS": codeAttributeExists, "ATTRIBUTES_FULL": codeAttributesFull, "ATTRIBUTES_UNKNOWN": codeAttributesUnknown,
 		"HOOK_EXISTS": codeHookExists, "CLAIM_REVOKED": codeClaimRevoked, "RESUME_TAKEN": codeResumeTaken, "WAIT_MISSING": codeWaitMissing,
 		"WAIT_EXISTS": codeWaitExists, "WAIT_ENDED": codeWaitEnded, "EVENT_MISSING": codeEventMissing,
 		"RUN_MODERN": codeRunModern, "RUN_NOT_PAUSED": codeRunNotPaused, "STEP_GONE": codeStepGone, "WORLD_SPEC": worldSpec,

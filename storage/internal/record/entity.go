@@ -21,7 +21,7 @@ type placedEvent struct {
 	event    world.Event
 }
 
-// DecodeEntity reads the reply of tell() and entity() in lua/lib/entity.lua. own is the event that the script left out, because
+// DecodeEntity reads the reply of add_entity() and entity() in lua/lib/entity.lua. own is the event that the script left out, because
 // the caller has it.
 func DecodeEntity(runID string, r Reply, own *Stored) (Entity, error) {
 	i := FieldsOf(r)

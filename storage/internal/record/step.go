@@ -6,7 +6,7 @@ import "github.com/world-redis/world-redis"
 // (lua/lib/entity.lua).
 var StepFields = [...]string{"s", "a", "u", "sa", "ca", "ra", "ie", "oe", "ee"}
 
-// DecodeStep reads the reply of tell_step() in lua/lib/entity.lua; own is as in [DecodeEntity].
+// DecodeStep reads the reply of add_step() in lua/lib/entity.lua; own is as in [DecodeEntity].
 func DecodeStep(runID string, r Reply, own *Stored) (Entity, error) {
 	e := Entity{RunID: runID, Fields: make(Reply, 0, 2*len(StepFields))}
 	for i, name := range StepFields {
