@@ -18,11 +18,11 @@ type call struct {
 	event   world.Event // as it will be stored, but for id and time
 	keys    runKeys
 	now     world.Millis
-	dials   uint64 // connections to Redis that were opened before it
-	request string // what the request id is remembered as
-	asked   question
-	end     *world.LogEnd // the last event that the caller has got; nil: it does not say
-	delta   *delta        // what the script answered to it
+	dials   uint64        // connections to Redis that were opened before it
+	request string        // what the request id is remembered as
+	asked   question      // which events the caller wants besides its own (delta.go)
+	end     *world.LogEnd // the last event that the caller has got (log_end.go); nil: it does not say
+	delta   *delta        // the answer to asked: the events that the caller lacks; readDelta fills it, answerOf adds it to the result
 }
 
 // requestBytes is how many bytes of the hash of a request id are kept. There is one hash an event, so it is short, but long
@@ -95,7 +95,7 @@ func (s *Store) applyAfter(ctx context.Context, c *call, front func(redis.Pipeli
 	return s.readOutcome(ctx, c, r, err)
 }
 
-// readOutcome reads the answer of an event script, and what its delta lacks.
+// readOutcome reads the answer of an event script. In a large delta the script leaves out values, and these are read here (delta.go).
 func (s *Store) readOutcome(ctx context.Context, c *call, r record.Reply, err error) (scriptOutcome, error) {
 	if err != nil {
 		return scriptOutcome{}, s.failIn(ctx, c.req.RunID, err)

@@ -41,9 +41,9 @@ func (s *Store) create(ctx context.Context, c *call) (world.EventResult, error) 
 	case world.EventRunStarted:
 		return s.startRun(ctx, c)
 	case world.EventRunCompleted:
-		return s.endRun(ctx, c, world.RunCompleted, "oe")
+		return s.endRun(ctx, c, world.RunCompleted, outputField)
 	case world.EventRunFailed:
-		return s.endRun(ctx, c, world.RunFailed, "ee")
+		return s.endRun(ctx, c, world.RunFailed, errorField)
 	case world.EventRunCancelled:
 		return s.endRun(ctx, c, world.RunCancelled, "")
 	case world.EventAttrSet:

@@ -79,7 +79,7 @@ func (s *Store) failLost(ctx context.Context, runID string) error {
 		data = append(data, world.Field{Key: f.key, Value: encoded})
 	}
 	req := world.CreateEvent{RunID: runID, Type: world.EventRunFailed, SpecVersion: run.SpecVersion, Data: data, RequestID: lostMark}
-	if _, err := s.endRun(ctx, s.newCall(req), world.RunFailed, "ee"); err != nil {
+	if _, err := s.endRun(ctx, s.newCall(req), world.RunFailed, errorField); err != nil {
 		return err
 	}
 	s.stats.runsLost.Add(1)

@@ -9,6 +9,18 @@ import (
 	"github.com/world-redis/world-redis/storage/internal/record"
 )
 
+// The fields of a step or run with the position of the event that has its output or its error (keys.go).
+const (
+	outputField = "oe"
+	errorField  = "ee"
+)
+
+// The last argument of step_end.lua: only a step_failed is checked against the state of the run, too (contract §3.2).
+const (
+	runNotConsulted = "0"
+	runConsulted    = "1"
+)
+
 // planStepEvent is how the events of a step are applied.
 func (s *Store) planStepEvent(c *call) (*plan, error) {
 	switch c.req.Type {
@@ -20,9 +32,9 @@ func (s *Store) planStepEvent(c *call) (*plan, error) {
 		}
 		return s.planStepChange(c, s.scripts.stepStart), nil
 	case world.EventStepCompleted:
-		return s.planStepChange(c, s.scripts.stepEnd, string(world.StepCompleted), "oe", "0"), nil
+		return s.planStepChange(c, s.scripts.stepEnd, string(world.StepCompleted), outputField, runNotConsulted), nil
 	case world.EventStepFailed:
-		return s.planStepChange(c, s.scripts.stepEnd, string(world.StepFailed), "ee", "1"), nil
+		return s.planStepChange(c, s.scripts.stepEnd, string(world.StepFailed), errorField, runConsulted), nil
 	default: // step_retrying
 		return s.planStepChange(c, s.scripts.stepRetry, retryAfterOf(c.req)), nil
 	}
