@@ -29,7 +29,7 @@ func (q *Queue) wake(ctx context.Context) error {
 		k := &w.Keys
 		for more := true; more; {
 			reply, err := q.scripts.Wake.Run(ctx, q.redis, []string{k.WaitingForApp, k.Retry, k.Registrations, k.Bell},
-				k.Task, wakeAtOnce, lane.Score(now), q.process.Ring(now))
+				k.Task, wakeAtOnce, lane.Score(now), q.process.RingText(now))
 			if err != nil {
 				return err
 			}

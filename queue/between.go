@@ -11,15 +11,15 @@ import (
 // The app counts as down, unless the proxy has only not waited long enough. Then the app
 // perhaps works on the message, and other deliveries get through.
 func (w *worker) answeredBetween(d *delivery, baseURL string, out world.Outcome) lane.Decision {
-	o := lane.Decision{Disposition: lane.WaitingForApp, Reason: out.Reason, Unseen: !out.Sent}
+	decision := lane.Decision{Disposition: lane.WaitingForApp, Reason: out.Reason, Unseen: !out.Sent}
 	if out.Sent {
-		o.App = baseURL
+		decision.App = baseURL
 	}
 	if out.Status == http.StatusGatewayTimeout {
 		w.q.health.Refused(w.Kind, baseURL, d.ID, out)
-		o.Due = w.q.dueIn(w.q.cfg.Backoff.Unreachable(2))
-		return o
+		decision.Due = w.q.dueIn(w.q.cfg.Backoff.Unreachable(2))
+		return decision
 	}
-	o.Due = w.q.dueIn(w.q.health.Unreachable(baseURL, out.Reason))
-	return o
+	decision.Due = w.q.dueIn(w.q.health.Unreachable(baseURL, out.Reason))
+	return decision
 }

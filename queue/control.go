@@ -14,7 +14,7 @@ func (q *Queue) Redrive(ctx context.Context, messageID string) (world.RedriveOut
 	for _, w := range q.workers() {
 		k := &w.Keys
 		reply, err := q.scripts.Redrive.Run(ctx, q.redis, []string{k.Task + messageID, k.Archived, k.Pending, k.Idempotency, k.Bell},
-			messageID, q.cfg.Clock.Now().UnixNano(), k.Task, q.process.Ring(0))
+			messageID, q.cfg.Clock.Now().UnixNano(), k.Task, q.process.RingText(0))
 		if err != nil {
 			return "", unchanged(err)
 		}
@@ -48,7 +48,7 @@ func (q *Queue) ResumeQueue(ctx context.Context, kind world.Kind) error {
 		return unchanged(err)
 	}
 	// Replicas that miss the bell look again within seconds.
-	q.redis.Publish(ctx, w.Keys.Bell, q.process.Ring(0))
+	q.redis.Publish(ctx, w.Keys.Bell, q.process.RingText(0))
 	w.Notify(0)
 	return nil
 }

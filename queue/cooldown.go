@@ -90,7 +90,7 @@ func (w *worker) endCooldown(run string) {
 	defer cancel()
 	k := &w.Keys
 	reply, err := w.q.scripts.EndCooldown.Run(ctx, w.q.redis, []string{k.CoolingDown + run, k.Running, k.Parked, k.Scheduled, k.Pending, k.Bell},
-		run, k.Task, w.q.cfg.Clock.Now().UnixNano(), w.q.process.Ring(0))
+		run, k.Task, w.q.cfg.Clock.Now().UnixNano(), w.q.process.RingText(0))
 	if err != nil {
 		w.log.Debug("a run whose cooldown has ended is woken later", slog.String("run_id", run), slog.Any("error", err))
 		return

@@ -54,10 +54,10 @@ func (w *worker) readTrouble(d *delivery) error {
 // broke decides about a message whose connection broke after so long. If the app's process still runs, only this message
 // waits; otherwise it is a crash.
 func (w *worker) broke(d *delivery, app string, m world.Message, out world.Outcome, lasted time.Duration) lane.Decision {
-	o := lane.Decision{Disposition: lane.WaitingForApp, Due: w.q.dueIn(w.q.cfg.Backoff.Unreachable(2)), Reason: out.Reason, App: app}
+	decision := lane.Decision{Disposition: lane.WaitingForApp, Due: w.q.dueIn(w.q.cfg.Backoff.Unreachable(2)), Reason: out.Reason, App: app}
 	if !w.q.crashes.processEnded(w.q.phases.Delivering, app) {
 		w.q.health.Broke(app, d.ID, m, out.Reason)
-		return o
+		return decision
 	}
 	t := &d.trouble
 	t.crashes++
@@ -66,11 +66,11 @@ func (w *worker) broke(d *delivery, app string, m world.Message, out world.Outco
 		slog.String("step_id", m.StepID), slog.Int("in a row", t.crashes), slog.String("app", app))
 	if err := w.noteCrash(d, app); err != nil {
 		w.log.Debug("a crash is not counted", slog.String("message", d.ID), slog.Any("error", err))
-		return o
+		return decision
 	}
-	o.Reason = fmt.Sprintf("the app's process ended during this delivery, %d times in a row; %s", t.crashes, out.Reason)
+	decision.Reason = fmt.Sprintf("the app's process ended during this delivery, %d times in a row; %s", t.crashes, out.Reason)
 	if w.Kind != world.KindFlow {
-		return o
+		return decision
 	}
 	b := w.q.cfg.Backoff
 	if t.counted >= b.CrashesMost {
@@ -78,9 +78,9 @@ func (w *worker) broke(d *delivery, app string, m world.Message, out world.Outco
 	}
 	if wait := b.Crashed(t.counted); wait > 0 {
 		// Not WaitingForApp: a registration must not end this wait.
-		o.Disposition, o.Due = lane.Released, w.q.dueIn(wait)
+		decision.Disposition, decision.Due = lane.Released, w.q.dueIn(wait)
 	}
-	return o
+	return decision
 }
 
 // noteCrash counts a crash in Redis.
@@ -109,9 +109,9 @@ func (w *worker) fatal(d *delivery, app string, m world.Message) lane.Decision {
 		w.cleared(d, app)
 		return w.dead(d, m, Fatal, reason)
 	}
-	if o, ok := w.failRun(d, m, Fatal, reason); !ok {
-		o.Disposition = lane.Released
-		return o
+	if decision, ok := w.failRun(d, m, Fatal, reason); !ok {
+		decision.Disposition = lane.Released
+		return decision
 	}
 	defer w.runEnded(m)
 	w.log.Error("a run was failed, because the app's process ended again and again while its workflow ran; look for what it does there, such as using up the memory",

@@ -28,8 +28,8 @@ func (w *worker) dead(d *delivery, m world.Message, why Death, reason string) la
 	if world.IsHealthCheck(m.QueueName) {
 		return w.dropHealthCheck(d, reason)
 	}
-	if o, ok := w.failRun(d, m, why, reason); !ok {
-		return o
+	if decision, ok := w.failRun(d, m, why, reason); !ok {
+		return decision
 	}
 	defer w.runEnded(m)
 	w.q.health.SetAside(d.ID)
@@ -44,8 +44,8 @@ func (w *worker) tooLarge(d *delivery, m world.Message, out world.Outcome) lane.
 	if w.q.cfg.RunDead == nil || m.RunID == "" {
 		return w.failed(d, m, out)
 	}
-	if o, ok := w.failRun(d, m, TooLarge, out.Reason); !ok {
-		return o
+	if decision, ok := w.failRun(d, m, TooLarge, out.Reason); !ok {
+		return decision
 	}
 	defer w.runEnded(m)
 	w.log.Error("a run was failed, because it has a value that is too large", slog.String("message", d.ID), slog.String("run_id", m.RunID),
@@ -53,9 +53,9 @@ func (w *worker) tooLarge(d *delivery, m world.Message, out world.Outcome) lane.
 	return lane.Decision{Disposition: lane.Done}
 }
 
-// failRun fails the run of a message. If that is not possible now, o is what becomes of
+// failRun fails the run of a message. If that is not possible now, decision is what becomes of
 // the message until it is.
-func (w *worker) failRun(d *delivery, m world.Message, why Death, reason string) (o lane.Decision, ok bool) {
+func (w *worker) failRun(d *delivery, m world.Message, why Death, reason string) (decision lane.Decision, ok bool) {
 	if w.q.cfg.RunDead == nil || m.RunID == "" {
 		return lane.Decision{}, true
 	}

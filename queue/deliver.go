@@ -21,14 +21,14 @@ func (w *worker) handle(claim *lane.Claim, m world.Message, unreadable error) {
 	d := &delivery{Claim: claim}
 	w.q.cfg.Observer.Waited(w.Kind, w.q.cfg.Clock.Now().Sub(d.Since))
 	begin := time.Now()
-	o, reached := w.deliver(d, m, unreadable)
-	w.q.cfg.Observer.Ended(w.Kind, string(o.Disposition), time.Since(begin))
+	decision, reached := w.deliver(d, m, unreadable)
+	w.q.cfg.Observer.Ended(w.Kind, string(decision.Disposition), time.Since(begin))
 	w.startCooldown(d)
-	w.Finish(d.Claim, o)
+	w.Finish(d.Claim, decision)
 	w.letFollow(d)
 	w.leave(d)
-	if o.Disposition == lane.Throttled && w.throttle.setAside(o.App, o.Room) {
-		w.bringForward(o.App)
+	if decision.Disposition == lane.Throttled && w.throttle.setAside(decision.App, decision.Room) {
+		w.bringForward(decision.App)
 	}
 	if again := reached != "" && w.q.health.Reached(reached); again || d.found {
 		if err := w.q.wake(w.q.phases.Delivering); err != nil {
@@ -38,11 +38,11 @@ func (w *worker) handle(claim *lane.Claim, m world.Message, unreadable error) {
 }
 
 // deliver makes one delivery. reached is the address of the app if it has answered.
-func (w *worker) deliver(d *delivery, m world.Message, unreadable error) (o lane.Decision, reached string) {
+func (w *worker) deliver(d *delivery, m world.Message, unreadable error) (decision lane.Decision, reached string) {
 	defer func() {
 		if p := recover(); p != nil {
 			w.log.Error("a delivery panicked", slog.String("message", d.ID), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
-			o = w.failed(d, world.Message{}, world.Outcome{Reason: fmt.Sprintf("the delivery panicked: %v", p)})
+			decision = w.failed(d, world.Message{}, world.Outcome{Reason: fmt.Sprintf("the delivery panicked: %v", p)})
 		}
 	}()
 	if unreadable != nil {
@@ -55,7 +55,7 @@ func (w *worker) deliver(d *delivery, m world.Message, unreadable error) (o lane
 }
 
 // deliverMessage delivers to one of the apps that may have the message.
-func (w *worker) deliverMessage(d *delivery, m world.Message) (o lane.Decision, reached string) {
+func (w *worker) deliverMessage(d *delivery, m world.Message) (decision lane.Decision, reached string) {
 	choice, err := w.q.apps.Choose(d.Context(), m, d.App)
 	if err != nil {
 		return lane.Decision{Disposition: lane.Released, Due: w.q.dueIn(redisHiccup), Reason: err.Error(), Unseen: true}, ""
@@ -63,33 +63,33 @@ func (w *worker) deliverMessage(d *delivery, m world.Message) (o lane.Decision, 
 	candidates := choice.Apps
 	if len(candidates) > 0 {
 		w.q.health.Present(w.Kind, m)
-	} else if candidates, o = w.noApp(d, m, choice.Lapsed); len(candidates) == 0 {
-		return o, ""
+	} else if candidates, decision = w.noApp(d, m, choice.Lapsed); len(candidates) == 0 {
+		return decision, ""
 	}
 	return w.tryApps(d, m, candidates, w.throttleLimit(choice.Several))
 }
 
 // tryApps delivers to the first of the apps that can be reached. If that app has no capacity, the message
 // waits for it.
-func (w *worker) tryApps(d *delivery, m world.Message, candidates []world.App, most int) (o lane.Decision, reached string) {
-	o = lane.Decision{Disposition: lane.WaitingForApp, Due: w.q.dueIn(w.q.cfg.Backoff.UnreachableMax), Unseen: true}
+func (w *worker) tryApps(d *delivery, m world.Message, candidates []world.App, most int) (decision lane.Decision, reached string) {
+	decision = lane.Decision{Disposition: lane.WaitingForApp, Due: w.q.dueIn(w.q.cfg.Backoff.UnreachableMax), Unseen: true}
 	for i, app := range candidates {
 		if wait := w.q.health.WaitFor(app); wait > 0 {
-			if due := w.q.dueIn(wait); i == 0 || due < o.Due {
-				o.Due, o.Reason = due, w.q.health.WhyWaits(app)
+			if due := w.q.dueIn(wait); i == 0 || due < decision.Due {
+				decision.Due, decision.Reason = due, w.q.health.WhyWaits(app)
 			}
 			continue
 		}
-		if o, stop := w.mayGo(d, app.BaseURL); stop {
-			return o, ""
+		if decision, stop := w.mayGo(d, app.BaseURL); stop {
+			return decision, ""
 		}
 		if !w.throttle.enter(d.Context(), app.BaseURL, most) {
 			reason := fmt.Sprintf("the app at %s has as many deliveries as one replica gives it (%d)", withoutCredentials(app.BaseURL), most)
 			return lane.Decision{Disposition: lane.Throttled, Due: w.q.dueIn(throttleTime), App: app.BaseURL, Room: most, Unseen: true, Reason: reason}, ""
 		}
 		d.enter(app.BaseURL)
-		if o, stop := w.mayBegin(d, app.BaseURL, len(candidates) > 1); stop {
-			return o, ""
+		if decision, stop := w.mayBegin(d, app.BaseURL, len(candidates) > 1); stop {
+			return decision, ""
 		}
 		stop := w.watch(d, app, m)
 		begin := time.Now()
@@ -104,33 +104,33 @@ func (w *worker) tryApps(d *delivery, m world.Message, candidates []world.App, m
 			w.answered(d, app.BaseURL)
 			d.found = w.q.health.Found(app)
 		}
-		o, reached = w.judge(d, app, m, out, time.Since(begin))
-		if o.Disposition != lane.WaitingForApp || !o.Unseen || i == len(candidates)-1 {
-			return o, reached
+		decision, reached = w.decide(d, app, m, out, time.Since(begin))
+		if decision.Disposition != lane.WaitingForApp || !decision.Unseen || i == len(candidates)-1 {
+			return decision, reached
 		}
 		w.leave(d)
 	}
-	return o, reached
+	return decision, reached
 }
 
 // mayBegin waits until the app has noticed the end of an earlier delivery that was cut, and checks
-// that the message is still ours. If the delivery may not begin, o is what becomes of the message.
-func (w *worker) mayBegin(d *delivery, app string, several bool) (o lane.Decision, stop bool) {
-	o = lane.Decision{Disposition: lane.Released, Unseen: true}
+// that the message is still ours. If the delivery may not begin, decision is what becomes of the message.
+func (w *worker) mayBegin(d *delivery, app string, several bool) (decision lane.Decision, stop bool) {
+	decision = lane.Decision{Disposition: lane.Released, Unseen: true}
 	if left := d.HoldLeft(); left > 0 && !pause.For(d.Context(), left) {
-		o.Hold = d.HoldLeft()
-		return o, true
+		decision.Hold = d.HoldLeft()
+		return decision, true
 	}
 	ours, err := w.Begin(d.Claim, app, several)
 	switch {
 	case err != nil:
-		o.Due, o.Reason = w.q.dueIn(redisHiccup), err.Error()
-		return o, true
+		decision.Due, decision.Reason = w.q.dueIn(redisHiccup), err.Error()
+		return decision, true
 	case !ours:
 		w.log.Info("a message was lost to another replica before its delivery began", slog.String("message", d.ID))
 		return lane.Decision{Disposition: lane.Lost}, true
 	}
-	return o, false
+	return decision, false
 }
 
 // leave gives back the capacity of an app that a delivery has used.

@@ -14,14 +14,14 @@ const healthCheckLife = world.Millis(time.Minute / time.Millisecond)
 
 // deliverHealthCheck delivers a health check like any message, but it ends a minute after it was queued,
 // whatever it waits for.
-func (w *worker) deliverHealthCheck(d *delivery, m world.Message) (o lane.Decision, reached string) {
+func (w *worker) deliverHealthCheck(d *delivery, m world.Message) (decision lane.Decision, reached string) {
 	end := enqueuedAt(d.ID) + healthCheckLife
 	if w.q.nowMillis() >= end {
 		return w.dropHealthCheck(d, "it is older than a minute"), ""
 	}
-	o, reached = w.deliverMessage(d, m)
-	o.Due = min(o.Due, end)
-	return o, reached
+	decision, reached = w.deliverMessage(d, m)
+	decision.Due = min(decision.Due, end)
+	return decision, reached
 }
 
 // dropHealthCheck ends a health check that was not answered.

@@ -24,8 +24,8 @@ const (
 func (p Policy) Valid() bool { return p == Hold || p == Latest || p == Fail }
 
 // noApp decides about a message without an app. It returns apps of other deployments that may have
-// it, or o is what becomes of it.
-func (w *worker) noApp(d *delivery, m world.Message, lapsed world.App) (apps []world.App, o lane.Decision) {
+// it, or decision is what becomes of it.
+func (w *worker) noApp(d *delivery, m world.Message, lapsed world.App) (apps []world.App, decision lane.Decision) {
 	cfg := &w.q.cfg
 	reason, since, err := w.q.apps.Missing(d.Context(), w.Kind, m)
 	if err != nil {

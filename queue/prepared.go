@@ -21,8 +21,8 @@ type Prepared struct {
 	id      string          // of the message, unless it was there already
 	worker  *worker
 	due     world.Millis
-	claim   *lane.Call // claims the message in the same round trip for a worker that waits for one; nil: it rings the doorbell
-	preload *Preload   // reads what its delivery may carry in the same round trip; nil: it is not read
+	claim   *lane.ClaimCall // claims the message in the same round trip for a worker that waits for one; nil: it rings the doorbell
+	preload *Preload        // reads what its delivery may carry in the same round trip; nil: it is not read
 }
 
 // addition is what enqueue.lua is called with, except for the message itself.
@@ -112,7 +112,7 @@ func (q *Queue) addCall(w *worker, a *addition, message []byte) luascript.Call {
 		Script: q.scripts.Enqueue,
 		Keys:   []string{k.Task + a.id, k.Pending, k.Scheduled, k.Idempotency, request, k.Bell, k.Waiting, k.OfRun + a.run},
 		Args: []any{
-			a.id, message, q.cfg.Clock.Now().UnixNano(), lane.DueScore(a.due), a.key, remember, k.Task, q.process.Ring(a.due),
+			a.id, message, q.cfg.Clock.Now().UnixNano(), lane.DueScore(a.due), a.key, remember, k.Task, q.process.RingText(a.due),
 			a.wait, a.solo, a.run, a.lead,
 		},
 	}

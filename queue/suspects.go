@@ -56,8 +56,8 @@ const (
 )
 
 // mayGo makes sure that an app has one suspect at a time. If the message has to wait,
-// o is what becomes of it.
-func (w *worker) mayGo(d *delivery, app string) (o lane.Decision, stop bool) {
+// decision is what becomes of it.
+func (w *worker) mayGo(d *delivery, app string) (decision lane.Decision, stop bool) {
 	if d.trouble.follow != nil {
 		d.trouble.follow.Stop() // another app of the deployment was tried before
 	}
@@ -69,24 +69,24 @@ func (w *worker) mayGo(d *delivery, app string) (o lane.Decision, stop bool) {
 	if err == nil {
 		verdict, err = w.askTurn(d, app)
 	}
-	o = lane.Decision{Disposition: lane.Suspect, App: app, Due: w.q.dueIn(suspectTime), Place: d.trouble.place(), Unseen: true}
+	decision = lane.Decision{Disposition: lane.Suspect, App: app, Due: w.q.dueIn(suspectTime), Place: d.trouble.place(), Unseen: true}
 	switch {
 	case err != nil:
 		return lane.Decision{Disposition: lane.Released, Due: w.q.dueIn(redisHiccup), Reason: err.Error(), Unseen: true}, true
 	case verdict == suspectGo:
-		return o, false
+		return decision, false
 	case verdict == suspectLost:
 		return lane.Decision{Disposition: lane.Lost}, true
 	case verdict == suspectInterrupted:
-		o.Due = w.q.dueIn(w.q.suspectTimes.look)
-		o.Reason = "it may be what ends the app's process, and waits until the deliveries that this interrupted are answered"
+		decision.Due = w.q.dueIn(w.q.suspectTimes.look)
+		decision.Reason = "it may be what ends the app's process, and waits until the deliveries that this interrupted are answered"
 	default:
-		o.Reason = "it may be what ends the app's process, and waits for its turn: such messages are delivered one at a time"
+		decision.Reason = "it may be what ends the app's process, and waits for its turn: such messages are delivered one at a time"
 		if verdict == suspectLater {
 			d.trouble.app = app
 		}
 	}
-	return o, true
+	return decision, true
 }
 
 // place is the place of a suspect among those set aside. Those that a crash has counted against go

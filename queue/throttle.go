@@ -211,7 +211,7 @@ func (w *worker) forwardPart(aside string, n int) (left int64, err error) {
 	defer cancel()
 	k := &w.Keys
 	reply, err := w.q.scripts.Forward.Run(ctx, w.q.redis, []string{aside, k.Retry, k.Pending, k.Bell},
-		k.Task, n, w.q.cfg.Clock.Now().UnixNano(), w.q.process.Ring(0))
+		k.Task, n, w.q.cfg.Clock.Now().UnixNano(), w.q.process.RingText(0))
 	if err != nil {
 		return 0, err
 	}

@@ -62,16 +62,16 @@ func (c *Claim) Attempt() int {
 // HoldLeft is how long the delivery still has to wait, by the process's own clock.
 func (c *Claim) HoldLeft() time.Duration { return max(0, time.Until(c.holdUntil)) }
 
-// Call is one call of claim.lua.
-type Call struct {
+// ClaimCall is one call of claim.lua.
+type ClaimCall struct {
 	luascript.Call
 	owner *claimOwner
 	asked time.Time
 }
 
-func (l *Lane) newCall() *Call {
+func (l *Lane) newClaimCall() *ClaimCall {
 	k, now := &l.Keys, l.now()
-	c := &Call{owner: &claimOwner{name: l.cfg.Process.nextOwner()}, asked: time.Now()}
+	c := &ClaimCall{owner: &claimOwner{name: l.cfg.Process.nextOwner()}, asked: time.Now()}
 	c.Call = luascript.Call{
 		Script: l.cfg.Scripts.Claim,
 		Keys:   []string{k.Pending, k.Paused, k.Active, k.Lease, k.WaitingForApp, k.Registrations, k.Waiting, k.Running, k.Parked, k.Scheduled, k.Delayed},
@@ -90,7 +90,7 @@ func (l *Lane) room() int { return max(1, min(claimAtOnce, l.FreeSlots())) }
 func (l *Lane) claim() (left int64, err error) {
 	ctx, cancel := context.WithTimeout(l.cfg.Phases.Writing, RedisTimeout)
 	defer cancel()
-	call := l.newCall()
+	call := l.newClaimCall()
 	reply, err := call.Script.Run(ctx, l.cfg.Redis, call.Keys, call.Args...)
 	if err != nil {
 		l.lost.add(call)
@@ -102,7 +102,7 @@ func (l *Lane) claim() (left int64, err error) {
 
 // claimed reads the reply of claim.lua: how many messages it brought, and how many are left in Redis.
 // It brings none if the call came too late.
-func (l *Lane) claimed(call *Call, reply []any) (brought int, left int64, err error) {
+func (l *Lane) claimed(call *ClaimCall, reply []any) (brought int, left int64, err error) {
 	l.lost.addEarlier(call)
 	if len(reply) == 1 {
 		l.clock.forget() // the next call has no limit

@@ -6,7 +6,8 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// Disposition is what becomes of a message. The texts are those of requeue.lua and of the metrics.
+// Disposition is what becomes of a message. Its text is what requeue.lua gets, and what the metrics and the log show. The texts are
+// older than the names here and stay, because people's dashboards have them: docs/queue.md#dispositions has both.
 type Disposition string
 
 // The dispositions.
@@ -36,13 +37,13 @@ type Decision struct {
 
 // worksOn is the app that perhaps works on a message after this decision. There is none after an answer, and it is
 // the same as before if the app has not seen this delivery.
-func (o Decision) worksOn(c *Claim) string {
+func (decision Decision) worksOn(c *Claim) string {
 	switch {
-	case o.Disposition == Failed || o.Disposition == Rescheduled:
+	case decision.Disposition == Failed || decision.Disposition == Rescheduled:
 		return ""
-	case o.Unseen || o.App == "":
+	case decision.Unseen || decision.App == "":
 		return c.App
 	default:
-		return o.App
+		return decision.App
 	}
 }

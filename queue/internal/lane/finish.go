@@ -23,14 +23,14 @@ const (
 
 // Finish writes a decision to Redis and then drops the claim. While Redis is away it tries again, so that a delivery that was
 // made is not made once more. After the grace period it gives up, and the lease lapses.
-func (l *Lane) Finish(c *Claim, o Decision) {
+func (l *Lane) Finish(c *Claim, decision Decision) {
 	defer l.drop(c)
-	if o.Disposition == Lost {
+	if decision.Disposition == Lost {
 		return
 	}
 	for {
 		ctx, cancel := context.WithTimeout(l.cfg.Phases.Writing, RedisTimeout)
-		ours, err := l.write(ctx, c, o)
+		ours, err := l.write(ctx, c, decision)
 		cancel()
 		if err == nil {
 			l.cfg.Outage.ended()
@@ -38,10 +38,10 @@ func (l *Lane) Finish(c *Claim, o Decision) {
 			case ours:
 			case c.sent.Load() > 1: // an earlier sending has perhaps written it, and its answer was lost
 				l.log.Debug("the outcome of a delivery was written before, or its lease had lapsed", slog.String("message", c.ID))
-				l.Notify(o.Due)
+				l.Notify(decision.Due)
 			default:
 				l.log.Warn("the answer of a delivery came when its lease had lapsed, and changes nothing",
-					slog.String("message", c.ID), slog.String("outcome", string(o.Disposition)))
+					slog.String("message", c.ID), slog.String("outcome", string(decision.Disposition)))
 			}
 			return
 		}
@@ -49,15 +49,15 @@ func (l *Lane) Finish(c *Claim, o Decision) {
 		l.log.Debug("the outcome of a delivery waits for Redis", slog.String("message", c.ID), slog.Any("error", err))
 		if !pause.For(l.cfg.Phases.Writing, l.cfg.Outage.pause()) {
 			l.log.Error("the outcome of a delivery could not be stored; the message will be delivered again",
-				slog.String("message", c.ID), slog.String("outcome", string(o.Disposition)), slog.Any("error", err))
+				slog.String("message", c.ID), slog.String("outcome", string(decision.Disposition)), slog.Any("error", err))
 			return
 		}
 	}
 }
 
 // write reports whether the message was still ours.
-func (l *Lane) write(ctx context.Context, c *Claim, o Decision) (ours bool, err error) {
-	call := l.callFor(c, o)
+func (l *Lane) write(ctx context.Context, c *Claim, decision Decision) (ours bool, err error) {
+	call := l.callFor(c, decision)
 	reply, err := l.cfg.Send.Run(ctx, call.Script, call.Keys, call.Args...)
 	if err != nil {
 		return false, err
@@ -72,18 +72,18 @@ func (l *Lane) write(ctx context.Context, c *Claim, o Decision) (ours bool, err 
 	if len(reply) > 1 && reply[1] == int64(1) {
 		l.bell.ring()
 	}
-	if o.Due != 0 {
-		l.due.note(o.Due)
+	if decision.Due != 0 {
+		l.due.note(decision.Due)
 	}
 	return true, nil
 }
 
 // callFor returns the script that writes a decision, with its keys and arguments.
-func (l *Lane) callFor(c *Claim, o Decision) luascript.Call {
+func (l *Lane) callFor(c *Claim, decision Decision) luascript.Call {
 	k, now := &l.Keys, l.cfg.Clock.Now()
 	task, owner := k.Task+c.ID, countedArg{c.Owner, &c.sent}
 	processed, counterEnds := asynqbridge.Day(k.Processed, now)
-	switch o.Disposition {
+	switch decision.Disposition {
 	case Done:
 		return luascript.Call{
 			Script: l.cfg.Scripts.Done,
@@ -91,7 +91,7 @@ func (l *Lane) callFor(c *Claim, o Decision) luascript.Call {
 				task, k.Active, k.Lease, k.Idempotency, processed, k.Processed, k.Running, k.Parked, k.Scheduled, k.Pending, k.Bell, k.Completed,
 			},
 			Args: []any{
-				c.ID, owner, counterEnds, k.Task, l.cfg.Process.Ring(0),
+				c.ID, owner, counterEnds, k.Task, l.cfg.Process.RingText(0),
 				int64(l.now()), now.Add(completedFor).Unix(), completedKept, completedSize,
 			},
 		}
@@ -103,15 +103,15 @@ func (l *Lane) callFor(c *Claim, o Decision) luascript.Call {
 				task, k.Active, k.Lease, k.Archived, k.Idempotency, processed, k.Processed, failed, k.Failed,
 				k.Running, k.Parked, k.Scheduled, k.Pending, k.Bell,
 			},
-			Args: []any{c.ID, owner, now.Unix(), o.Reason, deadKept, k.Task, counterEnds, l.cfg.Process.Ring(0), int64(l.now())},
+			Args: []any{c.ID, owner, now.Unix(), decision.Reason, deadKept, k.Task, counterEnds, l.cfg.Process.RingText(0), int64(l.now())},
 		}
 	}
-	ring, aside, place := l.cfg.Process.Ring(o.Due), k.ThrottledAt(o.App), now.UnixNano()
-	switch o.Disposition {
+	ring, aside, place := l.cfg.Process.RingText(decision.Due), k.ThrottledAt(decision.App), now.UnixNano()
+	switch decision.Disposition {
 	case Throttled:
-		ring += " " + o.App // it may have capacity at another replica
+		ring += " " + decision.App // it may have capacity at another replica
 	case Suspect:
-		aside, place = k.SuspectsOf(o.App), o.Place
+		aside, place = k.SuspectsOf(decision.App), decision.Place
 	}
 	return luascript.Call{
 		Script: l.cfg.Scripts.Requeue,
@@ -120,8 +120,8 @@ func (l *Lane) callFor(c *Claim, o Decision) luascript.Call {
 			k.Running, k.Parked, k.Scheduled, k.Delayed, aside,
 		},
 		Args: []any{
-			c.ID, owner, DueScore(o.Due), string(o.Disposition), o.Reason, c.registrationsSeen, place, ring, k.Task, o.Unseen,
-			o.worksOn(c), o.Hold.Milliseconds(),
+			c.ID, owner, DueScore(decision.Due), string(decision.Disposition), decision.Reason, c.registrationsSeen, place, ring, k.Task, decision.Unseen,
+			decision.worksOn(c), decision.Hold.Milliseconds(),
 		},
 	}
 }

@@ -18,7 +18,7 @@ type Preload struct {
 
 // BeginHandOver returns a call that claims a message in the same round trip that adds it, if a worker waits for a message.
 // The caller then has to call HandOver; Drain waits for that.
-func (l *Lane) BeginHandOver() (*Call, bool) {
+func (l *Lane) BeginHandOver() (*ClaimCall, bool) {
 	if !l.waiting.CompareAndSwap(true, false) || !l.adding.TryRLock() {
 		return nil, false
 	}
@@ -26,14 +26,14 @@ func (l *Lane) BeginHandOver() (*Call, bool) {
 		l.adding.RUnlock()
 		return nil, false
 	}
-	return l.newCall(), true
+	return l.newClaimCall(), true
 }
 
 // HandOver gives the waiting worker the message that was claimed in the round trip that added it: the message needs no doorbell and
 // no further round trip. The answers are those to the adding, to the claiming, and to the preload if there is one. If the
 // claiming failed, or brought other messages, the worker looks again. If this process dies, the upkeep of another
 // replica finds the message, as when a bell is lost.
-func (l *Lane) HandOver(ctx context.Context, call *Call, preload *Preload, answers []luascript.Answer) {
+func (l *Lane) HandOver(ctx context.Context, call *ClaimCall, preload *Preload, answers []luascript.Answer) {
 	defer l.adding.RUnlock()
 	add, claim, late := answers[0], answers[1], luascript.Late(answers)
 	brought, left, err := 0, int64(0), carriedOut(claim.Err)
@@ -60,7 +60,7 @@ func (l *Lane) HandOver(ctx context.Context, call *Call, preload *Preload, answe
 
 // notePreload stores what was read with the claim of a message, unless its delivery has begun. A later
 // write to the log enqueues another wake-up, because this message is no longer waiting.
-func (l *Lane) notePreload(id any, call *Call, preload []byte, seen world.LogSeen) {
+func (l *Lane) notePreload(id any, call *ClaimCall, preload []byte, seen world.LogSeen) {
 	if preload == nil {
 		preload = []byte{} // known to be nothing, so that nobody reads it again
 	}

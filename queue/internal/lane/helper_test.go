@@ -62,7 +62,7 @@ func addMessage(t *testing.T, l *Lane, step string) string {
 	k := &l.Keys
 	reply, err := l.cfg.Scripts.Enqueue.Run(t.Context(), l.cfg.Redis,
 		[]string{k.Task + id, k.Pending, k.Scheduled, k.Idempotency, k.Request + "-", k.Bell, k.Waiting, k.OfRun + "wrun_1"},
-		id, message, l.cfg.Clock.Now().UnixNano(), "", "wrun_1:"+step, "0", k.Task, l.cfg.Process.Ring(0), "", "", "wrun_1", "")
+		id, message, l.cfg.Clock.Now().UnixNano(), "", "wrun_1:"+step, "0", k.Task, l.cfg.Process.RingText(0), "", "", "wrun_1", "")
 	require.NoError(t, err)
 	require.Equal(t, []any{int64(0), id}, reply)
 	return id

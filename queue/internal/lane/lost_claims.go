@@ -68,16 +68,16 @@ type lostCall struct {
 }
 
 // add notes a call that has failed. It may still be carried out.
-func (a *lostClaims) add(c *Call) { a.note(c, 0) }
+func (a *lostClaims) add(c *ClaimCall) { a.note(c, 0) }
 
 // addEarlier notes the sendings of a call before the one that has its answer.
-func (a *lostClaims) addEarlier(c *Call) {
+func (a *lostClaims) addEarlier(c *ClaimCall) {
 	if sent := c.owner.sent.Load(); sent > 1 {
 		a.note(c, sent)
 	}
 }
 
-func (a *lostClaims) note(c *Call, answered int64) {
+func (a *lostClaims) note(c *ClaimCall, answered int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.calls) == lostMost {
@@ -161,7 +161,7 @@ func (l *Lane) putBack(ctx context.Context, tokens []any) (recovered int64, err 
 		if from == "" || len(tokens) == 0 {
 			break
 		}
-		args := append([]any{k.Task, l.cfg.Clock.Now().UnixNano(), l.cfg.Process.Ring(0), from, skip}, tokens...)
+		args := append([]any{k.Task, l.cfg.Clock.Now().UnixNano(), l.cfg.Process.RingText(0), from, skip}, tokens...)
 		reply, err := l.cfg.Scripts.LostAnswer.Run(ctx, l.cfg.Redis, keys, args...)
 		if err != nil {
 			return recovered, err

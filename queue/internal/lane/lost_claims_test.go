@@ -15,7 +15,7 @@ import (
 )
 
 // carryOut makes Redis carry out a claim whose answer is ignored.
-func carryOut(t *testing.T, l *Lane, call *Call) {
+func carryOut(t *testing.T, l *Lane, call *ClaimCall) {
 	t.Helper()
 	_, err := call.Script.Run(t.Context(), l.cfg.Redis, call.Keys, call.Args...)
 	require.NoError(t, err)
@@ -24,7 +24,7 @@ func carryOut(t *testing.T, l *Lane, call *Call) {
 // loseClaim makes Redis carry out a claim whose answer is lost.
 func loseClaim(t *testing.T, l *Lane) {
 	t.Helper()
-	call := l.newCall()
+	call := l.newClaimCall()
 	carryOut(t, l, call)
 	l.lost.add(call)
 }
@@ -93,7 +93,7 @@ func TestALostClaimMayBeLate(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
 		l := replica(t, r, nil)
 		id := add(t, l)
-		call := l.newCall()
+		call := l.newClaimCall()
 		l.lost.add(call)
 		require.True(t, l.lost.untried())
 		l.undoLost()
@@ -106,7 +106,7 @@ func TestALostClaimMayBeLate(t *testing.T) {
 		require.False(t, l.lost.exist())
 		require.Equal(t, id, claimOne(t, l).ID)
 
-		call = l.newCall()
+		call = l.newClaimCall()
 		call.asked = time.Now().Add(-time.Hour)
 		l.lost.add(call)
 		l.undoLost()
@@ -145,7 +145,7 @@ func TestLostClaimsAreBounded(t *testing.T) {
 		owner := &claimOwner{name: fmt.Sprint(i)}
 		_, err := owner.MarshalBinary()
 		require.NoError(t, err)
-		a.add(&Call{owner: owner, asked: time.Now()})
+		a.add(&ClaimCall{owner: owner, asked: time.Now()})
 	}
 	tokens := a.tokens()
 	require.Len(t, tokens, lostMost)
@@ -157,7 +157,7 @@ func TestEachSendingHasAToken(t *testing.T) {
 	t.Parallel()
 	owner := &claimOwner{name: "process.1"}
 	var a lostClaims
-	a.add(&Call{owner: owner})
+	a.add(&ClaimCall{owner: owner})
 	require.Empty(t, a.tokens(), "it was not sent yet")
 	for _, want := range []string{"process.1", "process.1.2", "process.1.3"} {
 		sent, err := owner.MarshalBinary()
@@ -167,7 +167,7 @@ func TestEachSendingHasAToken(t *testing.T) {
 	}
 	require.Equal(t, []any{"process.1", "process.1.2", "process.1.3"}, a.tokens())
 	var answered lostClaims
-	answered.addEarlier(&Call{owner: owner})
+	answered.addEarlier(&ClaimCall{owner: owner})
 	require.Equal(t, []any{"process.1", "process.1.2"}, answered.tokens())
 }
 

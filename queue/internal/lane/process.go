@@ -13,9 +13,9 @@ type Process struct {
 	owners atomic.Uint64
 }
 
-// Ring is what the scripts publish on the doorbell: this process, so that it does not react to its own bell, and when the
+// RingText is what the scripts publish on the doorbell: this process, so that it does not react to its own bell, and when the
 // message is due, if that is not now.
-func (p *Process) Ring(due world.Millis) string {
+func (p *Process) RingText(due world.Millis) string {
 	if due == 0 {
 		return p.ID
 	}

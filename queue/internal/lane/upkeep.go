@@ -128,7 +128,7 @@ func (l *Lane) sweepPart(ctx context.Context, held map[string]*Claim, whole bool
 	}
 	args := []any{
 		k.Task, Score(now), leaseTime.Seconds(), recoverLapsed,
-		sweepAtOnce, l.cfg.Clock.Now().UnixNano(), l.cfg.Process.Ring(0), high, share, l.lookFrom, l.clock.after(RedisTimeout),
+		sweepAtOnce, l.cfg.Clock.Now().UnixNano(), l.cfg.Process.RingText(0), high, share, l.lookFrom, l.clock.after(RedisTimeout),
 	}
 	l.due.ask()
 	for id, c := range held {

@@ -13,8 +13,8 @@ import (
 // cutHold is how long an app may take to notice that the service has cut a delivery, before it gets the message again.
 const cutHold = 500 * time.Millisecond
 
-// judge decides what becomes of a message from the outcome of its delivery. reached is the address of the app if it has answered.
-func (w *worker) judge(d *delivery, app world.App, m world.Message, out world.Outcome, lasted time.Duration) (o lane.Decision, reached string) {
+// decide returns what becomes of a message after a delivery with this outcome. reached is the address of the app if it has answered.
+func (w *worker) decide(d *delivery, app world.App, m world.Message, out world.Outcome, lasted time.Duration) (decision lane.Decision, reached string) {
 	baseURL := app.BaseURL
 	w.log.Debug("delivered", slog.String("message", d.ID), slog.String("run_id", m.RunID), slog.Int("attempt", d.Attempt()),
 		slog.Int("verdict", int(out.Verdict)), slog.Int("status", out.Status), slog.Duration("delay", out.Delay))
@@ -34,11 +34,11 @@ func (w *worker) judge(d *delivery, app world.App, m world.Message, out world.Ou
 			w.log.Warn("a delivery was cut at shutdown; another one will be made",
 				slog.String("message", d.ID), slog.String("run_id", m.RunID), slog.String("step_id", m.StepID))
 		}
-		o = lane.Decision{Disposition: lane.Released, Reason: context.Cause(d.Context()).Error(), App: baseURL, Hold: cutHold}
+		decision = lane.Decision{Disposition: lane.Released, Reason: context.Cause(d.Context()).Error(), App: baseURL, Hold: cutHold}
 		if out.Verdict == world.Unreachable && !out.Sent {
-			o.Unseen, o.Hold = true, 0
+			decision.Unseen, decision.Hold = true, 0
 		}
-		return o, ""
+		return decision, ""
 	case out.Verdict == world.Failed && w.isStray(d, m, out):
 		return lane.Decision{Disposition: lane.Done}, baseURL
 	case out.Verdict == world.Failed:
