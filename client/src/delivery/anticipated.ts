@@ -10,9 +10,9 @@ import { processWide } from './processWide.js';
 /**
  * After three of its events, SDK v4 always calls queue(), with arguments that are known in advance: the end of a step
  * is followed by a wake-up of the run, and the creation of a step by the step's message. The client sends that call
- * with the event, in one request, and the service makes it once the event is written. When the SDK then calls
- * queue(), the answer is already here. This saves a round trip to the service twice per step, while nothing else is
- * in progress.
+ * with the event, as its `then` (docs/protocol.md), in one request, and the service makes it once the event is
+ * written. When the SDK then calls queue(), the answer is already here. This saves a round trip to the service twice
+ * per step, while nothing else is in progress.
  *
  * A message that the SDK would not have sent does no harm. A wake-up only makes the run read its log. A step's
  * message has the step's idempotency key, so there is only one at a time, and the log says whether there is anything

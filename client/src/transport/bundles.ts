@@ -20,15 +20,15 @@ const NOT_THIS_WAY = new Set([400, 404, 405, 413, 415]);
 /** How long such a service gets separate calls, in milliseconds. */
 const ASK_AGAIN_AFTER_MS = 60_000;
 
-/** An answer, with that of the next call in the request. */
+/** An answer, with that of the call's `then`. It is no promise, although it has that name: its `then` is no function. */
 export interface Answered extends Incoming {
-  /** Absent if it was left out, or the service does not support next calls; nothing was done for it then. */
-  next?: Incoming;
+  /** Absent if it was left out, or the service does not know `then`; nothing was done for it in that case. */
+  then?: Incoming;
 }
 
 interface Waiting {
   outgoing: Outgoing;
-  next: Outgoing | undefined;
+  then: Outgoing | undefined;
   resolve(answer: Answered): void;
   reject(error: unknown): void;
 }
@@ -54,12 +54,12 @@ export class Bundles {
     this.#path = `${basePath}/v1/calls`;
   }
 
-  /** `next` is a call to make in the same request once the first has succeeded; it is left out if it cannot or need not be sent with it. */
-  request(outgoing: Outgoing, next?: Outgoing): Promise<Answered> {
+  /** `then` is a call to make in the same request once the first has succeeded; it is left out if it cannot or need not be sent with it. */
+  request(outgoing: Outgoing, then?: Outgoing): Promise<Answered> {
     if (!this.#fits(outgoing)) return this.#exchange.request(outgoing);
-    const fitting = next && this.#fits(next) ? next : undefined;
+    const fitting = then && this.#fits(then) ? then : undefined;
     return new Promise((resolve, reject) => {
-      if (this.#waiting.push({ outgoing, next: fitting, resolve, reject }) === 1) this.#soon(outgoing);
+      if (this.#waiting.push({ outgoing, then: fitting, resolve, reject }) === 1) this.#soon(outgoing);
     });
   }
 
@@ -108,11 +108,11 @@ export class Bundles {
     const [first] = calls as [Waiting];
     const { headers, timeoutMs } = first.outgoing;
     const socket = this.#sockets?.of(headers['authorization']);
-    if (!socket && calls.length === 1 && !first.next) return this.#alone(first);
+    if (!socket && calls.length === 1 && !first.then) return this.#alone(first);
     const partOf = ({ path, headers: { 'idempotency-key': key }, body }: Outgoing) => ({ path: path.slice(this.#basePath.length), key, body });
-    // A service that does not know `then` ignores it, makes the first call and returns no answer to the next.
+    // A service that does not know `then` ignores it, makes the first call and returns no answer to the second.
     const body = encode({
-      calls: calls.map(({ outgoing, next }) => ({ ...partOf(outgoing), ...(next && { then: partOf(next) }) })),
+      calls: calls.map(({ outgoing, then }) => ({ ...partOf(outgoing), ...(then && { then: partOf(then) }) })),
     });
     try {
       const whole = await (socket ? socket.request(body, timeoutMs) : this.#post(body, headers, timeoutMs));
@@ -136,25 +136,25 @@ export class Bundles {
 }
 
 /**
- * If several calls of one turn with the same path have a next, all of these are left out: the calls share a round
+ * If several calls of one turn with the same path have a `then`, all of these are left out: the calls share a round
  * trip, so nothing would be saved, and they could interfere with each other.
  */
 function leaveOutShared(calls: Waiting[]): void {
   const first = new Map<string, Waiting>();
   for (const one of calls) {
-    if (!one.next) continue;
+    if (!one.then) continue;
     const other = first.get(one.outgoing.path);
-    if (other) one.next = other.next = undefined;
+    if (other) one.then = other.then = undefined;
     else first.set(one.outgoing.path, one);
   }
 }
 
-/** Parts of at most {@link MOST_CALLS} calls; a call and its next count as two and stay together. */
+/** Parts of at most {@link MOST_CALLS} calls; a call and its `then` count as two and stay together. */
 function portions(calls: Waiting[]): Waiting[][] {
   const parts: Waiting[][] = [];
   let room = 0;
   for (const one of calls) {
-    const size = one.next ? 2 : 1;
+    const size = one.then ? 2 : 1;
     if (size > room) {
       parts.push([]);
       room = MOST_CALLS;
@@ -183,7 +183,7 @@ function answersOf({ body }: Incoming, count: number): Answered[] | undefined {
   if (!Array.isArray(answers) || answers.length !== count) return undefined;
   return answers.map((answer) => {
     const { then } = (answer ?? {}) as Partial<Answer>;
-    return { ...incomingOf(answer), ...(then && { next: incomingOf(then) }) };
+    return { ...incomingOf(answer), ...(then && { then: incomingOf(then) }) };
   });
 }
 

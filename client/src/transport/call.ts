@@ -23,8 +23,8 @@ export interface Call {
   holdMs?: number;
   /** Cancels the call. */
   signal?: AbortSignal | undefined;
-  /** A call to make in the same request once this one has succeeded. */
-  next?: NextCall | undefined;
+  /** A call to make in the same request once this one has succeeded (`then` in docs/protocol.md). */
+  then?: ThenCall | undefined;
   /** For a call that is retried for longer than others, and after every answer that may change later. */
   patience?: Patience | undefined;
   /** Is called before each try. It delays the try by a promise, or ends the call by an error. */
@@ -44,7 +44,7 @@ export interface Patience {
 }
 
 /** A call that is sent in one request with another. It may be left out, and it is not retried once the first has succeeded. */
-export interface NextCall {
+export interface ThenCall {
   call: Call;
   /** Is called with the decoded answer, before the first call's is returned; not called if there is none, or a refusal. */
   answered(value: unknown): void;
@@ -66,9 +66,9 @@ const TRY_AGAIN = new Set([502, 503, 504]);
  * refusal (4xx, 500) is repeated, except that a call with {@link Call.patience} is repeated after each 429 and 500.
  */
 export async function call(config: Config, request: Call): Promise<unknown> {
-  // The keys are the same at every try, including that of the next call.
+  // The keys are the same at every try, including that of `then`.
   const headers = requestHeaders(config, request);
-  const nextHeaders = request.next && requestHeaders(config, request.next.call);
+  const thenHeaders = request.then && requestHeaders(config, request.then.call);
   const { patience } = request;
   const began = Date.now();
   const deadline = began + (patience?.forMs ?? config.retryForMs);
@@ -79,7 +79,7 @@ export async function call(config: Config, request: Call): Promise<unknown> {
     if (hold) await hold;
     let answer: Answered | Failed;
     try {
-      answer = await (alone ? sendAlone(config, request, headers) : send(config, request, headers, nextHeaders));
+      answer = await (alone ? sendAlone(config, request, headers) : send(config, request, headers, thenHeaders));
     } catch (cause) {
       answer = unanswered(config, request, cause);
     }
@@ -138,11 +138,11 @@ interface Failed {
 type Headers = Record<string, string>;
 
 /** Makes one try. It is rejected if there was no answer. */
-function send(config: Config, request: Call, headers: Headers, nextHeaders?: Headers): Promise<Answered> {
+function send(config: Config, request: Call, headers: Headers, thenHeaders?: Headers): Promise<Answered> {
   const { bundles, waits, basePath } = connectionTo(config.url);
   const first = outgoing(basePath, config, request, headers);
   if (request.holdMs !== undefined) return waits.request(first);
-  return bundles.request(first, request.next && nextHeaders && outgoing(basePath, config, request.next.call, nextHeaders));
+  return bundles.request(first, request.then && thenHeaders && outgoing(basePath, config, request.then.call, thenHeaders));
 }
 
 /** Makes one try in a separate request. */
@@ -161,15 +161,15 @@ function unanswered(config: Config, { path, signal }: Call, cause: unknown): Fai
 }
 
 /** The result of an answer. It throws only what the caller's own `answered` throws. */
-function resultOf(config: Config, { path, next, body, patience }: Call, answer: Answered): Result {
+function resultOf(config: Config, { path, then, body, patience }: Call, answer: Answered): Result {
   const bytes = answer.body;
   const contentType = String(answer.headers['content-type'] ?? '');
   const { status } = answer;
   if (succeeded(answer)) {
     const value = decodeBody(bytes, contentType);
     if (isFields(value)) {
-      const nextValue = answer.next && succeeded(answer.next) ? decodeBody(answer.next.body, CBOR) : undefined;
-      if (nextValue !== undefined) next?.answered(nextValue);
+      const thenValue = answer.then && succeeded(answer.then) ? decodeBody(answer.then.body, CBOR) : undefined;
+      if (thenValue !== undefined) then?.answered(thenValue);
       return { value };
     }
     const url = serviceUrl(config, path);

@@ -6,7 +6,7 @@ import { beforeWrite, isRefusedCursor, type LogEnd, notePage, noteRefusedCursor 
 import { spendPreload, takePreload } from '../delivery/preload.js';
 import { noteStart } from '../delivery/sdkVersion.js';
 import { beforeStepEvent, noteStepEvent } from '../delivery/stepWrites.js';
-import { call, type NextCall, serviceUrl } from '../transport/call.js';
+import { call, serviceUrl, type ThenCall } from '../transport/call.js';
 import type { Page, Pagination, RedisWorld, ResolveData } from '../types.js';
 import { listIn } from '../wire/answerShape.js';
 import { encode } from '../wire/encoding.js';
@@ -31,7 +31,7 @@ export function createStorage(config: () => Config): Storage {
     const settings = config();
     const path = runId ? `/v1/runs/${pathSegment(runId)}/events` : '/v1/events';
     const body = encode(createRequest(event, params, logEnd));
-    return call(settings, { method: 'POST', path, body, next: nextCall(settings, runId, event), beforeTry: beforeStepEvent(runId, event) });
+    return call(settings, { method: 'POST', path, body, then: thenCall(settings, runId, event), beforeTry: beforeStepEvent(runId, event) });
   };
 
   /** Writes an event. The returned event then counts as received by the SDK. */
@@ -171,7 +171,7 @@ export function createStorage(config: () => Config): Storage {
 }
 
 /** The message that the SDK will queue when this event is written. */
-function nextCall(settings: Config, runId: string | null, event: Fields): NextCall | undefined {
+function thenCall(settings: Config, runId: string | null, event: Fields): ThenCall | undefined {
   const enqueued = anticipated(runId, event);
   return (
     enqueued && {
