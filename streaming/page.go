@@ -20,9 +20,9 @@ type page struct {
 	memory  *bytes.Buffer // holds the chunks, if the memory is lent
 }
 
-// readPage reads up to most chunks from index from on, up to budget bytes together. If the first of them does not
-// fit, the page has none, and largest says how much it may need: such a chunk is read without Lua.
-func (s *Service) readPage(ctx context.Context, name string, from, most, budget int64) (page, error) {
+// readScripted reads, with the script, up to most chunks from index from on, up to budget bytes together. If the first
+// of them does not fit, the page has none, and largest says how much it may need: such a chunk is read without Lua.
+func (s *Service) readScripted(ctx context.Context, name string, from, most, budget int64) (page, error) {
 	keys := s.keys(name)
 	reply, err := s.scripts.page.Run(ctx, s.client, []string{keys.stream, keys.meta}, from, most, budget)
 	if err != nil {

@@ -40,7 +40,7 @@ func (s *Service) readOn(ctx context.Context, name string, w wanted) (page, erro
 // readStored reads what readOn does, whatever has happened to the run.
 func (s *Service) readStored(ctx context.Context, name string, w wanted) (page, error) {
 	if w.before.largest < directBytes {
-		return s.readPage(ctx, name, w.from, w.most, w.room)
+		return s.readScripted(ctx, name, w.from, w.most, w.room)
 	}
 	keys := s.keys(name)
 	known := w.before
@@ -59,7 +59,7 @@ func (s *Service) readStored(ctx context.Context, name string, w wanted) (page, 
 	if err != nil || int64(len(p.chunks)) != last-w.from {
 		// Purged, broken, moved to another node, or Redis cannot be reached: the script finds out.
 		p.giveBack()
-		return s.readPage(ctx, name, w.from, w.most, w.room)
+		return s.readScripted(ctx, name, w.from, w.most, w.room)
 	}
 	return p, nil
 }
