@@ -51,9 +51,11 @@
  * CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
  */
 "use strict";
+var __create = Object.create;
 var __defProp = Object.defineProperty;
 var __getOwnPropDesc = Object.getOwnPropertyDescriptor;
 var __getOwnPropNames = Object.getOwnPropertyNames;
+var __getProtoOf = Object.getPrototypeOf;
 var __hasOwnProp = Object.prototype.hasOwnProperty;
 var __commonJS = (cb, mod) => function __require() {
   try {
@@ -74,6 +76,14 @@ var __copyProps = (to, from, except, desc) => {
   }
   return to;
 };
+var __toESM = (mod, isNodeMode, target) => (target = mod != null ? __create(__getProtoOf(mod)) : {}, __copyProps(
+  // If the importer is in node compatibility mode or this is not an ESM
+  // file that has been converted to a CommonJS file using a Babel-
+  // compatible transform (i.e. "__esModule" has not been set), then set
+  // "default" to the CommonJS "module.exports" for node compatibility.
+  isNodeMode || !mod || !mod.__esModule ? __defProp(target, "default", { value: mod, enumerable: true }) : target,
+  mod
+));
 var __toCommonJS = (mod) => __copyProps(__defProp({}, "__esModule", { value: true }), mod);
 
 // node_modules/cbor-x/dist/index-no-eval.cjs
@@ -173,7 +183,7 @@ var require_index_no_eval = __commonJS({
           map.forEach((v, k) => res[safeKey(this._mapKey.has(k) ? this._mapKey.get(k) : k)] = v);
           return res;
         }
-        mapDecode(source, end) {
+        mapDecode(source, end2) {
           let res = this.decode(source);
           if (this._keyMap) {
             switch (res.constructor.name) {
@@ -183,14 +193,14 @@ var require_index_no_eval = __commonJS({
           }
           return res;
         }
-        decode(source, end) {
+        decode(source, end2) {
           if (src) {
             return saveState(() => {
               clearSource();
-              return this ? this.decode(source, end) : Decoder.prototype.decode.call(defaultOptions, source, end);
+              return this ? this.decode(source, end2) : Decoder.prototype.decode.call(defaultOptions, source, end2);
             });
           }
-          srcEnd = end > -1 && end < source.length ? end : source.length;
+          srcEnd = end2 > -1 && end2 < source.length ? end2 : source.length;
           position$1 = 0;
           srcStringEnd = 0;
           srcString = null;
@@ -234,14 +244,14 @@ var require_index_no_eval = __commonJS({
             sequentialMode = true;
             let value = this ? this.decode(source, size) : defaultDecoder.decode(source, size);
             if (forEach) {
-              let end = position$1;
+              let end2 = position$1;
               if (forEach(value) === false) {
                 return;
               }
-              while (end < size) {
-                lastPosition = end;
+              while (end2 < size) {
+                lastPosition = end2;
                 value = checkedRead();
-                end = position$1;
+                end2 = position$1;
                 if (forEach(value) === false) {
                   return;
                 }
@@ -628,27 +638,27 @@ var require_index_no_eval = __commonJS({
         }
         if (length > 64 && decoder)
           return decoder.decode(src.subarray(position$1, position$1 += length));
-        const end = position$1 + length;
+        const end2 = position$1 + length;
         const units = [];
         result = "";
-        while (position$1 < end) {
+        while (position$1 < end2) {
           const byte1 = src[position$1++];
           if ((byte1 & 128) === 0) {
             units.push(byte1);
           } else if ((byte1 & 224) === 192) {
-            if (byte1 < 194 || position$1 >= end || (src[position$1] & 192) !== 128) {
+            if (byte1 < 194 || position$1 >= end2 || (src[position$1] & 192) !== 128) {
               units.push(65533);
             } else {
               const byte2 = src[position$1++] & 63;
               units.push((byte1 & 31) << 6 | byte2);
             }
           } else if ((byte1 & 240) === 224) {
-            const byte2 = position$1 < end ? src[position$1] : 0;
-            if (position$1 >= end || (byte2 & 192) !== 128 || byte1 === 224 && byte2 < 160 || byte1 === 237 && byte2 >= 160) {
+            const byte2 = position$1 < end2 ? src[position$1] : 0;
+            if (position$1 >= end2 || (byte2 & 192) !== 128 || byte1 === 224 && byte2 < 160 || byte1 === 237 && byte2 >= 160) {
               units.push(65533);
             } else {
               position$1++;
-              if (position$1 >= end || (src[position$1] & 192) !== 128) {
+              if (position$1 >= end2 || (src[position$1] & 192) !== 128) {
                 units.push(65533);
               } else {
                 const byte3 = src[position$1++] & 63;
@@ -656,16 +666,16 @@ var require_index_no_eval = __commonJS({
               }
             }
           } else if ((byte1 & 248) === 240) {
-            const byte2 = position$1 < end ? src[position$1] : 0;
-            if (byte1 > 244 || position$1 >= end || (byte2 & 192) !== 128 || byte1 === 240 && byte2 < 144 || byte1 === 244 && byte2 >= 144) {
+            const byte2 = position$1 < end2 ? src[position$1] : 0;
+            if (byte1 > 244 || position$1 >= end2 || (byte2 & 192) !== 128 || byte1 === 240 && byte2 < 144 || byte1 === 244 && byte2 >= 144) {
               units.push(65533);
             } else {
               position$1++;
-              if (position$1 >= end || (src[position$1] & 192) !== 128) {
+              if (position$1 >= end2 || (src[position$1] & 192) !== 128) {
                 units.push(65533);
               } else {
                 const byte3 = src[position$1++] & 63;
-                if (position$1 >= end || (src[position$1] & 192) !== 128) {
+                if (position$1 >= end2 || (src[position$1] & 192) !== 128) {
                   units.push(65533);
                 } else {
                   const byte4 = src[position$1++] & 63;
@@ -1227,14 +1237,14 @@ var require_index_no_eval = __commonJS({
           if (length > objectSizeLimit) throw new Error(`Property count exceeds ${objectSizeLimit}`);
         } else if (length > maxMapSize) throw new Error(`Map size exceeds ${maxMapSize}`);
       }
-      function decodeScanned(decoder2, source, end) {
+      function decodeScanned(decoder2, source, end2) {
         const boundStrings = isNativeAccelerationEnabled;
         if (!registeredExtensions.size && !boundStrings) return decoder2.decodeMultiple(source);
         const savedEnd = fragmentEnd;
         const savedReader = readFixedString;
         const savedFragmentReader = fragmentReadString;
         const originals = [];
-        fragmentEnd = end;
+        fragmentEnd = end2;
         fragmentReadString = savedReader;
         try {
           if (boundStrings) ;
@@ -2031,23 +2041,23 @@ var require_index_no_eval = __commonJS({
               if (typeof object.hasOwnProperty !== "function" || object.hasOwnProperty(key))
                 encode3(object[key]);
           };
-          const makeRoom = (end) => {
+          const makeRoom = (end2) => {
             let newSize;
-            if (end > 16777216) {
-              if (end - start > MAX_BUFFER_SIZE)
+            if (end2 > 16777216) {
+              if (end2 - start > MAX_BUFFER_SIZE)
                 throw new Error("Encoded buffer would be larger than maximum buffer size");
               newSize = Math.min(
                 MAX_BUFFER_SIZE,
-                Math.round(Math.max((end - start) * (end > 67108864 ? 1.25 : 2), 4194304) / 4096) * 4096
+                Math.round(Math.max((end2 - start) * (end2 > 67108864 ? 1.25 : 2), 4194304) / 4096) * 4096
               );
             } else
-              newSize = (Math.max(end - start << 2, target.length - 1) >> 12) + 1 << 12;
+              newSize = (Math.max(end2 - start << 2, target.length - 1) >> 12) + 1 << 12;
             let newBuffer = new ByteArrayAllocate(newSize);
             targetView = new DataView(newBuffer.buffer, 0, newSize);
             if (target.copy)
-              target.copy(newBuffer, 0, start, end);
+              target.copy(newBuffer, 0, start, end2);
             else
-              newBuffer.set(target.slice(start, end));
+              newBuffer.set(target.slice(start, end2));
             position -= start;
             start = 0;
             safeEnd = newBuffer.length - 10;
@@ -2553,9 +2563,9 @@ var require_index_no_eval = __commonJS({
           this.depth++;
           return frame;
         }
-        header(source, end, lengthOnly = false) {
+        header(source, end2, lengthOnly = false) {
           const start = this.position;
-          if (start >= end) {
+          if (start >= end2) {
             this.neededLength = start + 1;
             return false;
           }
@@ -2564,7 +2574,7 @@ var require_index_no_eval = __commonJS({
           const info = byte & 31;
           const width = info < 24 || lengthOnly && info > 26 ? 0 : info === 24 ? 1 : info === 25 ? 2 : info === 26 ? 4 : info === 27 ? 8 : 0;
           if (!lengthOnly && info >= 28 && info <= 30) throw new Error("Unknown token " + info);
-          if (start + 1 + width > end) {
+          if (start + 1 + width > end2) {
             this.neededLength = start + 1 + width;
             return false;
           }
@@ -2583,22 +2593,22 @@ var require_index_no_eval = __commonJS({
           this.headers++;
           return true;
         }
-        scan(source, end) {
+        scan(source, end2) {
           while (this.depth) {
-            if (this.position > end) {
+            if (this.position > end2) {
               this.neededLength = this.position;
               return false;
             }
             const frame = this.frames[this.depth - 1];
             if (frame.kind === "bundle") {
               if (frame.stage === 0) {
-                if (!this.header(source, end, true)) return false;
+                if (!this.header(source, end2, true)) return false;
                 frame.remaining = Math.max(0, this.argument - 2);
                 frame.stage = 1;
               }
               if (frame.stage === 1) {
                 const offsetStart = this.position;
-                if (!this.header(source, end)) return false;
+                if (!this.header(source, end2)) return false;
                 if (this.major > 1 || this.info === 31) throw new Error("Invalid bundled string offset");
                 frame.target = offsetStart + (this.major === 1 ? -1 - this.argument : this.argument);
                 if (!Number.isSafeInteger(frame.target) || frame.target < 0) throw new Error("Invalid bundled string offset");
@@ -2606,7 +2616,7 @@ var require_index_no_eval = __commonJS({
               }
               if (frame.stage === 2) {
                 if (frame.remaining) {
-                  if (!this.header(source, end, true)) return false;
+                  if (!this.header(source, end2, true)) return false;
                   this.position += this.argument;
                   frame.remaining--;
                   continue;
@@ -2619,7 +2629,7 @@ var require_index_no_eval = __commonJS({
               }
               if (frame.stage === 3) {
                 if (frame.remaining) {
-                  if (!this.header(source, end, true)) return false;
+                  if (!this.header(source, end2, true)) return false;
                   this.position += this.argument;
                   frame.remaining--;
                   continue;
@@ -2632,7 +2642,7 @@ var require_index_no_eval = __commonJS({
               }
             }
             if (frame.kind === "record") {
-              if (!this.header(source, end, true)) return false;
+              if (!this.header(source, end2, true)) return false;
               if (this.info > 26) throw new Error("Expected array header, but got " + source[this.position - 1]);
               frame.kind = "items";
               frame.remaining = this.argument;
@@ -2646,7 +2656,7 @@ var require_index_no_eval = __commonJS({
             }
             if (frame.kind === "definition" && frame.stage === 0) {
               const start = this.position;
-              if (!this.header(source, end, !frame.legacy)) return false;
+              if (!this.header(source, end2, !frame.legacy)) return false;
               if (frame.legacy && this.major !== 4) {
                 this.position = start;
                 this.headers--;
@@ -2673,7 +2683,7 @@ var require_index_no_eval = __commonJS({
               this.depth--;
               continue;
             }
-            if (!this.header(source, end)) return false;
+            if (!this.header(source, end2)) return false;
             let { major, argument, info } = this;
             if (frame.kind === "definition") {
               const index = frame.legacy ? frame.index++ : frame.total - frame.remaining;
@@ -5047,51 +5057,51 @@ var require_extension = __commonJS({
       let paramName;
       let start = -1;
       let code = -1;
-      let end = -1;
+      let end2 = -1;
       let i = 0;
       for (; i < header.length; i++) {
         code = header.charCodeAt(i);
         if (extensionName === void 0) {
-          if (end === -1 && tokenChars[code] === 1) {
+          if (end2 === -1 && tokenChars[code] === 1) {
             if (start === -1) start = i;
           } else if (i !== 0 && (code === 32 || code === 9)) {
-            if (end === -1 && start !== -1) end = i;
+            if (end2 === -1 && start !== -1) end2 = i;
           } else if (code === 59 || code === 44) {
             if (start === -1) {
               throw new SyntaxError(`Unexpected character at index ${i}`);
             }
-            if (end === -1) end = i;
-            const name = header.slice(start, end);
+            if (end2 === -1) end2 = i;
+            const name = header.slice(start, end2);
             if (code === 44) {
               push(offers, name, params);
               params = /* @__PURE__ */ Object.create(null);
             } else {
               extensionName = name;
             }
-            start = end = -1;
+            start = end2 = -1;
           } else {
             throw new SyntaxError(`Unexpected character at index ${i}`);
           }
         } else if (paramName === void 0) {
-          if (end === -1 && tokenChars[code] === 1) {
+          if (end2 === -1 && tokenChars[code] === 1) {
             if (start === -1) start = i;
           } else if (code === 32 || code === 9) {
-            if (end === -1 && start !== -1) end = i;
+            if (end2 === -1 && start !== -1) end2 = i;
           } else if (code === 59 || code === 44) {
             if (start === -1) {
               throw new SyntaxError(`Unexpected character at index ${i}`);
             }
-            if (end === -1) end = i;
-            push(params, header.slice(start, end), true);
+            if (end2 === -1) end2 = i;
+            push(params, header.slice(start, end2), true);
             if (code === 44) {
               push(offers, extensionName, params);
               params = /* @__PURE__ */ Object.create(null);
               extensionName = void 0;
             }
-            start = end = -1;
-          } else if (code === 61 && start !== -1 && end === -1) {
+            start = end2 = -1;
+          } else if (code === 61 && start !== -1 && end2 === -1) {
             paramName = header.slice(start, i);
-            start = end = -1;
+            start = end2 = -1;
           } else {
             throw new SyntaxError(`Unexpected character at index ${i}`);
           }
@@ -5108,7 +5118,7 @@ var require_extension = __commonJS({
               if (start === -1) start = i;
             } else if (code === 34 && start !== -1) {
               inQuotes = false;
-              end = i;
+              end2 = i;
             } else if (code === 92) {
               isEscaping = true;
             } else {
@@ -5116,16 +5126,16 @@ var require_extension = __commonJS({
             }
           } else if (code === 34 && header.charCodeAt(i - 1) === 61) {
             inQuotes = true;
-          } else if (end === -1 && tokenChars[code] === 1) {
+          } else if (end2 === -1 && tokenChars[code] === 1) {
             if (start === -1) start = i;
           } else if (start !== -1 && (code === 32 || code === 9)) {
-            if (end === -1) end = i;
+            if (end2 === -1) end2 = i;
           } else if (code === 59 || code === 44) {
             if (start === -1) {
               throw new SyntaxError(`Unexpected character at index ${i}`);
             }
-            if (end === -1) end = i;
-            let value = header.slice(start, end);
+            if (end2 === -1) end2 = i;
+            let value = header.slice(start, end2);
             if (mustUnescape) {
               value = value.replace(/\\/g, "");
               mustUnescape = false;
@@ -5137,7 +5147,7 @@ var require_extension = __commonJS({
               extensionName = void 0;
             }
             paramName = void 0;
-            start = end = -1;
+            start = end2 = -1;
           } else {
             throw new SyntaxError(`Unexpected character at index ${i}`);
           }
@@ -5146,8 +5156,8 @@ var require_extension = __commonJS({
       if (start === -1 || inQuotes || code === 32 || code === 9) {
         throw new SyntaxError("Unexpected end of input");
       }
-      if (end === -1) end = i;
-      const token = header.slice(start, end);
+      if (end2 === -1) end2 = i;
+      const token = header.slice(start, end2);
       if (extensionName === void 0) {
         push(offers, token, params);
       } else {
@@ -5191,7 +5201,7 @@ var require_websocket = __commonJS({
     var net = require("net");
     var querystring = require("querystring");
     var tls = require("tls");
-    var { randomBytes: randomBytes2, createHash: createHash2 } = require("crypto");
+    var { randomBytes: randomBytes3, createHash: createHash2 } = require("crypto");
     var { Duplex, Readable } = require("stream");
     var { URL: URL2 } = require("url");
     var PerMessageDeflate = require_permessage_deflate();
@@ -5745,8 +5755,8 @@ var require_websocket = __commonJS({
         }
       }
       const defaultPort = isSecure ? 443 : 80;
-      const key = randomBytes2(16).toString("base64");
-      const request = isSecure ? https.request : http.request;
+      const key = randomBytes3(16).toString("base64");
+      const request2 = isSecure ? https.request : http.request;
       const protocolSet = /* @__PURE__ */ new Set();
       let perMessageDeflate;
       opts.createConnection = opts.createConnection || (isSecure ? tlsConnect : netConnect);
@@ -5830,12 +5840,12 @@ var require_websocket = __commonJS({
         if (opts.auth && !options.headers.authorization) {
           options.headers.authorization = "Basic " + Buffer.from(opts.auth).toString("base64");
         }
-        req = websocket._req = request(opts);
+        req = websocket._req = request2(opts);
         if (websocket._redirects) {
           websocket.emit("redirect", websocket.url, req);
         }
       } else {
-        req = websocket._req = request(opts);
+        req = websocket._req = request2(opts);
       }
       if (opts.timeout) {
         req.on("timeout", () => {
@@ -6179,7 +6189,7 @@ var require_stream = __commonJS({
       };
       duplex._final = function(callback) {
         if (ws.readyState === ws.CONNECTING) {
-          ws.once("open", function open() {
+          ws.once("open", function open2() {
             duplex._final(callback);
           });
           return;
@@ -6200,7 +6210,7 @@ var require_stream = __commonJS({
       };
       duplex._write = function(chunk, encoding, callback) {
         if (ws.readyState === ws.CONNECTING) {
-          ws.once("open", function open() {
+          ws.once("open", function open2() {
             duplex._write(chunk, encoding, callback);
           });
           return;
@@ -6223,30 +6233,30 @@ var require_subprotocol = __commonJS({
     function parse3(header) {
       const protocols = /* @__PURE__ */ new Set();
       let start = -1;
-      let end = -1;
+      let end2 = -1;
       let i = 0;
       for (i; i < header.length; i++) {
         const code = header.charCodeAt(i);
-        if (end === -1 && tokenChars[code] === 1) {
+        if (end2 === -1 && tokenChars[code] === 1) {
           if (start === -1) start = i;
         } else if (i !== 0 && (code === 32 || code === 9)) {
-          if (end === -1 && start !== -1) end = i;
+          if (end2 === -1 && start !== -1) end2 = i;
         } else if (code === 44) {
           if (start === -1) {
             throw new SyntaxError(`Unexpected character at index ${i}`);
           }
-          if (end === -1) end = i;
-          const protocol2 = header.slice(start, end);
+          if (end2 === -1) end2 = i;
+          const protocol2 = header.slice(start, end2);
           if (protocols.has(protocol2)) {
             throw new SyntaxError(`The "${protocol2}" subprotocol is duplicated`);
           }
           protocols.add(protocol2);
-          start = end = -1;
+          start = end2 = -1;
         } else {
           throw new SyntaxError(`Unexpected character at index ${i}`);
         }
       }
-      if (start === -1 || end !== -1) {
+      if (start === -1 || end2 !== -1) {
         throw new SyntaxError("Unexpected end of input");
       }
       const protocol = header.slice(start, i);
@@ -6869,9 +6879,6 @@ function configReader(options) {
     return config;
   };
 }
-function appBaseUrl(config) {
-  return config.baseUrl ?? `http://localhost:${process.env["PORT"] || 3e3}`;
-}
 function sameService(a, b) {
   return a.url === b.url && a.token === b.token && a.deploymentId === b.deploymentId;
 }
@@ -7231,13 +7238,13 @@ var Reader = class {
   }
   /** Skips the next item, whatever its depth. */
   #skip() {
-    const open = [];
+    const open2 = [];
     do {
       const initial = this.#initial();
       const [major, info] = [initial >> 5, initial & 31];
       let inside = 0;
       if (initial === BREAK) {
-        if (open.pop() !== Number.POSITIVE_INFINITY) throw malformed("a break ends nothing");
+        if (open2.pop() !== Number.POSITIVE_INFINITY) throw malformed("a break ends nothing");
       } else if (info === INDEFINITE) {
         if (major === UINT || major === NEGATIVE || major === TAG) throw malformed("a head ends in 31");
         inside = Number.POSITIVE_INFINITY;
@@ -7252,14 +7259,14 @@ var Reader = class {
         if (inside !== Number.POSITIVE_INFINITY) this.#need(inside);
       }
       if (inside > 0) {
-        open.push(inside);
+        open2.push(inside);
         continue;
       }
-      for (let left = 0; open.length > 0 && left === 0; ) {
-        left = open.pop() - 1;
-        if (left > 0) open.push(left);
+      for (let left = 0; open2.length > 0 && left === 0; ) {
+        left = open2.pop() - 1;
+        if (left > 0) open2.push(left);
       }
-    } while (open.length > 0);
+    } while (open2.length > 0);
   }
 };
 var CACHED_KEY_BYTES = 32;
@@ -7309,14 +7316,21 @@ function encodeJson(value) {
 }
 function decodeJson(text2) {
   return JSON.parse(text2, (_key, value) => {
-    if (isTaggedBytes(value)) return new Uint8Array(Buffer.from(value.data, "base64"));
-    return value;
+    if (isTagged(value, "Uint8Array")) return new Uint8Array(Buffer.from(value.data, "base64"));
+    return isTagged(value, "CBOR") ? decodeTagged(value) : value;
   });
 }
-function isTaggedBytes(value) {
+function isTagged(value, type) {
   const tagged = value;
-  if (typeof tagged !== "object" || tagged?.__type !== "Uint8Array" || typeof tagged.data !== "string") return false;
+  if (typeof tagged !== "object" || tagged?.__type !== type || typeof tagged.data !== "string") return false;
   return Object.keys(tagged).length === 2;
+}
+function decodeTagged(value) {
+  try {
+    return decode(Buffer.from(value.data, "base64"));
+  } catch {
+    return value;
+  }
 }
 function toWire(value) {
   if (typeof value === "string") return wellFormed(value);
@@ -7538,11 +7552,11 @@ function keepAnticipated(config, enqueued, reply) {
   current()?.open.push({ config, enqueued, reply, passedOver: false });
 }
 function takeAnticipated(config, wanted) {
-  const open = current()?.open;
-  if (!open || open.length === 0) return void 0;
-  const at = open.findIndex((one) => sameService(one.config, config) && (0, import_node_util3.isDeepStrictEqual)(sentFields(one.enqueued), sentFields(wanted)));
-  if (at !== -1) return open.splice(at, 1)[0]?.reply;
-  for (const one of open) one.passedOver ||= subject(one.enqueued) === subject(wanted);
+  const open2 = current()?.open;
+  if (!open2 || open2.length === 0) return void 0;
+  const at = open2.findIndex((one) => sameService(one.config, config) && (0, import_node_util3.isDeepStrictEqual)(sentFields(one.enqueued), sentFields(wanted)));
+  if (at !== -1) return open2.splice(at, 1)[0]?.reply;
+  for (const one of open2) one.passedOver ||= subject(one.enqueued) === subject(wanted);
   return void 0;
 }
 function current() {
@@ -7616,12 +7630,12 @@ function share(page, readers) {
   mine?.resolve(page);
 }
 function noStepOpen(events) {
-  const open = /* @__PURE__ */ new Set();
+  const open2 = /* @__PURE__ */ new Set();
   for (const { eventType, correlationId } of events) {
-    if (eventType === "step_created") open.add(correlationId);
-    else if (isEnd(eventType)) open.delete(correlationId);
+    if (eventType === "step_created") open2.add(correlationId);
+    else if (isEnd(eventType)) open2.delete(correlationId);
   }
-  return open.size === 0;
+  return open2.size === 0;
 }
 function lastToEnd(events, readers) {
   for (let at = events.length - 1; at >= 0; at--) {
@@ -7709,6 +7723,17 @@ async function textOf(input) {
   }
 }
 
+// src/delivery/headerText.ts
+function headerText(value) {
+  if (value === null) return null;
+  try {
+    if (value.includes("%")) return decodeURIComponent(value);
+    if (/[\u0080-\uffff]/.test(value)) return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.from(value, "latin1"));
+  } catch {
+  }
+  return value;
+}
+
 // src/delivery/logEnd.ts
 var AGAIN_AFTER = 1;
 function deliveries3() {
@@ -7730,9 +7755,9 @@ function beforeWrite(runId) {
     delivery.sdkKnows = true;
     throw new PreconditionFailedError(`Redis has lost events of run ${delivery.runId} that this delivery has seen; it is replayed from what is there`);
   }
-  const { end, loads } = delivery;
+  const { end: end2, loads } = delivery;
   return {
-    end,
+    end: end2,
     answered: (result) => noteResult(delivery, result),
     failed: (error) => {
       if (isLogEndRefusal(error) && loads === delivery.loads) delivery.lost = delivery.sdkKnows = true;
@@ -7813,18 +7838,18 @@ var SeenNonces = class {
   /** A nonce signed at this time or earlier may have been forgotten, so it is refused. */
   #forgotten = Number.NEGATIVE_INFINITY;
   /** Whether the nonce is new; afterwards it is not. */
-  add(nonce, signedAt, now) {
-    if (signedAt <= this.#forgotten || this.#signedAt.has(nonce)) return false;
-    this.#signedAt.set(nonce, signedAt);
+  add(nonce2, signedAt, now) {
+    if (signedAt <= this.#forgotten || this.#signedAt.has(nonce2)) return false;
+    this.#signedAt.set(nonce2, signedAt);
     this.#forgetTheOld(now);
     return true;
   }
   #forgetTheOld(now) {
-    for (const [nonce, signedAt] of this.#signedAt) {
+    for (const [nonce2, signedAt] of this.#signedAt) {
       const expired = signedAt < now - this.windowMs;
       if (!expired && this.#signedAt.size <= this.most) return;
       if (!expired) this.#forgotten = Math.max(this.#forgotten, signedAt);
-      this.#signedAt.delete(nonce);
+      this.#signedAt.delete(nonce2);
     }
   }
 };
@@ -7877,11 +7902,11 @@ function warnOfUnsigned(headers) {
 `
   );
 }
-function signedText(headers, kind, { timestamp, nonce }, body) {
+function signedText(headers, kind, { timestamp, nonce: nonce2 }, body) {
   const sent = (name) => headers.get(name) ?? "";
   const preloadLength = sent(PRELOAD_HEADER);
   return [
-    ...["v1", timestamp, nonce, kind],
+    ...["v1", timestamp, nonce2, kind],
     ...[sent("x-vqs-message-id"), sent("x-vqs-queue-name"), sent("x-vqs-message-attempt"), sent("content-type")],
     (0, import_node_crypto.createHash)("sha256").update(body).digest("hex"),
     ...preloadLength === "" ? [] : [preloadLength]
@@ -7890,11 +7915,11 @@ function signedText(headers, kind, { timestamp, nonce }, body) {
 function parse2(text2) {
   const fields = text2.split(",").map((field) => field.trim().split("="));
   const all = (name) => fields.filter(([key]) => key === name).map(([, value]) => value ?? "");
-  const [timestamp, nonce] = [all("t"), all("n")];
+  const [timestamp, nonce2] = [all("t"), all("n")];
   const values = all("v1").filter((value) => /^[0-9a-f]{64}$/.test(value));
-  if (timestamp.length !== 1 || nonce.length !== 1 || values.length === 0) return void 0;
-  if (!/^\d{1,15}$/.test(timestamp[0]) || !/^[\w-]{16,64}$/.test(nonce[0])) return void 0;
-  return { timestamp: timestamp[0], nonce: nonce[0], values: values.map((value) => Buffer.from(value, "hex")) };
+  if (timestamp.length !== 1 || nonce2.length !== 1 || values.length === 0) return void 0;
+  if (!/^\d{1,15}$/.test(timestamp[0]) || !/^[\w-]{16,64}$/.test(nonce2[0])) return void 0;
+  return { timestamp: timestamp[0], nonce: nonce2[0], values: values.map((value) => Buffer.from(value, "hex")) };
 }
 
 // src/delivery/preload.ts
@@ -7928,10 +7953,10 @@ async function withPreload(config, bytes, work) {
     delivery.bytes = void 0;
   }
 }
-function takePreload(config, runId, request) {
+function takePreload(config, runId, request2) {
   const delivery = current3();
   const bytes = spendPreload();
-  if (!delivery || !bytes || !sameService(config(), delivery.config) || !isBareStart(request())) return void 0;
+  if (!delivery || !bytes || !sameService(config(), delivery.config) || !isBareStart(request2())) return void 0;
   try {
     const answer = decode(bytes);
     const run = isFields(answer) ? answer["run"] : void 0;
@@ -7962,33 +7987,104 @@ function isBareStart({ event, params }) {
   return eventType === "run_started" && typeof specVersion === "number" && others.every((value) => value === void 0);
 }
 
+// src/delivery/identity.ts
+var import_node_crypto2 = require("node:crypto");
+
+// src/delivery/ownWorkflows.ts
+var import_node_fs = require("node:fs");
+var FOLDERS = [
+  ...["", "app/", "src/app/", "src/routes/", "src/pages/"].map((routes) => `${routes}.well-known/workflow/v1`),
+  ...[".nitro", "node_modules/.nitro", ".nuxt", ".nestjs"].map((build) => `${build}/workflow`)
+];
+var MOST_NAMES = 200;
+var MOST_BYTES = 8192;
+var FRESH_MS = 5e3;
+function ownWorkflows(now = Date.now()) {
+  const known2 = processWide("workflows", () => ({ names: void 0, readAt: Number.NEGATIVE_INFINITY }));
+  if (Math.abs(now - known2.readAt) >= FRESH_MS) {
+    known2.names = namesBelow(process.cwd());
+    known2.readAt = now;
+  }
+  return known2.names;
+}
+function namesBelow(root) {
+  const names = /* @__PURE__ */ new Set();
+  for (const folder of FOLDERS) {
+    for (const name of namesIn(`${root}/${folder}/manifest.json`)) names.add(name);
+  }
+  const sorted = [...names].sort();
+  const fits = sorted.length > 0 && sorted.length <= MOST_NAMES && Buffer.byteLength(sorted.join("\n")) <= MOST_BYTES;
+  return fits ? sorted : void 0;
+}
+function namesIn(path) {
+  let manifest;
+  try {
+    manifest = JSON.parse((0, import_node_fs.readFileSync)(path, "utf8"));
+  } catch {
+    return [];
+  }
+  const files = manifest?.workflows ?? {};
+  return Object.values(files).flatMap((functions) => Object.values(functions ?? {}).map((one) => one?.workflowId)).filter((name) => typeof name === "string" && name !== "" && !name.includes("\n"));
+}
+
+// src/delivery/identity.ts
+var PROOF_LABEL = "world-redis probe v1";
+function identity() {
+  const workflows = ownWorkflows();
+  return { nonce: nonce(), ...workflows && { workflows } };
+}
+function proofFor(probe) {
+  return (0, import_node_crypto2.createHmac)("sha256", nonce()).update(`${PROOF_LABEL}
+${probe}`).digest("hex");
+}
+function nonce() {
+  return processWide("nonce", () => ({ text: (0, import_node_crypto2.randomBytes)(16).toString("hex") })).text;
+}
+
+// src/delivery/probe.ts
+var HEADER2 = "x-world-redis-probe";
+var BODY = Buffer.from("{}");
+function answerToProbe(headers, config) {
+  if (!headers.has(HEADER2)) return void 0;
+  const keys3 = signingKeys(config);
+  const forged = keys3.length > 0 ? refusalOfDelivery(headers, "flow", BODY, keys3, Date.now()) : void 0;
+  if (forged !== void 0) return forged;
+  const workflows = ownWorkflows();
+  return {
+    deployment: config.deploymentId,
+    sdk: detectSdk(),
+    proof: proofFor(headers.get("x-vqs-message-id") ?? ""),
+    ...workflows && { workflows }
+  };
+}
+
 // src/delivery/requestBody.ts
 var import_node_diagnostics_channel = require("node:diagnostics_channel");
 var MESSAGE_ID = "x-vqs-message-id";
 var ATTEMPT = "x-vqs-message-attempt";
 function arrived() {
   return processWide("arrived", () => {
-    const open = /* @__PURE__ */ new Map();
-    (0, import_node_diagnostics_channel.subscribe)("http.server.request.start", (event) => note2(open, event));
-    return open;
+    const open2 = /* @__PURE__ */ new Map();
+    (0, import_node_diagnostics_channel.subscribe)("http.server.request.start", (event) => note2(open2, event));
+    return open2;
   });
 }
-function note2(open, { request, response }) {
-  const id = request.headers[MESSAGE_ID];
+function note2(open2, { request: request2, response }) {
+  const id = request2.headers[MESSAGE_ID];
   if (typeof id !== "string") return;
-  open.set(id, [...open.get(id) ?? [], request]);
+  open2.set(id, [...open2.get(id) ?? [], request2]);
   response.once("close", () => {
-    const others = open.get(id)?.filter((other) => other !== request) ?? [];
-    if (others.length > 0) open.set(id, others);
-    else open.delete(id);
+    const others = open2.get(id)?.filter((other) => other !== request2) ?? [];
+    if (others.length > 0) open2.set(id, others);
+    else open2.delete(id);
   });
 }
 function noteArrivals() {
   arrived();
 }
-async function bodyOf(request, direct) {
-  const incoming = direct ? incomingOf(request) : void 0;
-  return incoming ? await readAll(incoming) : new Uint8Array(await request.arrayBuffer());
+async function bodyOf(request2, direct) {
+  const incoming = direct ? incomingOf(request2) : void 0;
+  return incoming ? await readAll(incoming) : new Uint8Array(await request2.arrayBuffer());
 }
 function incomingOf({ headers }) {
   const [incoming, ...others] = arrived().get(headers.get(MESSAGE_ID) ?? "") ?? [];
@@ -8010,7 +8106,7 @@ function readAll(incoming) {
 }
 
 // src/delivery/sdkVersion.ts
-var import_node_fs = require("node:fs");
+var import_node_fs2 = require("node:fs");
 var import_node_module = require("node:module");
 var import_node_path = require("node:path");
 
@@ -8060,13 +8156,13 @@ function installedVersions(script) {
 function coreVersionFrom(folder) {
   const core = packageFolder("@workflow/core", packageFolder("workflow", folder) ?? folder);
   if (core === void 0) return void 0;
-  const { version } = JSON.parse((0, import_node_fs.readFileSync)((0, import_node_path.join)(core, "package.json"), "utf8"));
+  const { version } = JSON.parse((0, import_node_fs2.readFileSync)((0, import_node_path.join)(core, "package.json"), "utf8"));
   return typeof version === "string" ? version : void 0;
 }
 function packageFolder(name, from) {
   for (const folder of (0, import_node_module.createRequire)((0, import_node_path.join)(from, "package.json")).resolve.paths(name) ?? []) {
     try {
-      return (0, import_node_path.dirname)((0, import_node_fs.realpathSync)((0, import_node_path.join)(folder, name, "package.json")));
+      return (0, import_node_path.dirname)((0, import_node_fs2.realpathSync)((0, import_node_path.join)(folder, name, "package.json")));
     } catch {
     }
   }
@@ -8081,17 +8177,137 @@ function logOnce(versions, off) {
 `);
 }
 
+// src/delivery/target.ts
+var DEPLOYMENT = "x-world-redis-deployment";
+var WORKFLOW = "x-world-redis-workflow";
+function wrongTarget(headers, queueName, { deploymentId }) {
+  const wanted = headerText(headers.get(DEPLOYMENT));
+  if (wanted !== null && wanted !== deploymentId) {
+    return `the delivery is for deployment "${wanted}", which has registered this address, too; give each app its own WORKFLOW_BASE_URL`;
+  }
+  const name = headers.has(WORKFLOW) ? parseQueueName(queueName) : void 0;
+  if (name?.kind !== "workflow" || ownWorkflows()?.includes(name.rest) !== false) return void 0;
+  return `this app has no workflow "${name.rest}", and another app that has it has registered this address, too; give each app its own WORKFLOW_BASE_URL, and its own WORKFLOW_DEPLOYMENT_ID`;
+}
+
+// src/delivery/thisProcess.ts
+var import_node_crypto3 = require("node:crypto");
+
+// src/address/probe.ts
+var import_node_http = require("node:http");
+
+// src/address/basePaths.ts
+var SDK_BASE_PATH = /* @__PURE__ */ Symbol.for("@workflow/core/basePath");
+var NEXT_CONFIG = "__NEXT_PRIVATE_STANDALONE_CONFIG";
+var NITRO_VARIABLES = ["NUXT_APP_BASE_URL", "NITRO_APP_BASE_URL"];
+function basePaths() {
+  const known2 = [globalThis[SDK_BASE_PATH], nextBasePath(), ...NITRO_VARIABLES.map((name) => process.env[name])];
+  return [.../* @__PURE__ */ new Set([...known2.flatMap((value) => asBasePath(value) ?? []), ""])];
+}
+function nextBasePath() {
+  try {
+    return JSON.parse(process.env[NEXT_CONFIG] ?? "{}")?.basePath;
+  } catch {
+    return void 0;
+  }
+}
+function asBasePath(value) {
+  if (typeof value !== "string" || !/^\/[^/?#\\]/.test(value)) return void 0;
+  const path = new URL(value, "http://localhost").pathname.replace(/\/+$/, "");
+  return path === "" ? void 0 : path;
+}
+
+// src/address/probe.ts
+var TIMEOUT_MS = 6e4;
+var READ_BYTES = 16 * 1024;
+var FLOW_ROUTE = "/.well-known/workflow/v1/flow";
+async function probeHealth(baseUrl) {
+  const url = `${baseUrl}${FLOW_ROUTE}?__health`;
+  try {
+    const { status, body } = await send("POST", url);
+    const healthy = /"healthy"\s*:\s*true/.test(body) || body.includes("endpoint is healthy");
+    if (status >= 200 && status <= 299 && healthy) return { ok: true };
+    return { ok: false, why: `POST ${url}: ${status}` };
+  } catch (error) {
+    return { ok: false, why: `POST ${url}: ${error instanceof Error ? error.message : String(error)}` };
+  }
+}
+var PROCESS_HEADER = "x-world-redis-process";
+async function reachesProcess(baseUrl, id) {
+  try {
+    const { status, headers } = await send("POST", `${baseUrl}${FLOW_ROUTE}`, { [PROCESS_HEADER]: id });
+    return status === 200 && headers[PROCESS_HEADER] === id;
+  } catch {
+    return false;
+  }
+}
+async function basePathAt(origin) {
+  try {
+    const { status, headers, body } = await send("GET", `${origin}/`);
+    if (status >= 300 && status <= 399 && headers.location !== void 0) {
+      const target = new URL(headers.location, origin);
+      return target.origin === new URL(origin).origin ? asBasePath(target.pathname) : void 0;
+    }
+    return status === 404 ? asBasePath(/(?:did you mean to visit |<a href=")[^/]{0,40}(\/[^\s"'<>]*)/i.exec(body)?.[1]) : void 0;
+  } catch {
+    return void 0;
+  }
+}
+function send(method, url, headers = {}) {
+  const body = method === "POST" ? "{}" : "";
+  const typed = method === "POST" ? { "content-type": "application/json" } : {};
+  return new Promise((resolve, reject) => {
+    const outgoing2 = (0, import_node_http.request)(url, { method, agent: false, headers: { "user-agent": "world-redis", "content-length": body.length, ...typed, ...headers } }, (incoming) => {
+      let answer = "";
+      const done = () => {
+        clearTimeout(timer);
+        resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, body: answer });
+        outgoing2.destroy();
+      };
+      incoming.setEncoding("utf8");
+      incoming.on("data", (text2) => {
+        answer += text2;
+        if (answer.length >= READ_BYTES) done();
+      });
+      incoming.on("end", done);
+      incoming.on("error", reject);
+    });
+    const timer = setTimeout(() => outgoing2.destroy(new Error(`no answer within ${TIMEOUT_MS / 1e3} s`)), TIMEOUT_MS);
+    timer.unref();
+    outgoing2.on("socket", (socket) => socket.unref());
+    outgoing2.on("error", (error) => {
+      clearTimeout(timer);
+      reject(error);
+    });
+    outgoing2.end(body);
+  });
+}
+
+// src/delivery/thisProcess.ts
+var processId = () => processWide("process", import_node_crypto3.randomUUID);
+function answerToSearch(headers) {
+  const wanted = headers.get(PROCESS_HEADER);
+  if (wanted === null) return void 0;
+  const here = wanted === processId();
+  return Response.json({ here }, { headers: { "x-world-redis-client": "1", ...here && { [PROCESS_HEADER]: wanted } } });
+}
+
 // src/delivery/queueHandler.ts
 function createQueueHandler(config, prefix2, handler) {
   if (readFastPaths().has("request-body")) noteArrivals();
-  return async (request) => {
+  return async (request2) => {
+    const toSearch = answerToSearch(request2.headers);
+    if (toSearch) return toSearch;
     const settings = config();
     const keys3 = signingKeys(settings);
-    const stranger = keys3.length > 0 ? refusalOfHeaders(request.headers, Date.now()) : void 0;
+    const stranger = keys3.length > 0 ? refusalOfHeaders(request2.headers, Date.now()) : void 0;
     if (stranger !== void 0) return refuseStranger(stranger);
-    const queueName = headerText(request.headers.get("x-vqs-queue-name"));
-    const messageId = request.headers.get("x-vqs-message-id");
-    const attempt = Number(request.headers.get("x-vqs-message-attempt") ?? Number.NaN);
+    const probed = answerToProbe(request2.headers, settings);
+    if (typeof probed === "string") return refuseStranger(probed);
+    if (probed !== void 0) return Response.json(probed, { headers: OURS });
+    const queueName = headerText(request2.headers.get("x-vqs-queue-name"));
+    const messageId = request2.headers.get("x-vqs-message-id");
+    const attempt = Number(request2.headers.get("x-vqs-message-attempt") ?? Number.NaN);
     if (!queueName || !messageId || !Number.isInteger(attempt) || attempt < 1) {
       return refuse(400, "Missing required headers");
     }
@@ -8100,23 +8316,25 @@ function createQueueHandler(config, prefix2, handler) {
     const fast = fastPathsForSdk(settings.fastPaths);
     let body;
     try {
-      body = await bodyOf(request, fast.has("request-body"));
+      body = await bodyOf(request2, fast.has("request-body"));
     } catch (error) {
       return refuse(500, `The request body was gone before the handler could read it (${messageOf(error)}). Keep middleware and proxies away from /.well-known/workflow/.`);
     }
     if (keys3.length > 0) {
       const kind = parseQueueName(queueName)?.kind === "step" ? "step" : "flow";
-      const forged = refusalOfDelivery(request.headers, kind, body, keys3, Date.now());
+      const forged = refusalOfDelivery(request2.headers, kind, body, keys3, Date.now());
       if (forged !== void 0) return refuseStranger(forged);
     } else {
-      warnOfUnsigned(request.headers);
+      warnOfUnsigned(request2.headers);
     }
+    const elsewhere = wrongTarget(request2.headers, queueName, settings);
+    if (elsewhere !== void 0) return Response.json({ error: elsewhere, deployment: settings.deploymentId }, { status: 421, headers: OURS });
     if (body.byteLength === 0) return refuse(400, "Missing request body");
-    const parts = splitBody(request.headers, body);
+    const parts = splitBody(request2.headers, body);
     if (!parts) return refuse(400, "The body is shorter than its preload");
     let message;
     try {
-      message = decodeMessage(parts.message, request.headers.get("content-type") ?? "");
+      message = decodeMessage(parts.message, request2.headers.get("content-type") ?? "");
     } catch (error) {
       return refuse(400, `The message cannot be read: ${messageOf(error)}`);
     }
@@ -8162,18 +8380,393 @@ function refuseStranger(reason) {
 function messageOf(error) {
   return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
 }
-function headerText(value) {
-  if (value === null) return null;
-  try {
-    if (value.includes("%")) return decodeURIComponent(value);
-    if (/[\u0080-\uffff]/.test(value)) return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.from(value, "latin1"));
-  } catch {
-  }
-  return value;
+
+// src/address/search.ts
+var import_node_cluster = __toESM(require("node:cluster"));
+var import_node_worker_threads = require("node:worker_threads");
+
+// src/address/ancestors.ts
+var import_promises3 = require("node:fs/promises");
+var import_node_path2 = require("node:path");
+
+// src/address/deno.ts
+var permissions = () => globalThis.Deno?.permissions;
+var isGranted = (permission) => {
+  const asked = permissions();
+  return asked === void 0 || asked.querySync(permission).state === "granted";
+};
+var mayReadProc = () => ["read", "write", "net", "env", "run", "ffi"].every((name) => isGranted({ name }));
+var mayRun = (program) => isGranted({ name: "run", command: program });
+var isDeno = () => permissions() !== void 0;
+
+// src/address/proc.ts
+var import_promises2 = require("node:fs/promises");
+var import_node_os2 = require("node:os");
+
+// src/address/listener.ts
+function hostOf(address) {
+  const plain = address.replace(/^::ffff:(?=\d+\.)/i, "");
+  return plain === "*" || plain === "0.0.0.0" || plain === "::" ? void 0 : plain;
+}
+function originOf({ host, port }) {
+  if (host === void 0 || host === "127.0.0.1") return `http://localhost:${port}`;
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+function portOf(text2) {
+  const port = /^\d{1,5}$/.test(text2 ?? "") ? Number(text2) : 0;
+  return port >= 1 && port <= 65535 ? port : void 0;
 }
 
+// src/address/proc.ts
+var MOST_FILES = 4096;
+var TABLE_BYTES = 64 * 1024;
+var LISTENING = "0A";
+var proc = (...parts) => ["", "proc", ...parts].join("/");
+async function procListeners(pids) {
+  if (!mayReadProc()) return void 0;
+  const found = await Promise.all(pids.map(ofProcess));
+  return found[pids.indexOf(process.pid)] === void 0 ? void 0 : found.flatMap((listeners) => listeners ?? []);
+}
+async function ofProcess(pid) {
+  try {
+    const sockets = await socketsOf(pid);
+    const tables = await Promise.all([listeningIn(proc(pid, "net", "tcp")), listeningIn(proc(pid, "net", "tcp6")).catch(() => [])]);
+    const bySocket = new Map(tables.flat());
+    return sockets.flatMap((socket) => {
+      const address = bySocket.get(socket);
+      return address === void 0 ? [] : [{ ...address, pid }];
+    });
+  } catch {
+    return void 0;
+  }
+}
+async function socketsOf(pid) {
+  const descriptors = (await (0, import_promises2.readdir)(proc(pid, "fd"))).map(Number).sort((a, b) => a - b);
+  const links = await Promise.all(descriptors.slice(0, MOST_FILES).map((fd) => (0, import_promises2.readlink)(proc(pid, "fd", fd)).catch(() => "")));
+  return links.flatMap((link) => /^socket:\[(\d+)\]$/.exec(link)?.[1] ?? []);
+}
+async function listeningIn(table) {
+  const file = await (0, import_promises2.open)(table);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(TABLE_BYTES), 0, TABLE_BYTES);
+    return parseTable(buffer.toString("latin1", 0, bytesRead));
+  } finally {
+    await file.close();
+  }
+}
+function parseTable(text2, order = (0, import_node_os2.endianness)()) {
+  return text2.split("\n").flatMap((line) => {
+    const [, local = "", , state3, , , , , , inode] = line.trim().split(/\s+/);
+    const [address = "", port = ""] = local.split(":");
+    if (state3 !== LISTENING || inode === void 0) return [];
+    return [[inode, { host: hostOf(readAddress(address, order)), port: Number.parseInt(port, 16) }]];
+  });
+}
+function readAddress(hex2, order) {
+  const bytes = Buffer.from(hex2, "hex");
+  if (order === "LE") bytes.swap32();
+  if (bytes.length === 4) return bytes.join(".");
+  if (bytes.subarray(0, 12).equals(MAPPED)) return bytes.subarray(12).join(".");
+  const groups = Array.from({ length: 8 }, (_, i) => bytes.readUInt16BE(2 * i).toString(16));
+  return new URL(`http://[${groups.join(":")}]`).hostname.slice(1, -1);
+}
+var MAPPED = Buffer.from("00000000000000000000ffff", "hex");
+
+// src/address/programs.ts
+var import_node_child_process = require("node:child_process");
+var TIMEOUT_MS2 = 5e3;
+async function outputOf(program, args) {
+  if (!mayRun(program)) return void 0;
+  return new Promise((resolve) => {
+    const child = (0, import_node_child_process.execFile)(program, args, { timeout: TIMEOUT_MS2, windowsHide: true, maxBuffer: 4 * 1024 * 1024 }, (error, stdout) => {
+      resolve(error && typeof error.code !== "number" ? void 0 : stdout);
+    });
+    child.unref();
+    child.stdout?.unref();
+    child.stderr?.unref();
+  });
+}
+
+// src/address/ancestors.ts
+var MOST_ANCESTORS = 8;
+var RUNTIME = /^(node|nodejs|bun|deno|electron)(\.exe)?$/i;
+async function ancestors() {
+  switch (process.platform) {
+    case "linux":
+      return mayReadProc() ? linuxAncestors() : [];
+    case "win32":
+      return [process.ppid];
+    default:
+      return parsePs(await outputOf("ps", ["-axo", "pid=,ppid=,comm="]) ?? "", process.ppid);
+  }
+}
+async function linuxAncestors() {
+  const found = [];
+  let pid = process.ppid;
+  for (let i = 0; i < MOST_ANCESTORS && pid > 0; i++) {
+    try {
+      const status = await (0, import_promises3.readFile)(proc(pid, "status"), "utf8");
+      if (isRuntime(await (0, import_promises3.readlink)(proc(pid, "exe")).catch(() => ""))) found.push(pid);
+      pid = Number(/^PPid:\s+(\d+)/m.exec(status)?.[1] ?? 0);
+    } catch {
+      break;
+    }
+  }
+  return found;
+}
+function parsePs(output, parent) {
+  const processes = new Map(
+    output.split("\n").flatMap((line) => {
+      const [, pid, ppid, program] = /^\s*(\d+)\s+(\d+)\s+(.*?)\s*$/.exec(line) ?? [];
+      return pid === void 0 ? [] : [[Number(pid), { parent: Number(ppid), program: program ?? "" }]];
+    })
+  );
+  const found = [];
+  for (let pid = parent, i = 0; i < MOST_ANCESTORS; i++) {
+    const process2 = processes.get(pid);
+    if (!process2) break;
+    if (isRuntime(process2.program)) found.push(pid);
+    pid = process2.parent;
+  }
+  return found;
+}
+var isRuntime = (path) => RUNTIME.test((0, import_node_path2.basename)(path)) || path !== "" && path === process.execPath;
+
+// src/address/handles.ts
+function threadListeners() {
+  const handles = process._getActiveHandles?.() ?? [];
+  return handles.flatMap((handle) => {
+    if (handle.listening !== true) return [];
+    const address = handle.address?.();
+    if (typeof address !== "object" || address === null) return [];
+    return [{ host: hostOf(address.address), port: address.port, pid: process.pid }];
+  });
+}
+
+// src/address/lsof.ts
+async function lsofListeners(pids) {
+  const output = await outputOf("lsof", ["-nP", "-a", "-iTCP", "-sTCP:LISTEN", "-p", pids.join(","), "-Fpn"]);
+  return output === void 0 ? void 0 : parseLsof(output);
+}
+function parseLsof(output) {
+  const listeners = [];
+  let pid = 0;
+  for (const line of output.split("\n")) {
+    if (line.startsWith("p")) pid = Number(line.slice(1));
+    const [, address, text2] = /^n\[?([^\]]+?)\]?:(\d+)$/.exec(line) ?? [];
+    const port = portOf(text2);
+    if (address !== void 0 && port !== void 0) listeners.push({ host: hostOf(address), port, pid });
+  }
+  return listeners;
+}
+
+// src/address/netstat.ts
+async function netstatListeners(pids) {
+  const output = await outputOf("netstat", ["-ano"]);
+  return output === void 0 ? void 0 : parseNetstat(output, pids);
+}
+function parseNetstat(output, pids) {
+  return output.split("\n").flatMap((line) => {
+    const [protocol, local = "", remote = "", , owner] = line.trim().split(/\s+/);
+    const pid = Number(owner);
+    if (protocol !== "TCP" || !remote.endsWith(":0") || !pids.includes(pid)) return [];
+    const [, address, text2] = /^\[?([^\]%]+)[^\]]*\]?:(\d+)$/.exec(local) ?? [];
+    const port = portOf(text2);
+    return address === void 0 || port === void 0 ? [] : [{ host: hostOf(address), port, pid }];
+  });
+}
+
+// src/address/listeners.ts
+async function listenersOf(pids) {
+  switch (process.platform) {
+    case "linux":
+      return procListeners(pids);
+    case "win32":
+      return withThread(await netstatListeners(pids));
+    default:
+      return withThread(await lsofListeners(pids));
+  }
+}
+function withThread(found) {
+  const own = threadListeners();
+  if (found === void 0) return own.length > 0 ? own : void 0;
+  return [...found, ...own.filter(({ port }) => !found.some((other) => other.port === port))];
+}
+
+// src/address/search.ts
+var TIMES = {
+  patience: 1e4,
+  better: 1e3,
+  // Where a program of the system has to be started for each look, it waits longer.
+  pause: (elapsed) => Math.max(elapsed < 1e4 ? 100 : elapsed < 6e4 ? 1e3 : elapsed < 6e5 ? 5e3 : 3e4, process.platform === "linux" ? 0 : 1e3)
+};
+var FIRST_RETRY_MS = 250;
+var LONGEST_RETRY_MS = 5e3;
+var MOST_TARGETS = 32;
+var GUESSED_PORT = 3e3;
+var DENO_PORT = 8e3;
+var AddressSearch = class {
+  constructor(processId2, events, times = TIMES) {
+    this.processId = processId2;
+    this.events = events;
+    this.times = times;
+  }
+  processId;
+  events;
+  times;
+  #targets = /* @__PURE__ */ new Map();
+  #began = Date.now();
+  #ancestors;
+  #timer;
+  #ended = false;
+  #reported = false;
+  /** Whether the ports of this process can be found out. */
+  #visible = true;
+  /** Looks once, and goes on in the background without keeping the process alive. Returns whether there is any port that may be the app's. */
+  async start() {
+    await this.#look();
+    return this.#targets.size > 0;
+  }
+  stop() {
+    this.#ended = true;
+    clearTimeout(this.#timer);
+  }
+  async #look() {
+    this.#ancestors ??= await ancestors().catch(() => []);
+    const listeners = await listenersOf([process.pid, ...this.#ancestors]).catch(() => void 0);
+    if (this.#ended) return;
+    this.#visible = listeners !== void 0;
+    this.#update([...this.#ranked(listeners ?? []), ...this.#guesses()]);
+    for (const target of this.#targets.values()) {
+      if (target.state === "failed" && Date.now() >= target.retryAt) void this.#ask(target);
+    }
+    this.#decide();
+    if (this.#ended) return;
+    this.#timer = setTimeout(() => void this.#look(), this.times.pause(Date.now() - this.#began));
+    this.#timer.unref();
+  }
+  /** Adds new targets and removes those that are gone. */
+  #update(wanted) {
+    const origins = /* @__PURE__ */ new Set();
+    for (const [origin, rank, foreign] of wanted) {
+      if (origins.has(origin) || origins.size === MOST_TARGETS) continue;
+      origins.add(origin);
+      const target = this.#targets.get(origin);
+      if (target) target.rank = rank;
+      else this.#targets.set(origin, { origin, rank, foreign, state: "failed", confirmedAt: 0, failures: 0, retryAt: 0, why: "" });
+    }
+    for (const origin of this.#targets.keys()) if (!origins.has(origin)) this.#targets.delete(origin);
+  }
+  #ranked(listeners) {
+    const named = portOf(process.env["PORT"]);
+    const threads = import_node_worker_threads.isMainThread ? [] : threadListeners().map(({ port }) => port);
+    return listeners.map((listener) => {
+      const origin = originOf(listener);
+      if (listener.pid !== process.pid) return [origin, 0 /* Ancestor */, !(import_node_cluster.default.isWorker && listener.pid === process.ppid)];
+      if (threads.includes(listener.port)) return [origin, 3 /* OwnThread */, false];
+      return [origin, listener.port === named ? 1 /* OwnNamed */ : 2 /* Own */, false];
+    });
+  }
+  /** Ports that are usual, once this process has had the time to listen on its own, or where its ports cannot be found out. */
+  #guesses() {
+    if (this.#visible && !this.#isLate()) return [];
+    const named = portOf(process.env["PORT"]);
+    const usual = isDeno() ? [GUESSED_PORT, DENO_PORT] : [GUESSED_PORT];
+    return [
+      ...(named === void 0 ? [] : [named]).map((port) => [originOf({ host: void 0, port }), 4 /* GuessNamed */, false]),
+      ...usual.map((port) => [originOf({ host: void 0, port }), 5 /* Guess */, this.#visible])
+    ];
+  }
+  async #ask(target) {
+    target.state = "asking";
+    target.why = "";
+    const answered = await this.#firstThatAnswers(target, basePaths()) ?? await this.#atNamedPath(target);
+    if (answered === void 0) {
+      target.state = "failed";
+      target.retryAt = Date.now() + Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** target.failures);
+      target.failures++;
+    } else {
+      target.state = "confirmed";
+      target.baseUrl = answered;
+      target.confirmedAt = Date.now();
+    }
+    this.#decide();
+  }
+  async #firstThatAnswers(target, paths) {
+    for (const path of paths) {
+      const baseUrl = `${target.origin}${path}`;
+      if (target.foreign) {
+        if (await reachesProcess(baseUrl, this.processId)) return baseUrl;
+        continue;
+      }
+      const probed = await probeHealth(baseUrl);
+      if (probed.ok) return baseUrl;
+      target.why ||= probed.why;
+    }
+    return void 0;
+  }
+  /** At the base path that the server itself names, which it is asked for once. */
+  async #atNamedPath(target) {
+    target.named ??= await basePathAt(target.origin) ?? null;
+    return target.named === null ? void 0 : this.#firstThatAnswers(target, [target.named]);
+  }
+  #decide() {
+    if (this.#ended) return;
+    const targets = [...this.#targets.values()].sort((a, b) => a.rank - b.rank);
+    const best = targets.find(({ state: state3 }) => state3 === "confirmed");
+    if (best?.baseUrl !== void 0) {
+      const better = targets.some(({ rank, state: state3 }) => rank < best.rank && state3 === "asking");
+      if (better && Date.now() - best.confirmedAt < this.times.better) return;
+      this.stop();
+      this.events.found(best.baseUrl);
+      return;
+    }
+    if (this.#reported || !this.#isLate() || targets.some(({ state: state3 }) => state3 === "asking")) return;
+    this.#reported = true;
+    const port = portOf(process.env["PORT"]) ?? (this.#visible ? void 0 : GUESSED_PORT);
+    this.events.missing(this.#whatIsMissing(targets), port === void 0 ? void 0 : `${originOf({ host: void 0, port })}${basePaths()[0]}`);
+  }
+  #isLate() {
+    return Date.now() - this.#began >= this.times.patience;
+  }
+  #whatIsMissing(targets) {
+    const own = targets.filter(({ rank }) => rank === 1 /* OwnNamed */ || rank === 2 /* Own */ || rank === 3 /* OwnThread */);
+    if (own.length > 0) return `the workflow routes of this app do not answer where it listens (${own.map(({ why }) => why).join("; ")})`;
+    return this.#visible ? "this process does not listen on any port" : "the port of this app cannot be found out";
+  }
+};
+
+// src/address/serviceWarnings.ts
+var MOST_WARNINGS = 5;
+var LONGEST_MESSAGE = 500;
+function warningsIn(answer) {
+  const list2 = isFields(answer) ? answer["warnings"] : void 0;
+  if (!Array.isArray(list2)) return [];
+  return list2.slice(0, MOST_WARNINGS).flatMap((item) => {
+    const { code, message } = isFields(item) ? item : {};
+    return typeof code === "string" && typeof message === "string" ? [{ code, message: printable(message) }] : [];
+  });
+}
+function printable(message) {
+  return message.slice(0, LONGEST_MESSAGE).replace(/[\u0000-\u001f\u007f-\u009f]+/g, " ");
+}
+var WarningPrinter = class {
+  #shown = /* @__PURE__ */ new Set();
+  /** Is called with the warnings of each answer. */
+  print(baseUrl, warnings) {
+    const current4 = new Map(warnings.map((warning) => [JSON.stringify([warning.code, warning.message]), warning]));
+    for (const [key, { message }] of current4) {
+      if (!this.#shown.has(key)) process.stderr.write(`[world-redis] WARNING: ${message}
+`);
+    }
+    if (this.#shown.size > 0 && current4.size === 0) process.stderr.write(`[world-redis] ${baseUrl} is reached by the service
+`);
+    this.#shown = new Set(current4.keys());
+  }
+};
+
 // src/transport/call.ts
-var import_promises2 = require("node:timers/promises");
+var import_promises4 = require("node:timers/promises");
 
 // src/wire/wireError.ts
 function errorFromWire(wire, refusal2) {
@@ -8449,9 +9042,9 @@ var CallSocket = class {
       perMessageDeflate: false,
       maxPayload: 0,
       // The process may end without waiting for it.
-      finishRequest: (request) => {
-        request.on("socket", (under2) => under2.unref());
-        request.end();
+      finishRequest: (request2) => {
+        request2.on("socket", (under2) => under2.unref());
+        request2.end();
       }
     });
     this.#opening = socket;
@@ -8461,9 +9054,9 @@ var CallSocket = class {
     };
     let under;
     socket.on("upgrade", (answer) => under = answer.socket);
-    socket.on("unexpected-response", (request, answer) => {
+    socket.on("unexpected-response", (request2, answer) => {
       answer.resume();
-      request.destroy();
+      request2.destroy();
       failed(answer.statusCode === 503 ? FAILED_MS : REFUSED_MS);
     });
     socket.on("open", () => {
@@ -8600,7 +9193,7 @@ var Exchange = class {
   /** Makes a request and returns as soon as its answer begins. */
   open({ method, path, headers, body, timeoutMs, signal }) {
     return new Promise((resolve, reject) => {
-      const request = this.#http.request({
+      const request2 = this.#http.request({
         agent: this.#agent,
         protocol: this.#origin.protocol,
         hostname: this.#origin.hostname.replace(/^\[|\]$/g, ""),
@@ -8613,19 +9206,19 @@ var Exchange = class {
         ...signal && { signal }
       });
       let answer;
-      request.on("response", (body2) => {
+      request2.on("response", (body2) => {
         answer = body2;
         resolve({ status: body2.statusCode ?? 0, headers: body2.headers, body: body2 });
       });
-      request.on("timeout", () => (answer ?? request).destroy(withCode2("ETIMEDOUT", "no answer")));
-      request.on("error", reject);
-      request.on("socket", (socket) => {
+      request2.on("timeout", () => (answer ?? request2).destroy(withCode2("ETIMEDOUT", "no answer")));
+      request2.on("error", reject);
+      request2.on("socket", (socket) => {
         if (!socket.connecting) return;
-        const timer = setTimeout(() => request.destroy(withCode2("ECONNTIMEOUT", "connecting takes too long")), CONNECT_TIMEOUT_MS);
+        const timer = setTimeout(() => request2.destroy(withCode2("ECONNTIMEOUT", "connecting takes too long")), CONNECT_TIMEOUT_MS);
         const stop = () => clearTimeout(timer);
         socket.once("connect", stop).once("close", stop);
       });
-      request.end(body);
+      request2.end(body);
     });
   }
   /** Ends every connection; those in use when they are done, or when the grace is over. */
@@ -8708,13 +9301,13 @@ function parseServiceUrl(url) {
 }
 
 // src/transport/requestId.ts
-var import_node_crypto2 = require("node:crypto");
+var import_node_crypto4 = require("node:crypto");
 var prefix;
 var count = 0;
 var millis = 0;
 var millisText = "";
 function newRequestId() {
-  prefix ??= (0, import_node_crypto2.randomBytes)(15).toString("base64url");
+  prefix ??= (0, import_node_crypto4.randomBytes)(15).toString("base64url");
   const now = Date.now();
   if (now !== millis) {
     millis = now;
@@ -8747,24 +9340,24 @@ var FIRST_PAUSE_MS = 50;
 var LONGEST_PAUSE_MS = 1e3;
 var LONGEST_LATE_PAUSE_MS = 5e3;
 var TRY_AGAIN = /* @__PURE__ */ new Set([502, 503, 504]);
-async function call(config, request) {
-  const headers = requestHeaders(config, request);
-  const thenHeaders = request.then && requestHeaders(config, request.then.call);
-  const { patience } = request;
+async function call(config, request2) {
+  const headers = requestHeaders(config, request2);
+  const thenHeaders = request2.then && requestHeaders(config, request2.then.call);
+  const { patience } = request2;
   const began = Date.now();
   const deadline = began + (patience?.forMs ?? config.retryForMs);
   const { signal } = connectionTo(config.url).closing;
   let alone = false;
   for (let attempt = 0; ; attempt++) {
-    const hold = request.beforeTry?.();
+    const hold = request2.beforeTry?.();
     if (hold) await hold;
     let answer;
     try {
-      answer = await (alone ? sendAlone(config, request, headers) : send(config, request, headers, thenHeaders));
+      answer = await (alone ? sendAlone(config, request2, headers) : send2(config, request2, headers, thenHeaders));
     } catch (cause) {
-      answer = unanswered(config, request, cause);
+      answer = unanswered(config, request2, cause);
     }
-    const result = "error" in answer ? answer : resultOf(config, request, answer);
+    const result = "error" in answer ? answer : resultOf(config, request2, answer);
     if ("value" in result) return result.value;
     if (!result.again) throw result.error;
     const elapsed = Date.now() - began;
@@ -8783,10 +9376,10 @@ async function call(config, request) {
     throw result.error;
   }
 }
-async function callOnce(config, request) {
-  const headers = requestHeaders(config, request);
-  const answer = await send(config, request, headers).catch((cause) => unanswered(config, request, cause));
-  const result = "error" in answer ? answer : resultOf(config, request, answer);
+async function callOnce(config, request2) {
+  const headers = requestHeaders(config, request2);
+  const answer = await send2(config, request2, headers).catch((cause) => unanswered(config, request2, cause));
+  const result = "error" in answer ? answer : resultOf(config, request2, answer);
   if ("value" in result) return result.value;
   throw result.error;
 }
@@ -8795,17 +9388,17 @@ function pauseBefore(attempt) {
   return pause * (0.75 + Math.random() * 0.5);
 }
 async function pauseFor(ms, signal, ref = true) {
-  await (0, import_promises2.setTimeout)(ms, void 0, { signal, ref }).catch(() => void 0);
+  await (0, import_promises4.setTimeout)(ms, void 0, { signal, ref }).catch(() => void 0);
 }
-function send(config, request, headers, thenHeaders) {
+function send2(config, request2, headers, thenHeaders) {
   const { bundles, waits, basePath } = connectionTo(config.url);
-  const first = outgoing(basePath, config, request, headers);
-  if (request.holdMs !== void 0) return waits.request(first);
-  return bundles.request(first, request.then && thenHeaders && outgoing(basePath, config, request.then.call, thenHeaders));
+  const first = outgoing(basePath, config, request2, headers);
+  if (request2.holdMs !== void 0) return waits.request(first);
+  return bundles.request(first, request2.then && thenHeaders && outgoing(basePath, config, request2.then.call, thenHeaders));
 }
-function sendAlone(config, request, headers) {
+function sendAlone(config, request2, headers) {
   const { calls, waits, basePath } = connectionTo(config.url);
-  return (request.holdMs === void 0 ? calls : waits).request(outgoing(basePath, config, request, headers));
+  return (request2.holdMs === void 0 ? calls : waits).request(outgoing(basePath, config, request2, headers));
 }
 function outgoing(basePath, config, { method, path, body, holdMs = 0, signal, patience }, headers) {
   const timeoutMs = (patience?.timeoutMs ?? config.timeoutMs) + holdMs;
@@ -8852,11 +9445,11 @@ function bearer(token) {
 function serviceUrl(config, path) {
   return config.url.replace(/\/+$/, "") + path;
 }
-function requestHeaders(config, request) {
-  const headers = { ...request.headers, accept: CBOR };
+function requestHeaders(config, request2) {
+  const headers = { ...request2.headers, accept: CBOR };
   if (config.token !== void 0) headers["authorization"] = bearer(config.token);
-  if (request.method === "POST") headers["idempotency-key"] = newRequestId();
-  if (request.body !== void 0) headers["content-type"] = request.contentType ?? CBOR;
+  if (request2.method === "POST") headers["idempotency-key"] = newRequestId();
+  if (request2.body !== void 0) headers["content-type"] = request2.contentType ?? CBOR;
   return headers;
 }
 function decodeBody(bytes, contentType) {
@@ -8875,44 +9468,103 @@ function retryAfterSeconds(header) {
 
 // src/delivery/registration.ts
 var REFRESH_MS = 3e4;
+var FIRST_REFRESH_MS = 5e3;
 var LEASE_SECONDS = 90;
 var GOODBYE_MS = 1e3;
 var START_WAIT_MS = 2e3;
-var registrations = /* @__PURE__ */ new Map();
+var SEARCH_WAIT_MS = 300;
+var started = /* @__PURE__ */ new Map();
 async function startRegistering(readConfig2) {
   const config = readConfig2();
-  const app = { ...appOf(config, appBaseUrl(config)), ...lease() };
+  const leased = lease();
+  const appAt = (baseUrl) => ({ ...appOf(config, baseUrl), ...leased });
+  const known2 = config.baseUrl === void 0 ? void 0 : appAt(config.baseUrl);
   stopRegistering(config.url);
-  const registration = { app, timer: void 0, ended: false };
-  registrations.set(config.url, registration);
+  const state3 = {};
+  started.set(config.url, state3);
   await new Promise((resolve) => {
     const giveUpWaiting = setTimeout(resolve, START_WAIT_MS);
-    keepRegistered(readConfig2, registration, () => {
+    const stopWaiting = () => {
       clearTimeout(giveUpWaiting);
-      if (connectionTo(config.url).sockets) loadSockets();
       resolve();
-    });
+    };
+    const onSuccess = () => {
+      if (connectionTo(config.url).sockets) loadSockets();
+      stopWaiting();
+    };
+    if (known2) register(readConfig2, state3, known2, onSuccess);
+    else void registerWhenFound(readConfig2, state3, appAt, onSuccess).then((any) => any ? setTimeout(stopWaiting, SEARCH_WAIT_MS) : stopWaiting());
   });
 }
-function stopRegistering(url) {
-  const registration = registrations.get(url);
-  if (!registration) return void 0;
+async function registerWhenFound(readConfig2, state3, appAt, onSuccess) {
+  let reported = false;
+  const registerAt = (baseUrl) => {
+    register(readConfig2, state3, appAt(baseUrl), onSuccess, () => {
+      if (!state3.search) void registerWhenFound(readConfig2, state3, appAt, onSuccess);
+    });
+  };
+  state3.search = new AddressSearch(processId(), {
+    found: (baseUrl) => {
+      delete state3.search;
+      if (reported) process.stderr.write(`[world-redis] this app answers at ${baseUrl}, which is registered now
+`);
+      registerAt(baseUrl);
+    },
+    missing: (what, guess) => {
+      if (state3.registration) return;
+      reported = true;
+      const then = guess === void 0 ? "The app is registered as soon as it answers" : `${guess} is registered until the app answers elsewhere`;
+      process.stderr.write(
+        `[world-redis] WARNING: ${what}, so the service cannot deliver to it. ${then}. Set WORKFLOW_BASE_URL to the address at which the service reaches the app, with its base path.
+`
+      );
+      if (guess !== void 0) registerAt(guess);
+    }
+  });
+  return state3.search.start();
+}
+function register(readConfig2, state3, app, onSuccess, onTrouble) {
+  let before = state3.registration;
+  if (before?.app.baseUrl === app.baseUrl) return;
+  if (before) end(before);
+  const registration = { app, timer: void 0, ended: false };
+  state3.registration = registration;
+  const warnings = new WarningPrinter();
+  keepRegistered(readConfig2, registration, (answer) => {
+    const current4 = warningsIn(answer);
+    warnings.print(app.baseUrl, current4);
+    if (before) void sayGoodbye(readConfig2(), before.app);
+    before = void 0;
+    onSuccess();
+    if (current4.some(({ code }) => MISSED.has(code))) onTrouble?.();
+  });
+}
+var MISSED = /* @__PURE__ */ new Set(["no_answer", "other_app"]);
+function end(registration) {
   registration.ended = true;
   clearTimeout(registration.timer);
-  registrations.delete(url);
-  return registration.app;
+}
+function stopRegistering(url) {
+  const state3 = started.get(url);
+  if (!state3) return void 0;
+  started.delete(url);
+  state3.search?.stop();
+  if (state3.registration) end(state3.registration);
+  return state3.registration?.app;
 }
 async function unregister(config) {
   const app = stopRegistering(config.url);
-  if (!app) return;
+  if (app) await sayGoodbye(config, app);
+}
+async function sayGoodbye(config, app) {
   const signal = AbortSignal.timeout(GOODBYE_MS);
   await callOnce(config, { method: "POST", path: "/v1/apps/unregister", body: encode(app), signal }).catch(() => void 0);
 }
 function appForQueue(config) {
-  const started = registrations.get(config.url)?.app;
-  if (config.baseUrl === void 0) return started;
+  const registered = started.get(config.url)?.registration?.app;
+  if (config.baseUrl === void 0) return registered;
   const app = appOf(config, config.baseUrl);
-  return started?.baseUrl === app.baseUrl && started.deploymentId === app.deploymentId ? started : app;
+  return registered?.baseUrl === app.baseUrl && registered.deploymentId === app.deploymentId ? registered : app;
 }
 function lease() {
   const setting = process.env["WORKFLOW_WORLD_APP_LEASE_SECONDS"];
@@ -8931,16 +9583,18 @@ function servedNamespace(config) {
   const namespace = handled.size === 1 ? [...handled][0] : config.namespace;
   return namespace === void 0 ? {} : { namespace };
 }
-function keepRegistered(readConfig2, registration, onSuccess) {
+function keepRegistered(readConfig2, registration, onAnswer) {
   let failures = 0;
+  let refresh = FIRST_REFRESH_MS;
   const attempt = async () => {
-    let wait = REFRESH_MS;
+    let wait = refresh;
     try {
       const config = readConfig2();
       registration.app = { ...registration.app, ...servedNamespace(config) };
-      await callOnce(config, { method: "POST", path: "/v1/apps", body: encode(registration.app) });
+      const answer = await callOnce(config, { method: "POST", path: "/v1/apps", body: encode({ ...registration.app, ...identity() }) });
       failures = 0;
-      onSuccess();
+      refresh = REFRESH_MS;
+      if (!registration.ended) onAnswer(answer);
     } catch (error) {
       if (failures === 0 && !registration.ended) {
         process.stderr.write(`[world-redis] ${registration.app.baseUrl} could not be registered: ${messageOf2(error)}
@@ -9132,7 +9786,7 @@ function queuedAs(answer) {
 }
 
 // src/delivery/stepWrites.ts
-var import_promises3 = require("node:timers/promises");
+var import_promises5 = require("node:timers/promises");
 var MOST_STEPS = 1e4;
 var SETTLE_MS = 1e4;
 var QUIET_TURNS = 2;
@@ -9200,7 +9854,7 @@ var StepWrites = class {
         break;
       } else {
         quiet++;
-        await (0, import_promises3.setImmediate)();
+        await (0, import_promises5.setImmediate)();
       }
     }
     this.#requireNoneGivenUp(key, stepId);
@@ -9209,12 +9863,12 @@ var StepWrites = class {
 var StepWrite = class {
   constructor(attempt, forget) {
     this.attempt = attempt;
-    let end = () => {
+    let end2 = () => {
     };
-    this.ended = new Promise((resolve) => end = resolve);
+    this.ended = new Promise((resolve) => end2 = resolve);
     this.#end = () => {
       forget();
-      end();
+      end2();
     };
   }
   attempt;
@@ -9595,11 +10249,11 @@ var FrameDecoder = class {
     let used = 0;
     while (filled < count2) {
       const piece = this.#pieces[used];
-      const end = Math.min(piece.byteLength, this.#at + count2 - filled);
-      taken2.set(piece.subarray(this.#at, end), filled);
-      filled += end - this.#at;
-      this.#at = end;
-      if (end === piece.byteLength) {
+      const end2 = Math.min(piece.byteLength, this.#at + count2 - filled);
+      taken2.set(piece.subarray(this.#at, end2), filled);
+      filled += end2 - this.#at;
+      this.#at = end2;
+      if (end2 === piece.byteLength) {
         used++;
         this.#at = 0;
       }
@@ -9816,7 +10470,7 @@ function createStreams(config) {
     let sent = 0;
     for (const batch of batches(chunks.map(toBytes))) {
       const only = batch.length === 1 ? batch[0] : void 0;
-      await send2(config(), from, {
+      await send3(config(), from, {
         method: "POST",
         path,
         body: only ?? encodeFrames(batch),
@@ -9830,7 +10484,7 @@ function createStreams(config) {
     }
   };
   const close = async (runId, name, from) => {
-    await send2(config(), from, { method: "POST", path: `${await streamPath(runId, name)}/close`, body: encode({}) });
+    await send3(config(), from, { method: "POST", path: `${await streamPath(runId, name)}/close`, body: encode({}) });
   };
   return {
     write: (runId, name, chunk) => append(runId, name, [chunk], sourceOf(name)),
@@ -9877,7 +10531,7 @@ function sourceOf(name) {
   const step = currentStep();
   return step ? { step } : { step, oneOf: writersOf(name) };
 }
-async function send2(config, { step, oneOf, endless }, request) {
+async function send3(config, { step, oneOf, endless }, request2) {
   const write = step && stepWrites().writes(step);
   const patience = {
     forMs: endless ? Number.POSITIVE_INFINITY : config.streamRetryForMs,
@@ -9891,7 +10545,7 @@ async function send2(config, { step, oneOf, endless }, request) {
   };
   try {
     const steps = step ? [step] : await oneOf;
-    await call(config, { ...request, headers: { ...request.headers, ...stepHeaders(steps) }, patience });
+    await call(config, { ...request2, headers: { ...request2.headers, ...stepHeaders(steps) }, patience });
   } finally {
     write?.end();
   }
