@@ -2,6 +2,7 @@
 // One example with one SDK: installed once, then tried in each mode with a service and a Redis of its own.
 import { cpSync, mkdirSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { Api } from '../../e2e/lib/api.mjs';
 import { world } from '../../e2e/lib/paths.mjs';
 import { Child, freePort } from '../../e2e/lib/process.mjs';
@@ -157,7 +158,13 @@ class Trial {
     await this.#app?.end('SIGTERM', END_MS);
     await this.#service?.stop();
     await this.#redis?.stop();
-    const left = leftRunning(folders);
+    // What the app itself started gets the same signal, and may need a moment longer.
+    const until = performance.now() + END_MS;
+    let left = leftRunning(folders);
+    while (left.length > 0 && performance.now() < until) {
+      await setTimeout(100);
+      left = leftRunning(folders);
+    }
     for (const { pid } of left) process.kill(pid, 'SIGKILL');
     return left.length > 0 && `still running after the end: ${left.map(({ name }) => name).join('; ')}`;
   }

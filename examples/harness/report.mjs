@@ -19,7 +19,11 @@ const seconds = (ms) => (ms === undefined ? '' : `${(ms / 1000).toFixed(1)} s`);
 export const heading = (text) => `\n── ${text}`;
 
 export const line = (row) =>
-  [`${row.mode}: ${row.result}`, ...['install', 'build', 'ready', 'run'].filter((key) => row[key]).map((key) => `${key} ${seconds(row[key])}`)].join(', ');
+  [
+    `${row.mode}: ${row.result}`,
+    ...['install', 'build', 'ready', 'run'].filter((key) => row[key]).map((key) => `${key} ${seconds(row[key])}`),
+    ...(row.note ? [row.note] : []),
+  ].join(', ');
 
 export function table(rows) {
   const cells = [COLUMNS.map(([title]) => title), ...rows.map((row) => COLUMNS.map(([, of]) => of(row) ?? ''))];
