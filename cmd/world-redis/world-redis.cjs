@@ -8419,7 +8419,8 @@ function portOf(text2) {
 
 // src/address/proc.ts
 var MOST_FILES = 4096;
-var TABLE_BYTES = 64 * 1024;
+var TABLE_BYTES = 256 * 1024;
+var READ_BYTES2 = 16 * 1024;
 var LISTENING = "0A";
 var proc = (...parts) => ["", "proc", ...parts].join("/");
 async function procListeners(pids) {
@@ -8448,8 +8449,18 @@ async function socketsOf(pid) {
 async function listeningIn(table) {
   const file = await (0, import_promises2.open)(table);
   try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(TABLE_BYTES), 0, TABLE_BYTES);
-    return parseTable(buffer.toString("latin1", 0, bytesRead));
+    const buffer = Buffer.alloc(READ_BYTES2);
+    const found = [];
+    for (let rest = "", total = 0; total < TABLE_BYTES; ) {
+      const { bytesRead } = await file.read(buffer, 0, READ_BYTES2);
+      total += bytesRead;
+      const lines = (rest + buffer.toString("latin1", 0, bytesRead)).split("\n");
+      rest = bytesRead === 0 ? "" : lines.pop() ?? "";
+      const listening = parseTable(lines.join("\n"));
+      found.push(...listening);
+      if (bytesRead === 0 || listening.length < lines.length - (total === bytesRead ? 1 : 0)) break;
+    }
+    return found;
   } finally {
     await file.close();
   }

@@ -5,8 +5,9 @@ import { hostOf, type Listener } from './listener.js';
 
 /** Listening sockets are opened early, so a process with more connections than this has them among its first files. */
 const MOST_FILES = 4096;
-/** Linux lists listening sockets before all others, some 400 in this many bytes. */
-const TABLE_BYTES = 64 * 1024;
+/** Linux lists listening sockets before all others, some 1600 in this many bytes. */
+const TABLE_BYTES = 256 * 1024;
+const READ_BYTES = 16 * 1024;
 /** The state of a listening socket in the tables. */
 const LISTENING = '0A';
 
@@ -47,8 +48,20 @@ type Address = Pick<Listener, 'host' | 'port'>;
 async function listeningIn(table: string): Promise<[string, Address][]> {
   const file = await open(table);
   try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(TABLE_BYTES), 0, TABLE_BYTES);
-    return parseTable(buffer.toString('latin1', 0, bytesRead));
+    // Linux answers each read with a page at most, some 26 sockets.
+    const buffer = Buffer.alloc(READ_BYTES);
+    const found: [string, Address][] = [];
+    for (let rest = '', total = 0; total < TABLE_BYTES; ) {
+      const { bytesRead } = await file.read(buffer, 0, READ_BYTES);
+      total += bytesRead;
+      const lines = (rest + buffer.toString('latin1', 0, bytesRead)).split('\n');
+      rest = bytesRead === 0 ? '' : (lines.pop() ?? '');
+      const listening = parseTable(lines.join('\n'));
+      found.push(...listening);
+      // The heading is in the first part.
+      if (bytesRead === 0 || listening.length < lines.length - (total === bytesRead ? 1 : 0)) break;
+    }
+    return found;
   } finally {
     await file.close();
   }
