@@ -11,7 +11,7 @@ import { Service } from '../../e2e/lib/service.mjs';
 import { makeFolder, removeFolders } from './folders.mjs';
 import { command, install } from './install.mjs';
 import { order } from './order.mjs';
-import { leftRunning } from './processes.mjs';
+import { leftRunning, unexpected } from './processes.mjs';
 import { line } from './report.mjs';
 import { toolsEnv } from './tools.mjs';
 
@@ -96,6 +96,14 @@ export async function tryExample({ example, sdk, client, modes, world: kind, kee
   return rows;
 }
 
+function end(pid) {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has ended with the one that started it.
+  }
+}
+
 /** A build is one command or several. */
 const commands = (build = []) => (typeof build[0] === 'string' ? [build] : build);
 
@@ -161,12 +169,13 @@ class Trial {
     // What the app itself started gets the same signal, and may need a moment longer.
     const until = performance.now() + END_MS;
     let left = leftRunning(folders);
-    while (left.length > 0 && performance.now() < until) {
+    while (unexpected(left, this.start.leaves).length > 0 && performance.now() < until) {
       await setTimeout(100);
       left = leftRunning(folders);
     }
-    for (const { pid } of left) process.kill(pid, 'SIGKILL');
-    return left.length > 0 && `still running after the end: ${left.map(({ name }) => name).join('; ')}`;
+    for (const { pid } of left) end(pid);
+    const names = unexpected(left, this.start.leaves).map(({ name }) => name);
+    return names.length > 0 && `still running after the end: ${names.join('; ')}`;
   }
 
   get tails() {
