@@ -29,7 +29,7 @@ export async function pack() {
  */
 export async function install(example, sdk, client, keep) {
   const project = keep ? join(keep, `${example.name}-${sdk}`) : makeFolder(`${example.name}-${sdk}`);
-  const from = join(folder, example.name);
+  const from = join(folder, example.files);
   cpSync(from, project, { recursive: true, filter: (path) => path === from || !LEFT_OUT.has(basename(path)) });
   if (existsSync(join(from, sdk))) cpSync(join(from, sdk), project, { recursive: true });
   if (!existsSync(join(project, 'node_modules'))) await command('npm', ['ci', ...NPM], { cwd: project, seconds: 300, env: npmEnv() });

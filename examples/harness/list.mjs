@@ -8,11 +8,13 @@ export const folder = fileURLToPath(new URL('..', import.meta.url));
 export const modes = ['dev', 'production', 'moved'];
 
 /**
- * A process of the app. `port`: the argument (`--port`) or the variable (`PORT`) that sets its port.
+ * A process of the app. `port`: the argument (`--port`) or the variable (`PORT`) that sets its port. `leaves`: of the
+ * command line of a process that the framework itself leaves running.
  *
- * @typedef {{ command: string[], port?: string, env?: Record<string, string>, cwd?: string, client?: 'package' | 'file' }} Start
+ * @typedef {{ command: string[], port?: string, env?: Record<string, string>, cwd?: string, client?: 'package' | 'file', leaves?: string }} Start
  * @typedef {object} Example
  * @property {string} name  its folder
+ * @property {string} files  the folder of its files: its own, or that of another example
  * @property {string} title
  * @property {string[]} sdk
  * @property {string} template  the command that makes the framework's template
@@ -37,6 +39,6 @@ export function examples(names = [], tested) {
   if (unknown.length > 0) throw new Error(`no such example: ${unknown.join(', ')}; there are ${all.join(', ')}`);
   return all
     .filter((name) => names.length === 0 || names.includes(name))
-    .map((name) => ({ name, ...JSON.parse(readFileSync(join(folder, name, 'example.json'), 'utf8')) }))
+    .map((name) => ({ name, files: name, ...JSON.parse(readFileSync(join(folder, name, 'example.json'), 'utf8')) }))
     .filter((example) => !tested || example.tested === tested);
 }
