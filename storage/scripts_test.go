@@ -127,6 +127,7 @@ func TestReplyCodes(t *testing.T) {
 	require.Equal(t, map[string]int{
 		"DONE": codeDone, "REPLAYED": codeReplayed, "UNCHANGED": codeUnchanged, "RECORDED": codeRecorded, "STEPS_WRONG": codeStepsWrong,
 		"RUN_MISSING": codeRunMissing, "RUN_EXISTS": codeRunExists, "RUN_ENDED": codeRunEnded, "RUN_EXPIRED": codeRunExpired,
+		"RUN_REMOVED": codeRunRemoved, "RUN_ACTIVE": codeRunActive, "RUN_HELD": codeRunHeld, "RUN_UNCLEARED": codeRunUncleared,
 		"RUN_CLOSED": codeRunClosed, "RUN_TOO_NEW": codeRunTooNew, "RUN_LEGACY": codeRunLegacy, "STEP_MISSING": codeStepMissing,
 		"STEP_EXISTS": codeStepExists, "STEP_ENDED": codeStepEnded, "STEP_TOO_EARLY": codeStepTooEarly, "HOOK_MISSING": codeHookMissing,
 		"ATTRIBUTE_EXISTS": codeAttributeExists, "ATTRIBUTES_FULL": codeAttributesFull, "ATTRIBUTES_UNKNOWN": codeAttributesUnknown,

@@ -196,7 +196,7 @@ func (c *appCheck) found(ctx context.Context, r registration, f appFinding) {
 		if r.DeploymentID == "" {
 			from = "WORKFLOW_BASE_URL of this service"
 		}
-		c.log.Warn("no workflow app answers at this address; messages for it will wait", append(attrs, slog.String("from", from), slog.String("reason", f.Reason))...)
+		c.log.Warn("no workflow app answers at this address; messages for it will wait", attrs[0], slog.String("from", from), attrs[1], slog.String("reason", f.Reason))
 	default:
 		c.log.Warn(sentenceOf(f.Code), append(attrs, slog.String("reason", f.Reason))...)
 	}

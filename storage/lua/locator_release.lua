@@ -1,6 +1,7 @@
 -- locator_release: removes entries of a locator that still name the given run.
 -- KEYS: locator
--- ARGV: run correlation id ...
+-- ARGV: run
+--       then correlation ids
 -- CODES: DONE UNCHANGED
 -- REPLY: DONE removed | UNCHANGED all name another run, or none
 -- $include lib/codes.lua
