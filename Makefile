@@ -120,7 +120,7 @@ examples: build client e2e/apps/v4/$(BUNDLE) e2e/managers/$(PACKAGES) need-redis
 .PHONY: test-examples
 test-examples: build client e2e/apps/v4/$(PACKAGES) need-redis ## the examples of the three frameworks that are used most, in production
 	$(SAY) 'three examples'
-	@"$$(scripts/node22.sh e2e/apps/v4)" examples/run.mjs --tested 'make test' --sdk v4 --mode production
+	@"$$(scripts/node22.sh e2e/apps/v4)" examples/run.mjs --tested 'make test-examples' --sdk v4 --mode production
 
 # Where npm does not run install scripts, Bun's is run by hand: it puts the binary of its platform, a package, in its place.
 e2e/managers/$(PACKAGES): e2e/managers/package.json e2e/managers/package-lock.json

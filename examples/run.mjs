@@ -2,7 +2,7 @@
 // Runs the examples as their users would: each folder is copied to an empty one, installed from its lock file and the
 // client's tarball, and then one order goes through it in development, in production, and from the output alone.
 //
-//   node examples/run.mjs [NAME…] [--mode dev,production,moved] [--sdk v4,v5] [--tested 'make test'] [--world local] [--keep FOLDER] [--verbose]
+//   node examples/run.mjs [NAME…] [--mode dev,production,moved] [--sdk v4,v5] [--tested 'make test-examples'] [--world local] [--keep FOLDER] [--verbose]
 //
 // --world local uses the SDK's own World, to see what the SDK itself supports. --keep installs in that folder, and a
 // later run with it uses what is installed there.
