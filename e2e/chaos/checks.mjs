@@ -29,7 +29,7 @@ async function checkRun(testbed, run, report) {
     return run.lostByRedis ? report.lostByRedis.starts++ : problem('lost', 'an acknowledged run is not there');
   }
   run.status = found.status;
-  if (found.status === 'pending' || found.status === 'running') return problem('stuck', `is ${found.status}`);
+  if (found.status === 'pending' || found.status === 'running') return problem('stuck', `is ${found.status}; ${await stateOf(testbed, run)}`);
   try {
     run.events = await checkEndedRun(api, run.runId);
   } catch (error) {
@@ -47,6 +47,19 @@ async function checkRun(testbed, run, report) {
   } catch (error) {
     problem('check', error.stack);
   }
+}
+
+/** The end of a stuck run's log, and its hooks and messages: after the trial, its Redis is gone. */
+async function stateOf(testbed, run) {
+  const { runId } = run;
+  const ask = (path) => testbed.get(path, AbortSignal.timeout(10_000)).catch((error) => ({ data: [error.message] }));
+  const [events, hooks, messages] = await Promise.all([
+    ask(`/v1/runs/${runId}/events?sortOrder=desc&limit=5&resolveData=none`),
+    ask(`/v1/hooks?runId=${runId}`),
+    ask(`/v1/runs/${runId}/messages`),
+  ]);
+  const last = events?.data.map((event) => `${event.eventType ?? event} ${event.correlationId ?? ''} ${event.createdAt ?? ''}`.trim());
+  return `its last events, newest first: ${JSON.stringify(last)}; hooks ${hooks?.data.length}; messages ${JSON.stringify(messages)}; resumed at ${run.resumedAt}`;
 }
 
 async function errorOf(testbed, run) {
