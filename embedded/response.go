@@ -55,9 +55,6 @@ func tooLarge(a answer) (reason string, ok bool) {
 // shownRefusal is how much of a refusal is kept, in bytes; the service's own sentence has about 80.
 const shownRefusal = 1000
 
-// maxReschedule limits timeoutSeconds; a hundred years fit into a time.Duration.
-const maxReschedule = 100 * 366 * 24 * time.Hour
-
 // judge decides from an answer what happens to the message (contract §5.4).
 func judge(a answer) world.Outcome {
 	out := world.Outcome{Verdict: world.Failed, Status: a.status, Sent: true}
@@ -92,8 +89,8 @@ func judge(a answer) world.Outcome {
 		return out
 	}
 	if seconds, ok := number(ack.TimeoutSeconds); ok && seconds >= 0 {
-		out.Verdict, out.Delay = world.Reschedule, maxReschedule
-		if seconds < maxReschedule.Seconds() {
+		out.Verdict, out.Delay = world.Reschedule, world.MaxDelay
+		if seconds < world.MaxDelay.Seconds() {
 			out.Delay = time.Duration(math.Ceil(seconds*1000)) * time.Millisecond
 		}
 		return out
@@ -139,7 +136,7 @@ func number(v any) (float64, bool) {
 func retryAfter(value string, now time.Time) time.Duration {
 	value = strings.TrimSpace(value)
 	if seconds, err := strconv.ParseFloat(value, 64); err == nil {
-		if seconds > 0 && seconds < maxReschedule.Seconds() {
+		if seconds > 0 && seconds < world.MaxDelay.Seconds() {
 			return time.Duration(seconds * float64(time.Second))
 		}
 		return 0

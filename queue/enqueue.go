@@ -13,8 +13,6 @@ const (
 	// requestMemory is how long a repeated queue() call is recognised; protocol.md
 	// promises ten minutes.
 	requestMemory = 11 * time.Minute
-	// maxDelay keeps due times within the range of every number format that they are stored in.
-	maxDelay = 100 * 366 * 24 * time.Hour
 )
 
 // ringArg is the index of the doorbell's text among the arguments of enqueue.lua.

@@ -44,7 +44,7 @@ func (q *Queue) Prepare(ctx context.Context, m world.Message) (*Prepared, error)
 	if !ok {
 		return nil, world.Errorf(world.CodeInvalid, "queue name %.100q is neither a workflow's nor a step's", m.QueueName)
 	}
-	if m.Delay < 0 || m.Delay > maxDelay {
+	if m.Delay < 0 || m.Delay > world.MaxDelay {
 		return nil, world.Errorf(world.CodeInvalid, "a delay of %s is not between 0 and 100 years", m.Delay)
 	}
 	w := q.worker(kind)

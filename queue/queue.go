@@ -193,5 +193,5 @@ func (q *Queue) dueIn(d time.Duration) world.Millis {
 	if d <= 0 {
 		return 0
 	}
-	return world.MillisOf(q.cfg.Clock.Now().Add(min(d, maxDelay) + time.Millisecond - 1))
+	return world.MillisOf(q.cfg.Clock.Now().Add(min(d, world.MaxDelay) + time.Millisecond - 1))
 }
