@@ -54,7 +54,7 @@ func add(t *testing.T, l *Lane) string { return addMessage(t, l, "step_1") }
 // addMessage adds a message of a step, with an idempotency key, as package queue does.
 func addMessage(t *testing.T, l *Lane, step string) string {
 	t.Helper()
-	id := fmt.Sprint("msg_", messages.Add(1))
+	id := fmt.Sprintf("msg_%06d", messages.Add(1)) // in the order of creation, as the real ones
 	message, err := l.Encode(t.Context(), id, world.Message{
 		QueueName: "__wkf_step_x", ContentType: "application/cbor", RunID: "wrun_1", StepID: step, IdempotencyKey: step,
 	})
