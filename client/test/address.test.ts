@@ -14,6 +14,7 @@ const { listenersOf } = part<typeof import('../build/address/listeners.js')>('ad
 const { parseLsof } = part<typeof import('../build/address/lsof.js')>('address/lsof');
 const { parseNetstat } = part<typeof import('../build/address/netstat.js')>('address/netstat');
 const { parseTable } = part<typeof import('../build/address/proc.js')>('address/proc');
+const { probeHealth } = part<typeof import('../build/address/probe.js')>('address/probe');
 const { AddressSearch } = part<typeof import('../build/address/search.js')>('address/search');
 const { WarningPrinter, warningsIn } = part<typeof import('../build/address/serviceWarnings.js')>('address/serviceWarnings');
 
@@ -161,6 +162,16 @@ function impatient(): Promise<['found', string] | ['missing', string, string | u
     void search.start();
   });
 }
+
+test("a refusal by this client's handler confirms an address: early SDKs do not know the request", async (t) => {
+  const marked = createServer((_request, response) => response.writeHead(400, { 'x-world-redis-client': '1' }).end('{}')).listen(0, '127.0.0.1');
+  const other = createServer((_request, response) => response.writeHead(400).end('{}')).listen(0, '127.0.0.1');
+  t.after(() => [marked, other].map((server) => server.close()));
+  const at = (server: typeof marked) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  await Promise.all([marked, other].map((server) => once(server, 'listening')));
+  assert.deepEqual(await probeHealth(at(marked)), { ok: true });
+  assert.equal((await probeHealth(at(other))).ok, false);
+});
 
 test('a process that does not listen: PORT is assumed if it is set; 3000 is not, where another app may listen', async () => {
   assert.deepEqual(await impatient(), ['missing', 'this process does not listen on any port', undefined]);
