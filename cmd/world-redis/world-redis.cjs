@@ -8177,12 +8177,23 @@ function logOnce(versions, off) {
 `);
 }
 
+// src/delivery/ownDeployments.ts
+var MOST = 1e3;
+var announced = () => processWide("deployments", () => /* @__PURE__ */ new Set());
+function noteDeployment(deploymentId) {
+  const all = announced();
+  if (all.size < MOST) all.add(deploymentId);
+}
+function isAnnounced(deploymentId) {
+  return announced().has(deploymentId);
+}
+
 // src/delivery/target.ts
 var DEPLOYMENT = "x-world-redis-deployment";
 var WORKFLOW = "x-world-redis-workflow";
 function wrongTarget(headers, queueName, { deploymentId }) {
   const wanted = headerText(headers.get(DEPLOYMENT));
-  if (wanted !== null && wanted !== deploymentId) {
+  if (wanted !== null && wanted !== deploymentId && !isAnnounced(wanted)) {
     return `the delivery is for deployment "${wanted}", which has registered this address, too; give each app its own WORKFLOW_BASE_URL`;
   }
   const name = headers.has(WORKFLOW) ? parseQueueName(queueName) : void 0;
@@ -9626,6 +9637,7 @@ function appOf(config, baseUrl) {
   if (!url || url.protocol !== "http:" && url.protocol !== "https:") {
     throw new WorkflowWorldError(`WORKFLOW_BASE_URL is "${baseUrl}", which is not an http or https URL such as http://localhost:3000`, { code: "INVALID_CONFIG" });
   }
+  noteDeployment(config.deploymentId);
   const app = { baseUrl: baseUrl.replace(/\/+$/, ""), deploymentId: config.deploymentId, sdk: detectSdk() };
   const attach = preloadable(config);
   return { ...app, ...servedNamespace(config), ...attach.length > 0 && { attach } };

@@ -9,6 +9,7 @@ import { loadSockets } from '../transport/callSocket.js';
 import { connectionTo } from '../transport/connection.js';
 import { encode } from '../wire/encoding.js';
 import { identity } from './identity.js';
+import { noteDeployment } from './ownDeployments.js';
 import { preloadable } from './preload.js';
 import { processId } from './thisProcess.js';
 
@@ -236,6 +237,7 @@ function appOf(config: Config, baseUrl: string): App {
   if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
     throw new WorkflowWorldError(`WORKFLOW_BASE_URL is "${baseUrl}", which is not an http or https URL such as http://localhost:3000`, { code: 'INVALID_CONFIG' });
   }
+  noteDeployment(config.deploymentId);
   const app: App = { baseUrl: baseUrl.replace(/\/+$/, ''), deploymentId: config.deploymentId, sdk: detectSdk() };
   const attach = preloadable(config);
   return { ...app, ...servedNamespace(config), ...(attach.length > 0 && { attach }) };

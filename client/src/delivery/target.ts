@@ -1,6 +1,7 @@
 import type { Config } from '../config.js';
 import { parseQueueName } from '../sdk/queueName.js';
 import { headerText } from './headerText.js';
+import { isAnnounced } from './ownDeployments.js';
 import { ownWorkflows } from './ownWorkflows.js';
 
 /** The deployment that the target has registered as: not the message's, which may go to another one (policy `latest`). */
@@ -14,7 +15,7 @@ const WORKFLOW = 'x-world-redis-workflow';
  */
 export function wrongTarget(headers: Headers, queueName: string, { deploymentId }: Pick<Config, 'deploymentId'>): string | undefined {
   const wanted = headerText(headers.get(DEPLOYMENT));
-  if (wanted !== null && wanted !== deploymentId) {
+  if (wanted !== null && wanted !== deploymentId && !isAnnounced(wanted)) {
     return `the delivery is for deployment "${wanted}", which has registered this address, too; give each app its own WORKFLOW_BASE_URL`;
   }
   const name = headers.has(WORKFLOW) ? parseQueueName(queueName) : undefined;
