@@ -48,6 +48,18 @@ test('a delivery for another deployment is refused before the workflow sees it',
   assert.equal((await own.handle({ 'x-world-redis-deployment': 'caf%C3%A9 100%25' })).status, 200);
 });
 
+test('a delivery for a deployment that another World of this process has announced is accepted', async (t) => {
+  const { handle } = app();
+  const wanted = { 'x-world-redis-deployment': 'dpl_announced' };
+  assert.equal((await handle(wanted)).status, 421);
+  const service = await Fake.start(json(200, { messageId: 'msg_1' }));
+  t.after(() => service.stop());
+  const other = createWorld({ url: service.url, deploymentId: 'dpl_announced', baseUrl: 'http://localhost:4000' });
+  await other.queue(`${FLOW}order`, { runId: 'wrun_1' });
+  assert.equal((await handle(wanted)).status, 200);
+  assert.equal((await handle({ 'x-world-redis-deployment': 'dpl_of_another_process' })).status, 421);
+});
+
 test('a workflow that this app lacks is refused only where another app has registered with it', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'world-redis-'));
   const before = process.cwd();

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"os/exec"
 	"regexp"
@@ -77,7 +78,7 @@ func startDevRedis(ctx context.Context, binary string, folder *devFolder) (*devR
 	var err error
 	for range redisTries {
 		var r *devRedis
-		if r, err = launchDevRedis(binary, folder); err != nil {
+		if r, err = launchDevRedis(ctx, binary, folder); err != nil {
 			return nil, err
 		}
 		if err = r.awaitAnswer(ctx); err == nil {
@@ -91,8 +92,8 @@ func startDevRedis(ctx context.Context, binary string, folder *devFolder) (*devR
 	return nil, fmt.Errorf("%s does not start with the data in %s: %w (its log: %s; --embedded does without it)", binary, folder.path("redis"), err, folder.path("redis/redis.log"))
 }
 
-func launchDevRedis(binary string, folder *devFolder) (*devRedis, error) {
-	port, err := freePort()
+func launchDevRedis(ctx context.Context, binary string, folder *devFolder) (*devRedis, error) {
+	port, err := freePort(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -138,13 +139,14 @@ func redisQuoted(text string) string {
 }
 
 // freePort returns a port of the loopback interface on which nothing listens.
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it is closed at once
+func freePort(ctx context.Context) (int, error) {
+	var config net.ListenConfig
+	l, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return 0, fmt.Errorf("find a free port: %w", err)
 	}
-	port := l.Addr().(*net.TCPAddr).Port //nolint:errcheck,forcetypeassert // it is a TCP listener
-	return port, l.Close()
+	address, err := netip.ParseAddrPort(l.Addr().String())
+	return int(address.Port()), errors.Join(err, l.Close())
 }
 
 // awaitAnswer waits until the server has loaded its data.
