@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whoever opens the address finds out what it is: a program in JSON, a person on a page. The version is only for those
+// A program that opens the address gets JSON, a person a page. The version is only for those
 // who may call the service.
 func TestRootSaysWhereToLook(t *testing.T) {
 	t.Parallel()

@@ -20,7 +20,7 @@ const (
 	// lookEvery is the time between two looks at the ports while the app is missing, and watchEvery while it is there.
 	lookEvery  = 300 * time.Millisecond
 	watchEvery = 2 * time.Second
-	// sayMissing is when the developer is told that the app was not found yet.
+	// sayMissing is when a line says that the app was not found yet.
 	sayMissing = 30 * time.Second
 )
 
@@ -109,12 +109,12 @@ func (a *devApp) stop() {
 }
 
 func (a *devApp) run(ctx context.Context) {
-	since, told, renewed := time.Now(), false, time.Time{}
+	since, said, renewed := time.Now(), false, time.Time{}
 	for {
 		listeners, err := a.tree.Listeners(ctx)
 		if err == nil && a.note(listeners) {
 			a.say.line("the app no longer listens; it is looked for again")
-			since, told = time.Now(), false
+			since, said = time.Now(), false
 		}
 		wait := watchEvery
 		switch {
@@ -129,8 +129,8 @@ func (a *devApp) run(ctx context.Context) {
 			continue
 		default:
 			wait = lookEvery
-			if !told && time.Since(since) > sayMissing {
-				told = true
+			if !said && time.Since(since) > sayMissing {
+				said = true
 				a.say.line("%s", a.whyMissing())
 			}
 		}
