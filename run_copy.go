@@ -1,0 +1,44 @@
+package world
+
+import (
+	"context"
+	"iter"
+)
+
+// RunCopy is a copy of a run with all that belongs to it, as of one moment.
+type RunCopy struct {
+	// Run is the run with its values. A run that keeps nothing after its end has none.
+	Run Run
+	// Parts yields the rest of the copy in the order of the fields of RunPart. It reads as it is iterated, so that a large
+	// run is never in memory as a whole. An error ends it. It may be iterated again.
+	Parts iter.Seq2[RunPart, error]
+}
+
+// RunPart is one part of the copy of a run. Exactly one field is set.
+type RunPart struct {
+	Event  *Event      // in the order of the log
+	Step   *Step       // oldest first
+	Hook   *HookCopy   // of a run that has not ended, or that keeps its token
+	Stream *StreamCopy // before its chunks
+	Chunk  *Chunk      // of the last Stream, in the order of their indexes
+}
+
+// HookCopy is a hook in the copy of a run.
+type HookCopy struct {
+	Hook
+	Position int64 // of its hook_created in the log; -1 if it has none (a hook of the legacy calls)
+}
+
+// StreamCopy is a stream in the copy of a run, without its chunks.
+type StreamCopy struct {
+	Name  string
+	Count int64   // of all chunks and of the ends between them
+	Ends  []int64 // indexes of the recorded ends, ascending
+}
+
+// RunCopier reads whole runs.
+type RunCopier interface {
+	// CopyRuns returns copies in the order of the ids, nil where there is no such run. At most MaxGetRuns ids. Small runs are
+	// read at once, large ones while their parts are iterated.
+	CopyRuns(ctx context.Context, runIDs []string) ([]*RunCopy, error)
+}
