@@ -2,13 +2,18 @@ package world
 
 import (
 	"context"
+	"errors"
 	"iter"
 )
+
+// ErrArchiveCannotList is returned by ListRuns of an archive that cannot select by name or status.
+var ErrArchiveCannotList = errors.New("this archive cannot list runs by name or status: with WORKFLOW_WORLD_ARCHIVE=postgres://… it can")
 
 // Archive keeps runs that have left Redis. All methods are safe for concurrent use. A run that is not there is no error.
 type Archive interface {
 	// PutRuns stores copies of runs that have ended. When it returns nil, all of them are safe: a crash of the archive loses none.
-	// A copy that is there already is replaced as a whole.
+	// A copy that is there already is replaced as a whole. A run that cannot be read is a CopyError, and nothing is safe then; the
+	// caller tries again without it.
 	PutRuns(ctx context.Context, copies []*RunCopy) error
 	// DeleteRuns removes runs permanently.
 	DeleteRuns(ctx context.Context, runIDs []string) error

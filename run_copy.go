@@ -2,6 +2,7 @@ package world
 
 import (
 	"context"
+	"fmt"
 	"iter"
 )
 
@@ -9,8 +10,10 @@ import (
 type RunCopy struct {
 	// Run is the run with its values. A run that keeps nothing after its end has none.
 	Run Run
+	// Events is how many events the log has.
+	Events int64
 	// Parts yields the rest of the copy in the order of the fields of RunPart. It reads as it is iterated, so that a large
-	// run is never in memory as a whole. An error ends it. It may be iterated again.
+	// run is never in memory as a whole. An error ends it, and is a CopyError. It may be iterated again.
 	Parts iter.Seq2[RunPart, error]
 }
 
@@ -33,12 +36,24 @@ type HookCopy struct {
 type StreamCopy struct {
 	Name  string
 	Count int64   // of all chunks and of the ends between them
-	Ends  []int64 // indexes of the recorded ends, ascending
+	Ends  []int64 // indexes of the recorded ends, ascending. They have no chunks. The last is Count if the stream was closed
 }
+
+// CopyError means that a run could not be read. It says nothing of other runs in the same call. Whatever reads a copy returns it,
+// perhaps wrapped.
+type CopyError struct {
+	RunID string
+	Err   error
+}
+
+func (e *CopyError) Error() string { return fmt.Sprintf("run %s cannot be copied: %v", e.RunID, e.Err) }
+
+func (e *CopyError) Unwrap() error { return e.Err }
 
 // RunCopier reads whole runs.
 type RunCopier interface {
 	// CopyRuns returns copies in the order of the ids, nil where there is no such run. At most MaxGetRuns ids. Small runs are
-	// read at once, large ones while their parts are iterated.
+	// read at once, large ones while their parts are iterated. If the copies would take too much memory, those at the end are
+	// left out, and the caller requests them again. There is at least one.
 	CopyRuns(ctx context.Context, runIDs []string) ([]*RunCopy, error)
 }
