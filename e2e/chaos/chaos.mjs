@@ -99,7 +99,7 @@ async function withFaults(testbed, report, { seed, seconds, rate, most, pace, wa
   await Promise.race([load.settled(), delay(patience * 1000, undefined, { signal, ref: false })]);
   report.faults = faults.counts;
   report.unacknowledged = load.unacknowledged;
-  const runs = await withOthers(testbed, load.runs, Date.now() + patience * 1000, signal);
+  const runs = await withOthers(testbed, load, Date.now() + patience * 1000, signal);
   log(`looking at ${runs.length} runs`);
   report.runs = runs;
   report.journal = await testbed.journal();
@@ -114,15 +114,21 @@ async function withFaults(testbed, report, { seed, seconds, rate, most, pace, wa
   Object.assign(report, countExecutions(report.journal));
 }
 
-/** The runs other than those whose start was acknowledged, once none of them is in progress: children, and starts whose answer was lost. */
-async function withOthers(testbed, runs, deadline, signal) {
+/**
+ * All runs, once none of them is in progress: those whose start was acknowledged, and others, which are children and starts whose answer was
+ * lost. Until then it resumes hooks that nothing else resumes.
+ */
+async function withOthers(testbed, load, deadline, signal) {
   const [api] = testbed.apis;
-  const known = new Set(runs.map(({ runId }) => runId));
+  const { runs } = load;
+  const known = new Map(runs.map((run) => [run.runId, run]));
   for (;;) {
     const under = [...(await api.runs('pending')), ...(await api.runs('running'))];
     if (under.length === 0 || Date.now() > deadline) break;
-    // Nothing else resumes the hooks of starts without an answer.
-    for (const { runId, deploymentId } of under.filter((run) => !known.has(run.runId))) {
+    for (const { runId, deploymentId } of under) {
+      const run = known.get(runId);
+      if (run?.settledAt) await load.resumeAgain(run, AbortSignal.any([signal, AbortSignal.timeout(10_000)]));
+      if (run) continue;
       for (const { token } of await api.hooks(runId)) await testbed.apps[deploymentId].resume(token, 1).catch(() => {});
     }
     await delay(1000, undefined, { signal });

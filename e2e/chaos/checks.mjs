@@ -59,7 +59,16 @@ async function stateOf(testbed, run) {
     ask(`/v1/runs/${runId}/messages`),
   ]);
   const last = events?.data.map((event) => `${event.eventType ?? event} ${event.correlationId ?? ''} ${event.createdAt ?? ''}`.trim());
-  return `its last events, newest first: ${JSON.stringify(last)}; hooks ${hooks?.data.length}; messages ${JSON.stringify(messages)}; resumed at ${run.resumedAt}`;
+  return `its last events, newest first: ${JSON.stringify(last)}; hooks ${hooks?.data.length}; messages ${JSON.stringify(messages)}; ${await listsOf(testbed, runId)}; resumed at ${run.resumedAt}, last refusal of a resume ${run.refused}, settled at ${run.settledAt}`;
+}
+
+/** Whether recovery can find a run: its marks, and the lists that it is in. */
+async function listsOf(testbed, runId) {
+  const ask = (...words) => testbed.redis.command(...words).catch((error) => error.message);
+  const marks = await ask('HMGET', `workflow:run:{${runId}}`, 'rs', 'en', 'et');
+  const lists = [];
+  for (const list of ['watch', 'by_status:pending', 'by_status:running', 'index']) lists.push(`${list} ${await ask('ZSCORE', `workflow:runs:${list}`, runId)}`);
+  return `rs, en, et ${JSON.stringify(marks)}; lists: ${lists.join(', ')}`;
 }
 
 async function errorOf(testbed, run) {

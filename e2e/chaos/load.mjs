@@ -6,7 +6,10 @@ import { readLive, streamOf } from '../lib/liveReader.mjs';
 import { everyWay, KINDS } from './kinds.mjs';
 
 const ENDED = new Set(['completed', 'failed', 'cancelled']);
-/** How long a run must be missing, in milliseconds, to count as lost: until then its message may restore it. */
+/**
+ * How long a run must be missing, in milliseconds, to count as lost. A start is acknowledged if its message is in the queue, even if the
+ * call that creates the run failed; the run then exists once the message is delivered.
+ */
 const GONE = 20_000;
 const KIND_WEIGHTS = Object.values(KINDS).map((kind) => [kind.weight, kind]);
 
@@ -63,23 +66,39 @@ export class Load {
       this.unacknowledged++;
       return;
     }
+    await this.follow(run, patience);
+  }
+
+  /** Does the external part of a run whose start was acknowledged, until it has ended or counts as lost. */
+  async follow(run, patience) {
     run.ackedAt = Date.now();
     this.runs.push(run);
     if (run.plans) this.#read(run, patience);
     if (run.payload !== undefined) await this.#resume(run, patience);
-    while (!patience.aborted) {
+    const missing = new Missing();
+    while (!patience.aborted && !missing.forLong) {
       await delay(1000);
       const found = await this.#testbed.get(`/v1/runs/${run.runId}`, patience).catch(() => undefined);
-      if (!found || ENDED.has(found.status)) break;
-      if (run.resumedAt && (await this.#waits(run, patience))) {
-        this.lostResumes.push({ run, at: run.resumedAt });
-        await this.#resume(run, patience);
-      }
+      missing.note(found);
+      if (!found) continue;
+      if (ENDED.has(found.status)) break;
+      await this.resumeAgain(run, patience);
     }
     run.settledAt = Date.now();
   }
 
-  /** Whether a run whose hook was resumed still waits for that. */
+  /**
+   * Resumes the hook of a run that waits for it. Either Redis lost an acknowledged resume, which counts as such, or there was none yet: the
+   * run came so late that it counted as lost. Redis may also have lost the end of a run together with its resume.
+   */
+  async resumeAgain(run, patience) {
+    if (run.payload === undefined || !(await this.#waits(run, patience))) return;
+    if (run.resumedAt) this.lostResumes.push({ run, at: run.resumedAt });
+    run.resumedAt = undefined;
+    await this.#resume(run, patience);
+  }
+
+  /** Whether a run waits for its hook. */
   async #waits(run, patience) {
     const page = await this.#testbed.get(`/v1/runs/${run.runId}/events?sortOrder=asc`, patience).catch(() => undefined);
     const types = page?.data.map(({ eventType }) => eventType) ?? [];
@@ -95,19 +114,33 @@ export class Load {
 
   /** Resumes the run's hook until that is acknowledged, the run has continued by an unacknowledged resume, or the run is lost. */
   async #resume(run, patience) {
-    for (let seen = Date.now(); !patience.aborted && Date.now() - seen < GONE; ) {
+    const missing = new Missing();
+    while (!patience.aborted && !missing.forLong) {
       await delay(500);
-      const done = await this.#testbed.apps[run.sdk].resume(run.args[0], run.payload).then(
-        () => true,
-        () => false,
+      run.refused = await this.#testbed.apps[run.sdk].resume(run.args[0], run.payload).then(
+        () => undefined,
+        (error) => error.message,
       );
-      if (done) {
+      if (run.refused === undefined) {
         run.resumedAt = Date.now();
         return;
       }
       const found = await this.#testbed.get(`/v1/runs/${run.runId}`, patience).catch(() => undefined);
       if (found && ENDED.has(found.status)) return;
-      if (found) seen = Date.now();
+      missing.note(found);
     }
+  }
+}
+
+/** Since when a run is missing without interruption. */
+class Missing {
+  #since;
+
+  note(found) {
+    this.#since = found ? undefined : (this.#since ?? Date.now());
+  }
+
+  get forLong() {
+    return this.#since !== undefined && Date.now() - this.#since >= GONE;
   }
 }
