@@ -15,14 +15,7 @@ func (s *Store) setAttributes(ctx context.Context, c *call) (world.EventResult, 
 		return world.EventResult{}, err
 	}
 	once := writerOf(c.req.Data) == writerWorkflow && c.req.CorrelationID != ""
-	args := append(make([]any, 0, 1+2*len(changes)), flag(once))
-	for _, ch := range changes {
-		value := "-"
-		if ch.Value != nil {
-			value = "=" + *ch.Value
-		}
-		args = append(args, ch.Key, value)
-	}
+	args := attributeArgs(changes, once)
 	if err := s.mayKeepNothing(ctx, c.req.RunID, args[1:]); err != nil {
 		return world.EventResult{}, err
 	}
@@ -31,6 +24,19 @@ func (s *Store) setAttributes(ctx context.Context, c *call) (world.EventResult, 
 		return world.EventResult{}, err
 	}
 	return s.runResult(ctx, c, o, o.rest)
+}
+
+// attributeArgs are the arguments that only attr_set.lua has.
+func attributeArgs(changes []change, once bool) []any {
+	args := append(make([]any, 0, 1+2*len(changes)), flag(once))
+	for _, ch := range changes {
+		value := "-"
+		if ch.Value != nil {
+			value = "=" + *ch.Value
+		}
+		args = append(args, ch.Key, value)
+	}
+	return args
 }
 
 // runAsOf is [record.Entity.RunAsOf] with the attributes that the run had then.
