@@ -12,6 +12,9 @@ type RunCopy struct {
 	Run Run
 	// Events is how many events the log has.
 	Events int64
+	// Foreign says that another World wrote the log, by rules of its own. An import leaves out the events that the rules here
+	// refuse, such as a second end of the run, and takes the state of the run from the rest.
+	Foreign bool
 	// Parts yields the rest of the copy in the order of the fields of RunPart. It reads as it is iterated, so that a large
 	// run is never in memory as a whole. An error ends it, and is a CopyError. It may be iterated again.
 	Parts iter.Seq2[RunPart, error]

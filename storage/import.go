@@ -42,6 +42,9 @@ func (s *Store) ImportRun(ctx context.Context, c *world.RunCopy, streams func(co
 			return "", err
 		}
 	}
+	if i.left > 0 {
+		s.log.InfoContext(ctx, "an import left out events that cannot follow those before them", slog.String("run_id", i.runID()), slog.Int("events", i.left))
+	}
 	return world.RunImported, nil
 }
 
@@ -63,11 +66,14 @@ func badCopy(runID, what string) error {
 
 // runImport is the import of one run.
 type runImport struct {
-	store *Store
-	copy  *world.RunCopy
-	keys  runKeys
-	have  int          // events that are in the log already
-	last  world.Millis // time of the last of them
+	store    *Store
+	copy     *world.RunCopy
+	keys     runKeys
+	have     int          // events that an interrupted import has written
+	passed   int          // of these, how many events of the copy were found to be
+	position int          // of the next event
+	last     world.Millis // time of the event before it
+	left     int          // events of a foreign log that were left out
 }
 
 func (i *runImport) runID() string { return i.copy.Run.RunID }
@@ -94,14 +100,14 @@ func (i *runImport) look(ctx context.Context) (before bool, err error) {
 	if state.Text(0) == "" {
 		return false, nil
 	}
-	i.have, i.last = state.Number(1), world.Millis(state.Number(2))
+	i.have, i.position, i.last = state.Number(1), state.Number(1), world.Millis(state.Number(2))
 	if i.have > 0 {
 		if err := i.compare(ctx); err != nil {
 			return false, err
 		}
 	}
 	if listed.Err() == nil {
-		if i.copy.Events > int64(i.have) {
+		if !i.copy.Foreign && i.copy.Events > int64(i.have) {
 			return false, world.Errorf(world.CodeConflict, "Run %q is here already, with %d events; its copy has %d", runID, i.have, i.copy.Events)
 		}
 		return true, nil
@@ -116,7 +122,7 @@ func (i *runImport) compare(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if part.Event == nil || position == i.have {
+		if part.Event == nil || position == i.have || position > 0 && i.copy.Foreign {
 			return nil
 		}
 		if position == 0 || position == i.have-1 {
@@ -124,13 +130,17 @@ func (i *runImport) compare(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if here.Type != part.Event.Type || here.CreatedAt != part.Event.CreatedAt || here.CorrelationID != part.Event.CorrelationID {
+			if !sameEvent(here, *part.Event) {
 				return world.Errorf(world.CodeConflict, "Another run with the id %q is here: event %d differs", i.runID(), position)
 			}
 		}
 		position++
 	}
 	return nil
+}
+
+func sameEvent(a, b world.Event) bool {
+	return a.Type == b.Type && a.CreatedAt == b.CreatedAt && a.CorrelationID == b.CorrelationID
 }
 
 // readEvent reads one event without its payload.

@@ -20,7 +20,6 @@ const (
 // replay applies the events of the copy that are not in the log yet, in order.
 func (i *runImport) replay(ctx context.Context) error {
 	b := importBatch{runImport: i}
-	position := 0
 	for part, err := range i.copy.Parts {
 		if err != nil {
 			return err
@@ -28,33 +27,58 @@ func (i *runImport) replay(ctx context.Context) error {
 		if part.Event == nil {
 			break
 		}
-		if position >= i.have {
-			if err := b.add(ctx, *part.Event, position); err != nil {
-				return err
-			}
+		there, err := i.isThere(ctx, part.Event)
+		if err != nil {
+			return err
 		}
-		position++
-	}
-	if position == 0 {
-		return badCopy(i.runID(), "has no events")
+		if there {
+			continue
+		}
+		if err := b.add(ctx, *part.Event); err != nil {
+			return err
+		}
 	}
 	if err := b.send(ctx); err != nil {
 		return err
 	}
-	if int64(position) != i.copy.Events {
-		return badCopy(i.runID(), fmt.Sprintf("should have %d events, and has %d", i.copy.Events, position))
-	}
 	return i.checkEnd(ctx)
+}
+
+// isThere reports whether an event of the copy is one of those that an interrupted import has written. In a foreign log, some may
+// have been left out.
+func (i *runImport) isThere(ctx context.Context, e *world.Event) (bool, error) {
+	if i.passed == i.have {
+		return false, nil
+	}
+	if i.copy.Foreign {
+		here, err := i.store.readEvent(ctx, i.runID(), i.passed)
+		if err != nil {
+			return false, err
+		}
+		if !sameEvent(here, *e) {
+			return true, nil // it was left out
+		}
+	}
+	i.passed++
+	return true, nil
 }
 
 // checkEnd compares the state that follows from the events with that of the copy.
 func (i *runImport) checkEnd(ctx context.Context) error {
 	run, found, err := i.store.peekRun(ctx, i.runID())
-	if err != nil {
+	want := &i.copy.Run
+	switch {
+	case err != nil:
 		return err
-	}
-	if want := i.copy.Run; !found || run.Status != want.Status || run.WorkflowName != want.WorkflowName {
+	case !found:
+		return badCopy(i.runID(), "has no events")
+	case i.copy.Foreign && run.WorkflowName == want.WorkflowName:
+		want.Status = run.Status
+		return nil
+	case run.Status != want.Status || run.WorkflowName != want.WorkflowName:
 		return badCopy(i.runID(), "says that the run is "+string(want.Status)+"; after its events it is "+string(run.Status))
+	case int64(i.position) != i.copy.Events:
+		return badCopy(i.runID(), fmt.Sprintf("should have %d events, and has %d", i.copy.Events, i.position))
 	}
 	return nil
 }
@@ -62,39 +86,41 @@ func (i *runImport) checkEnd(ctx context.Context) error {
 // importBatch collects events that are sent together.
 type importBatch struct {
 	*runImport
-	calls []luascript.Call
-	want  []int // their positions
-	first []world.Event
-	bytes int
+	events []world.Event
+	bytes  int
 }
 
-func (b *importBatch) add(ctx context.Context, e world.Event, position int) error {
-	call, err := b.callOf(ctx, e, position)
-	if err != nil {
-		return err
-	}
+func (b *importBatch) add(ctx context.Context, e world.Event) error {
 	size := 0
 	for _, f := range e.Data {
 		size += len(f.Value)
 	}
-	if len(b.calls) > 0 && (len(b.calls) == importAtOnce || b.bytes+size > importBytes) {
+	if len(b.events) > 0 && (len(b.events) == importAtOnce || b.bytes+size > importBytes) {
 		if err := b.send(ctx); err != nil {
 			return err
 		}
 	}
-	b.calls, b.want, b.first, b.bytes = append(b.calls, call), append(b.want, position), append(b.first, e), b.bytes+size
-	b.last = e.CreatedAt
+	b.events, b.bytes = append(b.events, e), b.bytes+size
 	return nil
 }
 
-// send applies the events in order. Each says which event must be the last before it. So if Redis has forgotten the script of one,
-// those after it are refused, and it sends them again.
+// send applies the events in order. Each says which event must be the last before it. So those after one that was not applied,
+// because it was refused or Redis had forgotten its script, are refused, too, and are sent again.
 func (b *importBatch) send(ctx context.Context) error {
-	for tries := 0; len(b.calls) > 0; tries++ {
-		answers := b.store.send.RunInOrder(ctx, luascript.Batch{Calls: b.calls})[0]
-		done, err := b.applied(answers)
-		b.calls, b.want, b.first = b.calls[done:], b.want[done:], b.first[done:]
-		if err != nil && (done == 0 || tries > 3) {
+	for tries := 0; len(b.events) > 0; tries++ {
+		calls, err := b.calls(ctx)
+		if err != nil {
+			return err
+		}
+		done, refused, err := b.applied(ctx, b.store.send.RunInOrder(ctx, luascript.Batch{Calls: calls})[0])
+		if done > 0 {
+			b.last, b.position, tries = max(b.last, b.events[done-1].CreatedAt), b.position+done, 0
+		}
+		b.events = b.events[done:]
+		if refused && b.copy.Foreign {
+			b.left, b.events, tries, err = b.left+1, b.events[1:], 0, nil
+		}
+		if err != nil && (refused || tries > 3) {
 			return err
 		}
 	}
@@ -102,37 +128,54 @@ func (b *importBatch) send(ctx context.Context) error {
 	return nil
 }
 
-// applied returns how many of the first events are at their places, and the error of the next one.
-func (b *importBatch) applied(answers []luascript.Answer) (done int, err error) {
+// calls returns the script calls of the events that are to be sent.
+func (b *importBatch) calls(ctx context.Context) ([]luascript.Call, error) {
+	calls := make([]luascript.Call, len(b.events))
+	last := b.last
+	for at, e := range b.events {
+		var end *world.LogEnd
+		if position := b.position + at; position > 0 {
+			end = &world.LogEnd{Position: position - 1, CreatedAt: last}
+		}
+		call, err := b.callOf(ctx, e, end)
+		if err != nil {
+			return nil, err
+		}
+		calls[at], last = call, max(last, e.CreatedAt)
+	}
+	return calls, nil
+}
+
+// applied returns how many of the first events are at their places, and the error of the next one. refused says that its script
+// refused it.
+func (b *importBatch) applied(ctx context.Context, answers []luascript.Answer) (done int, refused bool, err error) {
 	for at, a := range answers {
 		if a.Err != nil {
-			return at, b.store.failIn(context.Background(), b.runID(), a.Err)
+			return at, false, b.store.failIn(ctx, b.runID(), a.Err)
 		}
 		r := record.Reply(a.Reply)
 		code, err := r.Code()
 		if err != nil {
-			return at, fail(err)
+			return at, false, fail(err)
 		}
 		position := r.Number(2)
 		if code == codeReplayed || code == codeRecorded {
 			position = r.Number(3)
 		}
-		if code < 0 || code == codeUnchanged || position != b.want[at] {
-			return at, badCopy(b.runID(), "has a "+string(b.first[at].Type)+" at "+strconv.Itoa(b.want[at])+" that the events before it do not allow")
+		if want := b.position + at; code < 0 || code == codeUnchanged || position != want {
+			return at, true, badCopy(b.runID(), fmt.Sprintf("has a %s at %d that the events before it do not allow", b.events[at].Type, want))
 		}
 	}
-	return len(answers), nil
+	return len(answers), false, nil
 }
 
 // callOf returns the script call that applies an event as it was applied first.
-func (b *importBatch) callOf(ctx context.Context, e world.Event, position int) (luascript.Call, error) {
+func (b *importBatch) callOf(ctx context.Context, e world.Event, end *world.LogEnd) (luascript.Call, error) {
 	s := b.store
 	req := world.CreateEvent{
-		RunID: b.runID(), RequestID: "import " + strconv.Itoa(position) + " " + e.EventID, Type: e.Type, CorrelationID: e.CorrelationID,
+		RunID: b.runID(), RequestID: "import " + e.EventID, Type: e.Type, CorrelationID: e.CorrelationID,
 		SpecVersion: e.SpecVersion, Data: e.Data, OccurredAt: e.OccurredAt, ResumeID: e.ResumeID, ResolveNone: true,
-	}
-	if position > 0 {
-		req.LogEnd = &world.LogEnd{Position: position - 1, CreatedAt: b.last}
+		LogEnd: end,
 	}
 	c := s.newCall(req)
 	c.now = e.CreatedAt

@@ -23,16 +23,14 @@ func (i *runImport) writeLegacy(ctx context.Context) error {
 		return fail(err)
 	}
 	b := importBatch{runImport: i}
-	position := 0
 	for part, err := range i.copy.Parts {
 		switch {
 		case err != nil:
 			return err
-		case part.Event != nil && position >= i.have:
-			err = b.add(ctx, *part.Event, position)
-			position++
+		case part.Event != nil && i.passed < i.have:
+			i.passed++
 		case part.Event != nil:
-			position++
+			err = b.add(ctx, *part.Event)
 		case part.Step != nil:
 			err = i.writeLegacyStep(ctx, part.Step)
 		case part.Hook != nil:

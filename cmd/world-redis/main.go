@@ -33,7 +33,7 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(serveCommand(), devCommand(), healthCommand(), queueCommand(), runsCommand(), streamcmd.New(os.Getenv), clientCommand(), envCommand(), versionCommand(), setupcmd.New("setup"))
+	root.AddCommand(serveCommand(), devCommand(), healthCommand(), queueCommand(), runsCommand(), streamcmd.New(os.Getenv), importCommand(), clientCommand(), envCommand(), versionCommand(), setupcmd.New("setup"))
 	return root
 }
 
