@@ -5,6 +5,8 @@ SHELL := bash
 .DELETE_ON_ERROR:
 .SECONDEXPANSION:
 MAKEFLAGS += --no-builtin-rules
+# Hundreds of processes load the same npm, compilers and SDKs; Node keeps what it has compiled of them.
+export NODE_COMPILE_CACHE := $(CURDIR)/.cache/node
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 E2E_APPS := e2e/apps/v4 e2e/apps/v5 e2e/apps/v4beta
@@ -96,18 +98,22 @@ packages:
 	$(SAY) 'packages of the client, the apps and the suites'
 	@$(MAKE) --no-print-directory -j4 client $(E2E_APPS:%=%/$(BUNDLE)) $(SUITES:%=%/$(PACKAGES))
 
-# The Go parts do not need the packages, and those mostly wait for the network. The tests of the client and the SDK's
-# suites wait much, so they are done together; the end-to-end tests have the machine to themselves.
+# In three steps, so that the machine is busy and never crowded. The Go parts compute; the packages, the linters of
+# TypeScript and the examples wait for the network and for builds beside them. The SDK's suites have limits of ten seconds,
+# so only the client's tests run with them. The end-to-end tests have the machine to themselves.
 .PHONY: test
-test: ## lint, vet, race tests, client tests, the SDK's suites, end-to-end tests
-	@$(MAKE) --no-print-directory -j2 packages test-of-go
-	@$(MAKE) --no-print-directory lint-ts lint-package lint-openapi
+test: need-redis ## lint, vet, race tests, client tests, the SDK's suites, three examples, end-to-end tests
+	@$(MAKE) --no-print-directory -j2 test-of-go test-of-packages
 	@$(MAKE) --no-print-directory -j2 test-client test-suites
 	@$(MAKE) --no-print-directory e2e
 
 .PHONY: test-of-go
 test-of-go:
 	@for part in lint-go test-go; do $(MAKE) --no-print-directory "$$part"; done
+
+.PHONY: test-of-packages
+test-of-packages:
+	@for part in packages lint-ts lint-package lint-openapi test-examples; do $(MAKE) --no-print-directory "$$part"; done
 
 # EXAMPLES='hono nitro --sdk v5 --mode production' runs some of them.
 .PHONY: examples
@@ -135,10 +141,13 @@ vet: ## go vet
 .PHONY: lint
 lint: lint-go lint-ts lint-package lint-openapi ## the linters of Go (with the rules of who may import whom), of TypeScript and .mjs, of the npm package and of openapi.yaml; no dead code; go.mod is tidy
 
+# They collect garbage less often, which saves a fifth of their work.
 .PHONY: lint-go
+lint-go: export GOGC := 400
+lint-go: export GOMEMLIMIT := 4GiB
 lint-go:
 	$(SAY) 'golangci-lint'
-	@lint="$$(scripts/golangci-lint.sh)" && "$$lint" run ./...
+	@lint="$$(scripts/golangci-lint.sh)" && GOFLAGS=-trimpath "$$lint" run ./...
 	@scripts/deadcode.sh
 	@go mod tidy -diff
 
@@ -221,21 +230,19 @@ ONE_CALLER := TestConformance|TestBR35EventPages|TestBR35EntityPages|TestEventCo
   TestWhateverACrashLeavesIsMendedAndSaid|TestWithoutACrashNothingIsMended|TestTheWalkFindsWhatAnEarlierBuildWrote
 MODEL := TestModel|TestModelLostReplies
 
-# The packages that take longest come first. All of vet's checks are among the linter's.
+# The packages that take longest come first. All of vet's checks are among the linter's. With -trimpath a compiled package
+# does not depend on the folder of the clone, so that a fresh one finds what another on the machine has compiled.
 .PHONY: test-go
 test-go: need-redis ## Go tests with the race detector
 	$(SAY) 'go test -race'
 	@scripts/need.sh gcc 'gcc libc6-dev' 'for the race detector'
-	@go test -race -vet=off -skip '^($(ONE_CALLER))$$' ./cmd/world-redis ./storage ./...
-	@go test -vet=off -run '^($(ONE_CALLER)|$(MODEL))$$' ./storage
+	@go test -trimpath -race -vet=off -skip '^($(ONE_CALLER))$$' ./cmd/world-redis ./storage ./...
+	@go test -trimpath -vet=off -run '^($(ONE_CALLER)|$(MODEL))$$' ./storage
 
 .PHONY: test-client
 test-client: build client need-redis ## tests of the TypeScript client
 	$(SAY) 'client tests'
 	@cd client && npm run --silent test:built
-
-# A hundred processes load the same SDKs; Node keeps what it has compiled of them.
-test-suites e2e test-examples: export NODE_COMPILE_CACHE := $(CURDIR)/.cache/node
 
 .PHONY: test-suites
 test-suites: build client $(SUITES:%=%/$(PACKAGES)) need-redis ## the SDK's own published tests of a World, v5 and v4
@@ -247,7 +254,7 @@ test-suites: build client $(SUITES:%=%/$(PACKAGES)) need-redis ## the SDK's own 
 e2e: build client $(E2E_APPS:%=%/$(BUNDLE)) need-redis ## the SDK's workflows on the real service and a real Redis
 	$(SAY) 'end-to-end tests'
 	@scripts/need.sh curl curl 'for the example in docs/protocol.md'
-	@"$$(scripts/node22.sh e2e/apps/v5)" e2e/run.mjs 4
+	@"$$(scripts/node22.sh e2e/apps/v5)" e2e/run.mjs 5
 
 # Figures and what broke at the end; exit code 1 if anything did. CHAOS_ARGS='--mode cluster --seed 1 --minutes 3 --verbose'.
 .PHONY: chaos
