@@ -117,9 +117,10 @@ test-of-packages:
 
 # EXAMPLES='hono nitro --sdk v5 --mode production' runs some of them.
 .PHONY: examples
-examples: build client e2e/apps/v4/$(BUNDLE) e2e/managers/$(PACKAGES) need-redis ## every example in its framework; the client's tarball, installed by npm, Yarn 4, Plug'n'Play, pnpm and Bun
+examples: build client e2e/apps/v4/$(BUNDLE) e2e/managers/$(PACKAGES) need-redis ## every example in its framework; both npm packages, installed by npm, Yarn 4, Plug'n'Play, pnpm and Bun
 	$(SAY) 'package managers'
-	@E2E_MANAGERS=all "$$(scripts/node22.sh e2e/apps/v4)" --test --test-reporter=spec e2e/packages.test.mjs
+	@$(MAKE) --no-print-directory "dist/binaries/$$(node -p '`$${process.platform}-$${process.arch}`')"
+	@E2E_MANAGERS=all "$$(scripts/node22.sh e2e/apps/v4)" --test --test-reporter=spec e2e/packages.test.mjs e2e/managers/launcher.test.mjs
 	$(SAY) 'examples'
 	@"$$(scripts/node22.sh e2e/apps/v4)" examples/run.mjs $(EXAMPLES)
 

@@ -17,5 +17,7 @@ export const appFolder = (sdk) => at(`e2e/apps/${sdk}`);
 export const nodeOf = (sdk) => at(`e2e/apps/${sdk}/node_modules/node/bin/node`);
 export const workflowCLI = (sdk) => at(`e2e/apps/${sdk}/node_modules/workflow/bin/run.js`);
 export const manager = (name) => at(`e2e/managers/node_modules/.bin/${name}`);
+/** The binary of a platform, as `make dist` builds it. */
+export const distributed = (platform) => at(`dist/binaries/${platform}`);
 export const protocol = at('docs/protocol.md');
 export const npmPack = at('npm/pack.mjs');
