@@ -1,6 +1,8 @@
 // @ts-check
-// `world-redis dev`: an app whose port nothing names, below a shell, on both kinds of data; and a kill of the command.
+// `world-redis dev`: an app whose port nothing names, below a shell, on both kinds of data; a kill of the command; Ctrl-C in
+// a terminal.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -18,9 +20,9 @@ import { until } from './lib/wait.mjs';
  *
  * @param {import('node:test').TestContext} t
  * @param {string} sdk
- * @param {{ flags?: string[], env?: import('./lib/process.mjs').Environment }} [options]
+ * @param {{ flags?: string[], env?: import('./lib/process.mjs').Environment, terminal?: boolean }} [options]
  */
-async function developer(t, sdk, { flags = [], env } = {}) {
+async function developer(t, sdk, { flags = [], env, terminal } = {}) {
   const data = await mkdtemp(join(tmpdir(), 'world-redis-dev-'));
   const port = await freePort();
   const app = new App({ sdk, service: { clientEnv: {} }, port });
@@ -28,7 +30,7 @@ async function developer(t, sdk, { flags = [], env } = {}) {
   let dev;
   const start = async () => {
     const command = `"${nodeOf(sdk)}" "${appWithoutPort}" ${port}; exit $?`;
-    const child = new Child('dev', serviceBinary, ['dev', '--data', data, ...flags, '--', 'sh', '-c', command], { cwd: appFolder(sdk), env });
+    const child = new Child('dev', serviceBinary, ['dev', '--data', data, ...flags, '--', 'sh', '-c', command], { cwd: appFolder(sdk), env, terminal });
     dev = child;
     await until('the app to be found', () => child.output.includes(`app      http://localhost:${port} `), { child, timeout: 120_000 });
     return child;
@@ -100,3 +102,17 @@ test('embedded Redis: a run goes on after kill -9, and a wrong address that the 
   assert.deepEqual(await app.outcome(runId, 90_000), { status: 'completed', value: [1] });
   assert.deepEqual(called, []);
 });
+
+if (process.platform === 'linux') {
+  test('Ctrl-C in a terminal ends the command and the app, and writes the snapshot', async (t) => {
+    const { data, app, start } = await developer(t, 'v4', { flags: ['--embedded'], terminal: true });
+    const dev = await start();
+    await app.begin('collect', 'dev-token');
+    await until('the hook', () => app.hook('dev-token'));
+    dev.type('\x03');
+    assert.equal(await dev.exited, 130, dev.tail);
+    await assert.rejects(fetch(`${app.url}/ready`));
+    assert.throws(() => execFileSync('pgrep', ['-f', `${data}|${appWithoutPort} ${new URL(app.url).port}`]), { status: 1 }, 'no process is left');
+    assert.match(readFileSync(join(data, 'snapshot'), 'latin1'), /hook:\{wrun_/);
+  });
+}

@@ -24,6 +24,12 @@ function cleanEnvironment(extra) {
   return { ...Object.fromEntries(inherited), NO_COLOR: '1', ...extra };
 }
 
+/** The command in a terminal that `script` makes, and whose exit code it returns. It is util-linux's, on Linux only. */
+function inTerminal(command, args) {
+  const words = [command, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`);
+  return ['script', '--quiet', '--return', '--flush', '--command', words.join(' '), '/dev/null'];
+}
+
 export class Child {
   #process;
   #group;
@@ -31,17 +37,20 @@ export class Child {
   #line = '';
 
   /**
-   * `group`: signals are sent to the child and to all that it has started, a process group of its own.
+   * `group`: signals are sent to the child and to all that it has started, a process group of its own. `terminal`: it runs
+   * in a terminal, where `type` presses keys.
    *
    * @param {string} name
    * @param {string} command
    * @param {string[]} args
-   * @param {{ cwd?: string, env?: Environment, timeout?: number, group?: boolean }} [options]
+   * @param {{ cwd?: string, env?: Environment, timeout?: number, group?: boolean, terminal?: boolean }} [options]
    */
-  constructor(name, command, args, { cwd, env, group = false } = {}) {
+  constructor(name, command, args, { cwd, env, group = false, terminal = false } = {}) {
     this.name = name;
     this.#group = group;
-    this.#process = spawn(command, args, { cwd, env: cleanEnvironment(env), detached: group, stdio: ['ignore', 'pipe', 'pipe'] });
+    const [program, ...words] = terminal ? inTerminal(command, args) : [command, ...args];
+    const stdin = /** @type {'pipe'} */ (terminal ? 'pipe' : 'ignore');
+    this.#process = spawn(program, words, { cwd, env: cleanEnvironment(env), detached: group, stdio: [stdin, 'pipe', 'pipe'] });
     running.add(this);
     this.stdout = '';
     /** The lines of its log at WARN or above. */
@@ -57,6 +66,10 @@ export class Child {
 
   get pid() {
     return this.#process.pid;
+  }
+
+  type(keys) {
+    this.#process.stdin.write(keys);
   }
 
   get alive() {
