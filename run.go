@@ -51,8 +51,10 @@ type RunQuery struct {
 	WorkflowName string
 	Statuses     []RunStatus // any of these
 	NoMatch      bool        // the request has an empty list of statuses, so nothing matches
-	Page         PageRequest
-	ResolveNone  bool
+	// CreatedFrom and CreatedBefore bound the time in the run's id (createdAt, for an id without one): from ≤ time < before.
+	CreatedFrom, CreatedBefore Millis
+	Page                       PageRequest
+	ResolveNone                bool
 }
 
 // Limits of calls on many runs.

@@ -198,6 +198,8 @@ func TestBadQueries(t *testing.T) {
 		"/v1/runs?limit=99999999999999999999":                   "limit must be a positive whole number",
 		"/v1/runs?sortOrder=up":                                 "sortOrder must be asc or desc",
 		"/v1/runs?resolveData=some":                             "resolveData must be all or none",
+		"/v1/runs?createdFrom=yesterday":                        `createdFrom must be a timestamp in epoch milliseconds`,
+		"/v1/runs?createdBefore=0":                              `createdBefore must be a timestamp in epoch milliseconds`,
 		"/v1/runs?status=sleeping":                              `status must be pending, running, completed, failed, cancelled or paused, not "sleeping"`,
 		"/v1/runs?limit=%zz":                                    "the query of the address is malformed",
 		"/v1/runs?cursor=" + strings.Repeat("c", 4097):          "the cursor is not one of this service's",

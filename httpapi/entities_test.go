@@ -66,6 +66,7 @@ func TestListRunsReadsEveryFilter(t *testing.T) {
 		"?limit=5&cursor=c%7C1&sortOrder=asc&resolveData=none": {
 			Page: world.PageRequest{Limit: 5, Cursor: "c|1", Order: world.Ascending}, ResolveNone: true,
 		},
+		"?createdFrom=1764547200000&createdBefore=1764550800000": {CreatedFrom: 1764547200000, CreatedBefore: 1764550800000},
 		"?limit=999999": {Page: world.PageRequest{Limit: 1000}},
 	}
 	for query, want := range cases {

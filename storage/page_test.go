@@ -12,6 +12,7 @@ import (
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/redisconn"
 	"github.com/world-redis/world-redis/internal/redistest"
+	"github.com/world-redis/world-redis/storage/internal/runindex"
 )
 
 // walk reads a list page by page to its end and returns all rows and the last cursor. It checks each page: its size,
@@ -252,6 +253,11 @@ func TestBR35EntityPages(t *testing.T) {
 			slices.Reverse(out)
 			return out
 		}
+		created := func(at int) world.Millis {
+			ms, ok := runindex.Time(runs[at])
+			require.True(t, ok)
+			return ms
+		}
 		odd := func(from, to int) (out []string) {
 			for i := from; i < to; i++ {
 				if i%2 == 1 {
@@ -274,6 +280,15 @@ func TestBR35EntityPages(t *testing.T) {
 				{Statuses: []world.RunStatus{world.RunRunning}}:                                           nil,
 				{WorkflowName: "wf 1", Statuses: []world.RunStatus{world.RunPending}}:                     odd(0, 50),
 				{WorkflowName: "wf 1", Statuses: []world.RunStatus{world.RunPending, world.RunCancelled}}: odd(0, 105),
+
+				{CreatedFrom: created(30)}: runs[30:],
+
+				{CreatedBefore: created(50)}: runs[:50],
+
+				{CreatedFrom: created(30), CreatedBefore: created(50)}: runs[30:50],
+				{CreatedFrom: created(30), CreatedBefore: created(30)}: nil,
+
+				{CreatedFrom: created(40), Statuses: []world.RunStatus{world.RunPending}}: runs[40:50],
 				{NoMatch: true}: nil,
 			} {
 				list := func(p world.PageRequest) (world.Page[world.Run], error) {
@@ -305,6 +320,12 @@ func TestBR35EntityPages(t *testing.T) {
 				require.Equal(t, hooks, hookIDs)
 			}
 		}
+		// A cursor from outside the bounds is a position like any other: what lies between it and the bounds is skipped.
+		whole, err := b.ListRuns(b.ctx, world.RunQuery{Page: world.PageRequest{Limit: 1}})
+		require.NoError(t, err)
+		bounded, err := b.ListRuns(b.ctx, world.RunQuery{CreatedBefore: created(10), Page: world.PageRequest{Cursor: whole.Cursor}})
+		require.NoError(t, err)
+		require.Equal(t, reversed(runs[:10]), runIDs(bounded.Data))
 		page, err := b.ListHooks(b.ctx, world.HookQuery{RunID: runID, Page: world.PageRequest{Limit: 10}})
 		require.NoError(t, err)
 		b.send(runID, world.EventHookDisposed, page.Data[9].HookID, nil)

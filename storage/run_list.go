@@ -19,7 +19,7 @@ func (s *Store) ListRuns(ctx context.Context, q world.RunQuery) (world.Page[worl
 			return world.Page[world.Run]{}, world.Errorf(world.CodeInvalid, "%q is no run status", status)
 		}
 	}
-	query, err := s.index.Query(ctx, q.WorkflowName, q.Statuses)
+	query, err := s.index.Query(ctx, q.WorkflowName, q.Statuses, paging.Within{From: q.CreatedFrom, Before: q.CreatedBefore})
 	if err != nil {
 		return world.Page[world.Run]{}, fail(err)
 	}

@@ -69,11 +69,11 @@ func (s *service) confirmDrop(cmd *cobra.Command, path string) error {
 		return err
 	}
 	say(out, "\nThis removes the message permanently. Type yes to continue: ")
-	return readYes(cmd.Context(), in)
+	return readYes(cmd.Context(), in, "nothing was removed")
 }
 
-// readYes returns nil if the next line is yes.
-func readYes(ctx context.Context, in io.Reader) error {
+// readYes returns nil if the next line is yes; otherwise the error that says what follows from it.
+func readYes(ctx context.Context, in io.Reader, otherwise string) error {
 	typed := make(chan string, 1)
 	go func() {
 		line, _ := bufio.NewReader(in).ReadString('\n') // whatever there is of it
@@ -82,11 +82,11 @@ func readYes(ctx context.Context, in io.Reader) error {
 	select {
 	case text := <-typed:
 		if text != "yes" {
-			return errors.New("nothing was removed")
+			return errors.New(otherwise)
 		}
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("nothing was removed: %w", ctx.Err())
+		return fmt.Errorf("%s: %w", otherwise, ctx.Err())
 	}
 }
 

@@ -40,6 +40,7 @@ func (e *awayError) Unwrap() error { return e.cause }
 type service struct {
 	url, token string
 	asJSON     bool
+	client     *http.Client // that keeps its connections; nil: each call has its own
 }
 
 // flags adds the flags of every command that calls the service.
@@ -85,12 +86,13 @@ func (s *service) call(ctx context.Context, method, path string, query url.Value
 	if token := s.bearer(); token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
-	proxy, err := httpproxy.Parse(os.Getenv(httpproxy.Variable))
-	if err != nil {
-		return nil, err
+	client := s.client
+	if client == nil {
+		if client, err = newServiceClient(false); err != nil {
+			return nil, err
+		}
 	}
-	transport := &http.Transport{Proxy: proxy, DisableKeepAlives: true}
-	res, err := (&http.Client{Transport: transport}).Do(req)
+	res, err := client.Do(req)
 	if err != nil {
 		var u *url.Error
 		if errors.As(err, &u) {
@@ -104,6 +106,72 @@ func (s *service) call(ctx context.Context, method, path string, query url.Value
 		return nil, fmt.Errorf("the answer of %s is incomplete: %w", s.url, err)
 	}
 	return answer, refusal(res, answer)
+}
+
+func newServiceClient(keepAlive bool) (*http.Client, error) {
+	proxy, err := httpproxy.Parse(os.Getenv(httpproxy.Variable))
+	if err != nil {
+		return nil, err
+	}
+	transport := &http.Transport{Proxy: proxy, DisableKeepAlives: !keepAlive, MaxIdleConnsPerHost: deletesAtOnce}
+	return &http.Client{Transport: transport}, nil
+}
+
+// keepAlive makes further calls share connections, until the returned function is called.
+func (s *service) keepAlive() (end func()) {
+	client, err := newServiceClient(true)
+	if err != nil {
+		return func() {} // each call says so
+	}
+	s.client = client
+	return func() {
+		s.client = nil
+		client.CloseIdleConnections()
+	}
+}
+
+// patience is how long callPatiently repeats a call, and the first of its pauses, which double.
+const (
+	patience   = 20 * time.Second
+	firstPause = 250 * time.Millisecond
+)
+
+// callPatiently is call for one call of many: it is repeated while the service is overloaded, restarts, or waits for Redis. The
+// call must do no harm when it is repeated.
+func (s *service) callPatiently(ctx context.Context, method, path string, body any) ([]byte, error) {
+	until := time.Now().Add(patience)
+	for pause := firstPause; ; pause *= 2 {
+		answer, err := s.call(ctx, method, path, nil, body)
+		var refused *callError
+		var away *awayError
+		again := errors.As(err, &away) || errors.As(err, &refused) && refused.temporary()
+		if !again || time.Now().Add(pause).After(until) || mayBegin(ctx) != nil {
+			return answer, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(pause):
+		}
+	}
+}
+
+// callError is an answer other than 200.
+type callError struct {
+	status int
+	text   string
+}
+
+func (e *callError) Error() string { return e.text }
+
+// temporary reports whether the same call may succeed later.
+func (e *callError) temporary() bool {
+	switch e.status {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	default:
+		return false
+	}
 }
 
 func (s *service) bearer() string {
@@ -132,5 +200,5 @@ func refusal(res *http.Response, answer []byte) error {
 	if res.StatusCode == http.StatusUnauthorized {
 		text += " (set --token or WORKFLOW_WORLD_TOKEN)"
 	}
-	return errors.New(text)
+	return &callError{res.StatusCode, text}
 }

@@ -108,11 +108,38 @@ func (p Place) comesAfter(other Place, order world.Order) bool {
 	return p.compare(other) > 0
 }
 
+// Within bounds the times of entries: from ≤ time < before. Zero is no bound.
+type Within struct{ From, Before world.Millis }
+
+// scores returns the bounds as the scores of a range.
+func (w Within) scores() (start, stop any) {
+	start, stop = "-inf", "+inf"
+	if w.From != 0 {
+		start = int64(w.From)
+	}
+	if w.Before != 0 {
+		stop = "(" + strconv.FormatInt(int64(w.Before), 10)
+	}
+	return start, stop
+}
+
+// ahead reports whether every entry within the bounds comes after a place, so that it says nothing.
+func (w Within) ahead(p Place, order world.Order) bool {
+	if order == world.Descending {
+		return w.Before != 0 && p.MS >= w.Before
+	}
+	return w.From != 0 && p.MS < w.From
+}
+
 // Merged reads from several zsets as if they were one.
-func Merged(ctx context.Context, client redis.Cmdable, keys []string, after *Place, order world.Order, n int) ([]Place, error) {
+func Merged(ctx context.Context, client redis.Cmdable, keys []string, within Within, after *Place, order world.Order, n int) ([]Place, error) {
 	var all []Place
+	start, stop := within.scores()
+	if after != nil && within.ahead(*after, order) {
+		after = nil
+	}
 	for _, key := range keys {
-		rows, err := Entries(ctx, client, key, after, order, n)
+		rows, err := EntriesBy(ctx, client, redis.ZRangeArgs{Key: key, Start: start, Stop: stop}, after, order, n)
 		if err != nil {
 			return nil, err
 		}

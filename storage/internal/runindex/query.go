@@ -17,12 +17,13 @@ type Query struct {
 	index    *Index
 	name     string
 	statuses []world.RunStatus
+	within   paging.Within
 	keys     []string // of the lists to walk
 }
 
 // Query chooses the lists to walk: with both filters the shorter of the two. No name and no statuses are all.
-func (x *Index) Query(ctx context.Context, name string, statuses []world.RunStatus) (*Query, error) {
-	q := &Query{index: x, name: name, statuses: statuses}
+func (x *Index) Query(ctx context.Context, name string, statuses []world.RunStatus, within paging.Within) (*Query, error) {
+	q := &Query{index: x, name: name, statuses: statuses, within: within}
 	var byStatus []string
 	for _, status := range statuses {
 		if key := x.Keys.ByStatus(status); !slices.Contains(byStatus, key) {
@@ -67,7 +68,7 @@ func (x *Index) Query(ctx context.Context, name string, statuses []world.RunStat
 
 // Entries returns entries of the chosen lists.
 func (q *Query) Entries(ctx context.Context, after *paging.Place, order world.Order, n int) ([]paging.Place, error) {
-	return paging.Merged(ctx, q.index.Redis, q.keys, after, order, n)
+	return paging.Merged(ctx, q.index.Redis, q.keys, q.within, after, order, n)
 }
 
 // Matches reports whether a run is one that is asked for.
