@@ -52,7 +52,7 @@ func ExitCode(err error) int {
 func NewCommand(environment Environment) *cobra.Command {
 	getenv := environment.Getenv
 	var address string
-	o := Options{Production: getenv("WORKFLOW_WORLD_ENV") == "production"}
+	o := Options{Production: getenv("WORKFLOW_WORLD_ENV") == "production", Retention: getenv("WORKFLOW_WORLD_RETENTION") != ""}
 	cmd := &cobra.Command{
 		Use:   "setup",
 		Short: "Check Redis, count the stored data, delete it",

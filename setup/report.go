@@ -63,6 +63,7 @@ type Report struct {
 	JobPrefix string       `json:"jobPrefix"`
 	Verdict   Verdict      `json:"verdict"` // the worst of Checks
 	Checks    []Check      `json:"checks"`
+	Growth    *Growth      `json:"growth,omitempty"` // absent if it is unknown
 	Keys      []KeyCount   `json:"keys"`
 	TotalKeys int64        `json:"totalKeys"`
 	OtherKeys int64        `json:"otherKeys"`         // of installations with a longer prefix; not in Keys

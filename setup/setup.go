@@ -15,6 +15,7 @@ type Options struct {
 	Prefix     string // of the keys; not empty
 	JobPrefix  string // of the names of the two queues
 	Production bool   // be stricter
+	Retention  bool   // finished runs leave Redis
 	JSON       bool   // print the report as JSON
 	Flush      bool   // delete the installation's data instead of checking the server
 	Yes        bool   // do not ask for confirmation
@@ -85,6 +86,9 @@ func (c *call) inspect(ctx context.Context, nodes []*node) error {
 	}
 	c.report.Server = server
 	c.report.add(checks...)
+	if err := c.checkGrowth(ctx); err != nil {
+		return err
+	}
 	if err := c.count(ctx, nodes); err != nil {
 		return err
 	}

@@ -42,6 +42,8 @@ func structures() []structure {
 		{"streams:by_run", "zset", "the streams of a run"},
 		{"streams:empties", "string", "a run that keeps nothing: each read of its streams checks whether it has ended"},
 		{"format", "string", "the version of the data format, which each build checks"},
+		{"memory:samples", "zset", "the used memory of Redis, once an hour for a week"},
+		{"memory:said", "string", "exists for a day after the log said how fast Redis grows"},
 		{"ready", "string", "what the readiness check writes"},
 		{"replicated", "string", "written before replicas are asked to confirm a write"},
 		{"lead", "string", "the lease of the leader, which does the background work"},

@@ -18,7 +18,7 @@ var noKeys = map[string]bool{"run_ended": true, "stream_notify": true, "ns": tru
 func eachFile(t *testing.T, endings []string, look func(path, text string)) {
 	t.Helper()
 	for _, folder := range []string{
-		"storage", "streaming", "queue", "internal/recovery", "internal/leader", "internal/doorbell", "internal/luascript", "cmd/world-redis",
+		"storage", "streaming", "queue", "internal/recovery", "internal/leader", "internal/redismemory", "internal/doorbell", "internal/luascript", "cmd/world-redis",
 	} {
 		require.NoError(t, filepath.WalkDir(filepath.Join("..", folder), func(path string, _ os.DirEntry, err error) error {
 			if err != nil || strings.HasSuffix(path, "_test.go") || !slices.Contains(endings, filepath.Ext(path)) {

@@ -49,6 +49,9 @@ func newMetrics(tenants []*tenant, log *slog.Logger) *metrics {
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		m.requests,
 	)
+	if memory := tenants[0].memory; memory != nil {
+		m.registry.MustRegister(newMemoryCollector(memory, log))
+	}
 	for _, t := range tenants {
 		r := m.ofTenant(t, len(tenants) > 1)
 		t.observer.register(r)

@@ -18,6 +18,7 @@ import (
 	"github.com/world-redis/world-redis/internal/luascript"
 	"github.com/world-redis/world-redis/internal/recovery"
 	"github.com/world-redis/world-redis/internal/redisconn"
+	"github.com/world-redis/world-redis/internal/redismemory"
 	"github.com/world-redis/world-redis/internal/replicated"
 	"github.com/world-redis/world-redis/internal/rollback"
 	"github.com/world-redis/world-redis/queue"
@@ -47,8 +48,9 @@ type tenant struct {
 	clustered  bool         // calls with different hash tags are not sent together
 	fast       fastPaths
 	format     *formatClaim
-	answered   world.Store       // the store, for the API; it records what it answered
-	lost       *rollback.Watcher // of all namespaces, in the first tenant; nil in the others
+	answered   world.Store           // the store, for the API; it records what it answered
+	lost       *rollback.Watcher     // of all namespaces, in the first tenant; nil in the others
+	memory     *redismemory.Recorder // of Redis, for all namespaces, in the first tenant; nil in the others
 	log        *slog.Logger
 }
 
@@ -175,6 +177,9 @@ func (t *tenant) background(ctx context.Context) error {
 	if t.lost != nil {
 		g.Go(func() error { return t.lost.Run(ctx) })
 	}
+	if t.memory != nil {
+		g.Go(func() error { return t.memory.Run(ctx) })
+	}
 	return g.Wait()
 }
 
@@ -194,6 +199,7 @@ func newTenants(ctx context.Context, conn *redisconn.Conn, policy *dialpolicy.Po
 		tenants = append(tenants, t)
 	}
 	tenants[0].lost = rollback.New(rollback.Config{Masters: conn.ReplicationIDs, Ledger: ledger, Logger: logger})
+	tenants[0].memory = newMemory(conn, tenants, c, clock, logger)
 	return tenants, nil
 }
 

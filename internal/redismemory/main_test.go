@@ -1,0 +1,11 @@
+package redismemory
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/world-redis/world-redis/internal/redistest"
+)
+
+func TestMain(m *testing.M) { redistest.Main(m, goleak.Find, redistest.OnCluster) }
