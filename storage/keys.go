@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"strconv"
+	"time"
 
 	"github.com/world-redis/world-redis"
 )
@@ -66,6 +67,11 @@ func (k runKeys) removed() string { return k.prefix + "run_removed:" + k.tag }
 
 // removals is a zset of runs whose removal has begun, score the ms at which it was last worked on.
 func (k keyspace) removals() string { return k.prefix + "runs:removals" }
+
+// removedOn is a hash of fingerprints of runs that have been removed, those whose ids are of one day in UTC (removed_runs.go).
+func (k keyspace) removedOn(day time.Time) string {
+	return k.prefix + "runs:removed:" + day.UTC().Format(time.DateOnly)
+}
 
 // lostCalls is a zset of answered calls that Redis lost, as JSON, score when they were answered; expires a day after the last.
 func (k keyspace) lostCalls() string { return k.prefix + "runs:lost" }

@@ -36,7 +36,8 @@ func (s *Store) CreateLegacyRun(ctx context.Context, req world.CreateLegacyRun) 
 	if _, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error { s.index.Add(ctx, p, entry); return nil }); err != nil {
 		return world.Run{}, fail(err)
 	}
-	r, err := s.scripts.legacyRunCreate.Run(ctx, s.redis, []string{s.keys.of(runID).run()},
+	k := s.keys.of(runID)
+	r, err := s.scripts.legacyRunCreate.Run(ctx, s.redis, []string{k.run(), k.removed()},
 		strconv.FormatInt(int64(now), 10), req.DeploymentID, req.WorkflowName, []byte(req.Input), []byte(req.ExecutionContext))
 	if err != nil {
 		return world.Run{}, fail(err)
@@ -45,6 +46,10 @@ func (s *Store) CreateLegacyRun(ctx context.Context, req world.CreateLegacyRun) 
 	code, err := answer.Code()
 	if err != nil {
 		return world.Run{}, fail(err)
+	}
+	if code == codeRunRemoved {
+		s.index.Correct(ctx, entry)
+		return world.Run{}, runRemoved(runID)
 	}
 	if code == codeReplayed {
 		s.index.Correct(ctx, entry) // the run may have moved on already

@@ -75,7 +75,7 @@ func refusal(req world.CreateEvent, now world.Millis, code int, r record.Reply) 
 		return world.Errorf(world.CodeConflict, "Wait %q already completed", id)
 	case codeRunRemoved:
 		if req.Type == world.EventRunCreated {
-			return world.Errorf(world.CodeConflict, "Workflow run %q existed and has been removed", req.RunID)
+			return runRemoved(req.RunID)
 		}
 		return world.RunNotFound(req.RunID)
 	case codeRunModern:
@@ -87,4 +87,9 @@ func refusal(req world.CreateEvent, now world.Millis, code int, r record.Reply) 
 	default:
 		return world.Wrap(world.CodeInternal, fmt.Errorf("script reply code %d", code), "A script of the storage returned an unknown code")
 	}
+}
+
+// runRemoved is the refusal to create a run anew.
+func runRemoved(runID string) error {
+	return world.Errorf(world.CodeConflict, "Workflow run %q existed and has been removed", runID)
 }

@@ -149,6 +149,9 @@ func (s *Store) removeRest(ctx context.Context, runID, name string) error {
 	if err := s.index.Remove(ctx, s.index.Entry(runID, name, 0, "")); err != nil {
 		return fail(err)
 	}
+	if err := s.noteRemoved(ctx, []string{runID}); err != nil {
+		return err
+	}
 	_, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 		p.HDel(ctx, k.removed(), "w")
 		p.Expire(ctx, k.removed(), removedFor)

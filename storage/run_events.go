@@ -17,6 +17,9 @@ import (
 func (s *Store) createRun(ctx context.Context, c *call) (world.EventResult, error) {
 	entry := s.index.Entry(c.req.RunID, record.TextField(c.req.Data, "workflowName"), c.now, world.RunPending)
 	attributes := firstAttributes(c.req.Data)
+	if err := s.mayCreate(ctx, c.req); err != nil {
+		return world.EventResult{}, err
+	}
 	if err := s.mayKeepNothing(ctx, c.req.RunID, attributes); err != nil {
 		return world.EventResult{}, err
 	}
@@ -77,6 +80,9 @@ func (s *Store) startRun(ctx context.Context, c *call) (world.EventResult, error
 	var o scriptOutcome
 	var err error
 	if offered {
+		if err := s.mayCreate(ctx, c.req); err != nil {
+			return world.EventResult{}, err
+		}
 		created := c.event
 		created.Type, created.Data = world.EventRunCreated, offer
 		encoded, split, encodeErr := record.Encode(created)

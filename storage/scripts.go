@@ -28,7 +28,7 @@ type scriptSet struct {
 	eventRead, eventPage, eventRelated        script
 	valueClaim, valueSwap, valueRelease       script
 	watchNext, runClear                       script
-	runRemove, locatorRelease                 script
+	runRemove, locatorRelease, removedNote    script
 	list                                      []*luascript.Script
 }
 
@@ -50,7 +50,7 @@ func loadScripts() (*scriptSet, error) {
 		"event_read": &set.eventRead, "event_page": &set.eventPage, "event_related": &set.eventRelated,
 		"value_claim": &set.valueClaim, "value_swap": &set.valueSwap, "value_release": &set.valueRelease,
 		"watch_next": &set.watchNext, "run_clear": &set.runClear,
-		"run_remove": &set.runRemove, "locator_release": &set.locatorRelease,
+		"run_remove": &set.runRemove, "locator_release": &set.locatorRelease, "removed_note": &set.removedNote,
 	} {
 		loaded, err := luascript.Load(luaFiles, "lua", name)
 		if err != nil {

@@ -43,6 +43,9 @@ type Config struct {
 	// RemoveStreams and RemoveMessages remove the streams and the messages of a run that is being removed, with all that names it.
 	// They must be safe to call again; nil if there are none.
 	RemoveStreams, RemoveMessages func(ctx context.Context, runID string) error
+	// RemovedFor is the age of a run id up to which it is known that its run has been removed; default 30 days. An older id that is
+	// unknown cannot create a run.
+	RemovedFor time.Duration
 	// NoSharedPipelines sends each call to Redis by itself.
 	NoSharedPipelines bool
 }
@@ -66,6 +69,9 @@ func (c Config) withDefaults() Config {
 	if c.HookRetention <= 0 {
 		c.HookRetention = 30 * 24 * time.Hour
 	}
+	if c.RemovedFor <= 0 {
+		c.RemovedFor = 30 * day
+	}
 	if c.Leadership == nil {
 		c.Leadership = world.Alone{}
 	}
@@ -85,25 +91,26 @@ func (c Config) withDefaults() Config {
 
 // Store implements world.Store on Redis. It is safe for concurrent use.
 type Store struct {
-	redis      redis.UniversalClient
-	send       *luascript.Runner
-	portions   *semaphore.Weighted // bytes of large values that are being read
-	clustered  bool                // a pipeline keeps no order across nodes
-	keys       keyspace
-	scripts    *scriptSet
-	ids        *ids.Minter
-	clock      world.Clock
-	log        *slog.Logger
-	maxEvents  int
-	interval   time.Duration
-	leadership world.Leadership
-	retention  time.Duration
-	dials      func() uint64 // that of Config
-	mended     atomic.Int64  // entries that a crash had left
-	index      *runindex.Index
-	cleanups   *cleanups
-	waiters    *waiters.Waiters
-	stats      stats
+	redis       redis.UniversalClient
+	send        *luascript.Runner
+	portions    *semaphore.Weighted // bytes of large values that are being read
+	clustered   bool                // a pipeline keeps no order across nodes
+	keys        keyspace
+	scripts     *scriptSet
+	ids         *ids.Minter
+	clock       world.Clock
+	log         *slog.Logger
+	maxEvents   int
+	interval    time.Duration
+	leadership  world.Leadership
+	retention   time.Duration
+	removedKept time.Duration // RemovedFor of Config
+	dials       func() uint64 // that of Config
+	mended      atomic.Int64  // entries that a crash had left
+	index       *runindex.Index
+	cleanups    *cleanups
+	waiters     *waiters.Waiters
+	stats       stats
 	// These are those of Config.
 	purgeStreams, expectPurge, removeStreams, removeMessages func(ctx context.Context, runID string) error
 }
@@ -132,7 +139,7 @@ func New(ctx context.Context, client redis.UniversalClient, c Config) (*Store, e
 		cleanups: newCleanups(),
 		redis:    client, send: luascript.RunnerFor(client, c.NoSharedPipelines), clustered: clustered, keys: keys, scripts: scripts,
 		ids: ids.NewMinter(c.Clock), clock: c.Clock, log: c.Logger, maxEvents: c.MaxEvents, interval: c.SweepInterval, leadership: c.Leadership,
-		retention: c.HookRetention, dials: c.Dials, purgeStreams: c.PurgeStreams, expectPurge: c.ExpectPurge,
+		retention: c.HookRetention, removedKept: c.RemovedFor, dials: c.Dials, purgeStreams: c.PurgeStreams, expectPurge: c.ExpectPurge,
 		removeStreams: c.RemoveStreams, removeMessages: c.RemoveMessages, portions: semaphore.NewWeighted(portionsBytes),
 	}
 	s.index = s.newIndex()

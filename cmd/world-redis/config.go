@@ -51,6 +51,7 @@ type config struct {
 	MaxCrashes         int           `env:"WORKFLOW_WORLD_MAX_CRASHES" envDefault:"15" help:"how many times the app's process may crash during deliveries of one workflow before its run is failed"`
 	ShutdownGrace      time.Duration `env:"WORKFLOW_WORLD_SHUTDOWN_GRACE" envDefault:"30s" help:"how long running deliveries may continue after SIGTERM"`
 	HookRetention      time.Duration `env:"WORKFLOW_WORLD_HOOK_RETENTION" envDefault:"720h" help:"longest time that a hook may keep its token after the end of its run"`
+	RemovedFor         time.Duration `env:"WORKFLOW_WORLD_REMOVED_FOR" envDefault:"720h" help:"age of a run id up to which the service knows that its run has been removed; with an older id no run can be created; 24h to 8760h"`
 	StreamQuiet        time.Duration `env:"WORKFLOW_WORLD_STREAM_QUIET" envDefault:"1m" help:"how long after its run's end, and after the last write, a stream that was never closed counts as ended"`
 	RecoveryAfter      time.Duration `env:"WORKFLOW_WORLD_RECOVERY_AFTER" envDefault:"1m" help:"how long a run must have been inactive, without a message or an open hook, before it is woken"`
 	FastPaths          string        `env:"WORKFLOW_WORLD_FAST_PATHS" envDefault:"all" help:"service and client: fast paths that are enabled: all, none, or a comma-separated list of pipeline, preload, anticipate, bundles, socket, fan-in, request-body, quiet (docs/fast-paths.md)"`
@@ -118,6 +119,8 @@ func (c config) validate() error {
 		return errors.New("WORKFLOW_WORLD_SHUTDOWN_GRACE must not be negative")
 	case c.HookRetention < time.Millisecond:
 		return errors.New("WORKFLOW_WORLD_HOOK_RETENTION must be at least 1ms")
+	case c.RemovedFor < 24*time.Hour || c.RemovedFor > 8760*time.Hour:
+		return errors.New("WORKFLOW_WORLD_REMOVED_FOR must be at least 24h and at most 8760h")
 	case c.RecoveryAfter <= 0:
 		return errors.New("WORKFLOW_WORLD_RECOVERY_AFTER must be more than 0")
 	case c.StreamQuiet <= 0:

@@ -74,6 +74,8 @@ func TestConfigRefusesWhatCannotWork(t *testing.T) {
 		"WORKFLOW_WORLD_SIGNING_KEY=short":                 "fewer than 16 characters",
 		"WORKFLOW_WORLD_TOKEN=" + strings.Repeat("t,", 51): "more than 50 keys",
 		"WORKFLOW_WORLD_HOOK_RETENTION=30":                 "a setting cannot be read",
+		"WORKFLOW_WORLD_REMOVED_FOR=23h":                   "WORKFLOW_WORLD_REMOVED_FOR must be at least 24h",
+		"WORKFLOW_WORLD_REMOVED_FOR=9000h":                 "at most 8760h",
 		"WORKFLOW_WORLD_HOOK_RETENTION=0":                  "WORKFLOW_WORLD_HOOK_RETENTION",
 	} {
 		_, _, err := loadConfig([]string{variable})

@@ -78,7 +78,7 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, p
 		return nil, err
 	}
 	t.store, err = storage.New(ctx, conn.Client, storage.Config{
-		Prefix: n.keyPrefix, Clock: clock, Logger: logger, Bell: bell, HookRetention: c.HookRetention, Leadership: t.lease, Dials: conn.Dials,
+		Prefix: n.keyPrefix, Clock: clock, Logger: logger, Bell: bell, HookRetention: c.HookRetention, RemovedFor: c.RemovedFor, Leadership: t.lease, Dials: conn.Dials,
 		PurgeStreams: t.streams.PurgeRun, ExpectPurge: t.streams.ExpectPurge,
 		RemoveStreams: t.streams.RemoveRun, RemoveMessages: func(ctx context.Context, runID string) error { return t.queue.RemoveRun(ctx, runID) },
 		NoSharedPipelines: !fast.has(pipelines),
