@@ -9,6 +9,7 @@ type AnsweredKind string
 const (
 	AnsweredStart  AnsweredKind = "start"  // a run was created
 	AnsweredResume AnsweredKind = "resume" // a hook received a payload
+	AnsweredEnd    AnsweredKind = "end"    // a run ended; it is never listed as lost, because the run goes on
 )
 
 // AnsweredCall is a call from outside that got a successful answer. Its caller will not repeat it, so nobody would
@@ -33,6 +34,10 @@ type LossStore interface {
 	NoteLost(ctx context.Context, calls []AnsweredCall) error
 	// ListLost lists the last MaxLostCalls of the last day, the newest first.
 	ListLost(ctx context.Context, p PageRequest) (Page[AnsweredCall], error)
+	// Relist enters the runs of calls again into the lists from which recovery works, if they have not ended and are
+	// not parked: Redis may have lost the entries but not what the calls wrote. A run that goes on although its end
+	// was answered also gets the tokens of its hooks again. It returns how many of these there are.
+	Relist(ctx context.Context, calls []AnsweredCall) (takenBack int, err error)
 }
 
 // MaxLostCalls bounds the list of lost calls.

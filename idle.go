@@ -1,6 +1,9 @@
 package world
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // RunIdle says whether a run without messages waits for something outside, or was forgotten.
 type RunIdle struct {
@@ -8,6 +11,7 @@ type RunIdle struct {
 	LastAt     Millis // when the last of them was appended; 0 if there is none
 	Hooks      bool   // it has a live hook
 	MarkedIdle bool   // [IdleStore.MarkIdle] was called when the log had this many events
+	Woken      string // what [IdleStore.NoteWake] noted when the log had this many events, "" if nothing
 }
 
 // RunLook is a run that is due for a check.
@@ -36,6 +40,8 @@ type LogSeen struct {
 	Events int64 // at least this many; 0 if not known
 	// HooksOnly says that the run waited for live hooks and nothing else. If it is false, that is not known.
 	HooksOnly bool
+	// At is when the log was read, or a little earlier, by the clock of this process. The zero value means that it is not known.
+	At time.Time
 }
 
 // IdleStore is what recovery needs of a store in addition to the contract.
@@ -51,4 +57,10 @@ type IdleStore interface {
 	// MarkIdle records that a run whose log has this many events needs no wake-up. It does nothing if the log has
 	// grown since.
 	MarkIdle(ctx context.Context, runID string, events int64) error
+	// NoteWake records that a run whose log has this many events was woken, and under which masters of Redis. It does
+	// nothing if the log has grown since. A later MarkIdle or NoteWake replaces the note.
+	NoteWake(ctx context.Context, runID string, events int64, masters string) error
+	// MastersSince returns since when the masters of Redis are the given ones, as far as its callers have noticed:
+	// 0 if they have never given it others.
+	MastersSince(ctx context.Context, masters string) (Millis, error)
 }

@@ -2,7 +2,9 @@ package storage
 
 import (
 	"context"
+	"errors"
 	"strconv"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -34,7 +36,10 @@ func (r idleReads) idle() world.RunIdle { return r.idleOf(r.hooks.Val()) }
 func (r idleReads) idleOf(hooks int64) world.RunIdle {
 	run := record.Reply(r.run.Val())
 	idle := world.RunIdle{Events: int64(run.Number(1)), LastAt: world.Millis(max(run.Number(2), run.Number(4))), Hooks: hooks%2 == 1}
-	idle.MarkedIdle = run.Text(0) == strconv.FormatInt(idle.Events, 10)
+	events, woken, _ := strings.Cut(run.Text(0), " ")
+	if events == strconv.FormatInt(idle.Events, 10) {
+		idle.MarkedIdle, idle.Woken = woken == "", woken
+	}
 	return idle
 }
 
@@ -68,10 +73,36 @@ func (s *Store) RunsIdle(ctx context.Context, runIDs []string) ([]world.RunIdle,
 
 // MarkIdle implements world.IdleStore.
 func (s *Store) MarkIdle(ctx context.Context, runID string, events int64) error {
+	return s.noteLength(ctx, runID, events, "")
+}
+
+// NoteWake implements world.IdleStore.
+func (s *Store) NoteWake(ctx context.Context, runID string, events int64, masters string) error {
+	return s.noteLength(ctx, runID, events, " "+masters)
+}
+
+func (s *Store) noteLength(ctx context.Context, runID string, events int64, more string) error {
 	if err := world.CheckID("runId", runID); err != nil {
 		return err
 	}
 	k := s.keys.of(runID)
-	_, err := s.send.Run(ctx, s.scripts.runIdle, []string{k.run()}, events)
+	_, err := s.send.Run(ctx, s.scripts.runIdle, []string{k.run()}, events, more)
 	return fail(err)
+}
+
+// MastersSince implements world.IdleStore. Only the leader calls it.
+func (s *Store) MastersSince(ctx context.Context, masters string) (world.Millis, error) {
+	text, err := s.redis.HGet(ctx, s.keys.sweepState(), fieldMasters).Result()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return 0, fail(err)
+	}
+	known, at, _ := strings.Cut(text, " ")
+	if known == masters {
+		return world.Millis(record.Int(at)), nil
+	}
+	since := world.Millis(0)
+	if known != "" {
+		since = s.now()
+	}
+	return since, fail(s.redis.HSet(ctx, s.keys.sweepState(), fieldMasters, masters+" "+strconv.FormatInt(int64(since), 10)).Err())
 }

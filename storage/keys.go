@@ -23,7 +23,7 @@ func (k keyspace) of(runID string) runKeys { return runKeys{prefix: k.prefix, ta
 // never changes), the output and the error. ap is the position of the last attr_set, and
 // each field with '@' before its name is an attribute. en is how many events the log has, and et when
 // the last was created; rb is the first bucket of request ids of the run. rs is how many events the log had when
-// recovery found the run idle. cl and ch exist while a run that has ended is to be cleared: the
+// recovery found the run idle; with a second word, when recovery woke it, under the masters of that word. cl and ch exist while a run that has ended is to be cleared: the
 // position up to which payloads are removed, and the last hook seen of those that outlive the run (lua/run_clear.lua).
 // Of legacy calls: c createdAt, d deployment, n name, and the CBOR items in, out, er (error) and xc (context).
 func (k runKeys) run() string { return k.prefix + "run:" + k.tag }
@@ -97,7 +97,7 @@ func (k runKeys) event(now world.Millis) []string {
 func (k keyspace) runsCleanup() string { return k.prefix + "runs:cleanup" }
 
 // sweepState is a hash: hooks and walk are the sweeper's places in the list of hooks and in those of runs; walked exists once
-// all runs that an earlier build wrote have been entered into the watch.
+// all runs that an earlier build wrote have been entered into the watch; masters is "<masters of Redis> <ms since when>".
 func (k keyspace) sweepState() string { return k.prefix + "sweep" }
 
 // minted is a string: the run id that a runs.create call got; expires after 20 minutes.

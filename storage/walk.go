@@ -20,9 +20,10 @@ import (
 const (
 	walkSlowly = 60 // runs a minute: a small read each, so one command a second
 	// The fields of sweepState.
-	fieldWalk   = "walk"
-	fieldWalked = "walked"
-	fieldHooks  = "hooks"
+	fieldWalk    = "walk"
+	fieldWalked  = "walked"
+	fieldHooks   = "hooks"
+	fieldMasters = "masters"
 )
 
 // walkState is the place of the walk.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/recovery"
@@ -27,8 +28,9 @@ func (t *tenant) preloader() func(context.Context, world.Delivery) ([]byte, worl
 // preload returns the answer to run_started for a wake-up if that answer is known in advance: the run is running, so the
 // call would change nothing. A delivery works without it, too.
 func (t *tenant) preload(ctx context.Context, d world.Delivery) ([]byte, world.LogSeen) {
+	at := t.clock.Now()
 	result, length, ok, err := t.store.ReadStart(ctx, d.RunID, preloadEvents, preloadBytes)
-	return t.encodePreload(d.RunID, result, ok, err), seen(result, length, ok)
+	return t.encodePreload(d.RunID, result, ok, err), seen(result, length, ok, at)
 }
 
 // preloadWithClaim makes the queue read the preload in the round trip that claims the wake-up, or only the length of the
@@ -37,9 +39,10 @@ func (t *tenant) preloadWithClaim(runID string, whole bool) *queue.Preload {
 	if !world.ValidID(runID) {
 		return nil
 	}
+	at := t.clock.Now()
 	read := func(ctx context.Context, reply []any) ([]byte, world.LogSeen) {
 		result, length, ok, err := t.store.StartOf(ctx, runID, reply)
-		return t.encodePreload(runID, result, ok, err), seen(result, length, ok)
+		return t.encodePreload(runID, result, ok, err), seen(result, length, ok, at)
 	}
 	events, bytes := 0, 0
 	if whole && t.fast.has(preload) {
@@ -48,12 +51,12 @@ func (t *tenant) preloadWithClaim(runID string, whole bool) *queue.Preload {
 	return &queue.Preload{Call: t.store.StartCall(runID, events, bytes), Read: read}
 }
 
-// seen returns what was read of a log. It is empty if the log shows that the run waits for more than hooks.
-func seen(result world.EventResult, length int64, whole bool) world.LogSeen {
+// seen returns what was read of a log at a time. It is empty if the log shows that the run waits for more than hooks.
+func seen(result world.EventResult, length int64, whole bool, at time.Time) world.LogSeen {
 	if whole && !recovery.WaitsForHooksOnly(result.Events) {
 		return world.LogSeen{}
 	}
-	return world.LogSeen{Events: length, HooksOnly: whole}
+	return world.LogSeen{Events: length, HooksOnly: whole, At: at}
 }
 
 // encodePreload returns nil if there is no answer, or if it is too long.

@@ -51,6 +51,7 @@ type tenant struct {
 	answered   world.Store           // the store, for the API; it records what it answered
 	lost       *rollback.Watcher     // of all namespaces, in the first tenant; nil in the others
 	memory     *redismemory.Recorder // of Redis, for all namespaces, in the first tenant; nil in the others
+	clock      world.Clock
 	log        *slog.Logger
 }
 
@@ -62,7 +63,7 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, p
 	if err != nil {
 		return nil, err
 	}
-	t := &tenant{namespace: n, observer: newQueueMetrics(), log: logger, fast: fast, clustered: conn.Mode == redisconn.Cluster, replicated: conn.Replicas > 0}
+	t := &tenant{namespace: n, clock: clock, observer: newQueueMetrics(), log: logger, fast: fast, clustered: conn.Mode == redisconn.Cluster, replicated: conn.Replicas > 0}
 	t.format = &formatClaim{client: conn.Client, prefix: n.keyPrefix, every: formatEvery, logger: logger}
 	if _, err := t.format.claim(ctx); err != nil {
 		return nil, err
@@ -103,7 +104,7 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, p
 	if t.clustered {
 		preload = nil
 	}
-	t.parker = recovery.NewParker(t.store, recovery.ParkerConfig{After: min(parkAfter, c.RecoveryAfter/4), Clock: clock, Logger: logger})
+	t.parker = recovery.NewParker(t.store, recovery.ParkerConfig{After: min(parkAfter, c.RecoveryAfter/4), Clock: clock, Logger: logger, Masters: conn.ReplicationIDs})
 	t.send = luascript.RunnerFor(conn.Client, !fast.has(pipelines))
 	t.queue, err = queue.New(ctx, conn.Client, queue.Config{
 		Runner:    t.send,

@@ -3,6 +3,8 @@ package recovery
 import (
 	"context"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,21 +23,29 @@ const (
 	parkAtOnce = 16
 	// lastNotes limits the writing of the remaining notes when the service stops.
 	lastNotes = 2 * time.Second
+	// askTimeout limits the reading of the masters' ids.
+	askTimeout = 5 * time.Second
 )
 
 // ParkerConfig configures a Parker. The zero value of a field means its default.
 type ParkerConfig struct {
-	After  time.Duration // from an acknowledged delivery to the mark in Redis; 5 s
-	Clock  world.Clock
-	Logger *slog.Logger
+	After   time.Duration // from an acknowledged delivery to the mark in Redis; 5 s
+	Clock   world.Clock
+	Logger  *slog.Logger
+	Masters Masters
 }
 
 // Parker parks runs that wait for their hooks and have processed everything in their logs: an app acknowledged a
 // delivery, and the log is as long as it was when that delivery began. Lengths are compared, not times, because the
 // clocks of replicas differ. The Reconciler leaves a parked run alone.
+//
+// A failover may take back what the app wrote in a delivery that it acknowledged. The log then has its earlier length
+// again, and the run would wait for ever. So a run is parked only if the masters have not changed since its delivery
+// began.
 type Parker struct {
-	cfg   ParkerConfig
-	store Store
+	cfg     ParkerConfig
+	store   Store
+	masters mastersSince // used by Run alone
 
 	mu    sync.Mutex
 	notes map[string]note // by run
@@ -57,7 +67,7 @@ func NewParker(store Store, cfg ParkerConfig) *Parker {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Parker{cfg: cfg, store: store, notes: map[string]note{}}
+	return &Parker{cfg: cfg, store: store, masters: mastersSince{text: neverChange}, notes: map[string]note{}}
 }
 
 // LookedAt records that an app acknowledged a delivery for a run, and the state of the run's log when that delivery
@@ -70,6 +80,9 @@ func (p *Parker) LookedAt(runID string, log world.LogSeen) {
 	case before.Events > log.Events || !known && len(p.notes) >= notesKept:
 	case before.Events == log.Events:
 		before.HooksOnly = before.HooksOnly || log.HooksOnly
+		if before.At.Before(log.At) {
+			before.At = log.At // the later delivery saw the same log
+		}
 		p.notes[runID] = before
 	default:
 		p.notes[runID] = note{log, p.cfg.Clock.Now()}
@@ -78,6 +91,9 @@ func (p *Parker) LookedAt(runID string, log world.LogSeen) {
 
 // Run parks runs until ctx ends, and then those that remain.
 func (p *Parker) Run(ctx context.Context) error {
+	if err := p.lookAtMasters(ctx); err != nil && ctx.Err() == nil {
+		p.cfg.Logger.DebugContext(ctx, "the masters of Redis are not known; the first runs are not parked", slog.Any("error", err))
+	}
 	for pause.For(ctx, p.cfg.After) {
 		p.park(ctx, p.due(p.cfg.After))
 	}
@@ -104,12 +120,20 @@ func (p *Parker) due(age time.Duration) map[string]world.LogSeen {
 
 // park parks those of the runs whose logs have not grown. Failures are left to the Reconciler.
 func (p *Parker) park(ctx context.Context, looked map[string]world.LogSeen) {
-	parked, err := p.unclear(ctx, looked)
+	if len(looked) == 0 {
+		return
+	}
+	still, err := p.still(ctx, looked)
+	if err == nil {
+		// After the logs were compared: whatever a failover took back until then, it is known now. What it takes back
+		// later came after the log that the run has seen.
+		err = p.lookAtMasters(ctx)
+	}
 	if err == nil {
 		var g errgroup.Group
 		g.SetLimit(parkAtOnce)
-		for runID, log := range looked {
-			if log.HooksOnly || parked[runID] {
+		for _, runID := range still {
+			if log := looked[runID]; !log.At.Before(p.masters.at) {
 				g.Go(func() error { return p.store.MarkIdle(ctx, runID, log.Events) })
 			}
 		}
@@ -120,41 +144,34 @@ func (p *Parker) park(ctx context.Context, looked map[string]world.LogSeen) {
 	}
 }
 
-// unclear returns which runs wait only for their hooks, among those of which only the length of the log is known. It
-// reads a log if the log has not grown.
-func (p *Parker) unclear(ctx context.Context, looked map[string]world.LogSeen) (map[string]bool, error) {
-	parked := map[string]bool{}
-	var runIDs []string
-	look := func() error {
-		if len(runIDs) == 0 {
-			return nil
-		}
+func (p *Parker) lookAtMasters(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	return p.masters.look(ctx, p.cfg.Masters, p.cfg.Clock.Now())
+}
+
+// still returns the runs that have a live hook and whose logs have not grown, and that wait for their hooks alone. It
+// reads the log of a run of which only the length is known.
+func (p *Parker) still(ctx context.Context, looked map[string]world.LogSeen) ([]string, error) {
+	var out []string
+	for runIDs := range slices.Chunk(slices.Collect(maps.Keys(looked)), batch) {
 		idles, err := p.store.RunsIdle(ctx, runIDs)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for i, runID := range runIDs {
-			if !idles[i].Hooks || idles[i].MarkedIdle || idles[i].Events != looked[runID].Events {
+			log := looked[runID]
+			if !idles[i].Hooks || idles[i].MarkedIdle || idles[i].Events != log.Events {
 				continue
 			}
-			state, err := readLog(ctx, p.store, runID)
-			if err != nil { // the Reconciler reports it
-				continue
+			if !log.HooksOnly {
+				state, err := readLog(ctx, p.store, runID)
+				if err != nil || !state.waitsForHooksOnly() { // the Reconciler reports an error
+					continue
+				}
 			}
-			parked[runID] = state.waitsForHooksOnly()
-		}
-		runIDs = runIDs[:0]
-		return nil
-	}
-	for runID, log := range looked {
-		if log.HooksOnly {
-			continue
-		}
-		if runIDs = append(runIDs, runID); len(runIDs) == batch {
-			if err := look(); err != nil {
-				return nil, err
-			}
+			out = append(out, runID)
 		}
 	}
-	return parked, look()
+	return out, nil
 }

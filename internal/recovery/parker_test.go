@@ -25,11 +25,16 @@ func (b *bundle) approval(hook string) string {
 	return runID
 }
 
-func (b *bundle) length(runID string) int64 {
+func (b *bundle) idle(runID string) world.RunIdle {
 	b.t.Helper()
 	idles, err := b.store.RunsIdle(b.t.Context(), []string{runID})
 	require.NoError(b.t, err)
-	return idles[0].Events
+	return idles[0]
+}
+
+func (b *bundle) length(runID string) int64 {
+	b.t.Helper()
+	return b.idle(runID).Events
 }
 
 // logged makes the reconciler log into a buffer.
@@ -50,7 +55,7 @@ func TestARunThatHasLookedAtItsLogIsParked(t *testing.T) {
 		read, length := b.approval("hook_1"), b.approval("hook_2")
 		payload := b.approval("hook_3")
 		b.event(payload, 3, world.EventHookReceived, "hook_3", "token", "token of hook_3", "payload", []byte{1})
-		p.LookedAt(read, world.LogSeen{Events: b.length(read), HooksOnly: true})
+		p.LookedAt(read, world.LogSeen{Events: b.length(read), HooksOnly: true, At: b.clock.Now()})
 		p.LookedAt(length, world.LogSeen{Events: b.length(length)})
 		p.LookedAt(payload, world.LogSeen{Events: b.length(payload)})
 		p.LookedAt(payload, world.LogSeen{Events: 2}) // an earlier delivery that ended later

@@ -17,6 +17,8 @@ const (
 	pace = 250 * time.Millisecond
 	// longestLook is the longest time from a run's entry to its check: a crash may have left something of it.
 	longestLook = time.Minute
+	// skew is how far the clocks of two replicas may differ.
+	skew = world.Millis(60_000)
 	// longestWait is the longest time without a check for a run that waits for a delayed message.
 	longestWait = time.Hour
 	// retryPause follows a failed pass.
@@ -49,9 +51,7 @@ type Config struct {
 	Every      time.Duration    // between two passes; half of Grace, 1 s to 30 s
 	Clock      world.Clock
 	Logger     *slog.Logger
-	// Masters returns the replication id of each Redis master, which changes with a new master; nil means that the
-	// masters never change.
-	Masters func(ctx context.Context) ([]string, error)
+	Masters    Masters
 	// Woken is called for every woken run; nil disables it.
 	Woken func()
 }
@@ -82,9 +82,6 @@ func New(store Store, queue Queue, cfg Config) *Reconciler {
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
-	if cfg.Masters == nil {
-		cfg.Masters = func(context.Context) ([]string, error) { return nil, nil }
 	}
 	if cfg.Woken == nil {
 		cfg.Woken = func() {}
@@ -235,16 +232,41 @@ func (r *Reconciler) decide(ctx context.Context, run world.Run, idle world.RunId
 			return err
 		}
 		if state.parked() {
-			return r.store.MarkIdle(ctx, run.RunID, idle.Events)
-		}
-		// A payload arrived and was perhaps never processed. One wake-up finds out, and after it the run may be
-		// parked again with the same log.
-		if state.waitsForHooksOnly() {
-			if err := r.wake(ctx, run, idle, slog.LevelInfo, "a run may not have seen everything that its hooks received; it is woken as a precaution"); err != nil {
+			switch lacks, err := r.mayLack(ctx, idle.LastAt); {
+			case err != nil:
 				return err
+			case !lacks:
+				return r.store.MarkIdle(ctx, run.RunID, idle.Events)
 			}
-			return r.store.MarkIdle(ctx, run.RunID, idle.Events)
+		}
+		if state.waitsForHooksOnly() {
+			return r.wakeOnce(ctx, run, idle)
 		}
 	}
 	return r.wake(ctx, run, idle, slog.LevelWarn, "a run had nothing that would wake it; it is woken")
+}
+
+// wakeOnce wakes a run that may have received a payload which it never processed. The run is parked at a later check, if
+// it then has no message and its log is as long as before: it was woken, and had nothing to do. A failover in between
+// may have taken back the wake-up or what it did, so then it is woken again.
+func (r *Reconciler) wakeOnce(ctx context.Context, run world.Run, idle world.RunIdle) error {
+	masters := r.underMasters(ctx)
+	if masters != "" && idle.Woken == masters {
+		return r.store.MarkIdle(ctx, run.RunID, idle.Events)
+	}
+	if err := r.wake(ctx, run, idle, slog.LevelInfo, "a run may not have seen everything that its hooks received; it is woken as a precaution"); err != nil || masters == "" {
+		return err
+	}
+	return r.store.NoteWake(ctx, run.RunID, idle.Events, masters)
+}
+
+// mayLack reports whether a failover may have taken back what followed the last event of a log: a step, for example,
+// that the run began when it created its hook.
+func (r *Reconciler) mayLack(ctx context.Context, last world.Millis) (bool, error) {
+	masters := r.underMasters(ctx)
+	if masters == "" || masters == neverChange {
+		return masters == "", nil
+	}
+	since, err := r.store.MastersSince(ctx, masters)
+	return since != 0 && last < since+skew, err
 }

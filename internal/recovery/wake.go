@@ -2,14 +2,10 @@ package recovery
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/fxamacker/cbor/v2"
 
@@ -24,7 +20,10 @@ func (r *Reconciler) wake(ctx context.Context, run world.Run, idle world.RunIdle
 	if err != nil {
 		return err
 	}
-	m.RequestID = "recover " + run.RunID + " " + strconv.FormatInt(idle.Events, 10) + r.underMasters(ctx)
+	m.RequestID = "recover " + run.RunID + " " + strconv.FormatInt(idle.Events, 10)
+	if masters := r.underMasters(ctx); masters != "" && masters != neverChange {
+		m.RequestID += " " + masters
+	}
 	id, err := r.queue.Enqueue(ctx, m)
 	if err != nil {
 		return err
@@ -39,11 +38,9 @@ func (r *Reconciler) wake(ctx context.Context, run world.Run, idle world.RunIdle
 // underMasters returns a text that changes with the masters of Redis. It is empty while the masters are not known.
 func (r *Reconciler) underMasters(ctx context.Context) string {
 	if r.masters == nil {
-		text := ""
-		if list, err := r.cfg.Masters(ctx); err == nil && len(list) > 0 {
-			slices.Sort(list)
-			sum := sha256.Sum256([]byte(strings.Join(list, " ")))
-			text = " " + hex.EncodeToString(sum[:8])
+		text, err := r.cfg.Masters.text(ctx)
+		if err != nil {
+			text = ""
 		}
 		r.masters = &text
 	}

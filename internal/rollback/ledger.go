@@ -9,9 +9,10 @@ import (
 )
 
 const (
-	// CallsKept and bytesKept limit a ledger; there is one per process, whatever the number of namespaces.
-	CallsKept = 100_000
-	bytesKept = 32 << 20
+	// CallsKept and bytesKept limit a ledger; there is one per process, whatever the number of namespaces. They have room
+	// for 100,000 starts and resumes, and as many ends of runs.
+	CallsKept = 200_000
+	bytesKept = 64 << 20
 	// entryBytes is the memory of an entry in addition to its texts.
 	entryBytes = 192
 )
@@ -29,7 +30,7 @@ func (e *entry) size() int {
 	return entryBytes + len(c.RunID) + len(c.EventID) + len(c.HookID) + len(c.Token) + len(c.ResumeID) + len(c.WorkflowName)
 }
 
-// Ledger remembers the last answered calls: 100,000 of them, or as many as fit into 32 MiB. The zero value is empty.
+// Ledger remembers the last answered calls: 200,000 of them, or as many as fit into 64 MiB. The zero value is empty.
 type Ledger struct {
 	mu      sync.Mutex
 	entries []entry // in order; those before head are forgotten

@@ -21,7 +21,7 @@ type Home struct {
 	unsaid  int
 }
 
-// Recorder is a store that records starts and resumes once it has answered them.
+// Recorder is a store that records starts, resumes and ends of runs once it has answered them.
 type Recorder struct {
 	world.Store
 	Home   *Home
@@ -31,9 +31,40 @@ type Recorder struct {
 // CreateEvent implements world.EventStore.
 func (r *Recorder) CreateEvent(ctx context.Context, req world.CreateEvent) (world.EventResult, error) {
 	result, err := r.Store.CreateEvent(ctx, req)
-	if err != nil {
-		return result, err
+	if err == nil {
+		r.event(req, result)
 	}
+	return result, err
+}
+
+// CreateBatch implements world.EventStore.
+func (r *Recorder) CreateBatch(ctx context.Context, req world.CreateBatch) ([]world.BatchItem, error) {
+	items, err := r.Store.CreateBatch(ctx, req)
+	if err != nil {
+		return items, err
+	}
+	for i, item := range items {
+		if item.Err == nil {
+			e := req.Events[i]
+			e.RunID = req.RunID
+			r.event(e, item.Result)
+		}
+	}
+	return items, nil
+}
+
+// CancelRuns implements world.RunStore.
+func (r *Recorder) CancelRuns(ctx context.Context, req world.CancelRuns) ([]world.CancelResult, error) {
+	results, err := r.Store.CancelRuns(ctx, req)
+	for _, result := range results {
+		if result.Outcome == world.Cancelled {
+			r.end(result.RunID, world.MillisOf(time.Now()))
+		}
+	}
+	return results, err
+}
+
+func (r *Recorder) event(req world.CreateEvent, result world.EventResult) {
 	switch req.Type {
 	case world.EventRunCreated:
 		if result.Run != nil {
@@ -47,8 +78,11 @@ func (r *Recorder) CreateEvent(ctx context.Context, req world.CreateEvent) (worl
 		if result.Event != nil {
 			r.resume(*result.Event, req.Data)
 		}
+	case world.EventRunCompleted, world.EventRunFailed, world.EventRunCancelled:
+		if result.Event != nil {
+			r.end(result.Event.RunID, result.Event.CreatedAt)
+		}
 	}
-	return result, err
 }
 
 // CreateLegacyRun implements world.LegacyStore.
@@ -71,6 +105,10 @@ func (r *Recorder) CreateLegacyEvent(ctx context.Context, req world.CreateLegacy
 
 func (r *Recorder) start(run world.Run) {
 	r.Ledger.add(r.Home, world.AnsweredCall{Kind: world.AnsweredStart, At: run.CreatedAt, RunID: run.RunID, WorkflowName: run.WorkflowName}, time.Now())
+}
+
+func (r *Recorder) end(runID string, at world.Millis) {
+	r.Ledger.add(r.Home, world.AnsweredCall{Kind: world.AnsweredEnd, At: at, RunID: runID}, time.Now())
 }
 
 func (r *Recorder) resume(e world.Event, data world.Fields) {

@@ -153,15 +153,32 @@ func (w *Watcher) look(ctx context.Context) error {
 	return nil
 }
 
-// compare looks up calls of a namespace.
-func (w *Watcher) compare(ctx context.Context, home *Home, entries []numbered) error {
-	calls := make([]world.AnsweredCall, len(entries))
-	for i, e := range entries {
-		calls[i] = e.call
+// compare looks up calls of a namespace, and has the runs of those that are there entered into the lists again.
+func (w *Watcher) compare(ctx context.Context, home *Home, all []numbered) error {
+	entries := make([]numbered, 0, len(all))
+	calls, relist := make([]world.AnsweredCall, 0, len(all)), make([]world.AnsweredCall, 0, len(all))
+	for _, e := range all {
+		if e.call.Kind == world.AnsweredEnd {
+			relist = append(relist, e.call)
+			continue
+		}
+		entries, calls = append(entries, e), append(calls, e.call)
 	}
 	missing, err := home.Store.MissingCalls(ctx, calls)
 	if err != nil {
 		return err
+	}
+	for i, call := range calls {
+		if !missing[i] {
+			relist = append(relist, call)
+		}
+	}
+	takenBack, err := home.Store.Relist(ctx, relist)
+	if err != nil {
+		return err
+	}
+	if takenBack > 0 {
+		home.Logger.InfoContext(ctx, "the ends of runs were lost with their Redis master; the runs go on", slog.Int("runs", takenBack))
 	}
 	var lost []world.AnsweredCall
 	now := time.Now()

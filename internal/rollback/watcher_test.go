@@ -89,6 +89,8 @@ type losses struct {
 	missing map[string]bool
 	refuse  error
 	noted   []world.AnsweredCall
+
+	relisted []string // kind and run
 }
 
 func (l *losses) MissingCalls(_ context.Context, calls []world.AnsweredCall) ([]bool, error) {
@@ -104,6 +106,13 @@ func (l *losses) NoteLost(_ context.Context, calls []world.AnsweredCall) error {
 		l.noted = append(l.noted, calls...)
 	}
 	return l.refuse
+}
+
+func (l *losses) Relist(_ context.Context, calls []world.AnsweredCall) (int, error) {
+	for _, c := range calls {
+		l.relisted = append(l.relisted, string(c.Kind)+" "+c.RunID)
+	}
+	return 0, l.refuse
 }
 
 func (l *losses) ListLost(context.Context, world.PageRequest) (world.Page[world.AnsweredCall], error) {
@@ -197,4 +206,47 @@ func TestTheLogNamesAHundredLostCalls(t *testing.T) {
 	require.Equal(t, 101, strings.Count(log.String(), "level=ERROR"))
 	require.Equal(t, 1, strings.Count(log.String(), "calls=400"))
 	require.Len(t, store.noted, 500)
+}
+
+// A change of master may lose the end of a run, or a run's entry in the lists, which on a cluster is on another master.
+// What was answered and is there is listed again, and a run whose end is gone goes on.
+func TestRunsAreListedAgainAfterAChangeOfMaster(t *testing.T) {
+	t.Parallel()
+	p := newPair(t)
+	ledger := &Ledger{}
+	p.Store = &Recorder{Store: p.store, Ledger: ledger, Home: &Home{Store: p.store, Runs: p.store, Logger: slog.New(slog.DiscardHandler)}}
+	w := hasty(p.conn.ReplicationIDs, ledger)
+	require.True(t, w.ask(t.Context()))
+	started, ends := p.begin().RunID, p.begin().RunID
+	p.event(ends, world.EventRunStarted, "", nil)
+	p.replicated()
+	p.promote()
+	p.event(ends, world.EventRunCompleted, "", nil)
+	p.switchOver()
+	const watch = "workflow:runs:watch"
+	require.Eventually(t, func() bool { return p.conn.Client.ZRem(t.Context(), watch, started, ends).Err() == nil }, patience, tick)
+	require.Zero(t, p.conn.Client.ZCard(t.Context(), watch).Val())
+	through(t, w)
+
+	require.ElementsMatch(t, []string{started, ends}, p.conn.Client.ZRange(t.Context(), watch, 0, -1).Val())
+	list, err := p.store.ListLost(t.Context(), world.PageRequest{})
+	require.NoError(t, err)
+	require.Empty(t, list.Data)
+}
+
+// Calls that are gone are not listed again; while the lists refuse entries, the look is repeated.
+func TestOnlyWhatIsThereIsListedAgain(t *testing.T) {
+	t.Parallel()
+	store, ledger := &losses{missing: map[string]bool{"wrun_1": true, "wrun_3": true}}, &Ledger{}
+	home := store.home()
+	for _, runID := range []string{"wrun_1", "wrun_2"} {
+		ledger.add(home, started(runID), time.Now())
+	}
+	ledger.add(home, world.AnsweredCall{Kind: world.AnsweredEnd, RunID: "wrun_3"}, time.Now())
+	w := hasty(nil, ledger)
+	w.cfg.Again = 0
+	require.NoError(t, w.look(t.Context()))
+	require.NoError(t, w.look(t.Context()))
+	require.Equal(t, []string{"end wrun_3", "start wrun_2", "end wrun_3", "start wrun_2"}, store.relisted)
+	require.Equal(t, []world.AnsweredCall{started("wrun_1")}, store.noted, "an end is no loss")
 }

@@ -160,14 +160,42 @@ func (x *Index) bringBack(ctx context.Context, e Entry) error {
 	if e.Dials == x.Dials() {
 		return nil
 	}
+	_, err := x.BringBack(ctx, e)
+	return err
+}
+
+// BringBack enters a run anew where it belongs, with its hooks' tokens, unless it has ended. It reports whether the run goes on.
+func (x *Index) BringBack(ctx context.Context, e Entry) (goesOn bool, err error) {
 	run, found, err := x.Peek(ctx, e.RunID)
 	if err != nil || !found || run.Status.Terminal() {
-		return err
+		return false, err
 	}
 	if err := x.Reclaim(ctx, e); err != nil {
-		return err
+		return false, err
 	}
-	return x.enterAsIs(ctx, run, e.Score)
+	return true, x.enterAsIs(ctx, run, e.Score)
+}
+
+// AddMissing enters runs into those of their lists in which they are not. A run whose workflow is not known is not entered into
+// the list of its workflow.
+func (x *Index) AddMissing(ctx context.Context, entries []Entry) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	now := float64(x.Now())
+	_, err := x.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for _, e := range entries {
+			p.ZAddNX(ctx, x.Keys.Watch(), redis.Z{Score: now, Member: e.RunID})
+			z := redis.Z{Score: e.Score, Member: e.RunID}
+			p.ZAddNX(ctx, x.Keys.All(), z)
+			p.ZAddNX(ctx, x.Keys.ByStatus(e.Status), z)
+			if e.Name != "" {
+				p.ZAddNX(ctx, x.Keys.ByName(e.Name), z)
+			}
+		}
+		return nil
+	})
+	return err
 }
 
 // enterAsIs enters a run into the lists that it belongs to.
