@@ -41,33 +41,6 @@ func (q *Queue) dropFrom(ctx context.Context, w *worker, messageID string) (worl
 	}
 }
 
-// removedAtOnce is how many messages of a run are looked up at a time.
-const removedAtOnce = 100
-
-// RemoveRun drops the messages of a run that is being removed, except dead ones. A message that is being delivered is dropped when
-// its delivery ends.
-func (q *Queue) RemoveRun(ctx context.Context, runID string) error {
-	for _, w := range q.workers() {
-		key := w.Keys.OfRun + rediskey.Part(runID)
-		for cursor := uint64(0); ; {
-			ids, next, err := q.redis.SScan(ctx, key, cursor, "", removedAtOnce).Result()
-			if err != nil {
-				return unreadable(fmt.Errorf("messages of a run: %w", err))
-			}
-			for _, id := range ids {
-				if _, err := q.dropFrom(ctx, w, id); err != nil {
-					return err
-				}
-			}
-			if next == 0 {
-				break
-			}
-			cursor = next
-		}
-	}
-	return nil
-}
-
 // CountRunMessages implements world.QueueAdmin.
 func (q *Queue) CountRunMessages(ctx context.Context, runID string) (int64, error) {
 	part := rediskey.Part(runID)

@@ -140,7 +140,29 @@ func keysLeft(t *testing.T, r *redistest.Redis, w *worker) []string {
 	return left
 }
 
-// All messages of a run that are not dead go with it: pending and delayed ones. One that is being delivered is not delivered
+// The messages of a removed run that have ended go with it, dead or done, and those of other runs stay.
+func TestTheEndedMessagesOfARemovedRunAreDropped(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		q := replica(t, r, nil, nil0)
+		w := q.steps
+		for _, end := range []lane.Disposition{lane.Dead, lane.Done, lane.Dead} {
+			add(t, q)
+			w.Finish(claimOne(t, w).Claim, lane.Decision{Disposition: end, Reason: "no"})
+			require.NoError(t, q.RemoveRuns(t.Context(), []string{"wrun_2"}))
+		}
+		other, err := q.Enqueue(t.Context(), world.Message{QueueName: "__wkf_step_x", ContentType: "application/cbor", RunID: "wrun_2", StepID: "step_2"})
+		require.NoError(t, err)
+		w.Finish(claimOne(t, w).Claim, lane.Decision{Disposition: lane.Dead, Reason: "no"})
+		require.NoError(t, q.RemoveRuns(t.Context(), []string{"wrun_1"}))
+		require.Equal(t, []string{other}, r.Client.ZRange(t.Context(), w.Keys.Archived, 0, -1).Val())
+		require.Empty(t, r.Client.ZRange(t.Context(), w.Keys.Completed, 0, -1).Val())
+		require.NoError(t, q.RemoveRuns(t.Context(), []string{"wrun_1", "wrun_2"}))
+		require.Empty(t, keysLeft(t, r, w))
+	})
+}
+
+// All messages of a run that have not ended go with it: pending and delayed ones. One that is being delivered is not delivered
 // again. Messages of other runs stay.
 func TestTheMessagesOfARemovedRunAreDropped(t *testing.T) {
 	t.Parallel()
@@ -154,7 +176,7 @@ func TestTheMessagesOfARemovedRunAreDropped(t *testing.T) {
 			later(t, q, "wrun_1", "step_2")
 		}
 		later(t, q, "wrun_2", "step_2")
-		require.NoError(t, q.RemoveRun(t.Context(), "wrun_1"))
+		require.NoError(t, q.RemoveRuns(t.Context(), []string{"wrun_1", "wrun_3"}))
 		w.Finish(inHand, lane.Decision{Disposition: lane.Failed, Due: q.dueIn(time.Hour), Reason: "no"})
 		n, err := q.CountRunMessages(t.Context(), "wrun_1")
 		require.NoError(t, err)
@@ -162,6 +184,6 @@ func TestTheMessagesOfARemovedRunAreDropped(t *testing.T) {
 		n, err = q.CountRunMessages(t.Context(), "wrun_2")
 		require.NoError(t, err)
 		require.Equal(t, int64(1), n)
-		require.NoError(t, q.RemoveRun(t.Context(), "wrun_1"), "again")
+		require.NoError(t, q.RemoveRuns(t.Context(), []string{"wrun_1", "wrun_3"}), "again")
 	})
 }

@@ -15,6 +15,7 @@ type worker struct {
 	q        *Queue
 	log      *slog.Logger
 	throttle *throttle
+	ended    endedMessages
 }
 
 func newWorker(q *Queue, kind world.Kind, name string, concurrency int) *worker {

@@ -31,6 +31,7 @@ func structures() []structure {
 		{"run_removed", "hash", "runs that were removed in the last hour, so that no late call creates them anew"},
 		{"runs:removed", "hash", "fingerprints of removed runs by day, so that no late call creates them anew; expire"},
 		{"runs:removals", "zset", "runs that are being removed, by time"},
+		{"runs:due", "zset", "ended runs that are removed some day, by time"},
 		{"runs:lost", "zset", "acknowledged starts and resumes that a change of master lost"},
 		{"run_request", "string", "run ids assigned to calls of the last minutes"},
 		{"sweep", "hash", "where the sweeper continues"},

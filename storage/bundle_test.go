@@ -36,8 +36,10 @@ func (b *bundle) on(t testing.TB, spec int) *bundle {
 // quiet returns when the stores have done the work that calls leave to the background.
 func (b *bundle) quiet() {
 	b.index.WaitUnlisted()
+	b.removing.wait()
 	for _, store := range b.others {
 		store.index.WaitUnlisted()
+		store.removing.wait()
 	}
 }
 

@@ -70,6 +70,13 @@ func (c *cleanups) take(runID string, work func()) bool {
 	return true
 }
 
+// has reports whether a run waits or is at work.
+func (c *cleanups) has(runID string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.taken[runID]
+}
+
 // next ends the work on a run and returns the next run; "" ends the worker.
 func (c *cleanups) next(done string) (runID string) {
 	c.mu.Lock()

@@ -65,6 +65,9 @@ func (k runKeys) ended() string { return k.prefix + "run_ended:" + k.tag }
 // (ms); until the removal is complete also w, the name of the workflow. It expires an hour after that.
 func (k runKeys) removed() string { return k.prefix + "run_removed:" + k.tag }
 
+// logKeys are the keys of a run that are removed with its log.
+func (k runKeys) logKeys() []string { return []string{k.events(), k.related(), k.steps(), k.resumes()} }
+
 // removals is a zset of runs whose removal has begun, score the ms at which it was last worked on.
 func (k keyspace) removals() string { return k.prefix + "runs:removals" }
 
@@ -97,7 +100,8 @@ func (k runKeys) event(now world.Millis) []string {
 func (k keyspace) runsCleanup() string { return k.prefix + "runs:cleanup" }
 
 // sweepState is a hash: hooks and walk are the sweeper's places in the list of hooks and in those of runs; walked exists once
-// all runs that an earlier build wrote have been entered into the watch; masters is "<masters of Redis> <ms since when>".
+// all runs that an earlier build wrote have been entered into the watch; masters is "<masters of Redis> <ms since when>". ended,
+// rules and rules_again are those of the walk through the lists of ended runs (due_walk.go).
 func (k keyspace) sweepState() string { return k.prefix + "sweep" }
 
 // minted is a string: the run id that a runs.create call got; expires after 20 minutes.

@@ -49,7 +49,9 @@ func (s *Store) cancelLegacy(ctx context.Context, c *call) (world.EventResult, e
 	if err := s.releaseRun(ctx, answer.List(2), e); err != nil {
 		return world.EventResult{}, err
 	}
-	if err := s.moveLegacyRun(ctx, s.entryFor(c, world.RunCancelled)); err != nil {
+	entry := s.entryFor(c, world.RunCancelled)
+	entry.Due = s.dueAfterEnd(ctx, e.Run(true))
+	if err := s.moveLegacyRun(ctx, entry); err != nil {
 		return world.EventResult{}, err
 	}
 	s.clearLater(ctx, e)

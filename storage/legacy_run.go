@@ -119,6 +119,7 @@ func (s *Store) updateLegacyRun(ctx context.Context, req world.UpdateLegacyRun) 
 		return run, false, err
 	}
 	if req.Status != "" {
+		entry.Due = s.dueAfterEnd(ctx, e.Run(true))
 		if err := s.moveLegacyRun(ctx, entry); err != nil {
 			return run, false, err
 		}

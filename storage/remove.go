@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strconv"
 	"strings"
 	"time"
 
@@ -50,6 +49,7 @@ func (s *Store) RemoveRun(ctx context.Context, runID string) error {
 	}
 	name, err := s.hideRun(ctx, run)
 	if err == nil {
+		s.dueRuns.count(RemovedByRequest)
 		return s.removeRest(context.WithoutCancel(ctx), runID, name)
 	}
 	if code := world.ErrorCode(err); code == world.CodeConflict || code == world.CodeRunNotFound {
@@ -106,11 +106,8 @@ func (s *Store) hideRun(ctx context.Context, run world.Run) (name string, err er
 }
 
 func (s *Store) tryHiding(ctx context.Context, run world.Run) (answer record.Reply, code int, err error) {
-	k, now := s.keys.of(run.RunID), s.now()
-	buckets := k.event(now)[3:5]
-	r, err := s.scripts.runRemove.Run(ctx, s.redis,
-		[]string{k.run(), k.removed(), k.hooks(), k.leftHooks(), k.hooksOrder(), k.fence(), buckets[0], buckets[1]},
-		strconv.FormatInt(int64(now), 10), run.WorkflowName)
+	in := s.hideInput(run.RunID, run.WorkflowName, s.now())
+	r, err := s.scripts.runRemove.Run(ctx, s.redis, in.keys, in.args...)
 	if err != nil {
 		return nil, 0, fail(err)
 	}
@@ -137,30 +134,10 @@ func (s *Store) removeRest(ctx context.Context, runID, name string) error {
 	if err := s.removeListed(ctx, runID); err != nil {
 		return err
 	}
-	k := s.keys.of(runID)
-	if err := s.redis.Unlink(ctx, k.events(), k.related(), k.steps(), k.resumes()).Err(); err != nil {
+	if err := s.redis.Unlink(ctx, s.keys.of(runID).logKeys()...).Err(); err != nil {
 		return fail(err)
 	}
-	for _, remove := range []func(context.Context, string) error{s.removeStreams, s.removeMessages} {
-		if err := remove(ctx, runID); err != nil {
-			return err
-		}
-	}
-	if err := s.index.Remove(ctx, s.index.Entry(runID, name, 0, "")); err != nil {
-		return fail(err)
-	}
-	if err := s.noteRemoved(ctx, []string{runID}); err != nil {
-		return err
-	}
-	_, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
-		p.HDel(ctx, k.removed(), "w")
-		p.Expire(ctx, k.removed(), removedFor)
-		return nil
-	})
-	if err != nil {
-		return fail(err)
-	}
-	return s.forgetRemoval(ctx, runID)
+	return s.removeRests(ctx, []hiddenRun{{runID, name}})
 }
 
 func (s *Store) forgetRemoval(ctx context.Context, runID string) error {
@@ -192,10 +169,15 @@ func (s *Store) removeListed(ctx context.Context, runID string) error {
 	}
 }
 
+// noteRemoval notes that a removal is being worked on.
+func (s *Store) noteRemoval(ctx context.Context, runID string) error {
+	return fail(s.redis.ZAddXX(ctx, s.keys.removals(), redis.Z{Score: float64(s.now()), Member: runID}).Err())
+}
+
 // pauseRemoval notes the progress of a removal and waits as long as the last portion took.
 func (s *Store) pauseRemoval(ctx context.Context, runID string, took time.Duration) error {
-	if err := s.redis.ZAddXX(ctx, s.keys.removals(), redis.Z{Score: float64(s.now()), Member: runID}).Err(); err != nil {
-		return fail(err)
+	if err := s.noteRemoval(ctx, runID); err != nil {
+		return err
 	}
 	select {
 	case <-ctx.Done():
@@ -205,15 +187,22 @@ func (s *Store) pauseRemoval(ctx context.Context, runID string, took time.Durati
 	}
 }
 
-func (s *Store) removeEntities(ctx context.Context, runID string, related, steps []string) error {
+// runEntities is what entries of a run's lists stand for.
+type runEntities struct {
+	keys     []string      // of steps, in the run's slot
+	locators []scriptInput // of lua/locator_release.lua
+}
+
+// entitiesOf returns the entities that entries of the two lists of a run name.
+func (s *Store) entitiesOf(runID string, related, steps []string) runEntities {
 	k := s.keys.of(runID)
 	seen := map[string]bool{}
 	locators := map[string][]any{}
-	var entities []string
+	var out runEntities
 	note := func(id string) {
 		if !seen[id] {
 			seen[id] = true
-			entities = append(entities, k.step(id))
+			out.keys = append(out.keys, k.step(id))
 			locators[s.keys.locator(id)] = append(locators[s.keys.locator(id)], id)
 		}
 	}
@@ -223,15 +212,19 @@ func (s *Store) removeEntities(ctx context.Context, runID string, related, steps
 	for _, stepID := range steps {
 		note(stepID)
 	}
-	inputs := make([]scriptInput, 0, len(locators))
 	for key, found := range locators {
-		inputs = append(inputs, scriptInput{keys: []string{key}, args: append([]any{runID}, found...)})
+		out.locators = append(out.locators, scriptInput{keys: []string{key}, args: append([]any{runID}, found...)})
 	}
-	if _, err := s.runMany(ctx, s.scripts.locatorRelease, inputs); err != nil {
+	return out
+}
+
+func (s *Store) removeEntities(ctx context.Context, runID string, related, steps []string) error {
+	k, found := s.keys.of(runID), s.entitiesOf(runID, related, steps)
+	if _, err := s.runMany(ctx, s.scripts.locatorRelease, found.locators); err != nil {
 		return err
 	}
 	_, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
-		p.Unlink(ctx, entities...)
+		p.Unlink(ctx, found.keys...)
 		if len(related) > 0 {
 			p.ZRem(ctx, k.related(), asArgs(related)...)
 		}
@@ -253,12 +246,18 @@ func (s *Store) sweepRemovals(ctx context.Context) (more bool, err error) {
 	}
 	var failed []error
 	for _, runID := range rows {
+		if s.removing.has(runID) { // it waits for another large one
+			if err := s.noteRemoval(ctx, runID); err != nil {
+				failed = append(failed, err)
+			}
+			continue
+		}
 		err := s.RemoveRun(ctx, runID)
 		if code := world.ErrorCode(err); code == world.CodeRunNotFound || code == world.CodeConflict {
 			err = s.forgetRemoval(ctx, runID) // it was not begun
 		}
 		if err != nil {
-			failed = append(failed, fmt.Errorf("run %s: %w", runID, err))
+			failed = append(failed, fmt.Errorf("run %s: %w", runID, err), s.noteRemoval(ctx, runID)) // the others go on
 			continue
 		}
 		s.log.InfoContext(ctx, "the storage sweeper completed the removal of a run", slog.String("run_id", runID))

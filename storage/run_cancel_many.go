@@ -110,7 +110,9 @@ func (s *Store) cancelUnlessCancelled(ctx context.Context, runID string, many wo
 		return false, fail(err)
 	}
 	ctx = context.WithoutCancel(ctx)
-	if err := s.cleanUp(ctx, o.rest.List(0), e, s.entryFor(c, world.RunCancelled)); err != nil {
+	entry := s.entryFor(c, world.RunCancelled)
+	entry.Due = s.dueAfterEnd(ctx, e.Run(true))
+	if err := s.cleanUp(ctx, o.rest.List(0), e, entry); err != nil {
 		return false, err
 	}
 	s.clearLater(ctx, e)

@@ -179,6 +179,7 @@ func (s *Store) endRun(ctx context.Context, c *call, status world.RunStatus, ref
 		err = s.releaseRun(ctx, o.rest.List(0), run)
 	}
 	if err == nil {
+		entry.Due = s.dueAfterEnd(ctx, run.Run(true))
 		s.index.Unlist(entry)
 		s.clearLater(ctx, run)
 	}
@@ -192,7 +193,9 @@ func (s *Store) endResult(ctx context.Context, c *call, o scriptOutcome, status 
 	if err != nil {
 		return world.EventResult{}, err
 	}
-	if err := s.cleanUp(ctx, o.rest.List(0), run, s.entryFor(c, status)); err != nil {
+	entry := s.entryFor(c, status)
+	entry.Due = s.dueAfterEnd(ctx, run.Run(true))
+	if err := s.cleanUp(ctx, o.rest.List(0), run, entry); err != nil {
 		return result, err
 	}
 	s.clearLater(ctx, run)
@@ -229,6 +232,6 @@ func (s *Store) settle(ctx context.Context, run world.Run, entry runindex.Entry)
 	if err != nil {
 		return err
 	}
-	entry.Name, entry.Status = run.WorkflowName, run.Status
+	entry.Name, entry.Status, entry.Due = run.WorkflowName, run.Status, s.dueAfterEnd(ctx, run)
 	return s.cleanUp(ctx, left, state, entry)
 }

@@ -40,9 +40,21 @@ type Config struct {
 	// ExpectPurge is called before a run gets the attribute by which it keeps nothing: its streams must not be read after its
 	// end, although PurgeStreams comes later. It must be safe to call again; nil if there are no streams.
 	ExpectPurge func(ctx context.Context, runID string) error
-	// RemoveStreams and RemoveMessages remove the streams and the messages of a run that is being removed, with all that names it.
+	// RemoveStreams and RemoveMessages remove the streams and the messages of runs that are being removed, with all that names them.
 	// They must be safe to call again; nil if there are none.
-	RemoveStreams, RemoveMessages func(ctx context.Context, runID string) error
+	RemoveStreams, RemoveMessages func(ctx context.Context, runIDs []string) error
+	// Retention says how long runs are kept after their end.
+	Retention world.Retention
+	// ArchiveAfter is how long after its end a run leaves Redis if it is archived and no rule of Retention is earlier; 0: only the
+	// rules count.
+	ArchiveAfter time.Duration
+	// Archive copies runs that are to be removed to where they are kept, and returns those that are safe there. Only these are
+	// removed. It must be safe to call again; nil if there is no archive.
+	Archive func(ctx context.Context, runIDs []string) (safe []string, err error)
+	// ArchiveOwnRetention has runs archived, too, that say themselves how long they are kept (world.RetentionAttribute).
+	ArchiveOwnRetention bool
+	// MayRemove reports whether runs may be removed because they are due; nil if they may always be.
+	MayRemove func(ctx context.Context) (bool, error)
 	// RemovedFor is the age of a run id up to which it is known that its run has been removed; default 30 days. An older id that is
 	// unknown cannot create a run.
 	RemovedFor time.Duration
@@ -81,10 +93,16 @@ func (c Config) withDefaults() Config {
 	if c.ExpectPurge == nil {
 		c.ExpectPurge = func(context.Context, string) error { return nil }
 	}
-	for _, call := range []*func(context.Context, string) error{&c.PurgeStreams, &c.RemoveStreams, &c.RemoveMessages} {
+	if c.PurgeStreams == nil {
+		c.PurgeStreams = func(context.Context, string) error { return nil }
+	}
+	for _, call := range []*func(context.Context, []string) error{&c.RemoveStreams, &c.RemoveMessages} {
 		if *call == nil {
-			*call = func(context.Context, string) error { return nil }
+			*call = func(context.Context, []string) error { return nil }
 		}
+	}
+	if c.MayRemove == nil {
+		c.MayRemove = func(context.Context) (bool, error) { return true, nil }
 	}
 	return c
 }
@@ -111,8 +129,11 @@ type Store struct {
 	cleanups    *cleanups
 	waiters     *waiters.Waiters
 	stats       stats
+	dueRuns     *dueRuns
+	removing    *cleanups // large runs that are being removed
 	// These are those of Config.
-	purgeStreams, expectPurge, removeStreams, removeMessages func(ctx context.Context, runID string) error
+	purgeStreams, expectPurge     func(ctx context.Context, runID string) error
+	removeStreams, removeMessages func(ctx context.Context, runIDs []string) error
 }
 
 var _ world.Store = (*Store)(nil)
@@ -136,8 +157,8 @@ func New(ctx context.Context, client redis.UniversalClient, c Config) (*Store, e
 	_, clustered := client.(*redis.ClusterClient)
 	keys := keyspace{prefix: c.Prefix}
 	s := &Store{
-		cleanups: newCleanups(),
-		redis:    client, send: luascript.RunnerFor(client, c.NoSharedPipelines), clustered: clustered, keys: keys, scripts: scripts,
+		cleanups: newCleanups(), removing: newCleanups(), dueRuns: newDueRuns(c),
+		redis: client, send: luascript.RunnerFor(client, c.NoSharedPipelines), clustered: clustered, keys: keys, scripts: scripts,
 		ids: ids.NewMinter(c.Clock), clock: c.Clock, log: c.Logger, maxEvents: c.MaxEvents, interval: c.SweepInterval, leadership: c.Leadership,
 		retention: c.HookRetention, removedKept: c.RemovedFor, dials: c.Dials, purgeStreams: c.PurgeStreams, expectPurge: c.ExpectPurge,
 		removeStreams: c.RemoveStreams, removeMessages: c.RemoveMessages, portions: semaphore.NewWeighted(portionsBytes),

@@ -34,8 +34,10 @@ func (s *Store) Run(ctx context.Context) error {
 	parts.Go(func() error { return s.mend(ctx) })
 	parts.Go(func() error { return s.waiters.Run(ctx) })
 	err := parts.Wait()
-	s.cleanups.stop()
-	s.cleanups.wait()
+	for _, work := range []*cleanups{s.cleanups, s.removing} {
+		work.stop()
+		work.wait()
+	}
 	s.index.WaitUnlisted()
 	return err
 }
@@ -79,11 +81,31 @@ func (s *Store) mend(ctx context.Context) error {
 type walkPace struct {
 	over bool         // the first pass is over
 	last world.Millis // when it went on last
+	next time.Time    // when all lists are looked at again; those of due runs are looked at more often
 }
 
 // sweepOnce does what is due and returns how long to wait until the next pass.
 func (s *Store) sweepOnce(ctx context.Context, pace *walkPace) (time.Duration, error) {
-	more, err := s.Sweep(ctx)
+	if time.Until(pace.next) <= 0 {
+		wait, err := s.sweepLists(ctx, pace)
+		if err != nil {
+			return 0, err
+		}
+		pace.next = time.Now().Add(wait)
+	}
+	due, err := s.untilDue(ctx)
+	if err == nil && due == 0 {
+		var more bool
+		if more, err = s.removeDue(ctx); !more {
+			due = dueEvery
+		}
+	}
+	return max(0, min(time.Until(pace.next), max(sweepPause, due))), err
+}
+
+// sweepLists does what is due except the removal of due runs, and returns how long to wait until it is called again.
+func (s *Store) sweepLists(ctx context.Context, pace *walkPace) (time.Duration, error) {
+	more, err := s.sweep(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -99,7 +121,11 @@ func (s *Store) sweepOnce(ctx context.Context, pace *walkPace) (time.Duration, e
 		pace.over, pace.last = !first, now
 		more = more || first
 	}
-	if more {
+	walking, err := s.walkEnded(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if more || walking {
 		return min(s.interval, sweepPause), nil
 	}
 	lapse, err := s.untilLapse(ctx)
@@ -107,8 +133,16 @@ func (s *Store) sweepOnce(ctx context.Context, pace *walkPace) (time.Duration, e
 }
 
 // Sweep checks the hooks that were reserved since the last pass and at least a minute ago, releases hooks whose retention is
-// over, clears runs that their process does not clear, and completes removals that were interrupted. It reports whether there is more to do.
+// over, clears runs that their process does not clear, completes removals that were interrupted, and removes runs that are due. It
+// reports whether there is more to do.
 func (s *Store) Sweep(ctx context.Context) (more bool, err error) {
+	more, err = s.sweep(ctx)
+	due, dueErr := s.removeDue(ctx)
+	return more || due, errors.Join(err, dueErr)
+}
+
+// sweep is Sweep without the runs that are due.
+func (s *Store) sweep(ctx context.Context) (more bool, err error) {
 	reserved, failed := s.lookAtReserved(ctx)
 	left, leftErr := s.sweepCleanups(ctx)
 	removals, removalErr := s.sweepRemovals(ctx)

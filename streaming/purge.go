@@ -2,7 +2,6 @@ package streaming
 
 import (
 	"context"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -35,52 +34,6 @@ func (s *Service) PurgeRun(ctx context.Context, runID string) error {
 func (s *Service) purge(ctx context.Context, name string) error {
 	keys := s.keys(name)
 	if _, err := s.scripts.purge.Run(ctx, s.client, []string{keys.stream, keys.meta, keys.channel}); err != nil {
-		return redisError(ctx, err)
-	}
-	return nil
-}
-
-// removedFor is how long what refuses late writers of a removed run's streams is kept.
-const removedFor = time.Hour
-
-// RemoveRun implements [world.StreamStore]. It purges the streams, so that they accept no more, and lets what is left of them
-// expire.
-func (s *Service) RemoveRun(ctx context.Context, runID string) error {
-	if err := s.PurgeRun(ctx, runID); err != nil {
-		return err
-	}
-	err := s.eachStream(ctx, runID, func(name string) error { return s.letExpire(ctx, s.keys(name)) })
-	if err != nil {
-		return err
-	}
-	if err := s.client.Expire(ctx, s.runKey(runID), removedFor).Err(); err != nil {
-		return redisError(ctx, err)
-	}
-	return nil
-}
-
-// purgeLate purges a stream that was listed after its run was purged. If the run was removed, what is left of the stream expires.
-func (s *Service) purgeLate(ctx context.Context, runID, name string) error {
-	if err := s.purge(ctx, name); err != nil {
-		return err
-	}
-	left, err := s.client.TTL(ctx, s.runKey(runID)).Result()
-	if err != nil {
-		return redisError(ctx, err)
-	}
-	if left <= 0 {
-		return nil
-	}
-	return s.letExpire(ctx, s.keys(name))
-}
-
-func (s *Service) letExpire(ctx context.Context, keys streamKeys) error {
-	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		p.Expire(ctx, keys.meta, removedFor)
-		p.Unlink(ctx, keys.second, keys.arriving)
-		return nil
-	})
-	if err != nil {
 		return redisError(ctx, err)
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/caarlos0/env/v11"
 
+	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/cmd/internal/httpproxy"
 	"github.com/world-redis/world-redis/internal/replicated"
 	"github.com/world-redis/world-redis/queue"
@@ -52,6 +53,8 @@ type config struct {
 	ShutdownGrace      time.Duration `env:"WORKFLOW_WORLD_SHUTDOWN_GRACE" envDefault:"30s" help:"how long running deliveries may continue after SIGTERM"`
 	HookRetention      time.Duration `env:"WORKFLOW_WORLD_HOOK_RETENTION" envDefault:"720h" help:"longest time that a hook may keep its token after the end of its run"`
 	RemovedFor         time.Duration `env:"WORKFLOW_WORLD_REMOVED_FOR" envDefault:"720h" help:"age of a run id up to which the service knows that its run has been removed; with an older id no run can be created; 24h to 8760h"`
+	Retention          string        `env:"WORKFLOW_WORLD_RETENTION" help:"how long runs are kept after their end, such as completed=7d,failed=30d,cancelled=7d,report-*:completed=1h (docs/retention.md); default: for ever"`
+	ArchiveOwn         bool          `env:"WORKFLOW_WORLD_ARCHIVE_OWN_RETENTION" envDefault:"false" help:"true: runs with a $retention of their own are archived, too, before they are removed"`
 	StreamQuiet        time.Duration `env:"WORKFLOW_WORLD_STREAM_QUIET" envDefault:"1m" help:"how long after its run's end, and after the last write, a stream that was never closed counts as ended"`
 	RecoveryAfter      time.Duration `env:"WORKFLOW_WORLD_RECOVERY_AFTER" envDefault:"1m" help:"how long a run must have been inactive, without a message or an open hook, before it is woken"`
 	FastPaths          string        `env:"WORKFLOW_WORLD_FAST_PATHS" envDefault:"all" help:"service and client: fast paths that are enabled: all, none, or a comma-separated list of pipeline, preload, anticipate, bundles, socket, fan-in, request-body, quiet (docs/fast-paths.md)"`
@@ -140,6 +143,9 @@ func (c config) validate() error {
 	if _, err := httpproxy.Parse(c.Proxy); err != nil {
 		return err
 	}
+	if _, err := c.retention(); err != nil {
+		return err
+	}
 	if _, err := c.appCAs(); err != nil {
 		return err
 	}
@@ -156,6 +162,15 @@ func (c config) validate() error {
 		}
 	}
 	return c.checkBaseURL()
+}
+
+// retention reads WORKFLOW_WORLD_RETENTION.
+func (c config) retention() (world.Retention, error) {
+	r, err := world.ParseRetention(c.Retention)
+	if err != nil {
+		return r, fmt.Errorf("WORKFLOW_WORLD_RETENTION: %w", err)
+	}
+	return r, nil
 }
 
 // tokens splits WORKFLOW_WORLD_TOKEN.

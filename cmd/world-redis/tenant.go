@@ -78,10 +78,15 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, p
 	if err != nil {
 		return nil, err
 	}
+	retention, err := c.retention()
+	if err != nil {
+		return nil, err
+	}
 	t.store, err = storage.New(ctx, conn.Client, storage.Config{
 		Prefix: n.keyPrefix, Clock: clock, Logger: logger, Bell: bell, HookRetention: c.HookRetention, RemovedFor: c.RemovedFor, Leadership: t.lease, Dials: conn.Dials,
 		PurgeStreams: t.streams.PurgeRun, ExpectPurge: t.streams.ExpectPurge,
-		RemoveStreams: t.streams.RemoveRun, RemoveMessages: func(ctx context.Context, runID string) error { return t.queue.RemoveRun(ctx, runID) },
+		RemoveStreams: t.streams.RemoveRuns, RemoveMessages: func(ctx context.Context, runIDs []string) error { return t.queue.RemoveRuns(ctx, runIDs) },
+		Retention: retention, ArchiveOwnRetention: c.ArchiveOwn,
 		NoSharedPipelines: !fast.has(pipelines),
 	})
 	if err != nil {

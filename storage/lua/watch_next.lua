@@ -1,4 +1,5 @@
--- watch_next: sets when runs are looked at next, unless a run was entered again since it was read.
+-- watch_next: sets when runs of the watch, or of the list of due runs, are looked at next, unless a run was entered again since it was
+-- read.
 -- KEYS: watch
 -- ARGV: count
 --       then for each of so many runs: its id, the time it was read with, and the new one; '' removes the run

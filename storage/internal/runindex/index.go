@@ -50,6 +50,9 @@ type Entry struct {
 	Status      world.RunStatus
 	Score       float64
 	Dials       uint64 // connections to Redis that had been opened when the run got the status, or before
+	// Due is when a run that has ended is to be removed; 0: never. Its entry in the list of due runs is written before the run leaves
+	// the watch, so a crash before that leaves the run where the sweeper looks.
+	Due world.Millis
 }
 
 // Entry returns the entry of a run. Its place is the time in its id; a run without one gets the time otherwise.
@@ -108,6 +111,7 @@ func (x *Index) WatchNow(ctx context.Context, runID string) error {
 func (x *Index) Move(ctx context.Context, e Entry) error {
 	err := x.Send.Commands(ctx, func(p redis.Pipeliner) {
 		x.Enter(ctx, p, e)
+		x.enterDue(ctx, p, e)
 		if !x.Clustered {
 			x.takeOff(ctx, p, e)
 		}
@@ -130,6 +134,19 @@ func (x *Index) Leave(ctx context.Context, runID string, statuses ...world.RunSt
 		return nil
 	})
 	return err
+}
+
+// enterDue queues the entries of runs into the list of due runs.
+func (x *Index) enterDue(ctx context.Context, p redis.Pipeliner, entries ...Entry) {
+	due := make([]redis.Z, 0, len(entries))
+	for _, e := range entries {
+		if e.Due != 0 {
+			due = append(due, redis.Z{Score: float64(e.Due), Member: e.RunID})
+		}
+	}
+	if len(due) > 0 {
+		p.ZAdd(ctx, x.Keys.Due(), due...)
+	}
 }
 
 // takeOff queues the removal of runs from the lists that they have been in before.
@@ -207,15 +224,23 @@ func (x *Index) enterAsIs(ctx context.Context, run world.Run, score float64) err
 	return err
 }
 
-// Remove takes a run that has been removed off all lists.
-func (x *Index) Remove(ctx context.Context, e Entry) error {
+// Remove takes runs that have been removed off all lists.
+func (x *Index) Remove(ctx context.Context, entries ...Entry) error {
+	ids, byName := make([]any, len(entries)), map[string][]any{}
+	for i, e := range entries {
+		ids[i] = e.RunID
+		byName[e.Name] = append(byName[e.Name], e.RunID)
+	}
 	_, err := x.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
-		p.ZRem(ctx, x.Keys.All(), e.RunID)
-		p.ZRem(ctx, x.Keys.ByName(e.Name), e.RunID)
-		for _, status := range Statuses {
-			p.ZRem(ctx, x.Keys.ByStatus(status), e.RunID)
+		for name, named := range byName {
+			p.ZRem(ctx, x.Keys.ByName(name), named...)
 		}
-		p.ZRem(ctx, x.Keys.Watch(), e.RunID)
+		for _, status := range Statuses {
+			p.ZRem(ctx, x.Keys.ByStatus(status), ids...)
+		}
+		for _, key := range []string{x.Keys.All(), x.Keys.Watch(), x.Keys.Due()} {
+			p.ZRem(ctx, key, ids...)
+		}
 		return nil
 	})
 	return err

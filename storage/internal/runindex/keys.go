@@ -22,3 +22,7 @@ func (k Keys) ByStatus(status world.RunStatus) string {
 // Watch is a zset of runs that recovery has to look at, score the ms since when: a run that is active, that waits for a message,
 // or whose clean-up may be incomplete. A run that waits for its hooks alone is not in it.
 func (k Keys) Watch() string { return k.Prefix + "runs:watch" }
+
+// Due is a zset of runs that have ended, score the ms from which the sweeper looks at whether the run is to be removed. A run that is
+// kept for ever is not in it.
+func (k Keys) Due() string { return k.Prefix + "runs:due" }

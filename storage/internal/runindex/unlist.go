@@ -3,6 +3,7 @@ package runindex
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 
 	"github.com/redis/go-redis/v9"
@@ -56,7 +57,7 @@ func (x *Index) WaitUnlisted() {
 func (x *Index) unlistAll() {
 	ctx := context.Background()
 	for now := x.unlist.next(); len(now) > 0; now = x.unlist.next() {
-		if err := x.Send.Commands(ctx, func(p redis.Pipeliner) { x.takeOff(ctx, p, now...) }); err != nil {
+		if err := x.takeOffEnded(ctx, now); err != nil {
 			x.Log.InfoContext(ctx, "runs are left in lists of an earlier status for the sweeper", slog.Int("runs", len(now)), slog.Any("error", err))
 			continue
 		}
@@ -66,4 +67,21 @@ func (x *Index) unlistAll() {
 			}
 		}
 	}
+}
+
+// takeOffEnded takes runs off the lists that they have been in before, after it has entered those that are to be removed some day
+// into the list of due runs.
+func (x *Index) takeOffEnded(ctx context.Context, entries []Entry) error {
+	due := slices.ContainsFunc(entries, func(e Entry) bool { return e.Due != 0 })
+	if due && x.Clustered {
+		if err := x.Send.Commands(ctx, func(p redis.Pipeliner) { x.enterDue(ctx, p, entries...) }); err != nil {
+			return err
+		}
+	}
+	return x.Send.Commands(ctx, func(p redis.Pipeliner) {
+		if due && !x.Clustered {
+			x.enterDue(ctx, p, entries...)
+		}
+		x.takeOff(ctx, p, entries...)
+	})
 }
