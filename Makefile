@@ -115,12 +115,26 @@ test-of-go:
 test-of-packages:
 	@for part in packages lint-ts lint-package lint-openapi test-examples; do $(MAKE) --no-print-directory "$$part"; done
 
+# Of the end-to-end tests, the six kinds of work on one Redis, with each SDK.
+SIX_KINDS := --test --test-reporter=spec --test-name-pattern='on server Redis, fast paths: all' e2e/workflows.test.mjs
+
+# A service or a client of an earlier commit with the other one of this one. OLDER is a commit, a tag or a branch.
+OLDER ?= HEAD~100
+
+.PHONY: older
+older: build client e2e/apps/v4/$(BUNDLE) e2e/apps/v5/$(BUNDLE) need-redis ## an older client with this service, and the reverse (OLDER=v0.1.0)
+	@older="$$(scripts/older.sh '$(OLDER)')"; node="$$(scripts/node22.sh e2e/apps/v4)"; \
+	printf '\n\033[1m── %s\033[0m\n' "the service of $(OLDER)"; E2E_BINARY="$$older/bin/world-redis" "$$node" $(SIX_KINDS); \
+	printf '\n\033[1m── %s\033[0m\n' "the client of $(OLDER)"; E2E_PROJECT="$$older/project" "$$node" $(SIX_KINDS)
+
 # EXAMPLES='hono nitro --sdk v5 --mode production' runs some of them.
 .PHONY: examples
-examples: build client e2e/apps/v4/$(BUNDLE) e2e/managers/$(PACKAGES) need-redis ## every example in its framework; both npm packages, installed by npm, Yarn 4, Plug'n'Play, pnpm and Bun
+examples: build client e2e/apps/v4/$(BUNDLE) e2e/apps/v5/$(BUNDLE) e2e/managers/$(PACKAGES) e2e/node24/$(PACKAGES) need-redis ## every example in its framework; both npm packages, installed by npm, Yarn 4, Plug'n'Play, pnpm and Bun; workflows on Node 24
 	$(SAY) 'package managers'
 	@$(MAKE) --no-print-directory "dist/binaries/$$(node -p '`$${process.platform}-$${process.arch}`')"
 	@E2E_MANAGERS=all "$$(scripts/node22.sh e2e/apps/v4)" --test --test-reporter=spec e2e/packages.test.mjs e2e/managers/launcher.test.mjs
+	$(SAY) 'Node 24'
+	@E2E_NODE="$(CURDIR)/e2e/node24/node_modules/node/bin/node" "$$(scripts/node22.sh e2e/apps/v4)" $(SIX_KINDS)
 	$(SAY) 'examples'
 	@"$$(scripts/node22.sh e2e/apps/v4)" examples/run.mjs $(EXAMPLES)
 
@@ -128,6 +142,11 @@ examples: build client e2e/apps/v4/$(BUNDLE) e2e/managers/$(PACKAGES) need-redis
 test-examples: build client e2e/apps/v4/$(PACKAGES) need-redis ## the examples of the three frameworks that are used most, in production
 	$(SAY) 'three examples'
 	@"$$(scripts/node22.sh e2e/apps/v4)" examples/run.mjs --tested 'make test-examples' --sdk v4 --mode production
+
+# Where npm does not run install scripts, Node's is run by hand, as in scripts/node22.sh.
+e2e/node24/$(PACKAGES): e2e/node24/package.json e2e/node24/package-lock.json
+	cd e2e/node24 && $(NPM_CI) && (node_modules/node/bin/node --version || (cd node_modules/node && node installArchSpecificPackage.js)) >/dev/null 2>&1
+	@touch $@
 
 # Where npm does not run install scripts, Bun's is run by hand: it puts the binary of its platform, a package, in its place.
 e2e/managers/$(PACKAGES): e2e/managers/package.json e2e/managers/package-lock.json
@@ -318,4 +337,4 @@ need-redis:
 .PHONY: clean
 clean: ## remove everything that was built or installed here
 	rm -rf bin dist .tools .cache client/dist client/build client/build-test client/node_modules
-	rm -rf $(APPS:%=%/node_modules) $(APPS:%=%/.well-known) $(APPS:%=%/.swc) $(E2E_APPS:%=%/workflows) $(BENCH_APPS:%=%/workflows) $(SUITES:%=%/node_modules) e2e/managers/node_modules bench/apps/bullmq/node_modules $(REDOCLY)/node_modules bench/out
+	rm -rf $(APPS:%=%/node_modules) $(APPS:%=%/.well-known) $(APPS:%=%/.swc) $(E2E_APPS:%=%/workflows) $(BENCH_APPS:%=%/workflows) $(SUITES:%=%/node_modules) e2e/managers/node_modules e2e/node24/node_modules bench/apps/bullmq/node_modules $(REDOCLY)/node_modules bench/out

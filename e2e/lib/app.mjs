@@ -12,13 +12,13 @@ export class App {
   #supervised = false;
 
   /**
-   * `folder`: that of another project with the World, where the app of that SDK runs; otherwise the app's own.
+   * `folder`: that of another project with the World, where the app of that SDK runs; otherwise E2E_PROJECT, or the app's own.
    *
    * @param {{ sdk: string, service: { clientEnv: Environment, url?: string }, port: number, deploymentId?: string, env?: Environment, folder?: string }} options
    */
   constructor({ sdk, service, port, deploymentId, env, folder }) {
     this.sdk = sdk;
-    this.folder = folder;
+    this.folder = folder ?? process.env.E2E_PROJECT;
     this.deploymentId = deploymentId;
     this.service = service;
     this.env = env;

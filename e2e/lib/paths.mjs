@@ -14,7 +14,8 @@ export const appServer = at('e2e/apps/server.mjs');
 export const appWithoutPort = at('e2e/apps/without-port.mjs');
 export const outsiderScript = at('e2e/apps/outsider.mjs');
 export const appFolder = (sdk) => at(`e2e/apps/${sdk}`);
-export const nodeOf = (sdk) => at(`e2e/apps/${sdk}/node_modules/node/bin/node`);
+/** Of the app's own packages; E2E_NODE is another one, for all apps. */
+export const nodeOf = (sdk) => process.env.E2E_NODE || at(`e2e/apps/${sdk}/node_modules/node/bin/node`);
 export const workflowCLI = (sdk) => at(`e2e/apps/${sdk}/node_modules/workflow/bin/run.js`);
 export const manager = (name) => at(`e2e/managers/node_modules/.bin/${name}`);
 /** The binary of a platform, as `make dist` builds it. */

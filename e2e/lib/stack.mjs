@@ -6,7 +6,7 @@ import { freePort } from './process.mjs';
 import { RedisServer } from './redis.mjs';
 import { RedisCluster } from './redisCluster.mjs';
 import { Service } from './service.mjs';
-import { notPersistent } from './warns.mjs';
+import { notPersistent, unknownSetting } from './warns.mjs';
 
 /** @typedef {import('./process.mjs').Environment} Environment */
 
@@ -81,5 +81,7 @@ class Stack {
   }
 }
 
+const always = process.env.E2E_BINARY ? [notPersistent, unknownSetting] : [notPersistent];
+
 /** The log lines at WARN or above that no test expects. */
-const falseAlarms = (alarms, warns = []) => alarms.filter((line) => ![notPersistent, ...warns].some((pattern) => pattern.test(line)));
+const falseAlarms = (alarms, warns = []) => alarms.filter((line) => ![...always, ...warns].some((pattern) => pattern.test(line)));

@@ -4,6 +4,9 @@
 /** Redis writes nothing to disk, in nearly all tests. */
 export const notPersistent = /Redis is not set up as it should be.*check=persistence/;
 
+/** Another build of the service, which E2E_BINARY names, has no such setting. */
+export const unknownSetting = /unknown setting, ignored/;
+
 /** A replica was killed: another one takes over its deliveries, or their answers come too late. */
 export const replicaGone = /nobody held the lease of a message any more|the answer of a delivery came when its lease had lapsed/;
 
