@@ -18,8 +18,11 @@ import (
 
 const (
 	// dueAtOnce is how many due runs are looked at in one go, and dueBatches how many times in a pass.
-	dueAtOnce  = 200
-	dueBatches = 50
+	dueAtOnce  = 100
+	dueBatches = 100
+	// duePause is the longest pause after that. A pause is as long as the work took, so that other calls get at least half of the
+	// time of Redis; where the work is mostly the way to Redis, it is shorter than that.
+	duePause = 50 * time.Millisecond
 	// dueEvery is how often the sweeper looks at the head of the list, so that a run that has just become due is removed soon.
 	dueEvery = 5 * time.Second
 	// dueAgain is when a run is looked at again whose removal was not possible.
@@ -56,7 +59,7 @@ func (s *Store) removeDue(ctx context.Context) (more bool, err error) {
 		select {
 		case <-ctx.Done():
 			return false, ctx.Err()
-		case <-time.After(min(portionPause, time.Since(began))):
+		case <-time.After(min(duePause, time.Since(began))):
 		}
 	}
 	return more, nil

@@ -188,7 +188,7 @@ func TestTheStreamsOfARemovedRunExpire(t *testing.T) {
 		reader.has(t, 1)
 		live(t, s, 1)
 		for range 2 {
-			require.NoError(t, other.RemoveRun(ctx, "wrun_1"))
+			require.NoError(t, other.RemoveRuns(ctx, []string{"wrun_1"}))
 		}
 		require.NoError(t, reader.end(t))
 		for _, name := range []string{"open", "new"} {

@@ -12,13 +12,8 @@ import (
 // removedFor is how long what refuses late writers of a removed run's streams is kept.
 const removedFor = time.Hour
 
-// RemoveRun implements [world.StreamStore].
-func (s *Service) RemoveRun(ctx context.Context, runID string) error {
-	return s.RemoveRuns(ctx, []string{runID})
-}
-
-// RemoveRuns does with several runs what [Service.RemoveRun] does with one, in as many round trips, if each has few streams: it purges
-// the streams, so that they accept no more, and lets what is left of them expire. As with a purge, the runs are marked first.
+// RemoveRuns purges the streams of runs that are being removed, so that they accept no more, and lets what is left of them expire. Runs
+// with few streams take the same round trips together. As with a purge, the runs are marked first. Calling it again changes nothing.
 func (s *Service) RemoveRuns(ctx context.Context, runIDs []string) error {
 	if len(runIDs) == 0 {
 		return nil
