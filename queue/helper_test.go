@@ -193,7 +193,7 @@ func requireQuiet(t testing.TB, r *redistest.Redis) {
 }
 
 // leftovers returns the keys of the test except the permanent ones: asynq's counters and our counters of registrations,
-// finished messages, the apps, and the memory of request ids, which expires.
+// finished messages, the apps, the replicas, and the memory of request ids, which expires.
 func leftovers(t testing.TB, r *redistest.Redis) []string {
 	t.Helper()
 	var left []string
@@ -205,7 +205,7 @@ func leftovers(t testing.TB, r *redistest.Redis) []string {
 			case strings.HasSuffix(k, "}:completed"), strings.Contains(k, "}:t:") && r.Client.HGet(context.Background(), k, "state").Val() == "completed":
 				// the last hundred are kept for operators
 			case strings.Contains(k, "}:processed"), strings.Contains(k, "}:failed"), strings.HasSuffix(k, "}:wakes"),
-				strings.HasSuffix(k, ":apps"), strings.Contains(k, "}:request:"):
+				strings.HasSuffix(k, ":apps"), strings.HasSuffix(k, ":replicas"), strings.Contains(k, "}:request:"):
 			default:
 				left = append(left, k)
 			}

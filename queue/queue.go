@@ -72,6 +72,8 @@ type Config struct {
 	// Relieved reports whether another process sweeps the queues for all. Meanwhile this one does so
 	// rarely while it has no work. nil is never.
 	Relieved func() bool
+	// Version of this build, which other replicas see.
+	Version string
 	// Observer is called with what happens; nil disables it.
 	Observer Observer
 }
@@ -172,6 +174,7 @@ func (c Config) withDefaults() Config {
 	if c.MayCall == nil {
 		c.MayCall = func(string) error { return nil }
 	}
+	c.Version = cmp.Or(c.Version, "dev")
 	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
 	c.Backoff = c.Backoff.WithDefaults()
 	return c

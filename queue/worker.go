@@ -26,6 +26,7 @@ func newWorker(q *Queue, kind world.Kind, name string, concurrency int) *worker 
 			Kind: kind, Name: name, KeyPrefix: q.cfg.KeyPrefix, Concurrency: concurrency,
 			Redis: q.redis, Send: q.send, Scripts: q.scripts, Clock: q.cfg.Clock, Log: log,
 			Process: q.process, Phases: q.phases, Outage: q.outage,
+			Announce: q.announce,
 			Relieved: q.cfg.Relieved, Recovered: func() { q.cfg.Observer.Recovered(kind) }, AppRegistered: func() { q.apps.Changed() },
 		}),
 	}

@@ -16,6 +16,8 @@ import (
 // Environment is what the command needs from its program.
 type Environment struct {
 	Getenv func(name string) string // os.Getenv
+	// Replicas reads which replicas are alive; nil if that is unknown.
+	Replicas func(ctx context.Context, conn *redisconn.Conn, keyPrefix, jobPrefix string) ([]Replica, error)
 	// Depths reads the depths of the two queues; nil shows them as unknown.
 	Depths func(ctx context.Context, conn *redisconn.Conn, keyPrefix, jobPrefix string) ([]QueueDepth, error)
 }
@@ -103,6 +105,11 @@ func execute(ctx context.Context, address string, o Options, environment Environ
 	if environment.Depths != nil {
 		o.Depths = func(ctx context.Context) ([]QueueDepth, error) {
 			return environment.Depths(ctx, conn, o.Prefix, o.JobPrefix)
+		}
+	}
+	if environment.Replicas != nil {
+		o.Replicas = func(ctx context.Context) ([]Replica, error) {
+			return environment.Replicas(ctx, conn, o.Prefix, o.JobPrefix)
 		}
 	}
 	report, err := Run(ctx, o)

@@ -30,6 +30,14 @@ type Check struct {
 	Refuse  bool    `json:"refuse,omitempty"` // in production the service does not start with it
 }
 
+// Replica is a process of the service that delivers messages.
+type Replica struct {
+	Host    string `json:"host"`
+	PID     int    `json:"pid"`
+	Version string `json:"version,omitempty"` // of its build; empty if it is an older one, which does not say
+	Older   bool   `json:"older,omitempty"`   // its build does not know removed runs
+}
+
 // KeyCount is the number of keys of a kind.
 type KeyCount struct {
 	Kind  string `json:"kind"`
@@ -63,7 +71,8 @@ type Report struct {
 	JobPrefix string       `json:"jobPrefix"`
 	Verdict   Verdict      `json:"verdict"` // the worst of Checks
 	Checks    []Check      `json:"checks"`
-	Growth    *Growth      `json:"growth,omitempty"` // absent if it is unknown
+	Growth    *Growth      `json:"growth,omitempty"`   // absent if it is unknown
+	Replicas  []Replica    `json:"replicas,omitempty"` // of the service that are alive
 	Keys      []KeyCount   `json:"keys"`
 	TotalKeys int64        `json:"totalKeys"`
 	OtherKeys int64        `json:"otherKeys"`         // of installations with a longer prefix; not in Keys

@@ -26,6 +26,8 @@ type Options struct {
 	Interactive bool      // a user can answer on In
 	Color       bool      // of verdicts in Out
 
+	// Replicas reads which replicas of the service are alive; nil if that is unknown.
+	Replicas func(ctx context.Context) ([]Replica, error)
 	// Depths reads the depths of the queues; nil shows them as unknown.
 	Depths func(ctx context.Context) ([]QueueDepth, error)
 }
@@ -89,6 +91,7 @@ func (c *call) inspect(ctx context.Context, nodes []*node) error {
 	if err := c.checkGrowth(ctx); err != nil {
 		return err
 	}
+	c.checkBuilds(ctx)
 	if err := c.count(ctx, nodes); err != nil {
 		return err
 	}

@@ -49,6 +49,7 @@ func structures() []structure {
 		{"ready", "string", "what the readiness check writes"},
 		{"replicated", "string", "written before replicas are asked to confirm a write"},
 		{"lead", "string", "the lease of the leader, which does the background work"},
+		{"replicas", "zset", "replicas of the service and their builds"},
 		{"apps", "hash", "apps to deliver to"},
 		{"app_note", "string", "what was found at the address of an app, for minutes"},
 		{"queue", "hash, set, zset, string", "idempotency keys, messages that wait for an app, and more, of the two queues"},

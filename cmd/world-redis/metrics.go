@@ -65,6 +65,9 @@ func newMetrics(tenants []*tenant, log *slog.Logger) *metrics {
 				Name: "world_redis_leader", Help: "1 while this replica does the background work of its namespace; only one replica does.",
 			}, func() float64 { return float64(min(1, t.lease.Term())) }),
 			removedCollector{tenant: t, log: log},
+			prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+				Name: "world_redis_older_replicas", Help: "Replicas of older builds that are alive, as of the last removal of a run; no run is removed while there are some.",
+			}, func() float64 { return float64(t.builds.older.Load()) }),
 			depthCollector{
 				depths: t.queue.Depths, log: log, desc: prometheus.NewDesc("world_redis_queue_messages",
 					"Messages in a queue, by state.", []string{"queue", "state"}, nil),

@@ -52,6 +52,7 @@ type tenant struct {
 	lost       *rollback.Watcher     // of all namespaces, in the first tenant; nil in the others
 	memory     *redismemory.Recorder // of Redis, for all namespaces, in the first tenant; nil in the others
 	clock      world.Clock
+	builds     *builds // says whether runs may be removed
 	log        *slog.Logger
 }
 
@@ -64,6 +65,7 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, p
 		return nil, err
 	}
 	t := &tenant{namespace: n, clock: clock, observer: newQueueMetrics(), log: logger, fast: fast, clustered: conn.Mode == redisconn.Cluster, replicated: conn.Replicas > 0}
+	t.builds = &builds{log: logger, replicas: func(ctx context.Context) ([]queue.Replica, error) { return t.queue.Replicas(ctx) }}
 	t.format = &formatClaim{client: conn.Client, prefix: n.keyPrefix, every: formatEvery, logger: logger}
 	if _, err := t.format.claim(ctx); err != nil {
 		return nil, err
@@ -87,6 +89,7 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, p
 		PurgeStreams: t.streams.PurgeRun, ExpectPurge: t.streams.ExpectPurge,
 		RemoveStreams: t.streams.RemoveRuns, RemoveMessages: func(ctx context.Context, runIDs []string) error { return t.queue.RemoveRuns(ctx, runIDs) },
 		Retention: retention, ArchiveOwnRetention: c.ArchiveOwn,
+		MayRemove:         t.builds.mayRemove,
 		NoSharedPipelines: !fast.has(pipelines),
 	})
 	if err != nil {
@@ -112,7 +115,7 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, p
 	t.parker = recovery.NewParker(t.store, recovery.ParkerConfig{After: min(parkAfter, c.RecoveryAfter/4), Clock: clock, Logger: logger, Masters: conn.ReplicationIDs})
 	t.send = luascript.RunnerFor(conn.Client, !fast.has(pipelines))
 	t.queue, err = queue.New(ctx, conn.Client, queue.Config{
-		Runner:    t.send,
+		Runner: t.send, Version: version,
 		KeyPrefix: n.keyPrefix, JobPrefix: n.jobPrefix, FlowConcurrency: c.FlowConcurrency, StepConcurrency: c.StepConcurrency,
 		ShutdownGrace: c.ShutdownGrace, BaseURL: n.baseURL, MayCall: policy.Check, Clock: clock, Logger: logger, Bell: bell, Observer: t.observer, RunDead: t.runDead,
 		AppConcurrency: c.AppConcurrency, Policy: c.DeploymentPolicy, Patience: c.DeploymentPatience,
@@ -221,7 +224,7 @@ func (t *tenant) remember(conn *redisconn.Conn, ledger *rollback.Ledger) {
 // deps are what the API needs of a namespace.
 func (t *tenant) deps() httpapi.Deps {
 	deps := httpapi.Deps{Store: t.answered, Lost: t.store.ListLost, Queue: t.queue, Apps: t.apps, AppWarnings: t.apps.Warnings, Streams: t.streams, Admin: t.queue, Forget: t.queue, CheckRun: t.store.CheckRun}
-	deps.Remover = t.store
+	deps.Remover = guardedRemover{t.store, t.builds}
 	deps.Waker = recovery.Waker{Store: t.store, Queue: t.queue, Logger: t.log}
 	if !t.clustered && t.fast.has(pipelines) {
 		deps.InOrder = t.inOrder

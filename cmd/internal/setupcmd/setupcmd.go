@@ -17,7 +17,7 @@ import (
 // New returns the command, named use. It turns go-redis's own log off, because the command reports problems itself.
 func New(use string) *cobra.Command {
 	redis.SetLogger(quiet{})
-	cmd := setup.NewCommand(setup.Environment{Getenv: os.Getenv, Depths: depths})
+	cmd := setup.NewCommand(setup.Environment{Getenv: os.Getenv, Depths: depths, Replicas: replicas})
 	cmd.Use = use
 	return cmd
 }
@@ -26,12 +26,33 @@ type quiet struct{}
 
 func (quiet) Printf(context.Context, string, ...any) {}
 
-// depths reads the depths through the queue package, which alone knows how asynq stores messages. The queue does not
-// run, so its deliverer is never called.
-func depths(ctx context.Context, conn *redisconn.Conn, keyPrefix, jobPrefix string) ([]setup.QueueDepth, error) {
-	q, err := queue.New(ctx, conn.Client, queue.Config{
+// open returns a queue that does not run, so its deliverer is never called.
+func open(ctx context.Context, conn *redisconn.Conn, keyPrefix, jobPrefix string) (*queue.Queue, error) {
+	return queue.New(ctx, conn.Client, queue.Config{
 		KeyPrefix: keyPrefix, JobPrefix: jobPrefix, Deliverer: embedded.New(embedded.Config{}),
 	})
+}
+
+// replicas reads which replicas are alive.
+func replicas(ctx context.Context, conn *redisconn.Conn, keyPrefix, jobPrefix string) ([]setup.Replica, error) {
+	q, err := open(ctx, conn, keyPrefix, jobPrefix)
+	if err != nil {
+		return nil, err
+	}
+	found, err := q.Replicas(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]setup.Replica, 0, len(found))
+	for _, r := range found {
+		list = append(list, setup.Replica{Host: r.Host, PID: r.PID, Version: r.Version, Older: r.Knows < queue.KnowsRemovals})
+	}
+	return list, nil
+}
+
+// depths reads the depths through the queue package, which alone knows how asynq stores messages.
+func depths(ctx context.Context, conn *redisconn.Conn, keyPrefix, jobPrefix string) ([]setup.QueueDepth, error) {
+	q, err := open(ctx, conn, keyPrefix, jobPrefix)
 	if err != nil {
 		return nil, err
 	}

@@ -133,11 +133,17 @@ func (b *backend) ZAdd(ctx context.Context, key string, members ...redis.Z) *red
 	if !b.reports.due() {
 		return number(ctx, 0, nil)
 	}
+	until := time.Now().Add(reportKept)
 	for i := range members {
-		members[i].Score = float64(time.Now().Add(reportKept).Unix())
+		members[i].Score = float64(until.Unix())
 	}
 	ctx, cancel := context.WithTimeout(ctx, asynqTimeout)
 	defer cancel()
+	if key == listOfServers {
+		if err := b.announce(ctx, members, until); err != nil {
+			return number(ctx, 0, err)
+		}
+	}
 	return b.redis.ZAdd(ctx, key, members...)
 }
 

@@ -96,6 +96,9 @@ type Worker struct {
 	Next func() (encoded string, ok bool)
 	// Deliver delivers a message and stores the outcome before it returns. err says why the message cannot be read.
 	Deliver func(id string, m world.Message, err error)
+	// Announce is called before asynq's list of servers gets this one, and again while it serves; server is its name there. nil
+	// disables it.
+	Announce func(ctx context.Context, server string, until time.Time) error
 	// Ending is closed when Next returns no more messages.
 	Ending <-chan struct{}
 }

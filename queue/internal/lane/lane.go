@@ -43,6 +43,8 @@ type Config struct {
 	Relieved func() bool
 	// Recovered is called for each message that is put back because its lease has lapsed.
 	Recovered func()
+	// Announce is that of asynqbridge.Worker.
+	Announce func(ctx context.Context, server string, until time.Time) error
 	// AppRegistered is called when an app has registered in any process.
 	AppRegistered func()
 }
@@ -108,7 +110,8 @@ func (l *Lane) Serve(deliver func(c *Claim, m world.Message, unreadable error)) 
 				deliver(c, m, unreadable)
 			}
 		},
-		Ending: l.cfg.Phases.Claiming.Done(),
+		Announce: l.cfg.Announce,
+		Ending:   l.cfg.Phases.Claiming.Done(),
 	})
 }
 
