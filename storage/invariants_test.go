@@ -20,6 +20,7 @@ func (b *bundle) check(runIDs ...string) {
 	b.t.Helper()
 	b.caller().Check(runIDs...)
 	b.checkIndexes(runIDs...)
+	b.checkCopies(runIDs...)
 }
 
 // checkIndexes asserts what always holds for the lists and claims in Redis.

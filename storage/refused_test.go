@@ -137,6 +137,8 @@ func refusedReads(b *bundle, _ string) {
 	require.NoError(b.t, err)
 	_, err = b.GetHookByToken(b.ctx, "r", false)
 	require.NoError(b.t, err)
+	_, err = b.CopyRuns(b.ctx, []string{runID})
+	require.NoError(b.t, err)
 	_, err = b.GetRun(b.ctx, runID, false)
 	require.NoError(b.t, err)
 	b.send(runID, world.EventRunStarted, "", nil)

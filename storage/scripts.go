@@ -29,6 +29,7 @@ type scriptSet struct {
 	valueClaim, valueSwap, valueRelease       script
 	watchNext, runClear                       script
 	runRemove, locatorRelease, removedNote    script
+	runCopy                                   script
 	list                                      []*luascript.Script
 }
 
@@ -51,6 +52,7 @@ func loadScripts() (*scriptSet, error) {
 		"value_claim": &set.valueClaim, "value_swap": &set.valueSwap, "value_release": &set.valueRelease,
 		"watch_next": &set.watchNext, "run_clear": &set.runClear,
 		"run_remove": &set.runRemove, "locator_release": &set.locatorRelease, "removed_note": &set.removedNote,
+		"run_copy": &set.runCopy,
 	} {
 		loaded, err := luascript.Load(luaFiles, "lua", name)
 		if err != nil {

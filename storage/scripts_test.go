@@ -190,5 +190,5 @@ func TestScriptsThatOnlyRead(t *testing.T) {
 			reads = append(reads, s.Name)
 		}
 	}
-	require.ElementsMatch(t, []string{"event_page", "event_read", "event_related", "hook_read", "run_read", "start_read", "step_read"}, reads)
+	require.ElementsMatch(t, []string{"event_page", "event_read", "event_related", "hook_read", "run_copy", "run_read", "start_read", "step_read"}, reads)
 }
