@@ -253,7 +253,7 @@ MODEL := TestModel|TestModelLostReplies
 # The packages that take longest come first. All of vet's checks are among the linter's. With -trimpath a compiled package
 # does not depend on the folder of the clone, so that a fresh one finds what another on the machine has compiled.
 .PHONY: test-go
-test-go: need-redis ## Go tests with the race detector
+test-go: need-redis need-postgres ## Go tests with the race detector
 	$(SAY) 'go test -race'
 	@scripts/need.sh gcc 'gcc libc6-dev' 'for the race detector'
 	@go test -trimpath -race -vet=off -skip '^($(ONE_CALLER))$$' ./cmd/world-redis ./storage ./...
@@ -333,6 +333,10 @@ fuzz: client need-redis ## a long run of the model test, then each fuzz target f
 .PHONY: need-redis
 need-redis:
 	@scripts/need.sh redis-server redis-server 'for tests on a real Redis'
+
+.PHONY: need-postgres
+need-postgres:
+	@scripts/need.sh initdb postgresql 'for tests on a real PostgreSQL'
 
 .PHONY: clean
 clean: ## remove everything that was built or installed here

@@ -2,7 +2,6 @@ package paging
 
 import (
 	"context"
-	"encoding/binary"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,30 +11,6 @@ import (
 	"github.com/world-redis/world-redis"
 )
 
-// Place is a position in a list that is ordered by time and then by id.
-type Place struct {
-	MS world.Millis
-	ID string
-}
-
-// Cursor is the cursor of the page that ends here.
-func (p Place) Cursor(scope string) string {
-	return sealCursor(scope, append(binary.AppendVarint(nil, int64(p.MS)), p.ID...))
-}
-
-// OpenPlace reads a cursor of a list.
-func OpenPlace(scope, cursor string) (Place, error) {
-	raw, err := openCursor(scope, cursor)
-	if err != nil {
-		return Place{}, err
-	}
-	ms, n := binary.Varint(raw)
-	if n <= 0 || n == len(raw) || len(raw)-n > 600 {
-		return Place{}, BadCursor()
-	}
-	return Place{MS: world.Millis(ms), ID: string(raw[n:])}, nil
-}
-
 // ParsePlace reads what place.text writes; nil for anything else.
 func ParsePlace(text string) *Place {
 	ms, id, ok := strings.Cut(text, " ")
@@ -44,14 +19,6 @@ func ParsePlace(text string) *Place {
 		return nil
 	}
 	return &Place{MS: world.Millis(number), ID: id}
-}
-
-// Text writes a place for Redis, "" for none.
-func (p *Place) Text() string {
-	if p == nil {
-		return ""
-	}
-	return strconv.FormatInt(int64(p.MS), 10) + " " + p.ID
 }
 
 // Entries reads up to n entries of a zset that come after a place in the given order; a nil
@@ -78,7 +45,7 @@ func EntriesBy(ctx context.Context, client redis.Cmdable, by redis.ZRangeArgs, a
 		}
 		for _, row := range rows {
 			p := Place{MS: world.Millis(row.Score), ID: row.Member.(string)}
-			if after != nil && !p.comesAfter(*after, order) {
+			if after != nil && !p.ComesAfter(*after, order) {
 				continue
 			}
 			if out = append(out, p); len(out) == n {
@@ -89,23 +56,6 @@ func EntriesBy(ctx context.Context, client redis.Cmdable, by redis.ZRangeArgs, a
 			return out, nil
 		}
 	}
-}
-
-func (p Place) compare(other Place) int {
-	if p.MS != other.MS {
-		if p.MS < other.MS {
-			return -1
-		}
-		return 1
-	}
-	return strings.Compare(p.ID, other.ID)
-}
-
-func (p Place) comesAfter(other Place, order world.Order) bool {
-	if order == world.Descending {
-		return p.compare(other) < 0
-	}
-	return p.compare(other) > 0
 }
 
 // Within bounds the times of entries: from ≤ time < before. Zero is no bound.
@@ -148,9 +98,9 @@ func Merged(ctx context.Context, client redis.Cmdable, keys []string, within Wit
 	if len(keys) > 1 {
 		slices.SortFunc(all, func(a, b Place) int {
 			if order == world.Descending {
-				return b.compare(a)
+				return b.Compare(a)
 			}
-			return a.compare(b)
+			return a.Compare(b)
 		})
 		all = slices.Compact(all) // an id that changes lists is in both for a while
 	}

@@ -1,4 +1,4 @@
-package paging
+package cursor
 
 import (
 	"testing"

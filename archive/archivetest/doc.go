@@ -1,0 +1,2 @@
+// Package archivetest tests what every [world.Archive] must do.
+package archivetest
