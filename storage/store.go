@@ -168,6 +168,9 @@ func New(ctx context.Context, client redis.UniversalClient, c Config) (*Store, e
 	return s, nil
 }
 
+// MaxEvents is the number of events that is reported with every run.
+func (s *Store) MaxEvents() int { return s.maxEvents }
+
 // auditEvery is how long a lost message may delay those who wait for a run to end.
 const auditEvery = 1500 * time.Millisecond
 

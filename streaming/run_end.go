@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -13,21 +12,8 @@ import (
 	"github.com/world-redis/world-redis/internal/ids"
 )
 
-// ownerOf returns the run that a stream belongs to by its name, strm_<ULID of the run>_user… (contract §6.1), or ""
-// if the name has none.
-func ownerOf(name string) string {
-	rest, ok := strings.CutPrefix(name, "strm_")
-	if !ok {
-		return ""
-	}
-	ulid, _, ok := strings.Cut(rest, "_user")
-	if runID := "wrun_" + ulid; ok {
-		if _, isULID := ids.Time("wrun_", runID); isULID {
-			return runID
-		}
-	}
-	return ""
-}
+// ownerOf returns the run that a stream belongs to by its name, or "" if the name has none.
+func ownerOf(name string) string { return ids.StreamOwner(name) }
 
 // keptOwner returns the run that is stored with a stream because its name does not contain it.
 func keptOwner(name, runID string) string {

@@ -186,7 +186,8 @@ func testBrokenOff(t *testing.T, a world.Archive) {
 	whole := full(id)
 	broken := errors.New("the copy cannot be read")
 	cut := &world.RunCopy{Run: whole.Run, Events: whole.Events, Parts: func(yield func(world.RunPart, error) bool) {
-		for p := range whole.Parts {
+		for p, err := range whole.Parts {
+			require.NoError(t, err)
 			if p.Chunk != nil {
 				yield(world.RunPart{}, &world.CopyError{RunID: whole.Run.RunID, Err: broken})
 				return
@@ -429,9 +430,9 @@ func testFind(t *testing.T, a world.Archive) {
 	one, two := full(RunID(At, 1)), full(RunID(At, 2))
 	put(t, a, one, two)
 	for _, c := range []*world.RunCopy{one, two} {
-		for p := range c.Parts {
+		for p, err := range c.Parts {
+			require.NoError(t, err)
 			var runID string
-			var err error
 			switch {
 			case p.Step != nil:
 				runID, err = a.FindStep(t.Context(), p.Step.StepID)

@@ -24,10 +24,17 @@ func (a *Archive) migrate(ctx context.Context) error {
 	if err != nil || have == version {
 		return err
 	}
-	return pgx.BeginFunc(ctx, a.pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", migrationLock); err != nil {
-			return err
-		}
+	conn, err := a.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	// A transaction that began before the lock was free could not see what the process before did.
+	if _, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1)", migrationLock); err != nil {
+		return err
+	}
+	defer a.unlock(context.WithoutCancel(ctx), conn.Conn())
+	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		have, err := a.tablesVersion(ctx, tx) // another process may have done it
 		if err != nil || have == version {
 			return err
@@ -49,6 +56,13 @@ func (a *Archive) migrate(ctx context.Context) error {
 		a.log.InfoContext(ctx, "the tables of the archive are up to date", slog.String("schema", a.schema), slog.Int("from", have), slog.Int("version", version))
 		return nil
 	})
+}
+
+// unlock lets the next process look. If it fails, the lock goes with the connection.
+func (a *Archive) unlock(ctx context.Context, conn *pgx.Conn) {
+	if _, err := conn.Exec(ctx, "SELECT pg_advisory_unlock($1)", migrationLock); err != nil {
+		_ = conn.Close(ctx)
+	}
 }
 
 // createSchema creates the schema, unless somebody created it for this user.

@@ -90,7 +90,7 @@ func (a *Archive) listSQL(q world.ArchivedRuns) (sql string, args []any) {
 		fmt.Sprintf(runColumns, 2), sizes, strings.Join(parts, " UNION ALL "), order, portionBytes), args
 }
 
-// FindStep implements world.Archive.
+// FindStep implements world.Archive. It finds the run of a hook or of a wait, too, by the event that created it.
 func (a *Archive) FindStep(ctx context.Context, stepID string) (string, error) {
 	return a.find(ctx, a.sql.findStep, stepID)
 }

@@ -52,8 +52,10 @@ func statementsFor(schema string) statements {
 			DELETE FROM $schema.chunks WHERE run IN (SELECT key FROM gone)`),
 		newKeys: named(`SELECT nextval(pg_get_serial_sequence('$schema.runs', 'key')) FROM generate_series(1, $1::int)`),
 		runs:    named(`SELECT ` + fmt.Sprintf(runColumns, 3) + ` FROM $schema.runs WHERE namespace = $1 AND run_id = ANY($2)`),
-		findStep: named(`SELECT r.run_id FROM $schema.steps s JOIN $schema.runs r ON r.key = s.run
-			WHERE r.namespace = $1 AND s.step_id = $2 ORDER BY r.key DESC LIMIT 1`),
+		findStep: named(`SELECT r.run_id FROM (
+				SELECT run FROM $schema.steps WHERE step_id = $2
+				UNION ALL SELECT run FROM $schema.events WHERE correlation_id = $2 AND type IN ('hook_created', 'wait_created')
+			) entity JOIN $schema.runs r ON r.key = entity.run WHERE r.namespace = $1 ORDER BY r.key DESC LIMIT 1`),
 		findStream: named(`SELECT r.run_id FROM $schema.streams s JOIN $schema.runs r ON r.key = s.run
 			WHERE r.namespace = $1 AND s.name = $2 ORDER BY r.key DESC LIMIT 1`),
 		events:     page("events", "position", eventColumns, eventSizes, false),

@@ -52,7 +52,8 @@ type tenant struct {
 	lost       *rollback.Watcher     // of all namespaces, in the first tenant; nil in the others
 	memory     *redismemory.Recorder // of Redis, for all namespaces, in the first tenant; nil in the others
 	clock      world.Clock
-	builds     *builds // says whether runs may be removed
+	builds     *builds       // says whether runs may be removed
+	archive    world.Archive // of runs that have left Redis; nil: there is none
 	log        *slog.Logger
 }
 
@@ -232,6 +233,7 @@ func (t *tenant) deps() httpapi.Deps {
 	if t.replicated {
 		deps.Acknowledged = replicated.Wanted
 	}
+	t.readArchived(&deps)
 	return deps
 }
 

@@ -75,6 +75,8 @@ type shared struct {
 	clusterOnce sync.Once
 	cluster     *cluster
 	clusterErr  error
+
+	atEnd []func()
 }
 
 var binary shared
@@ -86,6 +88,9 @@ func Main(m *testing.M, find func(...goleak.Option) error, options ...func()) {
 		option()
 	}
 	code := m.Run()
+	for _, end := range binary.atEnd {
+		end()
+	}
 	if binary.server != nil {
 		binary.server.end()
 	}
@@ -99,6 +104,9 @@ func Main(m *testing.M, find func(...goleak.Option) error, options ...func()) {
 	}
 	os.Exit(code)
 }
+
+// AtEnd is an option of [Main]: a function that ends what else the tests share.
+func AtEnd(end func()) func() { return func() { binary.atEnd = append(binary.atEnd, end) } }
 
 // New returns the shared server under a fresh prefix. The client closes with the test.
 func New(tb testing.TB) *Redis {

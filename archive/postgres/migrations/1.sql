@@ -45,6 +45,8 @@ CREATE TABLE events (
   payload_at     integer, -- how many fields of eventData are before it
   PRIMARY KEY (run, position)
 );
+-- The run of a hook or of a wait.
+CREATE INDEX events_by_entity ON events (correlation_id) WHERE type IN ('hook_created', 'wait_created');
 
 CREATE TABLE steps (
   run            bigint NOT NULL,

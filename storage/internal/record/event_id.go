@@ -4,12 +4,12 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
-	"strconv"
 	"strings"
 
 	"github.com/oklog/ulid/v2"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/internal/ids"
 )
 
 // The id of an event is not stored: it follows from the event's position in the log. From spec version 6 of its run on it is the
@@ -49,22 +49,7 @@ func EventULID(runID string, created world.Millis, position int) string {
 
 // PositionOf returns the only position at which an event with this id can be; ok is false if there is none. Its record
 // shows whether it is there.
-func PositionOf(eventID string) (position int, ok bool) {
-	if digits, found := strings.CutPrefix(eventID, slotPrefix); found {
-		n, err := strconv.Atoi(digits)
-		return n - 1, err == nil && n >= 1 && n-1 <= maxPosition
-	}
-	text, found := strings.CutPrefix(eventID, ulidPrefix)
-	if !found {
-		return 0, false
-	}
-	u, err := ulid.ParseStrict(text)
-	if err != nil {
-		return 0, false
-	}
-	n := binary.BigEndian.Uint32(u[12:])
-	return int(n), n <= maxPosition
-}
+func PositionOf(eventID string) (position int, ok bool) { return ids.EventPosition(eventID) }
 
 // HasSlotID reports whether an id is a slot.
 func HasSlotID(eventID string) bool { return strings.HasPrefix(eventID, slotPrefix) }
