@@ -20,6 +20,7 @@ const (
 
 	connectTime   = 5 * time.Second
 	statementTime = 30 * time.Second // of one read
+	retryAfter    = time.Second      // of a database that could not be reached
 	idleTime      = time.Minute      // after which a connection that is not used is closed
 	mostConns     = 8                // unless the URL says otherwise (pool_max_conns)
 )
@@ -41,6 +42,8 @@ type Archive struct {
 
 	mu       sync.Mutex
 	migrated bool
+	failed   error // of the last try to make the tables
+	failedAt time.Time
 }
 
 var _ world.Archive = (*Archive)(nil)
@@ -128,18 +131,22 @@ func (a *Archive) Close() error {
 	return nil
 }
 
-// ready makes the tables if this process has not yet seen that they are there.
+// ready makes the tables if this process has not yet seen that they are there. While the database cannot be reached, it is tried
+// once a second, and other calls fail at once.
 func (a *Archive) ready(ctx context.Context) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.migrated {
 		return nil
 	}
-	if err := a.migrate(ctx); err != nil {
-		return failure(err)
+	if a.failed != nil && time.Since(a.failedAt) < retryAfter {
+		return a.failed
 	}
-	a.migrated = true
-	return nil
+	err := failure(a.migrate(ctx))
+	if a.migrated = err == nil; ctx.Err() == nil {
+		a.failed, a.failedAt = err, time.Now()
+	}
+	return err
 }
 
 // begin starts a transaction that is safe on disk when its commit returns, and that does not wait for ever.

@@ -15,7 +15,7 @@ func (t *tenant) readArchived(deps *httpapi.Deps) {
 	}
 	store := &archived.Store{Store: deps.Store, Archive: t.archive, Logger: t.log, MaxEvents: t.store.MaxEvents()}
 	deps.Store = store
-	deps.Streams = &archived.Streams{StreamStore: deps.Streams, Archive: t.archive}
+	deps.Streams = &archived.Streams{StreamStore: deps.Streams, Runs: t.store, Archive: t.archive}
 	deps.Remover = archived.Remover{RunRemover: deps.Remover, Archive: t.archive}
 	if inOrder := deps.InOrder; inOrder != nil {
 		deps.InOrder = func(ctx context.Context, event world.CreateEvent, message world.Message) (httpapi.EventAndMessage, bool) {

@@ -2,6 +2,7 @@ package archived
 
 import (
 	"context"
+	"errors"
 	"math"
 
 	"github.com/world-redis/world-redis"
@@ -145,7 +146,7 @@ func (s *Store) CreateBatch(ctx context.Context, req world.CreateBatch) ([]world
 		event.RunID = req.RunID
 		_, answer := s.Answer(ctx, event, world.EventResult{}, item.Err)
 		var refused *world.Error
-		if !asError(answer, &refused) {
+		if !errors.As(answer, &refused) {
 			return nil, answer
 		}
 		if refused.Code == world.CodeUnavailable {

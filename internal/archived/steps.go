@@ -2,13 +2,10 @@ package archived
 
 import (
 	"context"
-	"errors"
 
 	"github.com/world-redis/world-redis"
 	"github.com/world-redis/world-redis/internal/cursor"
 )
-
-func asError(err error, target **world.Error) bool { return errors.As(err, target) }
 
 // GetStep implements world.StepStore.
 func (s *Store) GetStep(ctx context.Context, runID, stepID string, resolveNone bool) (world.Step, error) {
@@ -16,18 +13,14 @@ func (s *Store) GetStep(ctx context.Context, runID, stepID string, resolveNone b
 	if world.ErrorCode(err) != world.CodeStepNotFound {
 		return step, err
 	}
-	if runID == "" {
-		located, failed := s.Archive.FindStep(ctx, stepID)
-		if failed != nil {
-			return step, unavailable(ctx, failed)
-		}
-		if runID = located; runID == "" {
-			return step, err
-		}
-	} else if run, failed := s.left(ctx, runID); failed != nil || run == nil {
-		return step, errors.Join(failed, onlyIf(failed == nil, err))
+	holder, failed := s.holderOf(ctx, runID, stepID)
+	if failed != nil {
+		return step, failed
 	}
-	found, failed := s.findStep(ctx, runID, stepID, resolveNone)
+	if holder == "" {
+		return step, err
+	}
+	found, failed := s.findStep(ctx, holder, stepID, resolveNone)
 	switch {
 	case failed != nil:
 		return step, failed
@@ -38,11 +31,20 @@ func (s *Store) GetStep(ctx context.Context, runID, stepID string, resolveNone b
 	}
 }
 
-func onlyIf(condition bool, err error) error {
-	if condition {
-		return err
+// holderOf returns the archived run that has a step, or may have it if the run is given; "" if there is none.
+func (s *Store) holderOf(ctx context.Context, runID, stepID string) (string, error) {
+	if runID == "" {
+		located, err := s.Archive.FindStep(ctx, stepID)
+		if err != nil {
+			return "", unavailable(ctx, err)
+		}
+		return located, nil
 	}
-	return nil
+	run, err := s.left(ctx, runID)
+	if err != nil || run == nil {
+		return "", err
+	}
+	return runID, nil
 }
 
 // findStep returns a step of an archived run, nil if there is none.

@@ -20,7 +20,8 @@ const (
 
 // Streams are streams whose runs may be in an archive. An archived stream has ended.
 type Streams struct {
-	world.StreamStore // Redis
+	world.StreamStore                // Redis
+	Runs              world.RunStore // Redis
 	Archive           world.Archive
 }
 
@@ -250,7 +251,13 @@ func (s *Streams) send(ctx context.Context, st *stream, from int64, sink world.C
 // ListStreams implements world.StreamStore.
 func (s *Streams) ListStreams(ctx context.Context, runID string, p world.PageRequest) (world.Page[string], error) {
 	page, err := s.StreamStore.ListStreams(ctx, runID, p)
-	if !lost(err) {
+	if err == nil && len(page.Data) == 0 && world.ValidID(runID) { // of a new run that may not exist yet, the list is empty
+		_, err = s.Runs.GetRun(ctx, runID, true)
+		if !lost(err) {
+			return page, err
+		}
+		err = nil
+	} else if !lost(err) {
 		return page, err
 	}
 	runs, failed := s.Archive.GetRuns(ctx, []string{runID}, true)

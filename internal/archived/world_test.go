@@ -40,6 +40,10 @@ func (r *runEnds) RunEnds(ctx context.Context, runIDs []string) ([]world.RunEnd,
 	return r.store.RunEnds(ctx, runIDs)
 }
 
+func (r *runEnds) FindSteps(ctx context.Context, refs []world.StepRef) ([]world.StepPresence, error) {
+	return r.store.FindSteps(ctx, refs)
+}
+
 func newWorld(t *testing.T) *testWorld {
 	t.Helper()
 	archive, err := postgres.Open(t.Context(), pgtest.New(t), postgres.Options{Namespace: "wf:"})
@@ -52,7 +56,7 @@ func worldWith(t *testing.T, archive world.Archive) *testWorld {
 	t.Helper()
 	r := redistest.New(t)
 	ends := &runEnds{}
-	live, err := streaming.New(t.Context(), r.Client, streaming.Config{Prefix: r.Prefix, Runs: ends, Quiet: time.Millisecond, AuditInterval: 5 * time.Millisecond})
+	live, err := streaming.New(t.Context(), r.Client, streaming.Config{Prefix: r.Prefix, Runs: ends, Steps: ends, Quiet: time.Millisecond, AuditInterval: 5 * time.Millisecond})
 	require.NoError(t, err)
 	running, stop := context.WithCancel(t.Context())
 	stopped := make(chan error, 1)
@@ -67,7 +71,7 @@ func worldWith(t *testing.T, archive world.Archive) *testWorld {
 	return &testWorld{
 		t: t, redis: store, live: live, archive: archive, minter: ids.NewMinter(world.SystemClock{}),
 		store:   &archived.Store{Store: store, Archive: archive, Logger: slog.New(slog.DiscardHandler), MaxEvents: store.MaxEvents()},
-		streams: &archived.Streams{StreamStore: live, Archive: archive},
+		streams: &archived.Streams{StreamStore: live, Runs: store, Archive: archive},
 	}
 }
 
@@ -137,6 +141,12 @@ func (w *testWorld) run(spec int) (runID string) {
 	w.write(runID, streamOf(runID, 1), "open")
 	w.write(runID, "own name "+runID, "x", "y")
 	require.NoError(w.t, w.streams.CloseStream(w.t.Context(), world.StreamClose{Name: streamOf(runID, 0), RunID: runID}))
+	for attempt := range int64(2) { // the step runs again after it has closed its stream
+		by := []world.StreamStep{{ID: id("step_") + "-1", Attempt: attempt + 1}}
+		_, err := w.streams.AppendChunks(w.t.Context(), world.Append{Name: streamOf(runID, 3), RunID: runID, Steps: by, Chunks: [][]byte{{'i'}, {'j'}}})
+		require.NoError(w.t, err)
+		require.NoError(w.t, w.streams.CloseStream(w.t.Context(), world.StreamClose{Name: streamOf(runID, 3), RunID: runID, Steps: by}))
+	}
 	return runID
 }
 
@@ -194,43 +204,26 @@ func (w *testWorld) move(runID string) {
 	require.NoError(w.t, w.redis.RemoveRun(w.t.Context(), runID))
 }
 
-// copy reads a run by the calls of the API.
+// copy copies a run with its streams.
 func (w *testWorld) copy(runID string) *world.RunCopy {
 	w.t.Helper()
-	ctx := w.t.Context()
-	run, err := w.redis.GetRun(ctx, runID, false)
+	copies, err := w.redis.CopyRuns(w.t.Context(), []string{runID})
 	require.NoError(w.t, err)
-	var parts []world.RunPart
-	events, err := w.redis.ListEvents(ctx, world.EventQuery{RunID: runID})
+	streams, err := w.live.CopyStreams(w.t.Context(), []string{runID})
 	require.NoError(w.t, err)
-	require.False(w.t, events.HasMore)
-	for i := range events.Data {
-		parts = append(parts, world.RunPart{Event: &events.Data[i]})
-	}
-	steps, err := w.redis.ListSteps(ctx, world.StepQuery{RunID: runID, Page: world.PageRequest{Order: world.Ascending, Limit: 1000}})
-	require.NoError(w.t, err)
-	for i := range steps.Data {
-		parts = append(parts, world.RunPart{Step: &steps.Data[i]})
-	}
-	names, err := w.live.ListStreams(ctx, runID, world.PageRequest{})
-	require.NoError(w.t, err)
-	for _, name := range names.Data {
-		info, err := w.live.StreamInfo(ctx, name, 0)
-		require.NoError(w.t, err)
-		parts = append(parts, world.RunPart{Stream: &world.StreamCopy{Name: name, Count: info.Count}})
-		chunks, err := w.live.ListChunks(ctx, name, world.PageRequest{Limit: 1000})
-		require.NoError(w.t, err)
-		for i := range chunks.Data {
-			parts = append(parts, world.RunPart{Chunk: &chunks.Data[i]})
-		}
-	}
-	return &world.RunCopy{Run: run, Events: int64(len(events.Data)), Parts: func(yield func(world.RunPart, error) bool) {
-		for _, p := range parts {
-			if !yield(p, nil) {
+	c := *copies[0]
+	entities := c.Parts
+	c.Parts = func(yield func(world.RunPart, error) bool) {
+		for p, err := range entities {
+			if !yield(p, err) {
 				return
 			}
 		}
-	}}
+		if streams[0] != nil {
+			streams[0](yield)
+		}
+	}
+	return &c
 }
 
 // answers are what the calls that read a run return, by a description of the call.
@@ -285,7 +278,7 @@ func (w *testWorld) read(runID string) answers {
 	for _, limit := range []int{1, 2, 0} {
 		out.add(fmt.Sprint("ListStreams ", limit), pages(t, limit, "", func(p world.PageRequest) (world.Page[string], error) { return w.streams.ListStreams(ctx, runID, p) })...)
 	}
-	for _, name := range []string{streamOf(runID, 0), streamOf(runID, 1), streamOf(runID, 2), "own name " + runID} {
+	for _, name := range []string{streamOf(runID, 0), streamOf(runID, 1), streamOf(runID, 2), streamOf(runID, 3), "own name " + runID} {
 		w.readStream(out, name)
 	}
 	return out
@@ -338,7 +331,7 @@ func (w *testWorld) readLists(out answers, runID string, none bool) {
 
 func (w *testWorld) readStream(out answers, name string) {
 	ctx := w.t.Context()
-	for _, from := range []int64{0, 1, 3, 9} {
+	for _, from := range []int64{0, 1, 2, 3, 9} {
 		info, err := w.streams.StreamInfo(ctx, name, from)
 		out.add(fmt.Sprint("StreamInfo ", name, from), info, err)
 		page, err := w.streams.ListChunks(ctx, name, world.PageRequest{Cursor: strconv.FormatInt(from, 10), Limit: 2})
@@ -347,7 +340,7 @@ func (w *testWorld) readStream(out answers, name string) {
 		}
 		out.add(fmt.Sprint("ListChunks ", name, from), page, err)
 	}
-	for _, from := range []int64{0, 1, 3, 9, -1, -2, -99} {
+	for _, from := range []int64{0, 1, 2, 3, 9, -1, -2, -99} {
 		var got []world.Chunk
 		err := w.streams.ReadStream(ctx, name, from, func(chunks []world.Chunk) error {
 			for _, c := range chunks {
