@@ -12,7 +12,7 @@ import (
 
 // BenchmarkPutRuns stores runs of six events in batches of 500.
 func BenchmarkPutRuns(b *testing.B) {
-	a := open(b, pgtest.New(b), "wf:")
+	a := open(b, pgtest.Start(b).URL(), "wf:")
 	defer a.Close() //nolint:errcheck // returns none
 	const batch = 500
 	number := 0

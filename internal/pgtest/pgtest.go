@@ -46,10 +46,11 @@ func End() {
 	}
 }
 
-// New returns the URL of the shared server, with a schema of the test's own, which does not exist yet.
+// New returns the URL of the shared server, with a schema of the test's own, which does not exist yet. The server does not wait for
+// the disk, since it is never started again.
 func New(tb testing.TB) (url string) {
 	tb.Helper()
-	shared.once.Do(func() { shared.server, shared.err = launch() })
+	shared.once.Do(func() { shared.server, shared.err = launch("-c", "fsync=off") })
 	if shared.err != nil {
 		tb.Fatalf("PostgreSQL: %v", shared.err)
 	}
@@ -63,7 +64,8 @@ type Server struct {
 	bin  string
 	cmd  *exec.Cmd
 
-	stdin io.Writer
+	settings []string
+	stdin    io.Writer
 }
 
 // Start starts a server for one test.
@@ -84,8 +86,11 @@ func (s *Server) URL() string {
 
 // Restart starts the server again on the same port, after [Server.Stop], and waits until it answers.
 func (s *Server) Restart() error {
-	s.cmd = s.command("sh", "-c", untilEnd, "sh", filepath.Join(s.bin, "postgres"), "-D", s.data(), "-p", fmt.Sprint(s.port), "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=",
-		"-c", "max_connections=100", "-c", "logging_collector=off", "-c", "log_min_messages=fatal")
+	args := []string{
+		"-c", untilEnd, "sh", filepath.Join(s.bin, "postgres"), "-D", s.data(), "-p", fmt.Sprint(s.port), "-c", "listen_addresses=127.0.0.1",
+		"-c", "unix_socket_directories=", "-c", "max_connections=100", "-c", "logging_collector=off", "-c", "log_min_messages=fatal",
+	}
+	s.cmd = s.command("sh", append(args, s.settings...)...)
 	stdin, err := s.cmd.StdinPipe()
 	if err != nil {
 		return err
@@ -147,7 +152,7 @@ func (s *Server) command(name string, args ...string) *exec.Cmd {
 // nobody is the user and the group of that name on every Linux.
 const nobody = 65534
 
-func launch() (*Server, error) {
+func launch(settings ...string) (*Server, error) {
 	bin, err := programs()
 	if err != nil {
 		return nil, err
@@ -160,7 +165,7 @@ func launch() (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{port: port, dir: dir, bin: bin}
+	s := &Server{port: port, dir: dir, bin: bin, settings: settings}
 	if os.Getuid() == 0 {
 		if err := os.Chown(dir, nobody, nobody); err != nil {
 			return nil, err
