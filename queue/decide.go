@@ -39,9 +39,13 @@ func (w *worker) decide(d *delivery, app world.App, m world.Message, out world.O
 			decision.Unseen, decision.Hold = true, 0
 		}
 		return decision, ""
-	case out.Verdict == world.Failed && w.isStray(d, m, out):
-		return lane.Decision{Disposition: lane.Done}, baseURL
 	case out.Verdict == world.Failed:
+		if decision, late := w.tooLate(d, m); late {
+			return decision, baseURL
+		}
+		if w.isStray(d, m, out) {
+			return lane.Decision{Disposition: lane.Done}, baseURL
+		}
 		w.q.health.Refused(w.Kind, baseURL, d.ID, out)
 		return w.failed(d, m, out), baseURL
 	case out.NoApp:

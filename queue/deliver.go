@@ -56,6 +56,11 @@ func (w *worker) deliver(d *delivery, m world.Message, unreadable error) (decisi
 
 // deliverMessage delivers to one of the apps that may have the message.
 func (w *worker) deliverMessage(d *delivery, m world.Message) (decision lane.Decision, reached string) {
+	if w.isOld(m) {
+		if decision, late := w.tooLate(d, m); late {
+			return decision, ""
+		}
+	}
 	choice, err := w.q.apps.Choose(d.Context(), m, d.App)
 	if err != nil {
 		return lane.Decision{Disposition: lane.Released, Due: w.q.dueIn(redisHiccup), Reason: err.Error(), Unseen: true}, ""

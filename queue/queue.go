@@ -62,6 +62,10 @@ type Config struct {
 	// no such step, no app ever will: Stray then mends the run if that is needed, and returns why the
 	// message is done. Otherwise the reason is empty. nil disables it.
 	Stray func(ctx context.Context, messageID string, m world.Message) (reason string, err error)
+	// Late is called with a message whose run is so old that it may have been removed, before it is delivered, and with one that
+	// an app did not acknowledge. It returns why the message is set aside as dead: it carries the input of a run that has been
+	// removed. Otherwise the reason is empty. nil disables it.
+	Late func(ctx context.Context, m world.Message) (reason string, err error)
 	// Preload returns how to read what a wake-up carries to an app that takes it (world.Delivery.TakesPreload), so
 	// that this needs no extra round trip. The Deliverer reads what was not preloaded. With whole false only the length of the log
 	// is needed. nil disables it, which a cluster requires: there the run is on another node than the queue.

@@ -121,7 +121,7 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, p
 		ShutdownGrace: c.ShutdownGrace, BaseURL: n.baseURL, MayCall: policy.Check, Clock: clock, Logger: logger, Bell: bell, Observer: t.observer, RunDead: t.runDead,
 		AppConcurrency: c.AppConcurrency, Policy: c.DeploymentPolicy, Patience: c.DeploymentPatience,
 		Deliverer: forwarder, Preload: preload, LookedAt: t.parker.LookedAt, Backoff: queue.Backoff{CrashesMost: c.MaxCrashes},
-		Stray: t.stray, Relieved: t.lease.Relieved,
+		Stray: t.stray, Late: t.late, Relieved: t.lease.Relieved,
 	})
 	if err != nil {
 		return nil, err
@@ -154,6 +154,11 @@ func (t *tenant) runDead(ctx context.Context, m world.Message, why queue.Death, 
 // stray handles a message that an app refused, and whose run or step may not exist.
 func (t *tenant) stray(ctx context.Context, messageID string, m world.Message) (reason string, err error) {
 	return recovery.Strays{Store: t.store, Queue: t.queue}.Settle(ctx, messageID, m)
+}
+
+// late handles a message that may be for a run that has been removed.
+func (t *tenant) late(ctx context.Context, m world.Message) (reason string, err error) {
+	return recovery.Strays{Store: t.store}.Late(ctx, m)
 }
 
 // RunEnds implements world.RunEnds for the streams, which are created before the store.

@@ -18,6 +18,7 @@ type Strays struct {
 	Store interface {
 		world.RunStore
 		world.StepFinder
+		world.GoneRuns
 	}
 	Queue WakeQueue
 	Clock world.Clock // nil means the system's clock
@@ -67,6 +68,16 @@ func (s Strays) Settle(ctx context.Context, messageID string, m world.Message) (
 		return "", err
 	}
 	return "the log of the run has no such step; the run is woken instead", nil
+}
+
+// Late returns why a message can never be processed that carries the input of its run, or a payload for it: the run has been
+// removed, so the app cannot create it. Such a message is set aside, because what it carries is nowhere else. The reason is empty for
+// every other message.
+func (s Strays) Late(ctx context.Context, m world.Message) (reason string, err error) {
+	if !world.ValidID(m.RunID) || !brings(m, runInputs) {
+		return "", nil
+	}
+	return s.Store.WhyGone(ctx, m.RunID)
 }
 
 // settleWakeUp decides about a message that is not for a step.

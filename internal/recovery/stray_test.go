@@ -143,3 +143,34 @@ func TestLooksAreBounded(t *testing.T) {
 		require.LessOrEqual(t, len(l), looksKept)
 	}
 }
+
+// A message that carries the input of a removed run, or a payload for it, is set aside with that reason; any other one is not.
+func TestAStartOfARemovedRunIsLate(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, redistest.New(t))
+	s := Strays{Store: b.store, Queue: b.queue, Clock: b.clock}
+	alive, removed := b.begin(7), b.begin(7)
+	b.event(removed, 7, world.EventRunCompleted, "", "output", []byte{1})
+	require.NoError(t, b.store.RemoveRun(t.Context(), removed))
+	json := func(runID, body string) world.Message {
+		return world.Message{RunID: runID, ContentType: "application/json", Body: []byte(body)}
+	}
+	gone := `run "` + removed + `" has been removed`
+	for name, c := range map[string]struct {
+		m      world.Message
+		reason string
+	}{
+		"a start":                {json(removed, `{"runInput":{}}`), gone},
+		"a start of SDK v4":      {stepMessage(t, "v4", removed, "", "runInput"), gone},
+		"a resume":               {json(removed, `{"hookInput":{}}`), gone},
+		"a wake-up":              {json(removed, `{}`), ""},
+		"of a run that is alive": {json(alive, `{"runInput":{}}`), ""},
+		"of a run to come":       {json("wrun_"+ids.NewMinter(b.clock).New().String(), `{"runInput":{}}`), ""},
+		"of no run":              {json("no {id}", `{"runInput":{}}`), ""},
+		"of a run of 2016":       {json("wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV", `{"runInput":{}}`), `run "wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV" does not exist, and its id is older than 30 days: it has been removed, or it was never created`},
+	} {
+		reason, err := s.Late(t.Context(), c.m)
+		require.NoError(t, err, name)
+		require.Equal(t, c.reason, reason, name)
+	}
+}
