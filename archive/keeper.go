@@ -17,7 +17,7 @@ const (
 	// largeRun is the number of events from which a run is stored by itself.
 	largeRun = 2_000
 	// batchFor limits a batch of small runs, and largeFor a large run. What is not stored by then is tried again.
-	batchFor, largeFor = time.Minute, 15 * time.Minute
+	batchFor, largeFor = 15 * time.Second, 10 * time.Minute
 	// damagedMost is how many runs of a batch may be impossible to copy. With more, Redis is the cause and not the runs.
 	damagedMost = 20
 )
@@ -30,7 +30,6 @@ type Keeper struct {
 	Logger  *slog.Logger
 
 	mu      sync.Mutex
-	down    bool
 	named   map[string]bool // runs that cannot be copied and are in the log
 	stored  atomic.Int64
 	damaged atomic.Int64
@@ -43,7 +42,8 @@ func (k *Keeper) Stored() int64 { return k.stored.Load() }
 func (k *Keeper) Damaged() int64 { return k.damaged.Load() }
 
 // Keep copies runs that have ended into the archive, and returns those that are safe there, or that do not exist. Those that are not
-// returned are to be given to it again. An error says that the archive or Redis failed; it is in the log, once until it is over.
+// returned are to be given to it again. An error says that the archive or Redis failed; the caller logs it and tries
+// again later.
 //
 // A crash at any point is made good by the next call: a copy is stored as a whole or not at all, and one that is there is replaced.
 func (k *Keeper) Keep(ctx context.Context, runIDs []string) (safe []string, err error) {
@@ -52,12 +52,10 @@ func (k *Keeper) Keep(ctx context.Context, runIDs []string) (safe []string, err 
 		done, kept, err := k.keepSome(ctx, part)
 		safe = append(safe, kept...)
 		if err != nil {
-			k.report(ctx, err)
 			return safe, err
 		}
 		left = left[done:]
 	}
-	k.report(ctx, nil)
 	return safe, nil
 }
 
@@ -130,21 +128,4 @@ func (k *Keeper) name(ctx context.Context, broken *world.CopyError) {
 	k.named[broken.RunID] = true
 	k.Logger.WarnContext(ctx, "a run cannot be copied into the archive, and so stays in Redis; delete it with `world-redis runs delete` if it is of no use",
 		slog.String("run_id", broken.RunID), slog.Any("error", broken.Err))
-}
-
-// report puts a failure of the archive into the log once, and its end.
-func (k *Keeper) report(ctx context.Context, err error) {
-	if err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return // the service stops
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	switch {
-	case err != nil && !k.down:
-		k.down = true
-		k.Logger.WarnContext(ctx, "the archive does not take runs; they stay in Redis, and it is tried again until it does", slog.Any("error", err))
-	case err == nil && k.down:
-		k.down = false
-		k.Logger.InfoContext(ctx, "the archive takes runs again")
-	}
 }

@@ -139,9 +139,8 @@ func (s *Store) beginCopy(runID string, answer record.Reply, err error) (*copyin
 	c.entity(s.keys.of(runID).run(), "", c.fields)
 	log := answer.List(4)
 	c.log("", 0, 1, log)
-	if c.first, err = decodeEvents(runID, 0, 1, false, log); err != nil {
-		c.failed = err
-		return c, nil
+	if c.first, c.failed = decodeEvents(runID, 0, 1, false, log); c.failed != nil {
+		return c, nil //nolint:nilerr // it is an error of this run only
 	}
 	e := record.Entity{RunID: runID, Fields: c.fields}
 	c.legacy = e.Millis("v") <= 1

@@ -62,7 +62,10 @@ func decode(file []byte) (runs []whole, offsets []int64, err error) {
 func sample() *world.RunCopy {
 	c := archivetest.SixEvents(archivetest.RunID(archivetest.At, 1))
 	parts := []world.RunPart{}
-	for p := range c.Parts {
+	for p, err := range c.Parts {
+		if err != nil {
+			panic(err) // the sample has none
+		}
 		parts = append(parts, p)
 	}
 	parts = append(parts,
@@ -85,7 +88,8 @@ func TestRunsComeBackAsTheyWereWritten(t *testing.T) {
 	for i, c := range []*world.RunCopy{one, two} {
 		require.Equal(t, c.Run, runs[i].run)
 		n := 0
-		for part := range c.Parts {
+		for part, err := range c.Parts {
+			require.NoError(t, err)
 			require.Equal(t, part, runs[i].parts[n])
 			n++
 		}
@@ -161,12 +165,12 @@ func TestACopyThatBreaksOffIsNoFile(t *testing.T) {
 	c := sample()
 	all := c.Parts
 	c.Parts = func(yield func(world.RunPart, error) bool) {
-		for p := range all {
-			if p.Step != nil {
+		for p, err := range all {
+			if err == nil && p.Step != nil {
 				yield(world.RunPart{}, broken)
 				return
 			}
-			if !yield(p, nil) {
+			if !yield(p, err) {
 				return
 			}
 		}

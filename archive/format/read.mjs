@@ -58,7 +58,10 @@ const input = { bytes: gunzipSync(readFileSync(process.argv[2] ?? '')), at: 0 };
 let seen = {};
 while (input.at < input.bytes.length) {
   const [kind, fields] = /** @type {[string, Record<string, unknown>]} */ (item(input));
-  console.log(kind, JSON.stringify(fields, (_, value) => (value?.type === 'Buffer' ? `<${value.data.length} bytes>` : value)));
+  console.log(
+    kind,
+    JSON.stringify(fields, (_, value) => (value?.type === 'Buffer' ? `<${value.data.length} bytes>` : value)),
+  );
   if (kind === 'end') {
     for (const [what, count] of Object.entries(fields)) {
       if ((seen[what] ?? 0) !== count) throw new Error(`the end counts ${count} ${what}, and there are ${seen[what] ?? 0}`);

@@ -36,7 +36,9 @@ func (a *Archive) ListRuns(ctx context.Context, q world.ArchivedRuns) (runs []wo
 	if err := l.walk(ctx, timed, 4); err != nil && !errors.Is(err, errStopped) {
 		return nil, false, err
 	}
-	l.take(own[min(len(own), l.ownTaken):])
+	if err := l.take(own[min(len(own), l.ownTaken):]); err != nil && !errors.Is(err, errStopped) {
+		return nil, false, err
+	}
 	found := l.found
 	if more = len(found) > q.Limit; more {
 		found = found[:q.Limit]

@@ -25,7 +25,7 @@ func (a *Archive) Parts(ctx context.Context, runID string, want world.ArchivedPa
 			}
 			return nil
 		}
-		err := errors.New("unknown kind of parts")
+		var err error
 		switch {
 		case want.Backwards && (want.Kind == world.PartEvents || want.Kind == world.PartSteps):
 			err = a.backwards(ctx, runID, want, give)

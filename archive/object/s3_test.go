@@ -54,8 +54,8 @@ func TestALargeObjectIsStoredInParts(t *testing.T) {
 	}
 	broken := false
 	c.Parts = func(yield func(world.RunPart, error) bool) {
-		for p := range small {
-			if !yield(p, nil) {
+		for p, err := range small {
+			if !yield(p, err) {
 				return
 			}
 		}

@@ -54,6 +54,9 @@ type config struct {
 	HookRetention      time.Duration `env:"WORKFLOW_WORLD_HOOK_RETENTION" envDefault:"720h" help:"longest time that a hook may keep its token after the end of its run"`
 	RemovedFor         time.Duration `env:"WORKFLOW_WORLD_REMOVED_FOR" envDefault:"720h" help:"age of a run id up to which the service knows that its run has been removed; with an older id no run can be created; 24h to 8760h"`
 	Retention          string        `env:"WORKFLOW_WORLD_RETENTION" help:"how long runs are kept after their end, such as completed=7d,failed=30d,cancelled=7d,report-*:completed=1h (docs/retention.md); default: for ever"`
+	Archive            string        `env:"WORKFLOW_WORLD_ARCHIVE" help:"where runs go that leave Redis: postgres://…, file:///folder or s3://bucket/prefix?endpoint=…&region=… (docs/archive.md); default: nowhere"`
+	ArchiveAfter       time.Duration `env:"WORKFLOW_WORLD_ARCHIVE_AFTER" envDefault:"15m" help:"with an archive: how long after its end a run leaves Redis, if its retention does not say earlier"`
+	ArchiveStreams     string        `env:"WORKFLOW_WORLD_ARCHIVE_STREAMS" envDefault:"on" help:"off: streams are not archived"`
 	ArchiveOwn         bool          `env:"WORKFLOW_WORLD_ARCHIVE_OWN_RETENTION" envDefault:"false" help:"true: runs with a $retention of their own are archived, too, before they are removed"`
 	StreamQuiet        time.Duration `env:"WORKFLOW_WORLD_STREAM_QUIET" envDefault:"1m" help:"how long after its run's end, and after the last write, a stream that was never closed counts as ended"`
 	RecoveryAfter      time.Duration `env:"WORKFLOW_WORLD_RECOVERY_AFTER" envDefault:"1m" help:"how long a run must have been inactive, without a message or an open hook, before it is woken"`
@@ -130,6 +133,10 @@ func (c config) validate() error {
 		return errors.New("WORKFLOW_WORLD_STREAM_QUIET must be positive")
 	case c.LogFormat != "text" && c.LogFormat != "json":
 		return fmt.Errorf("WORKFLOW_WORLD_LOG_FORMAT is %q: use text or json", c.LogFormat)
+	case c.ArchiveAfter <= 0:
+		return errors.New("WORKFLOW_WORLD_ARCHIVE_AFTER must be positive")
+	case c.ArchiveStreams != "on" && c.ArchiveStreams != "off":
+		return fmt.Errorf("WORKFLOW_WORLD_ARCHIVE_STREAMS is %q: use on or off", c.ArchiveStreams)
 	case c.RedisChecks != "refuse" && c.RedisChecks != "warn":
 		return fmt.Errorf("WORKFLOW_WORLD_REDIS_CHECKS is %q: use refuse or warn", c.RedisChecks)
 	case c.RedisURL == "" && c.Durability > 0:

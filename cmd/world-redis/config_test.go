@@ -78,6 +78,8 @@ func TestConfigRefusesWhatCannotWork(t *testing.T) {
 		"WORKFLOW_WORLD_REMOVED_FOR=9000h":                 "at most 8760h",
 		"WORKFLOW_WORLD_RETENTION=completed=7y":            `WORKFLOW_WORLD_RETENTION: the rule "completed=7y": the duration "7y" cannot be read`,
 		"WORKFLOW_WORLD_RETENTION=report-*=1h":             "has no status: write it as report-*:completed=1h",
+		"WORKFLOW_WORLD_ARCHIVE_AFTER=0":                   "WORKFLOW_WORLD_ARCHIVE_AFTER must be positive",
+		"WORKFLOW_WORLD_ARCHIVE_STREAMS=no":                "use on or off",
 		"WORKFLOW_WORLD_HOOK_RETENTION=0":                  "WORKFLOW_WORLD_HOOK_RETENTION",
 	} {
 		_, _, err := loadConfig([]string{variable})

@@ -29,7 +29,7 @@ func openParts(ctx context.Context, c config, logger *slog.Logger) (*offlinePart
 		err = conn.Ping(ctx)
 	}
 	if err == nil {
-		c.BaseURL = "" // nothing is delivered, so no address is checked
+		c.BaseURL, c.Archive = "", "" // nothing is delivered or archived, so neither address is checked
 		p.tenants, err = newTenants(ctx, conn, policy, c, world.SystemClock{}, logger)
 	}
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 var (
 	removedDesc = prometheus.NewDesc("world_redis_runs_removed_total", "Runs that this replica has removed, by reason.", []string{"reason"}, nil)
 	dueDesc     = prometheus.NewDesc("world_redis_runs_due_seconds", "How long the run that has been due for the longest time waits for its removal; 0 if none waits.", nil, nil)
+	lagDesc     = prometheus.NewDesc("world_redis_archive_lag_seconds", "How long the run waits that is due for the longest time and not archived; 0 if none waits. Only with an archive.", nil, nil)
 )
 
 // removedCollector reads at every scrape how many runs were removed, and how long others wait for that.
@@ -22,6 +23,7 @@ type removedCollector struct {
 func (removedCollector) Describe(out chan<- *prometheus.Desc) {
 	out <- removedDesc
 	out <- dueDesc
+	out <- lagDesc
 }
 
 // Collect implements prometheus.Collector.
@@ -37,4 +39,7 @@ func (c removedCollector) Collect(out chan<- prometheus.Metric) {
 		return
 	}
 	out <- prometheus.MustNewConstMetric(dueDesc, prometheus.GaugeValue, waits.Seconds())
+	if c.tenant.archive != nil {
+		out <- prometheus.MustNewConstMetric(lagDesc, prometheus.GaugeValue, waits.Seconds())
+	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/world-redis/world-redis"
+	"github.com/world-redis/world-redis/archive"
 	"github.com/world-redis/world-redis/cmd/internal/httpproxy"
 	"github.com/world-redis/world-redis/embedded"
 	"github.com/world-redis/world-redis/httpapi"
@@ -52,8 +54,9 @@ type tenant struct {
 	lost       *rollback.Watcher     // of all namespaces, in the first tenant; nil in the others
 	memory     *redismemory.Recorder // of Redis, for all namespaces, in the first tenant; nil in the others
 	clock      world.Clock
-	builds     *builds       // says whether runs may be removed
-	archive    world.Archive // of runs that have left Redis; nil: there is none
+	builds     *builds         // says whether runs may be removed
+	archive    world.Archive   // of runs that have left Redis; nil: there is none
+	keeper     *archive.Keeper // copies runs into it
 	log        *slog.Logger
 }
 
@@ -85,11 +88,14 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, p
 	if err != nil {
 		return nil, err
 	}
+	if err := t.openArchive(ctx, c); err != nil {
+		return nil, err
+	}
 	t.store, err = storage.New(ctx, conn.Client, storage.Config{
 		Prefix: n.keyPrefix, Clock: clock, Logger: logger, Bell: bell, HookRetention: c.HookRetention, RemovedFor: c.RemovedFor, Leadership: t.lease, Dials: conn.Dials,
 		PurgeStreams: t.streams.PurgeRun, ExpectPurge: t.streams.ExpectPurge,
 		RemoveStreams: t.streams.RemoveRuns, RemoveMessages: func(ctx context.Context, runIDs []string) error { return t.queue.RemoveRuns(ctx, runIDs) },
-		Retention: retention, ArchiveOwnRetention: c.ArchiveOwn,
+		Retention: retention, ArchiveOwnRetention: c.ArchiveOwn, Archive: t.keep(), ArchiveAfter: t.archiveAfter(c),
 		MayRemove:         t.builds.mayRemove,
 		NoSharedPipelines: !fast.has(pipelines),
 	})
@@ -195,7 +201,7 @@ func (t *tenant) background(ctx context.Context) error {
 	if t.memory != nil {
 		g.Go(func() error { return t.memory.Run(ctx) })
 	}
-	return g.Wait()
+	return errors.Join(g.Wait(), t.closeArchive())
 }
 
 func newTenants(ctx context.Context, conn *redisconn.Conn, policy *dialpolicy.Policy, c config, clock world.Clock, logger *slog.Logger) ([]*tenant, error) {

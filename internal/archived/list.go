@@ -38,6 +38,7 @@ func (s *Store) ListRuns(ctx context.Context, q world.RunQuery) (world.Page[worl
 	case err != nil:
 		return world.Page[world.Run]{}, unavailable(ctx, err)
 	}
+	older, more = within(older, more, q)
 	for i := range older {
 		if err := makeRoom(ctx, &older[i]); err != nil {
 			return world.Page[world.Run]{}, err
@@ -70,7 +71,24 @@ func archivedRuns(q world.RunQuery) (*world.ArchivedRuns, error) {
 		}
 		want.After = &world.ArchivePlace{MS: after.MS, RunID: after.ID}
 	}
+	// A place without an id is before all runs of its time.
+	if from := want.After; want.Order == world.Descending && q.CreatedBefore != 0 && (from == nil || from.MS >= q.CreatedBefore) {
+		want.After = &world.ArchivePlace{MS: q.CreatedBefore}
+	} else if want.Order == world.Ascending && q.CreatedFrom != 0 && (from == nil || from.MS < q.CreatedFrom) {
+		want.After = &world.ArchivePlace{MS: q.CreatedFrom}
+	}
 	return &want, nil
+}
+
+// within cuts off runs beyond the far bound of a query's times. They are in the order of the list, so none follows them.
+func within(runs []world.Run, more bool, q world.RunQuery) ([]world.Run, bool) {
+	for i := range runs {
+		at := placeOf(&runs[i]).MS
+		if at < q.CreatedFrom || q.CreatedBefore != 0 && at >= q.CreatedBefore {
+			return runs[:i], false
+		}
+	}
+	return runs, more
 }
 
 // placeOf is the place of a run in the list: the time in its id, or that of its creation for an id without one.
