@@ -46,8 +46,8 @@ func fingerprint(runID string) string {
 }
 
 // printFields are the fields of a bucket that may hold a fingerprint. The first one that is not empty counts.
-func printFields(print string) []string {
-	digits := hex.EncodeToString([]byte(print[:longestField/2]))
+func printFields(finger string) []string {
+	digits := hex.EncodeToString([]byte(finger[:longestField/2]))
 	fields := make([]string, 0, longestField-shortestField+1)
 	for n := shortestField; n <= longestField; n++ {
 		fields = append(fields, digits[:n])
@@ -122,8 +122,8 @@ func (s *Store) WhyGone(ctx context.Context, runID string) (string, error) {
 }
 
 func (s *Store) whyGone(ctx context.Context, runID string) (string, error) {
-	print := fingerprint(runID)
-	fields := printFields(print)
+	finger := fingerprint(runID)
+	fields := printFields(finger)
 	var alive, marked *redis.IntCmd
 	var reads []*redis.SliceCmd
 	_, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -142,7 +142,7 @@ func (s *Store) whyGone(ctx context.Context, runID string) (string, error) {
 	}
 	removed := marked.Val() > 0
 	for _, read := range reads {
-		removed = removed || hasPrint(read.Val(), print)
+		removed = removed || hasPrint(read.Val(), finger)
 	}
 	ms, hasTime := runindex.Time(runID)
 	switch {
@@ -169,14 +169,14 @@ func (s *Store) daysOf(runID string) []time.Time {
 }
 
 // hasPrint reports whether the fields of a bucket hold a fingerprint.
-func hasPrint(fields []any, print string) bool {
+func hasPrint(fields []any, finger string) bool {
 	for _, field := range fields {
 		held, _ := field.(string)
 		if field != nil && held == "" {
 			continue // it was divided
 		}
 		for ; len(held) >= printSize; held = held[printSize:] {
-			if strings.HasPrefix(held, print) {
+			if strings.HasPrefix(held, finger) {
 				return true
 			}
 		}
