@@ -31,11 +31,12 @@ const (
 
 // dueRun is an entry of the list of due runs that is being looked at.
 type dueRun struct {
-	id   string
-	seen float64 // the time in the list
-	run  *world.Run
-	at   world.Millis // when the run is due
-	own  bool         // it says so itself
+	id    string
+	seen  float64 // the time in the list
+	run   *world.Run
+	at    world.Millis // when the run is due
+	own   bool         // it says so itself
+	early bool         // it is removed before its time
 	// next is when it is looked at next; 0: it leaves the list.
 	next world.Millis
 }

@@ -101,7 +101,7 @@ func TestARunLeavesWhenItsTimeIsOver(t *testing.T) {
 		require.Equal(t, []string{b.keys.of(failed).removed()}, b.naming(failed))
 		require.Empty(t, b.listed(b.index.Keys.Due()))
 		require.Empty(t, b.listed(b.keys.removals()))
-		require.Equal(t, map[RemovalReason]int64{RemovedByRule: 4, RemovedByItself: 0, RemovedByRequest: 0}, b.RunsRemoved())
+		require.Equal(t, map[RemovalReason]int64{RemovedByRule: 4, RemovedByItself: 0, RemovedByRequest: 0, RemovedEarly: 0}, b.RunsRemoved())
 		b.check(living, cancelled)
 	})
 }

@@ -95,9 +95,12 @@ func (s *Store) hideRuns(ctx context.Context, due []*dueRun) (hidden []hiddenRun
 }
 
 func (s *Store) countDue(d *dueRun) {
-	if d.own {
+	switch {
+	case d.early:
+		s.dueRuns.count(RemovedEarly)
+	case d.own:
 		s.dueRuns.count(RemovedByItself)
-	} else {
+	default:
 		s.dueRuns.count(RemovedByRule)
 	}
 }

@@ -73,6 +73,7 @@ type dueRuns struct {
 	warned    sync.Once // about a retention of a run that cannot be read
 	failing   backoff   // of the removal
 	archiving backoff   // of the archive
+	pressure  pressure
 	oldest    atomic.Int64
 	walkNext  time.Time // when the slow walk goes on (due_walk.go)
 	removed   [len(removalReasons)]atomic.Int64
@@ -81,7 +82,7 @@ type dueRuns struct {
 func newDueRuns(c Config) *dueRuns {
 	return &dueRuns{
 		keeping: keeping{rules: c.Retention, archiveAfter: c.ArchiveAfter, archives: c.Archive != nil, archivesOwn: c.ArchiveOwnRetention},
-		archive: c.Archive, mayRemove: c.MayRemove,
+		archive: c.Archive, mayRemove: c.MayRemove, pressure: pressure{over: c.Pressure, after: c.PressureAfter},
 	}
 }
 
@@ -93,9 +94,10 @@ const (
 	RemovedByRule    RemovalReason = "retention" // a rule of the service, or the archive has it
 	RemovedByItself  RemovalReason = "own"       // by the run's own world.RetentionAttribute
 	RemovedByRequest RemovalReason = "request"   // RemoveRun
+	RemovedEarly     RemovalReason = "pressure"  // before its time, because Redis was too full
 )
 
-var removalReasons = [...]RemovalReason{RemovedByRule, RemovedByItself, RemovedByRequest}
+var removalReasons = [...]RemovalReason{RemovedByRule, RemovedByItself, RemovedByRequest, RemovedEarly}
 
 func (d *dueRuns) count(reason RemovalReason) {
 	for i, known := range removalReasons {

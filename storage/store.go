@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,6 +59,11 @@ type Config struct {
 	// RemovedFor is the age of a run id up to which it is known that its run has been removed; default 30 days. An older id that is
 	// unknown cannot create a run.
 	RemovedFor time.Duration
+	// Pressure says in a sentence that Redis is too full, and is empty otherwise: runs are then removed before their time. It is
+	// called every few seconds; nil if runs are never removed early.
+	Pressure func(ctx context.Context) (string, error)
+	// PressureAfter is how long after its end a run is removed early at the earliest; default ArchiveAfter, otherwise 15 minutes.
+	PressureAfter time.Duration
 	// NoSharedPipelines sends each call to Redis by itself.
 	NoSharedPipelines bool
 }
@@ -100,6 +106,9 @@ func (c Config) withDefaults() Config {
 		if *call == nil {
 			*call = func(context.Context, []string) error { return nil }
 		}
+	}
+	if c.PressureAfter <= 0 {
+		c.PressureAfter = cmp.Or(c.ArchiveAfter, 15*time.Minute)
 	}
 	if c.MayRemove == nil {
 		c.MayRemove = func(context.Context) (bool, error) { return true, nil }

@@ -93,6 +93,13 @@ func (s *Store) sweepOnce(ctx context.Context, pace *walkPace) (time.Duration, e
 		}
 		pace.next = time.Now().Add(wait)
 	}
+	early, err := s.relieve(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if early {
+		return sweepPause, nil
+	}
 	due, err := s.untilDue(ctx)
 	if err == nil && due == 0 {
 		var more bool
@@ -138,7 +145,8 @@ func (s *Store) sweepLists(ctx context.Context, pace *walkPace) (time.Duration, 
 func (s *Store) Sweep(ctx context.Context) (more bool, err error) {
 	more, err = s.sweep(ctx)
 	due, dueErr := s.removeDue(ctx)
-	return more || due, errors.Join(err, dueErr)
+	early, earlyErr := s.relieve(ctx)
+	return more || due || early, errors.Join(err, dueErr, earlyErr)
 }
 
 // sweep is Sweep without the runs that are due.

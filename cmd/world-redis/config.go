@@ -58,6 +58,7 @@ type config struct {
 	ArchiveAfter       time.Duration `env:"WORKFLOW_WORLD_ARCHIVE_AFTER" envDefault:"15m" help:"with an archive: how long after its end a run leaves Redis, if its retention does not say earlier"`
 	ArchiveStreams     string        `env:"WORKFLOW_WORLD_ARCHIVE_STREAMS" envDefault:"on" help:"off: streams are not archived"`
 	ArchiveOwn         bool          `env:"WORKFLOW_WORLD_ARCHIVE_OWN_RETENTION" envDefault:"false" help:"true: runs with a $retention of their own are archived, too, before they are removed"`
+	Pressure           memoryShare   `env:"WORKFLOW_WORLD_PRESSURE" help:"such as 80%: while Redis uses more of its maxmemory than this, runs that ended some time ago are removed before their retention is over, those that are due next first (docs/retention.md); default: off"`
 	StreamQuiet        time.Duration `env:"WORKFLOW_WORLD_STREAM_QUIET" envDefault:"1m" help:"how long after its run's end, and after the last write, a stream that was never closed counts as ended"`
 	RecoveryAfter      time.Duration `env:"WORKFLOW_WORLD_RECOVERY_AFTER" envDefault:"1m" help:"how long a run must have been inactive, without a message or an open hook, before it is woken"`
 	FastPaths          string        `env:"WORKFLOW_WORLD_FAST_PATHS" envDefault:"all" help:"service and client: fast paths that are enabled: all, none, or a comma-separated list of pipeline, preload, anticipate, bundles, socket, fan-in, request-body, quiet (docs/fast-paths.md)"`
@@ -152,6 +153,9 @@ func (c config) validate() error {
 	}
 	if _, err := c.retention(); err != nil {
 		return err
+	}
+	if c.Pressure > 0 && c.Retention == "" {
+		return errors.New("WORKFLOW_WORLD_PRESSURE removes runs before their retention is over, and they have none: set WORKFLOW_WORLD_RETENTION, too")
 	}
 	if _, err := c.appCAs(); err != nil {
 		return err

@@ -106,4 +106,4 @@ func (c *memoryCollector) measure() (redismemory.Growth, error) {
 }
 
 // keepsRuns reports whether finished runs stay in Redis for ever.
-func (config) keepsRuns() bool { return true }
+func (c config) keepsRuns() bool { return c.Retention == "" }

@@ -97,6 +97,7 @@ func newTenant(ctx context.Context, conn *redisconn.Conn, bell *doorbell.Bell, p
 		RemoveStreams: t.streams.RemoveRuns, RemoveMessages: func(ctx context.Context, runIDs []string) error { return t.queue.RemoveRuns(ctx, runIDs) },
 		Retention: retention, ArchiveOwnRetention: c.ArchiveOwn, Archive: t.keep(), ArchiveAfter: t.archiveAfter(c),
 		MayRemove:         t.builds.mayRemove,
+		Pressure:          c.Pressure.pressure(conn.Client),
 		NoSharedPipelines: !fast.has(pipelines),
 	})
 	if err != nil {
