@@ -271,7 +271,7 @@ test-suites: build client $(SUITES:%=%/$(PACKAGES)) need-redis ## the SDK's own 
 	@"$$(scripts/node22.sh e2e/suites/v4)" e2e/suites/run.mjs v4 5
 
 .PHONY: e2e
-e2e: build client $(E2E_APPS:%=%/$(BUNDLE)) need-redis ## the SDK's workflows on the real service and a real Redis
+e2e: build client $(E2E_APPS:%=%/$(BUNDLE)) need-redis need-postgres ## the SDK's workflows on the real service and a real Redis
 	$(SAY) 'end-to-end tests'
 	@scripts/need.sh curl curl 'for the example in docs/protocol.md'
 	@"$$(scripts/node22.sh e2e/apps/v5)" e2e/run.mjs 5
