@@ -190,8 +190,16 @@ func (i *runImport) tokenTaken(hookID, holder string) error {
 
 // publish claims the tokens of the run's hooks, completes its end, and enters it into the lists.
 func (i *runImport) publish(ctx context.Context) error {
-	s, run := i.store, i.copy.Run
+	s := i.store
+	run, found, err := s.peekRun(ctx, i.runID())
+	if err == nil && !found {
+		err = badCopy(i.runID(), "has no events")
+	}
+	if err != nil {
+		return err
+	}
 	entry := s.index.Entry(run.RunID, run.WorkflowName, run.CreatedAt, run.Status)
+	entry.Due = s.dueAfterEnd(ctx, run)
 	if err := i.claimTokens(ctx, entry); err != nil {
 		return err
 	}

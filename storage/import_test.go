@@ -386,3 +386,25 @@ func TestImportsThatAreRefused(t *testing.T) {
 		refused(&world.RunCopy{Run: world.Run{RunID: "wrun_x"}, Parts: partsOf(nil)}, world.CodeInvalid, "has no workflow")
 	})
 }
+
+// An imported run that has ended leaves Redis when its time is over.
+func TestAnImportedRunIsDue(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, r *redistest.Redis) {
+		b := newBundle(t, r).on(t, 7)
+		runID := b.full("_d", true)
+		keep, err := world.ParseRetention("completed=1h")
+		require.NoError(t, err)
+		there := b.elsewhere()
+		store, err := New(b.ctx, r.Client, Config{Prefix: there.redis.Prefix, Clock: b.clock, Retention: keep})
+		require.NoError(t, err)
+		there.Store = store
+		_, err = there.ImportRun(b.ctx, b.copyOf(runID), noStreams)
+		require.NoError(t, err)
+		there.quiet()
+		run, err := there.GetRun(b.ctx, runID, true)
+		require.NoError(t, err)
+		due := r.Client.ZScore(b.ctx, there.index.Keys.Due(), runID).Val()
+		require.Equal(t, float64(run.CompletedAt)+float64(time.Hour/time.Millisecond), due) //nolint:testifylint // whole ms
+	})
+}
