@@ -186,7 +186,7 @@ func TestDevReturnsHowItsCommandEnds(t *testing.T) {
 func TestTwoDevsDoNotShareAFolder(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	first := startDev(t, folder, "cat", "--embedded")
+	first := startDev(t, folder, "sleep 60", "--embedded") // without a terminal, cat would end at once
 	first.await(t, `queue    `)
 	second := startDev(t, folder, "true", "--embedded")
 	require.Equal(t, 1, second.exits(t))
