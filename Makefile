@@ -274,7 +274,7 @@ test-suites: build client $(SUITES:%=%/$(PACKAGES)) need-redis ## the SDK's own 
 e2e: build client $(E2E_APPS:%=%/$(BUNDLE)) need-redis need-postgres ## the SDK's workflows on the real service and a real Redis
 	$(SAY) 'end-to-end tests'
 	@scripts/need.sh curl curl 'for the example in docs/protocol.md'
-	@"$$(scripts/node22.sh e2e/apps/v5)" e2e/run.mjs 5
+	@"$$(scripts/node22.sh e2e/apps/v5)" e2e/run.mjs 4
 
 # Figures and what broke at the end; exit code 1 if anything did. CHAOS_ARGS='--mode cluster --seed 1 --minutes 3 --verbose'.
 .PHONY: chaos

@@ -1,6 +1,6 @@
 // @ts-check
 // Runs e2e/*.test.mjs, several files at a time:
-//   node run.mjs 5     five of them
+//   node run.mjs 4     four of them
 import { readdirSync } from 'node:fs';
 import { run } from 'node:test';
 import { spec as Spec } from 'node:test/reporters';

@@ -60,7 +60,11 @@ for (const sdk of sdks) {
       // Chunk i of 16, counted from the last, is filled with i; inverted, with 255 - i.
       const sum = Array.from({ length: MB / CHUNK }, (_, i) => (255 - (i + 1)) * CHUNK).reduce((a, b) => a + b);
       const done = await completes('bigStreams', [COUNTS.streams, MB], Array(COUNTS.streams).fill({ bytes: MB, sum }));
-      assert.deepEqual(steps(done.events), Array(3).fill(3 * COUNTS.streams));
+      // Two replays of SDK v5 may race for a step, and each starts it: the SDK says so where it counts attempts, and its
+      // local World lets both through, too. That happens to one run in some dozens while the machine is busy.
+      const [created, started, completed] = steps(done.events);
+      assert.deepEqual([created, completed], [3 * COUNTS.streams, 3 * COUNTS.streams]);
+      assert.ok(sdk === 'v4' ? started === created : started >= created, `${started} starts of ${created} steps`);
       took(t, done);
       const { data } = await stack.api.get(`/v1/runs/${done.runId}/streams`);
       assert.equal(data.length, 2 * COUNTS.streams);
