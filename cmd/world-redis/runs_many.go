@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"sync"
@@ -13,8 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
-
-	"github.com/world-redis/world-redis"
 )
 
 const (
@@ -248,50 +245,6 @@ func (m *manyRuns) actOn(ctx context.Context, runIDs []string, each func(runResu
 	return errors.Join(err, printing)
 }
 
-// graceful returns a context for calls that may be completed after ctx has ended.
-func graceful(ctx context.Context) (context.Context, context.CancelFunc) {
-	calls, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	var late *time.Timer
-	var mu sync.Mutex
-	stop := context.AfterFunc(ctx, func() {
-		mu.Lock()
-		defer mu.Unlock()
-		late = time.AfterFunc(actGrace, func() { cancel(ctx.Err()) })
-	})
-	return interruptible{Context: calls, interrupted: ctx}, func() {
-		stop()
-		mu.Lock()
-		defer mu.Unlock()
-		if late != nil {
-			late.Stop()
-		}
-		cancel(nil)
-	}
-}
-
-// interruptible is the context of calls that may end in peace. Before each new one, begin says whether it may begin.
-type interruptible struct {
-	context.Context //nolint:containedctx // it is this context, and one thing more
-	interrupted     context.Context
-}
-
-// mayBegin returns an error once the command was interrupted.
-func mayBegin(ctx context.Context) error {
-	if i, ok := ctx.(interruptible); ok {
-		return i.interrupted.Err()
-	}
-	return ctx.Err()
-}
-
-// cutShort says how far the command has come.
-func (m *manyRuns) cutShort(ctx context.Context, err error, total int) error {
-	how := fmt.Sprintf("%s of %s runs are %s; run the command again to continue", thousands(m.changed), thousands(total), m.done)
-	if ctx.Err() != nil {
-		return errors.New("interrupted: " + how)
-	}
-	return fmt.Errorf("%s: %w", how, err)
-}
-
 func (m *manyRuns) confirm(ctx context.Context, what string) error {
 	in := m.cmd.InOrStdin()
 	if file, ok := in.(*os.File); ok && !term.IsTerminal(int(file.Fd())) {
@@ -299,109 +252,6 @@ func (m *manyRuns) confirm(ctx context.Context, what string) error {
 	}
 	say(m.cmd.ErrOrStderr(), "This "+m.asked+". Type yes to continue: ", what)
 	return readYes(ctx, in, "nothing was "+m.done)
-}
-
-// matching is what is known about the runs that match.
-type matching struct {
-	count    int
-	byStatus map[string]int
-	first    []runLine // the oldest
-}
-
-func (x *matching) add(r runLine) {
-	x.count++
-	x.byStatus[r.Status]++
-	if len(x.first) < mostShown {
-		x.first = append(x.first, r)
-	}
-}
-
-// find counts the runs that match.
-func (m *manyRuns) find(ctx context.Context) (matching, error) {
-	found := matching{byStatus: map[string]int{}}
-	m.progress = newProgress(m.cmd.ErrOrStderr(), "runs are counted", 0)
-	defer m.progress.end()
-	most := m.limit
-	if most == 0 {
-		most = -1
-	}
-	err := m.eachMatching(ctx, most, func(runs []runLine) error {
-		for _, r := range runs {
-			found.add(r)
-		}
-		m.progress.add(len(runs))
-		return nil
-	})
-	return found, err
-}
-
-// eachMatching calls do for the runs that match, oldest first and page by page, for at most so many; -1: all.
-func (m *manyRuns) eachMatching(ctx context.Context, most int, do func(runs []runLine) error) error {
-	for page, err := range m.service.runPages(ctx, &m.filter, world.Ascending, "", world.MaxPage) {
-		if err != nil {
-			return err
-		}
-		runs := slices.DeleteFunc(page.Data, func(r runLine) bool { return !m.filter.match(r) })
-		if most >= 0 {
-			runs = runs[:min(most, len(runs))]
-			most -= len(runs)
-		}
-		if len(runs) > 0 {
-			if err := do(runs); err != nil {
-				return err
-			}
-		}
-		if most == 0 {
-			return nil
-		}
-	}
-	return nil
-}
-
-// printedMatching is --dry-run with --json: one line.
-type printedMatching struct {
-	DryRun   bool           `json:"dryRun"`
-	Matching int            `json:"matching"`
-	ByStatus map[string]int `json:"byStatus"`
-	First    []printedRun   `json:"first"`
-}
-
-// showMatching prints which runs match, for --dry-run.
-func (m *manyRuns) showMatching(found matching) error {
-	out := m.cmd.OutOrStdout()
-	switch {
-	case m.service.asJSON && m.dryRun:
-		line := printedMatching{DryRun: true, Matching: found.count, ByStatus: found.byStatus, First: []printedRun{}}
-		for _, r := range found.first {
-			line.First = append(line.First, r.printed())
-		}
-		return json.NewEncoder(out).Encode(line)
-	case found.count == 0:
-		if !m.service.asJSON {
-			say(out, "no runs match\n")
-		}
-		return nil
-	}
-	found.write(out)
-	say(out, "Nothing was %s (--dry-run).\n", m.done)
-	return nil
-}
-
-func (x *matching) write(out io.Writer) {
-	say(out, "%s:", plural(x.count))
-	separator := " "
-	for _, status := range append(slices.Clone(activeStatuses), endedStatuses...) {
-		if n := x.byStatus[status]; n > 0 {
-			say(out, "%s%s %s", separator, thousands(n), status)
-			separator = ", "
-		}
-	}
-	say(out, "\n\n")
-	writeRuns(out, x.first)
-	if x.count > len(x.first) {
-		say(out, "and %s more\n", thousands(x.count-len(x.first)))
-	}
-	say(out, "\n")
 }
 
 func plural(n int) string {
