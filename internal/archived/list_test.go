@@ -5,7 +5,9 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
+	"github.com/oklog/ulid/v2"
 	"github.com/stretchr/testify/require"
 
 	"github.com/world-redis/world-redis"
@@ -32,7 +34,11 @@ func (w *testWorld) listRuns(q world.RunQuery, between func()) []string {
 
 func (w *testWorld) small(name string, end world.EventType) string {
 	w.t.Helper()
-	runID := w.newID()
+	return w.smallAs(w.newID(), name, end)
+}
+
+func (w *testWorld) smallAs(runID, name string, end world.EventType) string {
+	w.t.Helper()
 	w.event(7, runID, world.EventRunCreated, "", map[string]any{"deploymentId": "d", "workflowName": name, "input": 1})
 	if end != "" {
 		data := map[string]any{}
@@ -124,3 +130,38 @@ func TestARunInBothIsListedOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, none.Data)
 }
+
+// A list between two times has the runs of Redis and of the archive that were created then: from the first time on, before the second.
+func TestListsBetweenTimes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	begin := time.Now().Add(-time.Second).UnixMilli()
+	all := make([]string, 9)
+	for i := range all {
+		id := ulid.MustNew(uint64(begin)+uint64(i), ulid.DefaultEntropy())
+		all[i] = w.smallAs("wrun_"+id.String(), "a", world.EventRunCompleted)
+		if i%2 == 0 {
+			w.move(all[i])
+		}
+	}
+	at := func(i int) world.Millis { return world.Millis(begin + int64(i)) }
+	for _, order := range []world.Order{world.Ascending, world.Descending} {
+		for limit := 1; limit < 5; limit++ {
+			for want, q := range map[*[]string]world.RunQuery{
+				ptr(all[2:7]): {CreatedFrom: at(2), CreatedBefore: at(7)},
+				ptr(all[4:]):  {CreatedFrom: at(4)},
+				ptr(all[:4]):  {CreatedBefore: at(4)},
+				ptr(all[:0]):  {CreatedFrom: at(20)},
+			} {
+				q.Page = world.PageRequest{Limit: limit, Order: order}
+				expected := slices.Clone(*want)
+				if order == world.Descending {
+					slices.Reverse(expected)
+				}
+				require.Equal(t, append([]string{}, expected...), w.listRuns(q, func() {}), "%s, %d a page", order, limit)
+			}
+		}
+	}
+}
+
+func ptr(ids []string) *[]string { return &ids }
